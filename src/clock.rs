@@ -1,0 +1,66 @@
+//! The one monotonic clock: nanoseconds since the session began.
+//!
+//! Every stamp in redyno is a `u64` of nanoseconds read from a [`Clock`], and every name that holds one ends in
+//! `_ns`. Wall-clock time appears only where a person reads a date.
+
+use std::time::{Duration, Instant};
+
+/// Nanoseconds in a second.
+pub const SECOND_NS: u64 = 1_000_000_000;
+
+/// The length of one tick of measurement, 250 ms. Workers and probes close an interval at every multiple of
+/// it, so that the intervals of all threads line up.
+pub const TICK_NS: u64 = SECOND_NS / 4;
+
+/// A monotonic clock that starts at 0 when the session begins. Copies share the origin.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// A clock that reads 0 now.
+    pub fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    /// Nanoseconds since the session began.
+    pub fn now_ns(&self) -> u64 {
+        // 2^64 ns are 584 years.
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// The moment `at_ns` as an [`Instant`], for interfaces of the standard library.
+    pub fn instant(&self, at_ns: u64) -> Instant {
+        self.origin + Duration::from_nanos(at_ns)
+    }
+}
+
+/// The end of the tick that holds `now_ns`: the next multiple of [`TICK_NS`], always later than `now_ns`.
+pub fn next_tick_ns(now_ns: u64) -> u64 {
+    (now_ns / TICK_NS + 1) * TICK_NS
+}
+
+/// Nanoseconds as seconds.
+pub fn seconds(ns: u64) -> f64 {
+    ns as f64 / SECOND_NS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_ends_at_the_next_multiple_even_on_the_border() {
+        assert_eq!(next_tick_ns(0), TICK_NS);
+        assert_eq!(next_tick_ns(TICK_NS - 1), TICK_NS);
+        assert_eq!(next_tick_ns(TICK_NS), 2 * TICK_NS);
+    }
+
+    #[test]
+    fn the_clock_does_not_run_backwards() {
+        let clock = Clock::start();
+        let first = clock.now_ns();
+        assert!(clock.now_ns() >= first);
+    }
+}

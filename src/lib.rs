@@ -1,0 +1,47 @@
+//! redyno: a dynamometer for Redis and Valkey.
+//!
+//! One idea holds the house together: **a session is a stream of records**. Live measurement produces it, a
+//! file holds it, and the screen, the headless output and every export are folds over it.
+//!
+//! ```text
+//!    knobs ◄───────────────────────────────────────────────┐
+//!      │                                                   │ keys
+//!      ▼                                                   │
+//!   load workers ─┐                                        │
+//!   probes ───────┼─► collector ─► records ─┬─► timeline ─► app ─► tui
+//!   server poller ┘                         ├─► session file
+//!                                           └─► headless lines
+//! ```
+//!
+//! | room | what lives there | what it must not know |
+//! |---|---|---|
+//! | [`units`], [`clock`] | how quantities are written; the one monotonic clock | anything else |
+//! | [`stats`] | distributions of latency, percentiles | I/O |
+//! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
+//! | [`workload`] | what is asked: commands, keys, values, mixes | sockets, time |
+//! | [`target`] | what we talk to: address, credentials; is it there and is it a Redis | load |
+//! | [`load`] | the engine: knobs, plan, workers, connections, pacing, errors | records, screens |
+//! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
+//! | [`server`] | the control plane: INFO, safety checks, the cleaning up of keys | load, screens |
+//! | [`session`] | records, the collector, the timeline, the session file | screens |
+//! | [`app`] | the screen's state: model, messages, update, the key table; pure | ratatui, I/O |
+//! | [`tui`] | terminal, theme, layout, screens, widgets; the only place that knows ratatui | statistics |
+//! | [`demo`] | the built-in server, with a script of faults | everything above it |
+//! | [`cli`] | one file per command: arguments become a plan; nothing is measured here | |
+//!
+//! Dependencies run one way, downwards in this table's order of rooms: a room uses those above it only.
+
+pub mod app;
+pub mod cli;
+pub mod clock;
+pub mod demo;
+pub mod load;
+pub mod probe;
+pub mod protocol;
+pub mod server;
+pub mod session;
+pub mod stats;
+pub mod target;
+pub mod tui;
+pub mod units;
+pub mod workload;

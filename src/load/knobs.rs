@@ -1,0 +1,88 @@
+//! What a person can change while the load runs.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::workload::Mix;
+
+/// The most connections that one process is asked to hold.
+pub const MAX_CLIENTS: u32 = 10_000;
+/// The deepest pipeline.
+pub const MAX_PIPELINE: u32 = 10_000;
+/// The largest value: 64 MiB.
+pub const MAX_VALUE_SIZE: u32 = 64 << 20;
+/// The most keys: what twelve digits can name, less one.
+pub const MAX_KEYSPACE: u64 = 999_999_999_999;
+
+/// The settings of the load at one moment. Two segments of a session differ in them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Knobs {
+    /// Whether requests are sent.
+    pub load: bool,
+    /// Connections that carry load, 1 to [`MAX_CLIENTS`].
+    pub clients: u32,
+    /// Requests that a client writes before it waits for the replies, 1 to [`MAX_PIPELINE`].
+    pub pipeline: u32,
+    /// Requests per second over all clients at the most; `None` is as fast as the server answers.
+    pub rate: Option<u32>,
+    /// Which commands, how often.
+    pub mix: Mix,
+    /// Bytes of a value written by SET, 1 to [`MAX_VALUE_SIZE`].
+    pub value_size: u32,
+    /// Keys that the workload chooses from, 1 to [`MAX_KEYSPACE`].
+    pub keyspace: u64,
+}
+
+impl Default for Knobs {
+    fn default() -> Self {
+        Self {
+            load: false,
+            clients: 50,
+            pipeline: 1,
+            rate: None,
+            mix: Mix::default(),
+            value_size: 32,
+            keyspace: 100_000,
+        }
+    }
+}
+
+/// A setting outside its range.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{name} must lie between 1 and {highest}, not {given}")]
+pub struct KnobError {
+    name: &'static str,
+    highest: u64,
+    given: u64,
+}
+
+impl Knobs {
+    /// The knobs, if each lies in its range.
+    ///
+    /// # Errors
+    /// Names the first that does not, and its range.
+    pub fn checked(self) -> Result<Self, KnobError> {
+        let in_range = |name, given: u64, highest: u64| {
+            if (1..=highest).contains(&given) { Ok(()) } else { Err(KnobError { name, highest, given }) }
+        };
+        in_range("clients", self.clients.into(), MAX_CLIENTS.into())?;
+        in_range("pipeline", self.pipeline.into(), MAX_PIPELINE.into())?;
+        in_range("rate", self.rate.unwrap_or(1).into(), u32::MAX.into())?;
+        in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
+        in_range("keys", self.keyspace, MAX_KEYSPACE)?;
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_knob_outside_its_range_is_named_with_the_range() {
+        assert_eq!(Knobs::default().checked(), Ok(Knobs::default()));
+        let error = Knobs { clients: 0, ..Knobs::default() }.checked().unwrap_err();
+        assert_eq!(error.to_string(), "clients must lie between 1 and 10000, not 0");
+        assert!(Knobs { rate: Some(0), ..Knobs::default() }.checked().is_err());
+    }
+}

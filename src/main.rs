@@ -1,0 +1,3 @@
+//! The program: parse, run.
+
+fn main() {}

@@ -1,0 +1,266 @@
+//! The records of a session: a session file and `--json` hold one JSON object a line.
+//!
+//! ```text
+//! session   first line: tool, target, host
+//! segment   the knobs that hold from here on
+//! interval  what the load did in a stretch of one segment
+//! ping wake intrinsic   what a probe saw in a stretch
+//! server    what INFO said
+//! event     something that happened;  mark: a person's note
+//! end       last line: the summary of the load without its warm-up
+//! ```
+//! Times are seconds since the session began (`t_s`); a stretch ends at its `t_s` and lasts `length_s`.
+//! Durations carry their unit in the name. Distributions are written as
+//! [`Latency`](crate::stats::Latency) documents.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{load::Knobs, probe, server, stats::Latency, workload::Command};
+
+/// The version of this schema. A reader refuses a higher one.
+pub const SCHEMA: u32 = 1;
+
+/// One record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Record {
+    /// The session begins.
+    Session(SessionStart),
+    /// New knobs hold from here on.
+    Segment(Segment),
+    /// What the load did.
+    Interval(Box<Interval>),
+    /// What the ping probe saw.
+    Ping(Span<probe::Ping>),
+    /// What the wake probe saw.
+    Wake(Span<probe::Wake>),
+    /// What the intrinsic probe saw.
+    Intrinsic(Span<probe::Intrinsic>),
+    /// What the server said of itself.
+    Server(Moment<server::Status>),
+    /// Something happened.
+    Event(Event),
+    /// A person's note.
+    Mark(Mark),
+    /// The session ends.
+    End(Box<End>),
+}
+
+/// A body that describes a stretch of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span<T> {
+    /// When the stretch ended.
+    pub t_s: f64,
+    /// How long it was.
+    pub length_s: f64,
+    /// What happened in it.
+    #[serde(flatten)]
+    pub body: T,
+}
+
+/// A body that describes one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moment<T> {
+    /// The moment.
+    pub t_s: f64,
+    /// What held then.
+    #[serde(flatten)]
+    pub body: T,
+}
+
+/// The first record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionStart {
+    /// [`SCHEMA`] of the writer.
+    pub schema: u32,
+    /// Program and version, `redyno 0.1.0`.
+    pub tool: String,
+    /// When the session began, RFC 3339 in UTC.
+    pub started: String,
+    /// The server.
+    pub target: ServerIdentity,
+    /// The machine that redyno runs on: its name, system and cores.
+    pub host: Host,
+}
+
+/// The server of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerIdentity {
+    /// Its address, without credentials.
+    pub address: String,
+    /// Name and version, `redis 7.0.15`; empty while it could not be reached.
+    pub server: String,
+    /// `standalone`, `cluster` or `sentinel`; empty likewise.
+    pub mode: String,
+    /// `master` or `slave`; empty likewise.
+    pub role: String,
+    /// Whether it is redyno's own built-in server.
+    pub built_in: bool,
+}
+
+/// The machine that redyno runs on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// Operating system and kernel release.
+    pub system: String,
+    /// Cores that this process may use.
+    pub cores: usize,
+}
+
+/// New knobs hold from `t_s` on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Since when.
+    pub t_s: f64,
+    /// Its number, from 1.
+    pub segment: u32,
+    /// The settings.
+    pub knobs: Knobs,
+    /// Whether this is the warm-up, which the summary leaves out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warmup: bool,
+}
+
+/// What the load did in a stretch of one segment.
+///
+/// Requests belong to the segment in which they were written. Replies to an earlier segment's requests that
+/// arrive after its end come in an interval of that segment with `length_s` 0.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// When the stretch ended.
+    pub t_s: f64,
+    /// How long it was.
+    pub length_s: f64,
+    /// The segment that all of its requests belong to.
+    pub segment: u32,
+    /// Good replies.
+    pub ops: u64,
+    /// Good replies per second of the stretch; 0 when it has no length.
+    pub ops_per_s: f64,
+    /// Bytes read from the server.
+    pub bytes_in: u64,
+    /// Bytes written to it.
+    pub bytes_out: u64,
+    /// GETs that found their key.
+    pub hits: u64,
+    /// GETs that did not.
+    pub misses: u64,
+    /// Errors by kind. They are neither in `ops` nor in a distribution.
+    pub errors: BTreeMap<String, u64>,
+    /// How late the oldest due, unsent request is; in closed loop nothing is due before it is sent.
+    pub behind_us: u64,
+    /// Connections that carried load at the end of the stretch.
+    pub clients: u32,
+    /// From the write of a request to the last byte of its reply.
+    pub service: Latency,
+    /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
+    pub response: Option<Latency>,
+    /// The same by command.
+    pub commands: BTreeMap<Command, CommandInterval>,
+}
+
+/// One command's part of an [`Interval`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandInterval {
+    /// Good replies.
+    pub ops: u64,
+    /// Errors by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// From write to last byte.
+    pub service: Latency,
+}
+
+impl Interval {
+    /// Adds what `later`, an interval of the same segment, holds: the longer stretch of both.
+    pub fn merge(&mut self, later: &Self) {
+        self.t_s = self.t_s.max(later.t_s);
+        self.length_s += later.length_s;
+        self.ops += later.ops;
+        self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
+        self.bytes_in += later.bytes_in;
+        self.bytes_out += later.bytes_out;
+        self.hits += later.hits;
+        self.misses += later.misses;
+        self.behind_us = later.behind_us;
+        self.clients = later.clients;
+        add_counts(&mut self.errors, &later.errors);
+        self.service.merge(&later.service);
+        if let Some(later) = &later.response {
+            self.response.get_or_insert_default().merge(later);
+        }
+        for (command, later) in &later.commands {
+            let mine = self.commands.entry(*command).or_default();
+            mine.ops += later.ops;
+            add_counts(&mut mine.errors, &later.errors);
+            mine.service.merge(&later.service);
+        }
+    }
+}
+
+/// Adds counts by kind to counts by kind.
+pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
+    for (kind, n) in from {
+        match into.get_mut(kind) {
+            Some(count) => *count += n,
+            None => {
+                into.insert(kind.clone(), *n);
+            }
+        }
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub t_s: f64,
+    /// What kind of thing: `unreachable`, `reconnect`, `fork`, `slowlog`; open-ended.
+    pub name: String,
+    /// What exactly, in words.
+    pub detail: String,
+}
+
+/// A person's note on the time axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// When.
+    pub t_s: f64,
+    /// The note.
+    pub text: String,
+}
+
+/// The last record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// When.
+    pub t_s: f64,
+    /// What the load did while it was on.
+    pub summary: Summary,
+}
+
+/// What the load did while it was on, without its warm-up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Seconds under load.
+    pub length_s: f64,
+    /// Good replies.
+    pub ops: u64,
+    /// Good replies per second under load.
+    pub ops_per_s: f64,
+    /// GETs that found their key.
+    pub hits: u64,
+    /// GETs that did not.
+    pub misses: u64,
+    /// Errors by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// The first message of each kind of error.
+    pub first_errors: BTreeMap<String, String>,
+    /// From the write of a request to the last byte of its reply.
+    pub service: Latency,
+    /// From when a request was due; `null` in closed loop.
+    pub response: Option<Latency>,
+}

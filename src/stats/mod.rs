@@ -1,0 +1,12 @@
+//! Distributions of latency: counted hot in a [`Recorder`], kept and merged as a compact [`Latency`].
+//!
+//! Pure: no I/O, no clock. Values are nanoseconds; three significant digits are kept, as HdrHistogram counts
+//! them, from 1 ns to [`HIGHEST_NS`]; what lies above is counted as over range, with its true maximum.
+
+mod latency;
+mod recorder;
+mod text;
+
+pub use latency::{Latency, PERCENTILES, Percentile};
+pub use recorder::{HIGHEST_NS, Recorder};
+pub use text::DecodeError;

@@ -1,0 +1,183 @@
+//! How quantities are written for people and read from them.
+//!
+//! Every function returns a value with its unit. Latencies carry three significant digits and never round a
+//! non-zero value to zero. Machines get plain numbers instead (see the record schema).
+
+use thiserror::Error;
+
+/// A latency of `ns` nanoseconds with three significant digits: `88 ns`, `3.12 µs`, `312 µs`, `1.94 ms`, `12.1 s`.
+pub fn latency(ns: u64) -> String {
+    let value = ns as f64;
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        // The borders lie where three digits would round up to the next unit's 1.00.
+        1_000..999_500 => format!("{} µs", three_digits(value / 1e3)),
+        999_500..999_500_000 => format!("{} ms", three_digits(value / 1e6)),
+        _ => format!("{} s", three_digits(value / 1e9)),
+    }
+}
+
+/// A count with three significant digits: `950`, `12.4 k`, `121 k`, `3.20 M`.
+pub fn count(n: f64) -> String {
+    match n.abs() {
+        a if a < 999.5 => three_digits_or_integer(n),
+        a if a < 999_500.0 => format!("{} k", three_digits(n / 1e3)),
+        a if a < 999_500_000.0 => format!("{} M", three_digits(n / 1e6)),
+        _ => format!("{} G", three_digits(n / 1e9)),
+    }
+}
+
+/// A rate of operations: `121 k/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{}/s", count(per_second))
+}
+
+/// A size in bytes by powers of 1024, as Redis counts memory: `32 B`, `1.50 KiB`, `512 MiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", three_digits(value), UNITS[unit])
+}
+
+/// A stretch of time as a clock shows it: `00:04:12`, or `1d 02:03:04` past a day.
+pub fn elapsed(ns: u64) -> String {
+    let s = ns / 1_000_000_000;
+    let clock = format!("{:02}:{:02}:{:02}", s / 3600 % 24, s / 60 % 60, s % 60);
+    if s >= 86_400 { format!("{}d {clock}", s / 86_400) } else { clock }
+}
+
+/// A share as a percentage: `91 %`, `9.1 %`, `0.05 %`.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value == 0.0 || value >= 9.95 {
+        format!("{value:.0} %")
+    } else if value >= 0.095 {
+        format!("{value:.1} %")
+    } else {
+        format!("{value:.2} %")
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        a if a < 9.995 => format!("{value:.2}"),
+        a if a < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+fn three_digits_or_integer(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { three_digits(value) }
+}
+
+/// Why a text is not a quantity.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("'{text}' is not {expected}")]
+pub struct ParseQuantityError {
+    text: String,
+    expected: &'static str,
+}
+
+/// Reads a count: digits with an optional `k`, `M` or `G` (powers of 1000) behind them, `100k` or `1.5M`.
+///
+/// # Errors
+/// When the text is no number, is negative, or has more than a fraction of one unit left over.
+pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
+    scaled(text, &[("k", 1e3), ("m", 1e6), ("g", 1e9)], "a count such as 50, 100k or 1.5M")
+}
+
+/// Reads a size in bytes: digits with an optional `k`, `M` or `G` (powers of 1024; `kb`, `KiB` likewise).
+///
+/// # Errors
+/// As [`parse_count`].
+pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
+    const K: f64 = 1024.0;
+    let scales = [("k", K), ("m", K * K), ("g", K * K * K)];
+    let lower = text.trim().to_ascii_lowercase();
+    let bare = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
+    scaled(bare, &scales, "a size in bytes such as 32, 4k or 1M")
+        .map_err(|e| ParseQuantityError { text: text.to_owned(), ..e })
+}
+
+fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<u64, ParseQuantityError> {
+    let error = || ParseQuantityError { text: text.to_owned(), expected };
+    let lower = text.trim().to_ascii_lowercase();
+    let (digits, factor) = scales
+        .iter()
+        .find_map(|(suffix, factor)| lower.strip_suffix(suffix).map(|rest| (rest.trim_end(), *factor)))
+        .unwrap_or((lower.as_str(), 1.0));
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.contains('e') {
+        return Err(error());
+    }
+    if factor == 1.0 {
+        return digits.parse().map_err(|_| error());
+    }
+    let value = digits.parse::<f64>().map_err(|_| error())? * factor;
+    if value.fract() != 0.0 || value >= u64::MAX as f64 {
+        return Err(error());
+    }
+    Ok(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_has_three_digits_and_its_unit() {
+        let cases = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (31_249, "31.2 µs"),
+            (312_000, "312 µs"),
+            (999_499, "999 µs"),
+            (999_500, "1.00 ms"),
+            (1_940_000, "1.94 ms"),
+            (999_500_000, "1.00 s"),
+            (61_000_000_000, "61.0 s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(latency(ns), text, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn counts_rates_and_sizes_carry_their_scale() {
+        assert_eq!(count(950.0), "950");
+        assert_eq!(count(0.5), "0.50");
+        assert_eq!(rate(121_300.0), "121 k/s");
+        assert_eq!(count(999_600.0), "1.00 M");
+        assert_eq!(bytes(32), "32 B");
+        assert_eq!(bytes(1536), "1.50 KiB");
+        assert_eq!(bytes(1 << 30), "1.00 GiB");
+        assert_eq!(elapsed(252 * 1_000_000_000), "00:04:12");
+        assert_eq!(percent(0.9091), "91 %");
+        assert_eq!(percent(0.0004), "0.04 %");
+    }
+
+    #[test]
+    fn quantities_read_back_and_nonsense_is_refused() {
+        assert_eq!(parse_count("100k"), Ok(100_000));
+        assert_eq!(parse_count("1.5M"), Ok(1_500_000));
+        assert_eq!(parse_count("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(parse_bytes("4k"), Ok(4096));
+        assert_eq!(parse_bytes("1MiB"), Ok(1 << 20));
+        assert_eq!(parse_bytes("64B"), Ok(64));
+        for bad in ["", "-1", "k", "1.5", "1e9", "ten", "1.0005k", "0x10", "infk", "nan"] {
+            assert!(parse_count(bad).is_err(), "{bad:?} was taken");
+        }
+        assert_eq!(
+            parse_bytes("big").unwrap_err().to_string(),
+            "'big' is not a size in bytes such as 32, 4k or 1M"
+        );
+    }
+}
