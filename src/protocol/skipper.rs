@@ -1,0 +1,348 @@
+//! Finds where replies end, across any number of reads, without keeping them.
+//!
+//! ```text
+//!            ┌─────────── scalar line: one reply ───────────┐
+//!  Between ──┤                                              ├──► Between
+//!            └─ $n or *n: Inside, until nothing is open ────┘
+//! ```
+//! An aggregate is skipped by counting: a header of n elements adds n to what is open, each element that ends
+//! takes one away. So nesting needs no stack and has no limit. RESP3 pushes and attributes are skipped and are no
+//! replies.
+
+use memchr::memchr;
+use thiserror::Error;
+
+/// The longest line (a header, a status, an error) that is taken for one.
+const MAX_LINE: usize = 64 * 1024;
+
+/// What a finished reply was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply<'a> {
+    /// Anything good that is not null.
+    Value,
+    /// Null: `$-1`, `*-1` or `_`.
+    Nil,
+    /// An error, its line without `-`: `LOADING Redis is loading the dataset in memory`.
+    Error(&'a [u8]),
+}
+
+/// Bytes that are no reply.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// A reply begins with a byte that RESP does not have.
+    #[error("expected a reply, got {0:?}")]
+    NotRedis(String),
+    /// A length that is no number, or too large.
+    #[error("expected a length, got {0:?}")]
+    Length(String),
+    /// A line that does not end.
+    #[error("a line of more than {MAX_LINE} bytes")]
+    LongLine,
+    /// A line that ends in a bare line feed.
+    #[error("a line without a carriage return: {0:?}")]
+    LineFeed(String),
+}
+
+/// What the elements that are open belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    /// Nothing: the next byte begins something.
+    Between,
+    Reply,
+    /// A push or an attribute, which is no reply.
+    Aside,
+}
+
+/// The state of one connection's reply stream. An idle one holds no heap memory.
+#[derive(Debug)]
+pub struct Skipper {
+    inside: Inside,
+    /// Elements still to come.
+    open: u64,
+    /// Bytes of a bulk payload still to come, with its final CRLF.
+    payload: u64,
+    /// The part of a line that earlier reads brought.
+    line: Vec<u8>,
+    /// Whether `line` was handed out, and is to be forgotten.
+    line_is_spent: bool,
+}
+
+impl Default for Skipper {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A line, understood.
+enum Header {
+    Scalar,
+    Nil,
+    Error,
+    Bulk(u64),
+    Aggregate(u64),
+    Push(u64),
+    Attribute(u64),
+}
+
+impl Skipper {
+    /// At the beginning of a reply stream.
+    pub fn new() -> Self {
+        Self { inside: Inside::Between, open: 0, payload: 0, line: Vec::new(), line_is_spent: false }
+    }
+
+    /// Takes bytes from the front of `input` up to the end of the next reply, and says what it was. `None` when
+    /// `input` is used up first; the next bytes carry on from there.
+    ///
+    /// # Errors
+    /// When the bytes are no RESP. The stream cannot be followed any further then.
+    #[inline]
+    pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
+        loop {
+            if self.payload > 0 {
+                let n = self.payload.min(input.len() as u64);
+                *input = &input[n as usize..];
+                self.payload -= n;
+                if self.payload > 0 {
+                    return Ok(None);
+                }
+                if self.element_ended() {
+                    return Ok(Some(Reply::Value));
+                }
+                continue;
+            }
+            if input.is_empty() {
+                return Ok(None);
+            }
+            let Some(end) = memchr(b'\n', input) else {
+                return self.keep_partial_line(input).map(|()| None);
+            };
+            let (head, rest) = (&input[..end], &input[end + 1..]);
+            *input = rest;
+            let whole_line = !self.joins_partial_line(head)?;
+            let header = parse_header(if whole_line { head } else { &self.line })?;
+            let was_between = self.inside == Inside::Between;
+            if self.enter(&header)? {
+                let reply = match header {
+                    Header::Nil if was_between => Reply::Nil,
+                    Header::Error if was_between => {
+                        let line: &'r [u8] = if whole_line { head } else { &self.line };
+                        Reply::Error(&line[1..line.len() - 1])
+                    }
+                    _ => Reply::Value,
+                };
+                return Ok(Some(reply));
+            }
+        }
+    }
+
+    /// Takes a header into account. Whether it ended a reply.
+    #[inline]
+    fn enter(&mut self, header: &Header) -> Result<bool, ProtocolError> {
+        let between = self.inside == Inside::Between;
+        if between {
+            self.inside = match header {
+                Header::Push(_) | Header::Attribute(_) => Inside::Aside,
+                _ => Inside::Reply,
+            };
+            self.open = 1;
+        }
+        match *header {
+            Header::Scalar | Header::Nil | Header::Error => Ok(self.element_ended()),
+            Header::Bulk(length) => {
+                self.payload = length + 2;
+                Ok(false)
+            }
+            Header::Aggregate(n) | Header::Push(n) => {
+                self.add_open(n)?;
+                Ok(self.element_ended())
+            }
+            // An attribute precedes an element and is none itself, but at the top it stands for one.
+            Header::Attribute(n) => {
+                self.add_open(n)?;
+                Ok(between && self.element_ended())
+            }
+        }
+    }
+
+    fn add_open(&mut self, n: u64) -> Result<(), ProtocolError> {
+        self.open = self.open.checked_add(n).ok_or_else(|| ProtocolError::Length(n.to_string()))?;
+        Ok(())
+    }
+
+    /// One open element ended. Whether that ended a reply.
+    #[inline]
+    fn element_ended(&mut self) -> bool {
+        self.open -= 1;
+        if self.open > 0 {
+            return false;
+        }
+        std::mem::replace(&mut self.inside, Inside::Between) == Inside::Reply
+    }
+
+    /// Appends `head` to a line that began in an earlier read, if there is one.
+    #[inline]
+    fn joins_partial_line(&mut self, head: &[u8]) -> Result<bool, ProtocolError> {
+        if self.line.is_empty() {
+            return Ok(false);
+        }
+        self.forget_spent_line();
+        if self.line.is_empty() {
+            return Ok(false);
+        }
+        if self.line.len() + head.len() > MAX_LINE {
+            return Err(ProtocolError::LongLine);
+        }
+        self.line.extend_from_slice(head);
+        self.line_is_spent = true;
+        Ok(true)
+    }
+
+    #[cold]
+    fn keep_partial_line(&mut self, input: &mut &[u8]) -> Result<(), ProtocolError> {
+        self.forget_spent_line();
+        if self.line.len() + input.len() > MAX_LINE {
+            return Err(ProtocolError::LongLine);
+        }
+        self.line.extend_from_slice(input);
+        *input = &[];
+        // What cannot become a reply is told at once: it may never send a line's end.
+        match self.line[0] {
+            b'+' | b'-' | b':' | b'$' | b'*' | b'_' | b'#' | b',' | b'(' | b'!' | b'=' | b'%' | b'~' | b'>' | b'|' => {
+                Ok(())
+            }
+            _ => Err(ProtocolError::NotRedis(excerpt(&self.line))),
+        }
+    }
+
+    fn forget_spent_line(&mut self) {
+        if self.line_is_spent {
+            self.line = Vec::new();
+            self.line_is_spent = false;
+        }
+    }
+}
+
+/// Reads a line, which ends before its line feed.
+#[inline]
+fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
+    let Some((&kind, rest)) = line.split_first() else {
+        return Err(ProtocolError::LineFeed(String::new()));
+    };
+    let length = || parse_length(rest);
+    let header = match kind {
+        b'+' | b':' | b',' | b'(' | b'#' => Header::Scalar,
+        b'$' | b'!' | b'=' => length()?.map_or(Header::Nil, Header::Bulk),
+        b'-' => Header::Error,
+        b'_' => Header::Nil,
+        b'*' | b'~' => length()?.map_or(Header::Nil, Header::Aggregate),
+        b'%' => length()?.map_or(Header::Nil, |n| Header::Aggregate(2 * n)),
+        b'>' => length()?.map_or(Header::Nil, Header::Push),
+        b'|' => length()?.map_or(Header::Nil, |n| Header::Attribute(2 * n)),
+        _ => return Err(ProtocolError::NotRedis(excerpt(line))),
+    };
+    if rest.last() != Some(&b'\r') {
+        return Err(ProtocolError::LineFeed(excerpt(line)));
+    }
+    Ok(header)
+}
+
+/// Reads the digits of a length up to the carriage return; `None` for -1.
+#[inline]
+fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
+    let error = || ProtocolError::Length(excerpt(digits));
+    let Some((b'\r', digits)) = digits.split_last() else {
+        return Err(error());
+    };
+    if digits == b"-1" {
+        return Ok(None);
+    }
+    // Twelve digits are far above Redis' limit of 512 MiB, and cannot overflow.
+    if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(error());
+    }
+    Ok(Some(digits.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'))))
+}
+
+/// The beginning of `bytes` as text for a message.
+#[cold]
+fn excerpt(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All replies in `stream`, fed in pieces cut at `cuts`.
+    fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
+        let mut skipper = Skipper::new();
+        let mut found = Vec::new();
+        let mut start = 0;
+        for end in cuts.iter().copied().chain([stream.len()]) {
+            let mut piece = &stream[start..end];
+            while let Some(reply) = skipper.next(&mut piece)? {
+                found.push(match reply {
+                    Reply::Value => "value".to_owned(),
+                    Reply::Nil => "nil".to_owned(),
+                    Reply::Error(line) => String::from_utf8(line.to_vec()).unwrap(),
+                });
+            }
+            start = end;
+        }
+        Ok(found)
+    }
+
+    const STREAM: &[u8] = b"+OK\r\n$5\r\nhe\nlo\r\n$-1\r\n_\r\n*-1\r\n:42\r\n-LOADING not yet\r\n*0\r\n$0\r\n\r\n\
+        *3\r\n$1\r\na\r\n*2\r\n:1\r\n-ERR inner\r\n_\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n%2\r\n+a\r\n,1.5\r\n+b\r\n#t\r\n\
+        |1\r\n+ttl\r\n:10\r\n$2\r\nhi\r\n~1\r\n(123\r\n=7\r\ntxt:abc\r\n*1\r\n|1\r\n+k\r\n+v\r\n:7\r\n!9\r\nERR wrong\r\n";
+    const EXPECTED: [&str; 16] = [
+        "value", "value", "nil", "nil", "nil", "value", "LOADING not yet", "value", "value", "value", "value", "value",
+        "value", "value", "value", "value",
+    ];
+
+    #[test]
+    fn every_kind_of_reply_ends_where_it_ends() {
+        assert_eq!(replies(STREAM, &[]).unwrap(), EXPECTED);
+    }
+
+    #[test]
+    fn a_reply_may_be_cut_anywhere() {
+        for cut in 0..STREAM.len() {
+            assert_eq!(replies(STREAM, &[cut]).unwrap(), EXPECTED, "cut at {cut}");
+        }
+        let every_byte: Vec<_> = (1..STREAM.len()).collect();
+        assert_eq!(replies(STREAM, &every_byte).unwrap(), EXPECTED);
+    }
+
+    #[test]
+    fn what_is_no_redis_is_told_even_without_a_line_end() {
+        assert_eq!(
+            replies(b"HTTP/1.1 400 Bad Request\r\n", &[]),
+            Err(ProtocolError::NotRedis("HTTP/1.1 400 Bad Request".into()))
+        );
+        assert!(matches!(replies(b"\x15\x03\x03", &[]), Err(ProtocolError::NotRedis(_))));
+        assert_eq!(replies(b"$abc\r\n", &[]), Err(ProtocolError::Length("abc".into())));
+        assert_eq!(replies(b"+OK\n", &[]), Err(ProtocolError::LineFeed("+OK".into())));
+        assert_eq!(replies(&vec![b'+'; MAX_LINE + 1], &[]), Err(ProtocolError::LongLine));
+    }
+
+    #[test]
+    fn an_idle_skipper_holds_no_memory() {
+        let mut skipper = Skipper::new();
+        for mut piece in [b"-ERR a ".as_slice(), b"long one\r\n", b"+O", b"K\r\n", b"+OK\r\n"] {
+            while skipper.next(&mut piece).unwrap().is_some() {}
+        }
+        skipper.forget_spent_line();
+        assert_eq!(skipper.line.capacity(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(bytes: Vec<u8>, cut: prop::sample::Index) {
+            let cut = cut.index(bytes.len() + 1);
+            let _ = replies(&bytes, &[cut]);
+        }
+    }
+}
