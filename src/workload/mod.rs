@@ -4,5 +4,12 @@
 //! is [`load`](crate::load)'s business.
 
 mod mix;
+mod requests;
+mod values;
 
-pub use mix::{Command, Mix, ParseMixError};
+pub use mix::{Command, MAX_WEIGHT, Mix, ParseMixError};
+pub use requests::Requests;
+pub use values::Values;
+
+/// What the name of every key that redyno writes begins with.
+pub const KEY_PREFIX: &str = "redyno:";
