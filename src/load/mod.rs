@@ -1,8 +1,31 @@
 //! The load engine: workers that each own a poll loop, many connections and their interval buffers.
 //!
-//! Knobs go down to the workers by an atomic pointer swap; interval buffers come up through recycled ring slots.
+//! ```text
+//!  Load ── knobs, by an atomic pointer swap ──► worker load-0 ── interval buffers, by a ring ──► collector
+//!                                               worker load-1 ──► …       (and back, emptied)
+//! ```
 //! It does not know what a record or a screen is.
 
+mod alarm;
+mod clients;
+mod connection;
+mod engine;
+mod errors;
+mod interval;
 mod knobs;
+mod lane;
+mod pacing;
+mod plan;
+mod segments;
+mod socket;
+mod worker;
 
+use engine::Setting;
+pub use engine::{Load, LoadEvent, Output};
+pub use errors::{ErrorCounts, ErrorKind};
+pub use interval::{CommandCounts, IntervalBuffer};
 pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE};
+use lane::Lane;
+pub use lane::LaneEnd;
+pub use plan::{CLIENT_NAME, LoadError, Plan};
+use socket::Endpoint;

@@ -207,9 +207,8 @@ impl Skipper {
         *input = &[];
         // What cannot become a reply is told at once: it may never send a line's end.
         match self.line[0] {
-            b'+' | b'-' | b':' | b'$' | b'*' | b'_' | b'#' | b',' | b'(' | b'!' | b'=' | b'%' | b'~' | b'>' | b'|' => {
-                Ok(())
-            }
+            b'+' | b'-' | b':' | b'$' | b'*' | b'_' | b'#' | b',' | b'(' | b'!' | b'=' | b'%' | b'~'
+            | b'>' | b'|' => Ok(()),
             _ => Err(ProtocolError::NotRedis(excerpt(&self.line))),
         }
     }
@@ -298,8 +297,22 @@ mod tests {
         *3\r\n$1\r\na\r\n*2\r\n:1\r\n-ERR inner\r\n_\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n%2\r\n+a\r\n,1.5\r\n+b\r\n#t\r\n\
         |1\r\n+ttl\r\n:10\r\n$2\r\nhi\r\n~1\r\n(123\r\n=7\r\ntxt:abc\r\n*1\r\n|1\r\n+k\r\n+v\r\n:7\r\n!9\r\nERR wrong\r\n";
     const EXPECTED: [&str; 16] = [
-        "value", "value", "nil", "nil", "nil", "value", "LOADING not yet", "value", "value", "value", "value", "value",
-        "value", "value", "value", "value",
+        "value",
+        "value",
+        "nil",
+        "nil",
+        "nil",
+        "value",
+        "LOADING not yet",
+        "value",
+        "value",
+        "value",
+        "value",
+        "value",
+        "value",
+        "value",
+        "value",
+        "value",
     ];
 
     #[test]

@@ -82,7 +82,9 @@ mod tests {
     #[test]
     fn commands_come_by_their_weights() {
         let (commands, _) = drawn(&Mix { get: 6, set: 2, incr: 1, ping: 1 }, 10, 100_000, 3);
-        for (command, share) in [(Command::Get, 0.6), (Command::Set, 0.2), (Command::Incr, 0.1), (Command::Ping, 0.1)] {
+        for (command, share) in
+            [(Command::Get, 0.6), (Command::Set, 0.2), (Command::Incr, 0.1), (Command::Ping, 0.1)]
+        {
             let n = commands.iter().filter(|c| **c == command).count();
             assert!((n as f64 / 1e5 - share).abs() < 0.01, "{command}: {n}");
         }

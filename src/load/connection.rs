@@ -1,0 +1,283 @@
+//! One connection of the load: a small state machine.
+//!
+//! ```text
+//! Connecting ──► Greeting ──► Idle ◄──► Busy
+//! ```
+//! It writes batches, follows the replies, and keeps the times. When it is allowed to write, and what happens
+//! when it breaks, is the worker's business.
+
+use std::io::{self, Read, Write};
+
+use mio::{Interest, Registry, Token};
+use thiserror::Error;
+
+use super::{
+    ErrorKind,
+    plan::Greeting,
+    segments::{Replies, Segments},
+    socket::{Endpoint, Socket},
+};
+use crate::{
+    protocol::{ProtocolError, Reply, Skipper},
+    workload::Command,
+};
+
+/// Where a connection is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Waits for the other side to accept.
+    Connecting,
+    /// Waits for the replies to its greeting.
+    Greeting {
+        /// Replies that came.
+        replies: usize,
+    },
+    /// May write.
+    Idle,
+    /// Waits for the replies to its batch.
+    Busy,
+}
+
+/// Why a connection is over.
+#[derive(Debug, Error)]
+pub(super) enum Broken {
+    #[error("{0}")]
+    Socket(#[from] io::Error),
+    #[error("the server closed the connection")]
+    Closed,
+    #[error("the server refused the greeting: {0}")]
+    Refused(String, ErrorKind),
+    #[error("{0}")]
+    Protocol(#[from] ProtocolError),
+    #[error("a reply came that no request had asked for")]
+    Unasked,
+    #[error("no reply for {0} ms")]
+    Timeout(u128),
+    #[error("the session ended before the reply came")]
+    Unanswered,
+}
+
+impl Broken {
+    /// The kind that requests in flight count as.
+    pub(super) fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Socket(error) => error.into(),
+            Self::Closed => ErrorKind::Reset,
+            Self::Refused(_, kind) => kind.clone(),
+            Self::Protocol(_) | Self::Unasked => ErrorKind::Protocol,
+            Self::Timeout(_) => ErrorKind::Timeout,
+            Self::Unanswered => ErrorKind::Unanswered,
+        }
+    }
+}
+
+/// An error reply that is the first of its kind in this interval: its line.
+pub(super) type FirstError = Option<Vec<u8>>;
+
+/// A connection of the load.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: Socket,
+    token: Token,
+    pub(super) phase: Phase,
+    skipper: Skipper,
+    /// The batch in flight: what was asked, and how much of it is answered.
+    commands: Vec<Command>,
+    answered: usize,
+    generation: u32,
+    /// When the batch was written, or the connection begun.
+    since_ns: u64,
+    /// What the kernel did not take yet.
+    unsent: Vec<u8>,
+}
+
+impl Connection {
+    /// Begins to connect.
+    pub(super) fn open(
+        endpoint: &Endpoint,
+        registry: &Registry,
+        token: Token,
+        now_ns: u64,
+    ) -> io::Result<Self> {
+        let mut socket = Socket::connect(endpoint)?;
+        socket.register(registry, token, Interest::WRITABLE)?;
+        Ok(Self {
+            socket,
+            token,
+            phase: Phase::Connecting,
+            skipper: Skipper::new(),
+            commands: Vec::new(),
+            answered: 0,
+            generation: 0,
+            since_ns: now_ns,
+            unsent: Vec::new(),
+        })
+    }
+
+    /// Since when it waits for what it waits for.
+    pub(super) fn waits_since_ns(&self) -> Option<u64> {
+        (self.phase != Phase::Idle).then_some(self.since_ns)
+    }
+
+    /// The segment of the batch in flight, and its requests that have no reply.
+    pub(super) fn unanswered(&self) -> (u32, &[Command]) {
+        (self.generation, &self.commands[self.answered..])
+    }
+
+    /// The socket turned writable: greets, or sends what is left to send.
+    pub(super) fn writable(&mut self, registry: &Registry, greeting: &Greeting) -> Result<(), Broken> {
+        if self.phase == Phase::Connecting {
+            if !self.socket.finish_connect()? {
+                return Ok(());
+            }
+            self.phase = Phase::Greeting { replies: 0 };
+            self.socket.reregister(registry, self.token, Interest::READABLE)?;
+            return self.write(registry, &greeting.bytes);
+        }
+        if !self.unsent.is_empty() {
+            let unsent = std::mem::take(&mut self.unsent);
+            self.write(registry, &unsent)?;
+            if self.unsent.is_empty() {
+                self.socket.reregister(registry, self.token, Interest::READABLE)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The commands of the next batch, to be filled before [`send`](Self::send).
+    #[inline]
+    pub(super) fn next_batch(&mut self) -> &mut Vec<Command> {
+        self.commands.clear();
+        self.answered = 0;
+        &mut self.commands
+    }
+
+    /// Writes a batch that was due to be written at `now_ns`, in the current segment.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        registry: &Registry,
+        bytes: &[u8],
+        now_ns: u64,
+        segments: &mut Segments,
+    ) -> Result<(), Broken> {
+        self.phase = Phase::Busy;
+        self.since_ns = now_ns;
+        self.generation = segments.generation();
+        segments.wrote(self.commands.len(), bytes.len());
+        self.write(registry, bytes)
+    }
+
+    #[inline]
+    fn write(&mut self, registry: &Registry, bytes: &[u8]) -> Result<(), Broken> {
+        let written = loop {
+            match self.socket.write(bytes) {
+                Ok(n) => break n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break 0,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if written < bytes.len() {
+            self.unsent = bytes[written..].to_vec();
+            self.socket.reregister(registry, self.token, Interest::READABLE | Interest::WRITABLE)?;
+        }
+        Ok(())
+    }
+
+    /// The socket turned readable: reads until it is empty. A read that does not fill `buffer` proves that, unless
+    /// the other side has closed (`closing`).
+    #[inline]
+    pub(super) fn readable(
+        &mut self,
+        buffer: &mut [u8],
+        closing: bool,
+        read: &mut Reading,
+    ) -> Result<(), Broken> {
+        loop {
+            let n = match self.socket.read(buffer) {
+                Ok(0) => return Err(Broken::Closed),
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.take(&buffer[..n], read)?;
+            if n < buffer.len() && !closing {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
+        match self.phase {
+            Phase::Busy => {
+                let mut replies = read.segments.replies(self.generation);
+                replies.count_bytes(bytes.len());
+                let service_ns = read.now_ns.saturating_sub(self.since_ns);
+                self.take_replies(bytes, service_ns, &mut replies, &mut read.first_error)
+            }
+            Phase::Greeting { replies } => self.take_greeting(bytes, replies, read.greeting),
+            Phase::Idle | Phase::Connecting => Err(Broken::Unasked),
+        }
+    }
+
+    #[inline]
+    fn take_replies(
+        &mut self,
+        mut bytes: &[u8],
+        service_ns: u64,
+        replies: &mut Replies,
+        first_error: &mut FirstError,
+    ) -> Result<(), Broken> {
+        while let Some(reply) = self.skipper.next(&mut bytes)? {
+            let Some(command) = self.commands.get(self.answered) else {
+                return Err(Broken::Unasked);
+            };
+            self.answered += 1;
+            if replies.count(*command, reply, service_ns)
+                && let Reply::Error(line) = reply
+            {
+                *first_error = Some(line.to_vec());
+            }
+        }
+        if self.answered == self.commands.len() {
+            self.phase = Phase::Idle;
+        }
+        Ok(())
+    }
+
+    fn take_greeting(
+        &mut self,
+        mut bytes: &[u8],
+        mut seen: usize,
+        greeting: &Greeting,
+    ) -> Result<(), Broken> {
+        while let Some(reply) = self.skipper.next(&mut bytes)? {
+            if let Reply::Error(line) = reply
+                && seen < greeting.required
+            {
+                let text = String::from_utf8_lossy(line).into_owned();
+                return Err(Broken::Refused(text, ErrorKind::of_line(line)));
+            }
+            seen += 1;
+        }
+        self.phase = match seen.cmp(&greeting.replies) {
+            std::cmp::Ordering::Less => Phase::Greeting { replies: seen },
+            std::cmp::Ordering::Equal => Phase::Idle,
+            std::cmp::Ordering::Greater => return Err(Broken::Unasked),
+        };
+        Ok(())
+    }
+}
+
+/// What reading needs from the worker.
+pub(super) struct Reading<'a> {
+    /// When the poll returned that told of the bytes.
+    pub(super) now_ns: u64,
+    pub(super) segments: &'a mut Segments,
+    pub(super) greeting: &'a Greeting,
+    /// Set when a new kind of error came.
+    pub(super) first_error: FirstError,
+}

@@ -1,0 +1,164 @@
+//! The handle to a running engine: knobs go in, lanes of intervals come out.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
+    thread::JoinHandle,
+};
+
+use arc_swap::ArcSwap;
+use mio::{Poll, Waker};
+
+use super::{
+    Knobs, LaneEnd, LoadError, MAX_CLIENTS, Plan, lane,
+    worker::{Outfit, WAKE, Worker},
+};
+use crate::clock::Clock;
+
+/// What the workers go by at the moment.
+#[derive(Debug)]
+pub(super) struct Setting {
+    /// Counts the changes of the knobs; also the number of the segment.
+    pub(super) generation: u32,
+    pub(super) knobs: Knobs,
+    pub(super) stopping: bool,
+}
+
+/// Something that happened in the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadEvent {
+    /// A worker lost its first connection.
+    Lost {
+        /// When.
+        at_ns: u64,
+        /// Why.
+        cause: String,
+    },
+    /// All connections of a worker work again.
+    Back {
+        /// When.
+        at_ns: u64,
+    },
+    /// The first error of a kind on a worker.
+    FirstError {
+        /// Its kind.
+        kind: String,
+        /// What exactly.
+        message: String,
+    },
+    /// A worker died; its clients are gone.
+    Died {
+        /// When.
+        at_ns: u64,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// What comes out of the engine.
+pub struct Output {
+    /// One lane of interval buffers for each worker.
+    pub lanes: Vec<LaneEnd>,
+    /// What happens.
+    pub events: Receiver<LoadEvent>,
+}
+
+/// A running engine. Dropped, it stops.
+pub struct Load {
+    settings: Arc<ArcSwap<Setting>>,
+    wakers: Vec<Arc<Waker>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// Starts the workers. The first segment has the number 1.
+    ///
+    /// # Errors
+    /// When the target's host does not resolve, or a worker cannot be set up.
+    pub fn start(plan: &Plan, knobs: Knobs, clock: Clock) -> Result<(Self, Output), LoadError> {
+        raise_file_limit();
+        let settings = Arc::new(ArcSwap::from_pointee(Setting { generation: 1, knobs, stopping: false }));
+        let (events_up, events) = channel();
+        let mut load = Self { settings, wakers: Vec::new(), threads: Vec::new() };
+        let mut lanes = Vec::new();
+        let endpoint = plan.endpoint()?;
+        for index in 0..plan.threads {
+            let poll = Poll::new()?;
+            load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
+            let (lane, end) = lane::pair();
+            lanes.push(end);
+            let outfit = Outfit {
+                index,
+                threads: plan.threads,
+                seed: plan.seed,
+                timeout: plan.timeout,
+                endpoint: endpoint.clone(),
+                greeting: plan.greeting(),
+                clock,
+                settings: Arc::clone(&load.settings),
+                events: events_up.clone(),
+            };
+            let worker = Worker::new(outfit, poll, lane)?;
+            let events = events_up.clone();
+            let body = move || {
+                if let Err(error) = worker.run() {
+                    let died = LoadEvent::Died { at_ns: clock.now_ns(), cause: error.to_string() };
+                    // Nobody listens any more only while the session ends.
+                    drop(events.send(died));
+                }
+            };
+            load.threads.push(std::thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
+        }
+        Ok((load, Output { lanes, events }))
+    }
+
+    /// Changes the knobs; every worker learns of it at once. Returns the number of the new segment.
+    pub fn set(&self, knobs: Knobs) -> u32 {
+        let generation = self.settings.load().generation + 1;
+        self.publish(Setting { generation, knobs, stopping: false });
+        generation
+    }
+
+    /// Tells the workers to send nothing more, to wait a second at the most for the replies in flight, and to
+    /// hand up what they counted; then their lanes end.
+    pub fn stop(&self) {
+        let now = self.settings.load_full();
+        self.publish(Setting { generation: now.generation, knobs: now.knobs, stopping: true });
+    }
+
+    fn publish(&self, setting: Setting) {
+        self.settings.store(Arc::new(setting));
+        for waker in &self.wakers {
+            // A worker that cannot be woken is dead, and has said so.
+            drop(waker.wake());
+        }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stop();
+        for thread in self.threads.drain(..) {
+            // A worker's panic was printed by the panic hook.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Lets the process hold as many sockets as the knobs can ask for, as far as the system's hard limit goes.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    // Beside the load: probes, control plane, files.
+    let wanted = u64::from(MAX_CLIENTS) + 256;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let current = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
+        // Where it is refused, the connections beyond the limit say so, one by one.
+        let _: io::Result<()> =
+            setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit }).map_err(Into::into);
+    }
+}

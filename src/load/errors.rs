@@ -1,0 +1,141 @@
+//! What can go wrong with a request, by kind, and how often it did.
+
+use std::{collections::BTreeMap, fmt, io};
+
+/// A kind of error. Errors are neither operations nor latencies.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The server answered with an error that begins with this word: `OOM`, `LOADING`, `MOVED`.
+    Server(Box<str>),
+    /// No reply within the time allowed.
+    Timeout,
+    /// A connection was refused.
+    Refused,
+    /// A connection was closed or reset by the other side.
+    Reset,
+    /// The server's host or socket could not be reached for another reason.
+    Unreachable,
+    /// Bytes came that are no reply, or that nobody asked for.
+    Protocol,
+    /// The session ended before the reply came.
+    Unanswered,
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Server(prefix) => prefix,
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::Reset => "reset",
+            Self::Unreachable => "unreachable",
+            Self::Protocol => "protocol",
+            Self::Unanswered => "unanswered",
+        })
+    }
+}
+
+impl From<&io::Error> for ErrorKind {
+    fn from(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof => Self::Reset,
+            io::ErrorKind::TimedOut => Self::Timeout,
+            _ => Self::Unreachable,
+        }
+    }
+}
+
+impl ErrorKind {
+    /// The kind of a server's error line: its first word, when that is in capitals, else `ERR`.
+    pub fn of_line(line: &[u8]) -> Self {
+        Self::Server(String::from_utf8_lossy(prefix(line)).into())
+    }
+}
+
+fn prefix(line: &[u8]) -> &[u8] {
+    let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let is_code =
+        !word.is_empty() && word.iter().all(|b| b.is_ascii_uppercase() || *b == b'_' || b.is_ascii_digit());
+    if is_code { word } else { b"ERR" }
+}
+
+/// Errors by kind. There are few kinds, so a list it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorCounts(Vec<(ErrorKind, u64)>);
+
+impl ErrorCounts {
+    /// Counts `n` errors of `kind`. Whether that kind is new here.
+    pub fn count(&mut self, kind: &ErrorKind, n: u64) -> bool {
+        if n == 0 {
+            return false;
+        }
+        match self.0.iter_mut().find(|(known, _)| known == kind) {
+            Some((_, count)) => {
+                *count += n;
+                false
+            }
+            None => {
+                self.0.push((kind.clone(), n));
+                true
+            }
+        }
+    }
+
+    /// Counts one error that the server answered, without allocating for a kind that is known. Whether the
+    /// kind is new here.
+    pub fn count_line(&mut self, line: &[u8]) -> bool {
+        let word = prefix(line);
+        for (kind, count) in &mut self.0 {
+            if matches!(kind, ErrorKind::Server(known) if known.as_bytes() == word) {
+                *count += 1;
+                return false;
+            }
+        }
+        self.count(&ErrorKind::of_line(line), 1)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether no error was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds these counts to counts by name.
+    pub fn add_to(&self, counts: &mut BTreeMap<String, u64>) {
+        for (kind, n) in &self.0 {
+            *counts.entry(kind.to_string()).or_default() += n;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_error_is_known_by_its_first_word() {
+        assert_eq!(ErrorKind::of_line(b"OOM command not allowed").to_string(), "OOM");
+        assert_eq!(ErrorKind::of_line(b"MOVED 3999 127.0.0.1:6381").to_string(), "MOVED");
+        assert_eq!(ErrorKind::of_line(b"unknown thing").to_string(), "ERR");
+        assert_eq!(ErrorKind::of_line(b"").to_string(), "ERR");
+    }
+
+    #[test]
+    fn errors_are_counted_by_kind() {
+        let mut counts = ErrorCounts::default();
+        assert!(counts.count_line(b"LOADING x"));
+        assert!(!counts.count_line(b"LOADING y"));
+        assert!(counts.count(&ErrorKind::Reset, 3));
+        let mut named = BTreeMap::new();
+        counts.add_to(&mut named);
+        assert_eq!(named, BTreeMap::from([("LOADING".into(), 2), ("reset".into(), 3)]));
+    }
+}

@@ -1,0 +1,100 @@
+//! What a worker counts between two ticks, for one segment.
+
+use super::{ErrorCounts, ErrorKind};
+use crate::{protocol::Reply, stats::Recorder, workload::Command};
+
+/// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
+#[derive(Debug)]
+pub struct IntervalBuffer {
+    /// The segment: the generation of the knobs that its requests were written under.
+    pub generation: u32,
+    /// When the stretch began.
+    pub start_ns: u64,
+    /// When it ended. Equal to `start_ns` when only late replies to an earlier segment's requests are in it.
+    pub end_ns: u64,
+    /// Whether this is the worker's last buffer of its tick.
+    pub closes_tick: bool,
+    /// Connections open at the end of the stretch.
+    pub connected: u32,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// GETs that found their key.
+    pub hits: u64,
+    /// GETs that did not.
+    pub misses: u64,
+    /// Errors that belong to no request.
+    pub errors: ErrorCounts,
+    /// Counts by command, in the order of [`Command::ALL`].
+    pub commands: [CommandCounts; Command::ALL.len()],
+}
+
+/// Counts of one command.
+#[derive(Debug, Default)]
+pub struct CommandCounts {
+    /// Good replies.
+    pub ops: u64,
+    /// Errors.
+    pub errors: ErrorCounts,
+    /// From the write of a request to the last byte of its reply.
+    pub service: Recorder,
+}
+
+impl IntervalBuffer {
+    /// An empty buffer.
+    pub(super) fn new() -> Box<Self> {
+        Box::new(Self {
+            generation: 0,
+            start_ns: 0,
+            end_ns: 0,
+            closes_tick: false,
+            connected: 0,
+            bytes_in: 0,
+            bytes_out: 0,
+            hits: 0,
+            misses: 0,
+            errors: ErrorCounts::default(),
+            commands: Default::default(),
+        })
+    }
+
+    /// Begins a stretch of `generation` at `start_ns`, in the memory of an earlier one.
+    pub(super) fn begin(&mut self, generation: u32, start_ns: u64) {
+        self.generation = generation;
+        self.start_ns = start_ns;
+        self.end_ns = start_ns;
+        self.closes_tick = false;
+        self.connected = 0;
+        self.bytes_in = 0;
+        self.bytes_out = 0;
+        self.hits = 0;
+        self.misses = 0;
+        self.errors.clear();
+        for counts in &mut self.commands {
+            counts.ops = 0;
+            counts.errors.clear();
+            counts.service.reset();
+        }
+    }
+
+    /// Counts the reply to one request. Whether it was the first error of its kind here.
+    #[inline]
+    pub(super) fn count(&mut self, command: Command, reply: Reply, service_ns: u64) -> bool {
+        let counts = &mut self.commands[command.index()];
+        match reply {
+            Reply::Error(line) => return counts.errors.count_line(line),
+            Reply::Value if command == Command::Get => self.hits += 1,
+            Reply::Nil if command == Command::Get => self.misses += 1,
+            Reply::Value | Reply::Nil => {}
+        }
+        counts.ops += 1;
+        counts.service.record(service_ns);
+        false
+    }
+
+    /// Counts a request that got no reply.
+    pub(super) fn count_lost(&mut self, command: Command, kind: &ErrorKind) {
+        self.commands[command.index()].errors.count(kind, 1);
+    }
+}

@@ -1,0 +1,202 @@
+//! The segments that a worker has open.
+//!
+//! ```text
+//!  knobs change        ▼ cut
+//!  ── segment 1 ───────┼── segment 2 ──────────
+//!      request written ─ ─ ─ reply              counts for segment 1
+//! ```
+//! A request belongs to the segment in which it was written, so a percentile never mixes two settings. A segment
+//! that was cut stays open until its last reply is in.
+
+use super::{ErrorKind, Lane, interval::IntervalBuffer};
+use crate::{protocol::Reply, workload::Command};
+
+/// A segment with requests in flight, or the current one.
+struct Open {
+    generation: u32,
+    in_flight: u64,
+    buffer: Box<IntervalBuffer>,
+}
+
+/// The current segment and those before it that still wait for replies.
+pub(super) struct Segments {
+    current: Open,
+    earlier: Vec<Open>,
+    lane: Lane,
+}
+
+impl Segments {
+    /// Begins with the segment `generation`.
+    pub(super) fn new(generation: u32, now_ns: u64, mut lane: Lane) -> Self {
+        let mut buffer = lane.empty();
+        buffer.begin(generation, now_ns);
+        Self { current: Open { generation, in_flight: 0, buffer }, earlier: Vec::new(), lane }
+    }
+
+    /// The segment that requests are written under now.
+    pub(super) fn generation(&self) -> u32 {
+        self.current.generation
+    }
+
+    /// Requests of all segments that wait for a reply.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
+    }
+
+    /// Ends the current segment and begins `generation`.
+    pub(super) fn cut(&mut self, generation: u32, now_ns: u64) {
+        self.current.buffer.end_ns = now_ns;
+        let mut buffer = self.lane.empty();
+        buffer.begin(generation, now_ns);
+        let next = Open { generation, in_flight: 0, buffer };
+        self.earlier.push(std::mem::replace(&mut self.current, next));
+    }
+
+    /// A batch was written in the current segment.
+    pub(super) fn wrote(&mut self, requests: usize, bytes: usize) {
+        self.current.in_flight += requests as u64;
+        self.current.buffer.bytes_out += bytes as u64;
+    }
+
+    /// The counts that replies to requests of `generation` go to.
+    pub(super) fn replies(&mut self, generation: u32) -> Replies<'_> {
+        let open = if self.current.generation == generation {
+            &mut self.current
+        } else {
+            let earlier = self.earlier.iter_mut().find(|open| open.generation == generation);
+            earlier.expect("a segment stays open while requests of it are in flight")
+        };
+        Replies { in_flight: &mut open.in_flight, buffer: &mut open.buffer }
+    }
+
+    /// Counts an error that belongs to no request.
+    pub(super) fn count_error(&mut self, kind: &ErrorKind) {
+        self.current.buffer.errors.count(kind, 1);
+    }
+
+    /// Hands the last counts up, for which it waits until there is room, as long as somebody takes them.
+    pub(super) fn finish(&mut self, now_ns: u64, connected: u32) {
+        while self.lane.room() <= self.earlier.len() && !self.lane.is_abandoned() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        self.close_tick(now_ns, connected);
+    }
+
+    /// Ends the interval: hands the counts of every open segment up and goes on with empty ones. When the
+    /// collector has not yet taken the earlier ones, the interval goes on instead, and nothing is lost.
+    pub(super) fn close_tick(&mut self, now_ns: u64, connected: u32) {
+        if self.lane.room() <= self.earlier.len() {
+            return;
+        }
+        for mut open in std::mem::take(&mut self.earlier) {
+            let mut next = self.lane.empty();
+            next.begin(open.generation, open.buffer.end_ns);
+            self.lane.send(std::mem::replace(&mut open.buffer, next));
+            if open.in_flight > 0 {
+                self.earlier.push(open);
+            }
+        }
+        let mut next = self.lane.empty();
+        next.begin(self.current.generation, now_ns);
+        let mut full = std::mem::replace(&mut self.current.buffer, next);
+        full.end_ns = now_ns;
+        full.connected = connected;
+        full.closes_tick = true;
+        self.lane.send(full);
+    }
+}
+
+/// Where the replies to one segment's requests are counted.
+pub(super) struct Replies<'a> {
+    in_flight: &'a mut u64,
+    buffer: &'a mut IntervalBuffer,
+}
+
+impl Replies<'_> {
+    /// Counts bytes that were read.
+    #[inline]
+    pub(super) fn count_bytes(&mut self, n: usize) {
+        self.buffer.bytes_in += n as u64;
+    }
+
+    /// Counts the reply to one request. Whether it was the first error of its kind in this interval.
+    #[inline]
+    pub(super) fn count(&mut self, command: Command, reply: Reply, service_ns: u64) -> bool {
+        *self.in_flight -= 1;
+        self.buffer.count(command, reply, service_ns)
+    }
+
+    /// Counts requests that will get no reply.
+    pub(super) fn count_lost(&mut self, commands: &[Command], kind: &ErrorKind) {
+        *self.in_flight -= commands.len() as u64;
+        for command in commands {
+            self.buffer.count_lost(*command, kind);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::lane;
+
+    #[test]
+    fn a_reply_counts_for_the_segment_that_its_request_was_written_in() {
+        let (lane, mut collector) = lane::pair();
+        let mut segments = Segments::new(1, 0, lane);
+        segments.wrote(2, 20);
+        segments.replies(1).count(Command::Get, Reply::Value, 5);
+        segments.cut(2, 100);
+        segments.wrote(1, 10);
+        segments.replies(1).count(Command::Get, Reply::Nil, 7);
+        segments.replies(2).count(Command::Set, Reply::Value, 9);
+        segments.close_tick(250, 1);
+
+        let first = collector.intervals.pop().unwrap();
+        assert_eq!((first.generation, first.start_ns, first.end_ns, first.closes_tick), (1, 0, 100, false));
+        assert_eq!((first.hits, first.misses, first.bytes_out), (1, 1, 20));
+        let second = collector.intervals.pop().unwrap();
+        assert_eq!(
+            (second.generation, second.start_ns, second.end_ns, second.closes_tick),
+            (2, 100, 250, true)
+        );
+        assert_eq!(second.commands[Command::Set.index()].ops, 1);
+        assert!(segments.earlier.is_empty());
+    }
+
+    #[test]
+    fn a_segment_stays_open_for_its_late_replies_with_no_length() {
+        let (lane, mut collector) = lane::pair();
+        let mut segments = Segments::new(1, 0, lane);
+        segments.wrote(1, 10);
+        segments.cut(2, 100);
+        segments.close_tick(250, 1);
+        segments.replies(1).count_lost(&[Command::Get], &ErrorKind::Reset);
+        segments.close_tick(500, 1);
+
+        let of_first: Vec<_> = std::iter::from_fn(|| collector.intervals.pop().ok())
+            .filter(|b| b.generation == 1)
+            .map(|b| (b.start_ns, b.end_ns, b.commands[Command::Get.index()].errors.is_empty()))
+            .collect();
+        assert_eq!(of_first, [(0, 100, true), (100, 100, false)]);
+        assert_eq!(segments.in_flight(), 0);
+    }
+
+    #[test]
+    fn a_collector_that_does_not_come_loses_no_counts() {
+        let (lane, mut collector) = lane::pair();
+        let mut segments = Segments::new(1, 0, lane);
+        for tick in 1..=1000 {
+            segments.wrote(1, 1);
+            segments.replies(1).count(Command::Get, Reply::Value, 1);
+            segments.close_tick(tick, 1);
+        }
+        let mut taken = 0;
+        while let Ok(buffer) = collector.intervals.pop() {
+            taken += buffer.hits;
+        }
+        segments.close_tick(1001, 1);
+        taken += collector.intervals.pop().unwrap().hits;
+        assert_eq!(taken, 1000);
+    }
+}

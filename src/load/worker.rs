@@ -1,0 +1,353 @@
+//! A worker: one thread, one poll loop, its share of the clients.
+//!
+//! ```text
+//! poll ─► stamp ─► for each ready socket: read, count, write the next batch
+//!      ─► knobs changed? ─► tick over? ─► connect, pace ─► poll
+//! ```
+//! One clock reading a wake-up and one a write; no lock, and no allocation in the steady state.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, mpsc::Sender},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use mio::{Events, Poll, Token, event::Event};
+
+use super::{
+    ErrorKind, Knobs, LoadEvent, Setting,
+    alarm::Alarm,
+    clients::{Clients, is_opening},
+    connection::{Broken, Connection, Phase, Reading},
+    pacing::Pace,
+    plan::Greeting,
+    segments::Segments,
+    socket::Endpoint,
+};
+use crate::{
+    clock::{Clock, next_tick_ns},
+    workload::{Requests, Values},
+};
+
+/// What the engine wakes a worker with.
+pub(super) const WAKE: Token = Token(usize::MAX);
+/// The pacing timer.
+const ALARM: Token = Token(usize::MAX - 1);
+
+/// Bytes read at a time. One buffer serves all connections of a worker.
+const READ_BUFFER: usize = 64 * 1024;
+
+/// How long a worker that was told to stop waits for the replies in flight.
+const LAST_REPLIES_NS: u64 = 1_000_000_000;
+
+/// What a worker begins with.
+pub(super) struct Outfit {
+    pub(super) index: usize,
+    pub(super) threads: usize,
+    pub(super) seed: u64,
+    pub(super) timeout: Duration,
+    pub(super) endpoint: Endpoint,
+    pub(super) greeting: Greeting,
+    pub(super) clock: Clock,
+    pub(super) settings: Arc<ArcSwap<Setting>>,
+    pub(super) events: Sender<LoadEvent>,
+}
+
+/// The state of a worker's loop.
+pub(super) struct Worker {
+    outfit: Outfit,
+    poll: Poll,
+    alarm: Alarm,
+    setting: Arc<Setting>,
+    requests: Requests,
+    clients: Clients,
+    segments: Segments,
+    pace: Pace,
+    next_tick_ns: u64,
+    /// Since when the worker has been told to stop.
+    stopping_since_ns: Option<u64>,
+    told_errors: HashSet<ErrorKind>,
+    out: Vec<u8>,
+    buffer: Box<[u8]>,
+}
+
+impl Worker {
+    /// A worker around its poll loop.
+    pub(super) fn new(outfit: Outfit, poll: Poll, lane: super::lane::Lane) -> std::io::Result<Self> {
+        let setting = outfit.settings.load_full();
+        let now_ns = outfit.clock.now_ns();
+        let alarm = Alarm::new(poll.registry(), ALARM)?;
+        let values = Values::new(setting.knobs.value_size as usize, outfit.seed);
+        let mut worker = Self {
+            requests: Requests::new(&setting.knobs.mix, setting.knobs.keyspace, values),
+            clients: Clients::new(outfit.seed ^ outfit.index as u64),
+            segments: Segments::new(setting.generation, now_ns, lane),
+            pace: Pace::unlimited(),
+            next_tick_ns: next_tick_ns(now_ns),
+            stopping_since_ns: None,
+            told_errors: HashSet::new(),
+            out: Vec::new(),
+            buffer: vec![0; READ_BUFFER].into(),
+            setting,
+            alarm,
+            poll,
+            outfit,
+        };
+        worker.follow_knobs(now_ns);
+        Ok(worker)
+    }
+
+    /// Runs until told to stop, and the last replies are in.
+    ///
+    /// # Errors
+    /// When the system refuses to poll.
+    pub(super) fn run(mut self) -> std::io::Result<()> {
+        let mut events = Events::with_capacity(1024);
+        loop {
+            let timeout = self.sleep()?;
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+            let now_ns = self.outfit.clock.now_ns();
+            let mut woken = false;
+            for event in &events {
+                match event.token() {
+                    WAKE => woken = true,
+                    ALARM => {}
+                    Token(client) => self.on_event(client, event, now_ns),
+                }
+            }
+            if woken {
+                self.take_setting(now_ns);
+            }
+            if now_ns >= self.next_tick_ns {
+                self.close_tick(now_ns);
+            }
+            self.clients.retry(now_ns);
+            self.connect(now_ns);
+            self.send_due();
+            if self.is_finished(now_ns) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How long the poll may sleep.
+    fn sleep(&mut self) -> std::io::Result<Duration> {
+        let now_ns = self.outfit.clock.now_ns();
+        let mut until_ns = self.next_tick_ns.min(self.clients.next_retry_ns().unwrap_or(u64::MAX));
+        if self.may_send() && self.clients.any_ready() {
+            let due_ns = self.pace.due_ns(now_ns);
+            if let Some(wait) = self.alarm.set(due_ns, now_ns)? {
+                until_ns = until_ns.min(now_ns + wait.as_nanos() as u64);
+            }
+        }
+        Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
+    }
+
+    fn may_send(&self) -> bool {
+        self.setting.knobs.load && self.stopping_since_ns.is_none()
+    }
+
+    fn on_event(&mut self, i: usize, event: &Event, now_ns: u64) {
+        let Some(connection) = self.clients.connection(i) else {
+            return;
+        };
+        let was_opening = is_opening(connection);
+        let had_batch = connection.phase == Phase::Busy;
+        let mut reading = Reading {
+            now_ns,
+            segments: &mut self.segments,
+            greeting: &self.outfit.greeting,
+            first_error: None,
+        };
+        let mut result = Ok(());
+        if event.is_writable() {
+            result = connection.writable(self.poll.registry(), &self.outfit.greeting);
+        }
+        if result.is_ok() && event.is_readable() {
+            result = connection.readable(&mut self.buffer, event.is_read_closed(), &mut reading);
+        }
+        let is_idle = connection.phase == Phase::Idle;
+        let still_opening = is_opening(connection);
+        if let Some(line) = reading.first_error {
+            self.tell_error(&ErrorKind::of_line(&line), || String::from_utf8_lossy(&line).into_owned());
+        }
+        if was_opening && !still_opening {
+            self.clients.greeted();
+        }
+        if let Err(broken) = result {
+            self.lose(i, &broken, now_ns);
+        } else if is_idle {
+            self.on_idle(i, had_batch);
+        }
+    }
+
+    /// Client `i` may write, or go.
+    #[inline]
+    fn on_idle(&mut self, i: usize, had_batch: bool) {
+        if had_batch && self.clients.answered(i) {
+            let at_ns = self.outfit.clock.now_ns();
+            self.tell(LoadEvent::Back { at_ns });
+        }
+        if self.clients.is_surplus(i) {
+            self.clients.close(i);
+        } else if self.may_send() && self.pace.is_unlimited() {
+            self.send(i);
+        } else {
+            self.clients.queue(i);
+        }
+    }
+
+    /// Writes the next batch of client `i`, which is idle.
+    #[inline]
+    fn send(&mut self, i: usize) {
+        let Some(client) = self.clients.get_mut(i) else {
+            return;
+        };
+        let super::clients::Link::Open(connection) = &mut client.link else {
+            return;
+        };
+        self.out.clear();
+        let batch = connection.next_batch();
+        for _ in 0..self.setting.knobs.pipeline {
+            batch.push(self.requests.append(&mut client.random, &mut self.out));
+        }
+        let now_ns = self.outfit.clock.now_ns();
+        self.pace.sent(batch.len(), now_ns);
+        let sent = connection.send(self.poll.registry(), &self.out, now_ns, &mut self.segments);
+        if let Err(broken) = sent {
+            self.lose(i, &broken, now_ns);
+        }
+    }
+
+    /// Writes what is due among the clients that wait for their turn.
+    fn send_due(&mut self) {
+        if !self.may_send() || !self.clients.any_ready() {
+            return;
+        }
+        let now_ns = self.outfit.clock.now_ns();
+        while self.pace.due_ns(now_ns) <= now_ns {
+            let Some(i) = self.clients.next_ready() else {
+                return;
+            };
+            self.send(i);
+        }
+    }
+
+    /// Begins the connections that are wanted and may begin now.
+    fn connect(&mut self, now_ns: u64) {
+        while let Some(i) = self.clients.next_to_open() {
+            match Connection::open(&self.outfit.endpoint, self.poll.registry(), Token(i), now_ns) {
+                Ok(connection) => self.clients.opened(i, connection),
+                Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
+            }
+        }
+    }
+
+    /// The connection of client `i` is over: its requests in flight are errors.
+    #[cold]
+    fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
+        let kind = broken.kind();
+        let lost = self.clients.connection(i).map(|connection| connection.unanswered());
+        match lost {
+            Some((generation, commands)) if !commands.is_empty() => {
+                self.segments.replies(generation).count_lost(commands, &kind);
+            }
+            _ => self.segments.count_error(&kind),
+        }
+        self.tell_error(&kind, || broken.to_string());
+        if self.clients.lost(i, now_ns) {
+            self.tell(LoadEvent::Lost { at_ns: now_ns, cause: broken.to_string() });
+        }
+    }
+
+    fn tell_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
+        if !self.told_errors.contains(kind) {
+            self.told_errors.insert(kind.clone());
+            self.tell(LoadEvent::FirstError { kind: kind.to_string(), message: message() });
+        }
+    }
+
+    fn tell(&self, event: LoadEvent) {
+        // Nobody listens any more only while the session ends.
+        drop(self.outfit.events.send(event));
+    }
+
+    fn close_tick(&mut self, now_ns: u64) {
+        let timeout_ns = self.outfit.timeout.as_nanos() as u64;
+        let is_late = |c: &Connection| {
+            c.waits_since_ns().is_some_and(|since| now_ns.saturating_sub(since) > timeout_ns)
+        };
+        let late: Vec<_> = self.clients.connections().filter(|(_, c)| is_late(c)).map(|(i, _)| i).collect();
+        for i in late {
+            self.lose(i, &Broken::Timeout(self.outfit.timeout.as_millis()), now_ns);
+        }
+        let connected = self.clients.connected() as u32;
+        self.segments.close_tick(now_ns, connected);
+        self.next_tick_ns = next_tick_ns(now_ns);
+    }
+
+    #[cold]
+    fn take_setting(&mut self, now_ns: u64) {
+        let new = self.outfit.settings.load_full();
+        if new.stopping && self.stopping_since_ns.is_none() {
+            self.stopping_since_ns = Some(now_ns);
+        }
+        if new.generation == self.setting.generation {
+            return;
+        }
+        let old = std::mem::replace(&mut self.setting, new);
+        self.segments.cut(self.setting.generation, now_ns);
+        let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
+        if content(&old.knobs) != content(&self.setting.knobs) {
+            let values = Values::new(self.setting.knobs.value_size as usize, self.outfit.seed);
+            self.requests = Requests::new(&self.setting.knobs.mix, self.setting.knobs.keyspace, values);
+        }
+        self.follow_knobs(now_ns);
+    }
+
+    /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
+    /// off; none is opened before it is first on.
+    fn follow_knobs(&mut self, now_ns: u64) {
+        let knobs = &self.setting.knobs;
+        let (index, threads) = (self.outfit.index, self.outfit.threads);
+        let all = knobs.clients as usize;
+        let share = all / threads + usize::from(index < all % threads);
+        if knobs.load || self.clients.any_wanted() {
+            let seed = self.outfit.seed;
+            self.clients.want(share, |i| client_seed(seed, index + i * threads));
+        }
+        let rate =
+            knobs.rate.map(|rate| f64::from(rate) * share as f64 / all as f64).filter(|rate| *rate > 0.0);
+        self.pace.change(rate, index as f64 / threads as f64, now_ns);
+    }
+
+    /// Whether the worker was told to stop and nothing is left to wait for. What it has counted is handed up.
+    fn is_finished(&mut self, now_ns: u64) -> bool {
+        let Some(since_ns) = self.stopping_since_ns else {
+            return false;
+        };
+        if self.segments.in_flight() > 0 {
+            if now_ns < since_ns + LAST_REPLIES_NS {
+                self.next_tick_ns = self.next_tick_ns.min(since_ns + LAST_REPLIES_NS);
+                return false;
+            }
+            let busy: Vec<_> = self.clients.connections().map(|(i, _)| i).collect();
+            for i in busy {
+                self.lose(i, &Broken::Unanswered, now_ns);
+            }
+        }
+        let connected = self.clients.connected() as u32;
+        self.segments.finish(now_ns, connected);
+        true
+    }
+}
+
+/// The seed of the client with the number `number` over all workers. Neighbours share no stream: the generator
+/// mixes the seed.
+fn client_seed(seed: u64, number: usize) -> u64 {
+    seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
