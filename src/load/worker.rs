@@ -104,6 +104,7 @@ impl Worker {
     /// When the system refuses to poll.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         let mut events = Events::with_capacity(1024);
+        self.connect(self.outfit.clock.now_ns());
         loop {
             let timeout = self.sleep()?;
             match self.poll.poll(&mut events, Some(timeout)) {
