@@ -18,6 +18,8 @@ mod pacing;
 mod plan;
 mod segments;
 mod socket;
+#[cfg(test)]
+pub mod testing;
 mod worker;
 
 use engine::Setting;

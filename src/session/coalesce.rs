@@ -1,0 +1,147 @@
+//! Makes the quarter-second records of a live session into the one-second records of a recording.
+//!
+//! Stretches merge without loss, and never across the border of a segment or of a second. Pure.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Interval, Record, Span};
+use crate::probe;
+
+/// How far past the full second a stretch that belongs to it may end: a worker closes its tick when it wakes.
+const LATE_S: f64 = 0.125;
+
+/// A fold that holds stretches back until their second is over.
+#[derive(Debug, Default)]
+pub struct Coalesce {
+    second: Option<f64>,
+    intervals: BTreeMap<u32, Box<Interval>>,
+    ping: Option<Span<probe::Ping>>,
+    wake: Option<Span<probe::Wake>>,
+    intrinsic: Option<Span<probe::Intrinsic>>,
+}
+
+impl Coalesce {
+    /// Nothing held back.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a record, and returns those that can be written now, in order.
+    pub fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
+        let mut out = Vec::new();
+        let t_s = match &**record {
+            Record::Interval(interval) => interval.t_s,
+            Record::Ping(span) => span.t_s,
+            Record::Wake(span) => span.t_s,
+            Record::Intrinsic(span) => span.t_s,
+            Record::Session(_) | Record::Server(_) | Record::Event(_) | Record::Mark(_) => {
+                return vec![Arc::clone(record)];
+            }
+            Record::Segment(_) | Record::End(_) => {
+                self.flush(&mut out);
+                out.push(Arc::clone(record));
+                return out;
+            }
+        };
+        let second = (t_s - LATE_S).floor();
+        if self.second.is_some_and(|held| second > held) {
+            self.flush(&mut out);
+        }
+        self.second = Some(self.second.map_or(second, |held| held.max(second)));
+        self.hold(record);
+        out
+    }
+
+    /// Everything that is held back, for an end without an end record.
+    pub fn rest(&mut self) -> Vec<Arc<Record>> {
+        let mut out = Vec::new();
+        self.flush(&mut out);
+        out
+    }
+
+    fn hold(&mut self, record: &Record) {
+        match record {
+            Record::Interval(interval) => {
+                self.intervals
+                    .entry(interval.segment)
+                    .and_modify(|held| held.merge(interval))
+                    .or_insert_with(|| interval.clone());
+            }
+            Record::Ping(span) => hold_span(&mut self.ping, span, |held, new| {
+                held.rtt.merge(&new.rtt);
+                super::add_counts(&mut held.errors, &new.errors);
+            }),
+            Record::Wake(span) => hold_span(&mut self.wake, span, |held, new| held.late.merge(&new.late)),
+            Record::Intrinsic(span) => hold_span(&mut self.intrinsic, span, |held, new| {
+                held.gentle = new.gentle;
+                held.busy_ns += new.busy_ns;
+                held.runs += new.runs;
+                held.gaps.merge(&new.gaps);
+                held.remaining_s = new.remaining_s;
+            }),
+            _ => {}
+        }
+    }
+
+    fn flush(&mut self, out: &mut Vec<Arc<Record>>) {
+        self.second = None;
+        out.extend(std::mem::take(&mut self.intervals).into_values().map(|i| Arc::new(Record::Interval(i))));
+        out.extend(self.ping.take().map(|span| Arc::new(Record::Ping(span))));
+        out.extend(self.wake.take().map(|span| Arc::new(Record::Wake(span))));
+        out.extend(self.intrinsic.take().map(|span| Arc::new(Record::Intrinsic(span))));
+    }
+}
+
+fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl FnOnce(&mut T, &T)) {
+    match held {
+        None => *held = Some(span.clone()),
+        Some(held) => {
+            held.t_s = span.t_s;
+            held.length_s += span.length_s;
+            merge(&mut held.body, &span.body);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{load::Knobs, session::Segment};
+
+    fn interval(segment: u32, t_s: f64, ops: u64) -> Arc<Record> {
+        let ops_per_s = ops as f64 * 4.0;
+        Arc::new(Record::Interval(Box::new(Interval {
+            t_s,
+            length_s: 0.25,
+            segment,
+            ops,
+            ops_per_s,
+            ..Interval::default()
+        })))
+    }
+
+    fn all(records: &[Arc<Record>]) -> Vec<(u32, f64, f64, u64)> {
+        let mut coalesce = Coalesce::new();
+        let mut out: Vec<_> = records.iter().flat_map(|r| coalesce.push(r)).collect();
+        out.extend(coalesce.rest());
+        let figures = |r: &Arc<Record>| match &**r {
+            Record::Interval(i) => Some((i.segment, i.t_s, i.length_s, i.ops)),
+            _ => None,
+        };
+        out.iter().filter_map(figures).collect()
+    }
+
+    #[test]
+    fn four_ticks_make_a_second() {
+        let ticks: Vec<_> = (1..=8).map(|tick| interval(1, f64::from(tick) * 0.25 + 0.002, 10)).collect();
+        assert_eq!(all(&ticks), [(1, 1.002, 1.0, 40), (1, 2.002, 1.0, 40)]);
+    }
+
+    #[test]
+    fn a_segment_border_is_never_merged_over() {
+        let border = Arc::new(Record::Segment(Segment { t_s: 0.6, segment: 2, knobs: Knobs::default() }));
+        let records =
+            [interval(1, 0.25, 1), interval(1, 0.5, 1), border, interval(1, 0.6, 1), interval(2, 1.0, 5)];
+        assert_eq!(all(&records), [(1, 0.5, 0.5, 2), (1, 0.6, 0.25, 1), (2, 1.0, 0.25, 5)]);
+    }
+}

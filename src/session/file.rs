@@ -1,0 +1,115 @@
+//! The session file: one JSON record a line, each written whole as soon as it is there.
+//!
+//! kill -9, a dropped line or a full disk cost at most the second that is under way. The file is opened before the
+//! session begins, so a bad path fails early, and an earlier recording is never overwritten.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+
+use super::Record;
+
+/// Why a session file cannot be written.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// There is a file of that name.
+    #[error(
+        "{0} is there already; recordings are never overwritten: name another file, or move that one away"
+    )]
+    Exists(PathBuf),
+    /// The file cannot be created.
+    #[error("cannot record to {path}: {cause}")]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A record could not be written.
+    #[error("recording to {path} failed: {cause}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// A session file that is being written.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+}
+
+impl Writer {
+    /// Creates a new file.
+    ///
+    /// # Errors
+    /// When it exists, or cannot be created.
+    pub fn create(path: &Path) -> Result<Self, FileError> {
+        let path = path.to_owned();
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists(path)),
+            Err(cause) => Err(FileError::Create { path, cause }),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a record, in one write.
+    ///
+    /// # Errors
+    /// When the system refuses; a part of the line may stand in the file then.
+    pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
+        let error = |cause| FileError::Write { path: self.path.clone(), cause };
+        self.file.write_all(line(record).map_err(|e| error(e.into()))?.as_bytes()).map_err(error)
+    }
+}
+
+/// A record as its line of JSON, with the line's end.
+///
+/// # Errors
+/// When a distribution cannot be encoded, for lack of memory.
+pub fn line(record: &Record) -> serde_json::Result<String> {
+    let mut line = serde_json::to_string(record)?;
+    line.push('\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Mark, Record};
+
+    #[test]
+    fn records_are_lines_that_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        let record = Record::Mark(Mark { t_s: 1.5, text: "two\nlines".into() });
+        let mut writer = Writer::create(&path).unwrap();
+        writer.write(&record).unwrap();
+        writer.write(&record).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let back: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(back, [record.clone(), record]);
+    }
+
+    #[test]
+    fn an_earlier_recording_is_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        std::fs::write(&path, "precious").unwrap();
+        assert!(matches!(Writer::create(&path), Err(FileError::Exists(_))));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+        assert!(matches!(Writer::create(&folder.path().join("no/such")), Err(FileError::Create { .. })));
+    }
+}

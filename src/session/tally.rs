@@ -1,0 +1,87 @@
+//! The sum of a session: what the load did while it was on. Pure.
+
+use std::collections::BTreeMap;
+
+use super::{Record, Summary, add_counts};
+
+/// A fold that ends in a [`Summary`].
+#[derive(Debug, Default)]
+pub struct Tally {
+    summary: Summary,
+    /// Whether the load was on, by segment.
+    loaded: BTreeMap<u32, bool>,
+}
+
+impl Tally {
+    /// Nothing counted.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a record into account.
+    pub fn push(&mut self, record: &Record) {
+        match record {
+            Record::Segment(segment) => {
+                self.loaded.insert(segment.segment, segment.knobs.load);
+            }
+            Record::Interval(interval) => {
+                let sum = &mut self.summary;
+                // Where the load is off, only the last replies of the segment before come in.
+                if self.loaded.get(&interval.segment) == Some(&true) {
+                    sum.length_s += interval.length_s;
+                }
+                sum.ops += interval.ops;
+                sum.hits += interval.hits;
+                sum.misses += interval.misses;
+                add_counts(&mut sum.errors, &interval.errors);
+                sum.service.merge(&interval.service);
+                if let Some(response) = &interval.response {
+                    sum.response.get_or_insert_default().merge(response);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the first message of a kind of error into account.
+    pub fn first_error(&mut self, kind: String, message: String) {
+        self.summary.first_errors.entry(kind).or_insert(message);
+    }
+
+    /// The summary so far.
+    pub fn summary(&self) -> Summary {
+        let mut summary = self.summary.clone();
+        summary.ops_per_s = if summary.length_s > 0.0 { summary.ops as f64 / summary.length_s } else { 0.0 };
+        summary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Interval, Segment},
+    };
+
+    #[test]
+    fn only_time_under_load_counts() {
+        let mut tally = Tally::new();
+        for (segment, load, ops) in [(1, false, 0), (2, true, 300), (3, false, 2)] {
+            let knobs = Knobs { load, ..Knobs::default() };
+            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs }));
+            let interval = Interval { length_s: 2.0, segment, ops, ..Interval::default() };
+            tally.push(&Record::Interval(Box::new(interval)));
+        }
+        let summary = tally.summary();
+        assert_eq!((summary.length_s, summary.ops, summary.ops_per_s), (2.0, 302, 151.0));
+    }
+
+    #[test]
+    fn the_first_message_of_a_kind_is_kept() {
+        let mut tally = Tally::new();
+        tally.first_error("OOM".into(), "first".into());
+        tally.first_error("OOM".into(), "second".into());
+        assert_eq!(tally.summary().first_errors["OOM"], "first");
+    }
+}
