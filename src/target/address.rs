@@ -1,0 +1,94 @@
+//! The address of a server, and the credentials for it.
+
+use std::{fmt, path::PathBuf};
+
+/// The server that is measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Target {
+    /// Where it listens.
+    pub address: Address,
+    /// Who we are there.
+    pub credentials: Option<Credentials>,
+    /// The database to SELECT.
+    pub db: u32,
+    /// Whether to speak RESP3 (HELLO 3).
+    pub resp3: bool,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A TCP host and port.
+    Tcp {
+        /// Name or IP address, an IPv6 address without brackets.
+        host: String,
+        /// Port, 1 to 65535.
+        port: u16,
+    },
+    /// A unix socket.
+    Unix(PathBuf),
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Self::Tcp { host: "127.0.0.1".to_owned(), port: 6379 }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// Who we are on a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The ACL user; `None` is the default user.
+    pub user: Option<String>,
+    /// Its password.
+    pub password: Password,
+}
+
+/// A password. It cannot be printed by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    /// Takes a password in.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Its text, for the wire only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_in_what_debug_prints() {
+        let credentials = Credentials { user: None, password: Password::new("s3cret") };
+        assert!(!format!("{credentials:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn an_ipv6_address_is_written_in_brackets() {
+        let address = Address::Tcp { host: "::1".into(), port: 7000 };
+        assert_eq!(address.to_string(), "[::1]:7000");
+    }
+}
