@@ -13,16 +13,14 @@ use std::{
     collections::{BinaryHeap, VecDeque},
 };
 
-use rand::{Rng, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::connection::{Connection, Phase};
+use crate::target::BackOff;
 
 /// Connections that one worker has in the making at a time: a storm of them would make the server drop some.
 const MAX_OPENING: usize = 64;
-
-/// The first wait before a lost connection is tried again, and the longest.
-const BACK_OFF_MS: std::ops::RangeInclusive<u64> = 10..=1000;
 
 /// One client.
 pub(super) struct Client {
@@ -32,7 +30,7 @@ pub(super) struct Client {
     /// Whether it stands in the queue of those that may write.
     queued: bool,
     /// Connections lost since the last batch that was answered.
-    losses: u32,
+    back_off: BackOff,
 }
 
 /// A client's connection.
@@ -114,7 +112,7 @@ impl Clients {
         }
         while self.all.len() < n {
             let random = Pcg64Mcg::seed_from_u64(seed_of(self.all.len()));
-            self.all.push(Client { link: Link::Down, random, queued: false, losses: 0 });
+            self.all.push(Client { link: Link::Down, random, queued: false, back_off: BackOff::new() });
         }
         for i in 0..n {
             if matches!(self.all[i].link, Link::Down) {
@@ -191,13 +189,9 @@ impl Clients {
         }
         let client = &mut self.all[i];
         client.link = Link::Scheduled;
-        client.losses += 1;
-        let newly_lost = client.losses == 1;
-        let (first, longest) = BACK_OFF_MS.into_inner();
-        let wait_ms = first.saturating_mul(1 << (client.losses - 1).min(20)).min(longest);
-        // Between half and all of the wait, so that many clients do not come back at once.
-        let wait_ns = wait_ms * 500_000 + self.jitter.next_u64() % (wait_ms * 500_000);
-        self.retries.push(Reverse((now_ns + wait_ns, i)));
+        let newly_lost = !client.back_off.is_failing();
+        let pause = client.back_off.next(&mut self.jitter);
+        self.retries.push(Reverse((now_ns + pause.as_nanos() as u64, i)));
         self.lost += usize::from(newly_lost);
         newly_lost && self.lost == 1
     }
@@ -220,11 +214,11 @@ impl Clients {
     /// A batch of client `i` was answered. Whether it was the last of those that had lost their connection.
     #[inline]
     pub(super) fn answered(&mut self, i: usize) -> bool {
-        self.all[i].losses > 0 && self.forget_losses(i)
+        self.all[i].back_off.is_failing() && self.forget_losses(i)
     }
 
     fn forget_losses(&mut self, i: usize) -> bool {
-        let had_any = std::mem::take(&mut self.all[i].losses) > 0;
+        let had_any = self.all[i].back_off.reset();
         self.lost -= usize::from(had_any);
         had_any && self.lost == 0
     }

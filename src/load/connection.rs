@@ -13,12 +13,12 @@ use thiserror::Error;
 
 use super::{
     ErrorKind,
-    plan::Greeting,
     segments::{Replies, Segments},
-    socket::{Endpoint, Socket},
+    socket::Socket,
 };
 use crate::{
     protocol::{ProtocolError, Reply, Skipper},
+    target::{Endpoint, Greeting, TurnedDown},
     workload::Command,
 };
 
@@ -45,8 +45,8 @@ pub(super) enum Broken {
     Socket(#[from] io::Error),
     #[error("the server closed the connection")]
     Closed,
-    #[error("the server refused the greeting: {0}")]
-    Refused(String, ErrorKind),
+    #[error("{0}")]
+    TurnedDown(#[from] TurnedDown),
     #[error("{0}")]
     Protocol(#[from] ProtocolError),
     #[error("a reply came that no request had asked for")]
@@ -63,7 +63,7 @@ impl Broken {
         match self {
             Self::Socket(error) => error.into(),
             Self::Closed => ErrorKind::Reset,
-            Self::Refused(_, kind) => kind.clone(),
+            Self::TurnedDown(turned_down) => ErrorKind::of_line(turned_down.reply.as_bytes()),
             Self::Protocol(_) | Self::Unasked => ErrorKind::Protocol,
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Unanswered => ErrorKind::Unanswered,
@@ -132,7 +132,7 @@ impl Connection {
             }
             self.phase = Phase::Greeting { replies: 0 };
             self.socket.reregister(registry, self.token, Interest::READABLE)?;
-            return self.write(registry, &greeting.bytes);
+            return self.write(registry, greeting.bytes());
         }
         if !self.unsent.is_empty() {
             let unsent = std::mem::take(&mut self.unsent);
@@ -255,15 +255,12 @@ impl Connection {
         greeting: &Greeting,
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
-            if let Reply::Error(line) = reply
-                && seen < greeting.required
-            {
-                let text = String::from_utf8_lossy(line).into_owned();
-                return Err(Broken::Refused(text, ErrorKind::of_line(line)));
+            if let Reply::Error(line) = reply {
+                greeting.judge(seen, line)?;
             }
             seen += 1;
         }
-        self.phase = match seen.cmp(&greeting.replies) {
+        self.phase = match seen.cmp(&greeting.replies()) {
             std::cmp::Ordering::Less => Phase::Greeting { replies: seen },
             std::cmp::Ordering::Equal => Phase::Idle,
             std::cmp::Ordering::Greater => return Err(Broken::Unasked),

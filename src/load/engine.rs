@@ -13,10 +13,10 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    Knobs, LaneEnd, LoadError, MAX_CLIENTS, Plan, lane,
+    CLIENT_NAME, Knobs, LaneEnd, LoadError, MAX_CLIENTS, Plan, lane,
     worker::{Outfit, WAKE, Worker},
 };
-use crate::clock::Clock;
+use crate::{clock::Clock, target::Greeting};
 
 /// What the workers go by at the moment.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Load {
                 seed: plan.seed,
                 timeout: plan.timeout,
                 endpoint: endpoint.clone(),
-                greeting: plan.greeting(),
+                greeting: Greeting::new(&plan.target, CLIENT_NAME),
                 clock,
                 settings: Arc::clone(&load.settings),
                 events: events_up.clone(),

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt, io};
 
+use crate::protocol::error_code;
+
 /// A kind of error. Errors are neither operations nor latencies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -50,17 +52,10 @@ impl From<&io::Error> for ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind of a server's error line: its first word, when that is in capitals, else `ERR`.
+    /// The kind of a server's error line: its code.
     pub fn of_line(line: &[u8]) -> Self {
-        Self::Server(String::from_utf8_lossy(prefix(line)).into())
+        Self::Server(error_code(line).into())
     }
-}
-
-fn prefix(line: &[u8]) -> &[u8] {
-    let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-    let is_code =
-        !word.is_empty() && word.iter().all(|b| b.is_ascii_uppercase() || *b == b'_' || b.is_ascii_digit());
-    if is_code { word } else { b"ERR" }
 }
 
 /// Errors by kind. There are few kinds, so a list it is.
@@ -88,9 +83,9 @@ impl ErrorCounts {
     /// Counts one error that the server answered, without allocating for a kind that is known. Whether the
     /// kind is new here.
     pub fn count_line(&mut self, line: &[u8]) -> bool {
-        let word = prefix(line);
+        let code = error_code(line);
         for (kind, count) in &mut self.0 {
-            if matches!(kind, ErrorKind::Server(known) if known.as_bytes() == word) {
+            if matches!(kind, ErrorKind::Server(known) if &**known == code) {
                 *count += 1;
                 return false;
             }
@@ -119,14 +114,6 @@ impl ErrorCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_servers_error_is_known_by_its_first_word() {
-        assert_eq!(ErrorKind::of_line(b"OOM command not allowed").to_string(), "OOM");
-        assert_eq!(ErrorKind::of_line(b"MOVED 3999 127.0.0.1:6381").to_string(), "MOVED");
-        assert_eq!(ErrorKind::of_line(b"unknown thing").to_string(), "ERR");
-        assert_eq!(ErrorKind::of_line(b"").to_string(), "ERR");
-    }
 
     #[test]
     fn errors_are_counted_by_kind() {

@@ -30,4 +30,3 @@ pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_V
 use lane::Lane;
 pub use lane::LaneEnd;
 pub use plan::{CLIENT_NAME, LoadError, Plan};
-use socket::Endpoint;

@@ -1,10 +1,6 @@
 //! Non-blocking stream sockets, TCP and unix, behind one type.
 
-use std::{
-    io::{self, Read, Write},
-    net::SocketAddr,
-    path::PathBuf,
-};
+use std::io::{self, Read, Write};
 
 use mio::{
     Interest, Registry, Token,
@@ -12,12 +8,7 @@ use mio::{
     net::{TcpStream, UnixStream},
 };
 
-/// Where connections go.
-#[derive(Debug, Clone)]
-pub(super) enum Endpoint {
-    Tcp(SocketAddr),
-    Unix(PathBuf),
-}
+use crate::target::Endpoint;
 
 /// A connection's socket.
 #[derive(Debug)]

@@ -21,12 +21,11 @@ use super::{
     clients::{Clients, is_opening},
     connection::{Broken, Connection, Phase, Reading},
     pacing::Pace,
-    plan::Greeting,
     segments::Segments,
-    socket::Endpoint,
 };
 use crate::{
     clock::{Clock, next_tick_ns},
+    target::{Endpoint, Greeting},
     workload::{Requests, Values},
 };
 

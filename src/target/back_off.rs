@@ -1,0 +1,62 @@
+//! How long to wait before the next attempt to connect.
+
+use std::time::Duration;
+
+use rand::{Rng, RngExt};
+
+/// The pause after the first failure: 10 ms at the most.
+const FIRST: Duration = Duration::from_millis(10);
+/// The longest pause: 1 s.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Pauses that double from 10 ms to 1 s, each shortened at random by up to half, so that many connections that lost
+/// the same server do not come back to it at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackOff {
+    failures: u32,
+}
+
+impl BackOff {
+    /// At the beginning.
+    pub const fn new() -> Self {
+        Self { failures: 0 }
+    }
+
+    /// The next pause.
+    pub fn next(&mut self, random: &mut impl Rng) -> Duration {
+        // 2^7 times the first pause is above the longest already.
+        let pause = (FIRST * (1 << self.failures.min(7))).min(LONGEST);
+        self.failures = self.failures.saturating_add(1);
+        random.random_range(pause / 2..=pause)
+    }
+
+    /// Whether there was a failure since the beginning.
+    #[inline]
+    pub fn is_failing(&self) -> bool {
+        self.failures > 0
+    }
+
+    /// Back to the beginning: the connection has proved good. Whether there had been a failure.
+    pub fn reset(&mut self) -> bool {
+        std::mem::take(&mut self.failures) > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_second_and_start_anew_after_success() {
+        let mut back_off = BackOff::new();
+        let mut upper = FIRST;
+        for _ in 0..12 {
+            let pause = back_off.next(&mut rand::rng());
+            assert!(pause >= upper / 2 && pause <= upper, "{pause:?} of {upper:?}");
+            upper = (upper * 2).min(LONGEST);
+        }
+        assert_eq!(upper, LONGEST);
+        assert!(back_off.reset());
+        assert!(back_off.next(&mut rand::rng()) <= FIRST);
+    }
+}
