@@ -22,8 +22,13 @@ pub struct Report<T> {
 pub struct Ping {
     /// From when each PING was due to the last byte of its PONG. Only good replies are in it.
     pub rtt: Latency,
-    /// What came instead of a PONG, by kind: a server error's prefix, `timeout`, `refused`, `reset`, `protocol`.
+    /// What came instead of a PONG, by kind: a server error's prefix, `timeout`, `refused`, `reset`,
+    /// `unreachable`, `protocol`, or `missed` when redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
+    /// How long the oldest unanswered PING had been waiting at the end of the stretch, 0 when none was: a stall
+    /// shows here while it lasts, and as samples when it is over.
+    #[serde(default)]
+    pub waiting_us: u64,
 }
 
 /// What the wake probe saw: how late a thread that sleeps for 1 ms is woken.

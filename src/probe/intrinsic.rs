@@ -1,0 +1,363 @@
+//! The intrinsic probe: how long the host keeps a thread from running that never waits.
+//!
+//! A busy loop does the same small piece of work over and over and times each turn. The work always takes the
+//! same time, so every longer turn is a gap in which the machine did something else: the kernel, a neighbour on
+//! the core, the hypervisor. It is what `redis-cli --intrinsic-latency` measures, with one clock read a turn.
+//!
+//! | form | the loop runs | ends |
+//! |---|---|---|
+//! | on demand | all the time; eats a core | after its length |
+//! | gentle | 5 ms out of every 50 ms | when it is turned off |
+//!
+//! The gentle form's bursts are short, so that they end before a scheduler's time slice does and disturb their
+//! neighbours little, and many, so that every tick of 250 ms holds five. Each lies at a random place of its
+//! 50 ms: a disturbance with a period (a timer, a CPU quota) cannot hide between them. A gap that begins in
+//! a burst is measured to its end; one that begins between bursts is not seen, but a tenth of all are.
+
+mod turn;
+
+use std::{
+    io,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
+    thread::{Builder, JoinHandle},
+    time::Duration,
+};
+
+use rand::RngExt;
+
+use self::turn::Turn;
+use super::{Intrinsic, Message, ticker::Ticker};
+use crate::{
+    clock::{Clock, seconds},
+    stats::Recorder,
+};
+
+/// Length of a burst of the gentle form: 5 ms.
+const BURST_NS: u64 = 5_000_000;
+/// One burst lies in each stretch of this length: 50 ms.
+const BURST_EVERY_NS: u64 = 50_000_000;
+/// How often a busy loop looks for commands: a look costs a few nanoseconds, in every thousandth turn.
+const LOOK_EVERY_NS: u64 = 1_000_000;
+
+/// A running intrinsic probe, off at first; dropping it ends it.
+#[derive(Debug)]
+pub struct IntrinsicProbe {
+    /// `None` only while it is dropped: hanging up is what tells the thread to end.
+    commands: Option<Sender<Command>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Command {
+    Run(Duration),
+    Stop,
+    Gentle(bool),
+}
+
+impl IntrinsicProbe {
+    /// Starts the thread `intrinsic`, which sleeps until it is asked to measure, and then reports every `tick`
+    /// (usually 250 ms).
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(tick: Duration, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
+        let (commands, inbox) = channel();
+        let body = move || Loop::new(tick, clock, reports).live(&inbox);
+        let thread = Builder::new().name("intrinsic".to_owned()).spawn(body)?;
+        Ok(Self { commands: Some(commands), thread: Some(thread) })
+    }
+
+    /// Runs the busy loop for `length`, from now on; a run that is under way begins anew. Its last report has
+    /// `remaining_s` 0, whether it ran to its end or was stopped.
+    pub fn run(&self, length: Duration) {
+        self.send(Command::Run(length));
+    }
+
+    /// Ends a run on demand before its time.
+    pub fn stop(&self) {
+        self.send(Command::Stop);
+    }
+
+    /// Turns the gentle form on or off. During a run on demand it waits for the run's end.
+    pub fn gentle(&self, on: bool) {
+        self.send(Command::Gentle(on));
+    }
+
+    fn send(&self, command: Command) {
+        if let Some(commands) = &self.commands {
+            // The thread is gone only when nobody listens to its reports: then nobody misses it.
+            let _ = commands.send(command);
+        }
+    }
+}
+
+impl Drop for IntrinsicProbe {
+    fn drop(&mut self) {
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was printed by its hook already, and a drop must not panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the loop is doing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mode {
+    Off,
+    /// On demand, until a moment in nanoseconds.
+    Run(u64),
+    Gentle,
+}
+
+/// Why the thread ends: its handle was dropped, or nobody takes its reports.
+struct Ended;
+
+struct Loop {
+    clock: Clock,
+    reports: Sender<Message>,
+    ticker: Ticker,
+    turn: Turn,
+    gaps: Recorder,
+    mode: Mode,
+    /// Whether the gentle form is wanted when nothing runs on demand.
+    gentle: bool,
+}
+
+impl Loop {
+    fn new(tick: Duration, clock: Clock, reports: Sender<Message>) -> Self {
+        Self {
+            clock,
+            reports,
+            ticker: Ticker::new(tick, clock.now_ns()),
+            turn: Turn::new(),
+            gaps: Recorder::new(),
+            mode: Mode::Off,
+            gentle: false,
+        }
+    }
+
+    fn live(mut self, inbox: &Receiver<Command>) {
+        while self.step(inbox).is_ok() {}
+        let now_ns = self.clock.now_ns();
+        if self.mode != Mode::Off {
+            // The handle is being dropped; whether someone still listens does not matter.
+            let _ = self.report_until(now_ns);
+        }
+    }
+
+    /// One stretch of waiting or of work, up to the end of the tick at the most.
+    fn step(&mut self, inbox: &Receiver<Command>) -> Result<(), Ended> {
+        match self.mode {
+            Mode::Off => {
+                let command = inbox.recv().map_err(|_| Ended)?;
+                self.obey(command)
+            }
+            Mode::Run(until_ns) => {
+                let command = self.work(until_ns.min(self.ticker.end_ns()), inbox)?;
+                self.close_tick_if_over()?;
+                match command {
+                    Some(command) => self.obey(command),
+                    None if self.clock.now_ns() >= until_ns => self.obey(Command::Stop),
+                    None => Ok(()),
+                }
+            }
+            Mode::Gentle => {
+                let slot_ns = self.clock.now_ns() / BURST_EVERY_NS * BURST_EVERY_NS;
+                let begin_ns = slot_ns + rand::rng().random_range(0..=BURST_EVERY_NS - BURST_NS);
+                let mut command = self.wait(begin_ns, inbox)?;
+                if command.is_none() {
+                    command = self.work(self.clock.now_ns() + BURST_NS, inbox)?;
+                }
+                if command.is_none() {
+                    command = self.wait(slot_ns + BURST_EVERY_NS, inbox)?;
+                }
+                self.close_tick_if_over()?;
+                command.map_or(Ok(()), |command| self.obey(command))
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Result<(), Ended> {
+        let before = self.mode;
+        let now_ns = self.clock.now_ns();
+        if let Command::Gentle(on) = command {
+            self.gentle = on;
+        }
+        let resting = if self.gentle { Mode::Gentle } else { Mode::Off };
+        let after = match (command, before) {
+            (Command::Run(length), _) => {
+                Mode::Run(now_ns.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)))
+            }
+            (Command::Gentle(_), Mode::Run(_)) => before,
+            (Command::Gentle(_) | Command::Stop, _) => resting,
+        };
+        if after == before {
+            return Ok(());
+        }
+        if before == Mode::Off {
+            self.ticker.restart(now_ns);
+        } else {
+            if let Mode::Run(_) = before {
+                self.mode = Mode::Run(now_ns);
+            }
+            self.report_until(now_ns)?;
+        }
+        self.mode = after;
+        Ok(())
+    }
+
+    /// Turns until `until_ns`, or until a command comes.
+    fn work(&mut self, until_ns: u64, inbox: &Receiver<Command>) -> Result<Option<Command>, Ended> {
+        let mut before_ns = self.clock.now_ns();
+        let mut look_ns = before_ns;
+        while before_ns < until_ns {
+            if before_ns >= look_ns {
+                match inbox.try_recv() {
+                    Ok(command) => return Ok(Some(command)),
+                    Err(TryRecvError::Disconnected) => return Err(Ended),
+                    Err(TryRecvError::Empty) => look_ns = before_ns + LOOK_EVERY_NS,
+                }
+            }
+            self.turn.work();
+            let now_ns = self.clock.now_ns();
+            self.gaps.record(now_ns - before_ns);
+            before_ns = now_ns;
+        }
+        Ok(None)
+    }
+
+    fn wait(&self, until_ns: u64, inbox: &Receiver<Command>) -> Result<Option<Command>, Ended> {
+        let rest = Duration::from_nanos(until_ns.saturating_sub(self.clock.now_ns()));
+        match inbox.recv_timeout(rest) {
+            Ok(command) => Ok(Some(command)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Ended),
+        }
+    }
+
+    fn close_tick_if_over(&mut self) -> Result<(), Ended> {
+        let now_ns = self.clock.now_ns();
+        let (mode, gaps) = (self.mode, &mut self.gaps);
+        match self.ticker.close_if_over(now_ns, || drain(mode, gaps, now_ns)) {
+            Some(report) => self.reports.send(Message::Intrinsic(report)).map_err(|_| Ended),
+            None => Ok(()),
+        }
+    }
+
+    fn report_until(&mut self, now_ns: u64) -> Result<(), Ended> {
+        let report = self.ticker.close(now_ns, drain(self.mode, &mut self.gaps, now_ns));
+        self.reports.send(Message::Intrinsic(report)).map_err(|_| Ended)
+    }
+}
+
+fn drain(mode: Mode, gaps: &mut Recorder, now_ns: u64) -> Intrinsic {
+    let latency = gaps.latency();
+    gaps.reset();
+    Intrinsic {
+        gentle: mode == Mode::Gentle,
+        // The turns follow each other without a gap between them: their sum is the time in the loop.
+        busy_ns: u64::try_from(latency.sum_ns()).unwrap_or(u64::MAX),
+        runs: latency.count(),
+        gaps: latency,
+        remaining_s: match mode {
+            Mode::Run(until_ns) => Some(seconds(until_ns.saturating_sub(now_ns))),
+            Mode::Gentle | Mode::Off => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{clock::SECOND_NS, probe::Report};
+
+    const TICK: Duration = Duration::from_millis(20);
+
+    fn started() -> (IntrinsicProbe, Receiver<Message>) {
+        let (sender, receiver) = channel();
+        (IntrinsicProbe::start(TICK, Clock::start(), sender).unwrap(), receiver)
+    }
+
+    fn next(receiver: &Receiver<Message>) -> Report<Intrinsic> {
+        match receiver.recv().unwrap() {
+            Message::Intrinsic(report) => report,
+            other => panic!("the intrinsic probe said {other:?}"),
+        }
+    }
+
+    fn until_the_end(receiver: &Receiver<Message>) -> Vec<Report<Intrinsic>> {
+        let mut reports = Vec::new();
+        while reports.last().is_none_or(|r: &Report<Intrinsic>| r.body.remaining_s != Some(0.0)) {
+            reports.push(next(receiver));
+        }
+        reports
+    }
+
+    #[test]
+    fn a_run_accounts_for_all_of_its_time_and_says_when_it_is_over() {
+        let (probe, receiver) = started();
+        probe.run(Duration::from_millis(50));
+        let reports = until_the_end(&receiver);
+        let busy_ns: u64 = reports.iter().map(|report| report.body.busy_ns).sum();
+        let runs: u64 = reports.iter().map(|report| report.body.runs).sum();
+        let length_ns = reports.last().unwrap().end_ns - reports[0].start_ns;
+        assert!(runs > 0);
+        assert!(busy_ns <= length_ns, "{busy_ns} ns of work in {length_ns} ns");
+        for report in &reports {
+            assert!(!report.body.gentle);
+            assert_eq!(report.body.runs, report.body.gaps.count());
+        }
+    }
+
+    #[test]
+    fn a_run_can_be_stopped_before_its_time() {
+        let (probe, receiver) = started();
+        probe.run(Duration::from_secs(3600));
+        let first = next(&receiver);
+        assert!(first.body.remaining_s.unwrap() > 3000.0);
+        probe.stop();
+        assert_eq!(until_the_end(&receiver).last().unwrap().body.remaining_s, Some(0.0));
+    }
+
+    #[test]
+    fn the_gentle_form_works_a_small_part_of_the_time() {
+        let (probe, receiver) = started();
+        probe.gentle(true);
+        let reports: Vec<_> = (0..4).map(|_| next(&receiver)).collect();
+        let slots = (reports[3].end_ns - reports[0].start_ns).div_ceil(BURST_EVERY_NS) + 1;
+        for report in &reports {
+            assert!(report.body.gentle && report.body.remaining_s.is_none());
+            // A turn that begins in a burst is measured to its end, so the last one of each may be longer.
+            let longest_ns = report.body.gaps.max_ns();
+            assert!(report.body.busy_ns <= slots * (BURST_NS + longest_ns));
+        }
+    }
+
+    #[test]
+    fn the_gentle_form_comes_back_after_a_run() {
+        let (probe, receiver) = started();
+        probe.gentle(true);
+        probe.run(Duration::from_millis(1));
+        until_the_end(&receiver);
+        assert!(next(&receiver).body.gentle);
+        probe.gentle(false);
+        drop(probe);
+        assert!(receiver.iter().all(|message| matches!(message, Message::Intrinsic(r) if r.body.gentle)));
+    }
+
+    #[test]
+    fn dropping_it_ends_a_run_and_what_was_measured_is_reported() {
+        let (probe, receiver) = started();
+        probe.run(Duration::from_secs(3600));
+        let started_ns = next(&receiver).start_ns;
+        drop(probe);
+        let mut end_ns = started_ns;
+        for message in receiver {
+            if let Message::Intrinsic(report) = message {
+                end_ns = report.end_ns;
+            }
+        }
+        assert!(end_ns > started_ns && end_ns < 3600 * SECOND_NS);
+    }
+}

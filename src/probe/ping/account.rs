@@ -1,0 +1,131 @@
+//! The ping probe's books: each PING that was due ends in them exactly once, as a sample or as an error of a kind.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::mpsc::Sender,
+};
+
+use super::{
+    failure::{Failure, reply_kind},
+    link::News,
+};
+use crate::{
+    probe::{Message, Ping},
+    stats::Recorder,
+};
+
+/// So many kinds of errors have their first message told; a server that invents kinds is not followed further.
+const MOST_KINDS_TOLD: usize = 64;
+
+/// Why there is no connection, for the PINGs that come due meanwhile.
+#[derive(Debug, PartialEq, Eq)]
+struct Outage {
+    kind: String,
+    cause: String,
+}
+
+/// The books of the tick under way, and what spans ticks.
+#[derive(Debug)]
+pub(super) struct Account {
+    messages: Sender<Message>,
+    rtt: Recorder,
+    errors: BTreeMap<String, u64>,
+    outage: Option<Outage>,
+    told: BTreeSet<String>,
+    /// Whether the first attempt to connect has ended, well or not: PINGs are due from then on.
+    begun: bool,
+    /// Whether nobody listens any more.
+    unheard: bool,
+}
+
+impl Account {
+    /// Empty books, reporting to `messages`.
+    pub(super) fn new(messages: Sender<Message>) -> Self {
+        Self {
+            messages,
+            rtt: Recorder::new(),
+            errors: BTreeMap::new(),
+            outage: None,
+            told: BTreeSet::new(),
+            begun: false,
+            unheard: false,
+        }
+    }
+
+    /// Whether PINGs are due: the first attempt to connect has ended.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Whether nobody listens any more.
+    pub(super) fn is_unheard(&self) -> bool {
+        self.unheard
+    }
+
+    /// Sends a message, and notes when nobody takes it.
+    pub(super) fn say(&mut self, message: Message) {
+        self.unheard |= self.messages.send(message).is_err();
+    }
+
+    /// Books what the link has to tell of the moment `at_ns`.
+    pub(super) fn book(&mut self, news: News, at_ns: u64) {
+        match news {
+            News::Up => {
+                self.begun = true;
+                if self.outage.take().is_some() {
+                    self.say(Message::Back { at_ns });
+                }
+            }
+            News::Pong { due_ns } => self.rtt.record(at_ns.saturating_sub(due_ns)),
+            News::ErrorReply(text) => self.book_error_reply(text, at_ns),
+            News::Lost { failure, unanswered } => {
+                self.begun = true;
+                self.count(failure.kind(), unanswered);
+                self.book_loss(&failure, at_ns);
+            }
+        }
+    }
+
+    fn book_error_reply(&mut self, text: &str, at_ns: u64) {
+        let kind = reply_kind(text);
+        self.count(kind, 1);
+        if !self.told.contains(kind) && self.told.len() < MOST_KINDS_TOLD {
+            self.told.insert(kind.to_owned());
+            self.say(Message::ErrorReply { at_ns, kind: kind.to_owned(), text: text.to_owned() });
+        }
+    }
+
+    fn book_loss(&mut self, failure: &Failure, at_ns: u64) {
+        let outage = Outage { kind: failure.kind().to_owned(), cause: failure.to_string() };
+        if self.outage.as_ref() != Some(&outage) {
+            self.say(Message::Lost { at_ns, kind: outage.kind.clone(), cause: outage.cause.clone() });
+            self.outage = Some(outage);
+        }
+    }
+
+    /// Books a PING that came due while there was no connection.
+    pub(super) fn book_unsendable(&mut self) {
+        if let Some(Outage { kind, .. }) = &self.outage {
+            let kind = kind.clone();
+            self.count(&kind, 1);
+        }
+    }
+
+    /// Adds errors of a kind.
+    pub(super) fn count(&mut self, kind: &str, n: u64) {
+        if n == 0 {
+            return;
+        }
+        match self.errors.get_mut(kind) {
+            Some(count) => *count += n,
+            None => drop(self.errors.insert(kind.to_owned(), n)),
+        }
+    }
+
+    /// Closes the books of a tick. `waiting_ns` is how long the oldest outstanding PING has been waiting.
+    pub(super) fn close(&mut self, waiting_ns: u64) -> Ping {
+        let rtt = self.rtt.latency();
+        self.rtt.reset();
+        Ping { rtt, errors: std::mem::take(&mut self.errors), waiting_us: waiting_ns / 1_000 }
+    }
+}

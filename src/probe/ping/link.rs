@@ -1,0 +1,295 @@
+//! The ping probe's way to the server: finds it, connects, greets, sends PINGs, tells their answers apart, and
+//! comes back after a loss. It never blocks longer than it is told to.
+//!
+//! ```text
+//!  Resting ──► Resolving ──► Connecting ──► Greeting ──► Up
+//!     ▲            │              │             │         │
+//!     └────────────┴── back-off ──┴─────────────┴─────────┘
+//! ```
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::{
+    backoff::Backoff,
+    connection::{Connection, Endpoint, Readiness, pause},
+    failure::Failure,
+    greeting::{Greeting, Step},
+    resolve::Resolution,
+};
+use crate::{
+    protocol::{Reply, Skipper},
+    target::{Address, Target},
+};
+
+/// A PING on the wire, in the form that every server understands alike.
+const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+
+/// How often to look whether a name was found: 5 ms.
+const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
+
+/// What the link has to tell.
+#[derive(Debug)]
+pub(super) enum News<'a> {
+    /// PINGs can be sent from now on.
+    Up,
+    /// The PING that was due at this moment was answered well.
+    Pong { due_ns: u64 },
+    /// The oldest outstanding PING was answered with an error.
+    ErrorReply(&'a str),
+    /// There is no connection, and this many PINGs will never be answered.
+    Lost { failure: Failure, unanswered: u64 },
+}
+
+/// A PING that was written and not answered yet.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    due_ns: u64,
+    sent_ns: u64,
+}
+
+/// Connected, up to and with the PINGs.
+#[derive(Debug)]
+struct Line {
+    connection: Connection,
+    skipper: Skipper,
+    /// Greeting commands that are not answered yet; PINGs follow when there are none.
+    steps: VecDeque<Step>,
+    outstanding: VecDeque<Sent>,
+    /// The last error reply that no good one has followed.
+    last_error: Option<String>,
+    greeted_by_ns: u64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Resting { until_ns: u64 },
+    Resolving { resolution: Resolution, deadline_ns: u64 },
+    Connecting { connection: Connection, others: VecDeque<Endpoint>, deadline_ns: u64 },
+    Connected(Box<Line>),
+}
+
+/// The way to a server.
+#[derive(Debug)]
+pub(super) struct Link {
+    address: Address,
+    greeting: Greeting,
+    timeout: Duration,
+    backoff: Backoff,
+    phase: Phase,
+}
+
+impl Link {
+    /// To `target`; nothing takes longer than `timeout` before it counts as failed.
+    pub(super) fn new(target: &Target, timeout: Duration) -> Self {
+        Self {
+            address: target.address.clone(),
+            greeting: Greeting::new(target),
+            timeout,
+            backoff: Backoff::new(),
+            phase: Phase::Resting { until_ns: 0 },
+        }
+    }
+
+    fn timeout_ns(&self) -> u64 {
+        u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn timed_out(&self, what: &'static str) -> Failure {
+        Failure::Timeout { what, limit: self.timeout }
+    }
+
+    /// When the oldest outstanding PING was due.
+    pub(super) fn oldest_due_ns(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Connected(line) => line.outstanding.front().map(|sent| sent.due_ns),
+            _ => None,
+        }
+    }
+
+    /// Puts a PING on its way that was due at `due_ns`. Whether there is a connection to put it on.
+    pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
+        match &mut self.phase {
+            Phase::Connected(line) if line.steps.is_empty() => {
+                line.connection.queue(PING);
+                line.outstanding.push_back(Sent { due_ns, sent_ns: now_ns });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes what is queued and does what time demands: the next attempt, the giving up of one.
+    pub(super) fn advance(&mut self, now_ns: u64, tell: &mut dyn FnMut(News)) {
+        if let Err(failure) = self.try_advance(now_ns) {
+            self.lose(failure, now_ns, tell);
+        }
+    }
+
+    fn try_advance(&mut self, now_ns: u64) -> Result<(), Failure> {
+        if let Phase::Resting { until_ns } = self.phase
+            && now_ns >= until_ns
+        {
+            let resolution = Resolution::start(&self.address)?;
+            self.phase =
+                Phase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
+        }
+        if let Phase::Resolving { resolution, deadline_ns } = &mut self.phase {
+            let deadline_ns = *deadline_ns;
+            if let Some(endpoints) = resolution.poll()? {
+                self.connect(endpoints, deadline_ns, None)?;
+            }
+        }
+        match &mut self.phase {
+            Phase::Connected(line) => line.connection.flush()?,
+            Phase::Resolving { .. } | Phase::Connecting { .. } | Phase::Resting { .. } => {}
+        }
+        if now_ns < self.deadline_ns() {
+            return Ok(());
+        }
+        match &self.phase {
+            Phase::Resting { .. } => Ok(()),
+            Phase::Resolving { .. } => Err(self.timed_out("the lookup of the name")),
+            Phase::Connecting { .. } => Err(self.timed_out("the attempt to connect")),
+            Phase::Connected(line) if line.steps.is_empty() => Err(self.timed_out("a PING")),
+            Phase::Connected(_) => Err(self.timed_out("the greeting")),
+        }
+    }
+
+    /// When time demands something next.
+    fn deadline_ns(&self) -> u64 {
+        match &self.phase {
+            Phase::Resting { until_ns } => *until_ns,
+            Phase::Resolving { deadline_ns, .. } | Phase::Connecting { deadline_ns, .. } => *deadline_ns,
+            Phase::Connected(line) if line.steps.is_empty() => line
+                .outstanding
+                .front()
+                .map_or(u64::MAX, |oldest| oldest.sent_ns.saturating_add(self.timeout_ns())),
+            Phase::Connected(line) => line.greeted_by_ns,
+        }
+    }
+
+    /// Tries one endpoint after the other. When none is left the last one's failure is the attempt's.
+    fn connect(
+        &mut self,
+        mut endpoints: VecDeque<Endpoint>,
+        deadline_ns: u64,
+        mut last: Option<Failure>,
+    ) -> Result<(), Failure> {
+        while let Some(endpoint) = endpoints.pop_front() {
+            match Connection::open(&endpoint) {
+                Ok(connection) => {
+                    self.phase = Phase::Connecting { connection, others: endpoints, deadline_ns };
+                    return Ok(());
+                }
+                Err(error) => last = Some(error.into()),
+            }
+        }
+        Err(last.unwrap_or_else(|| std::io::Error::other("there is no address to connect to").into()))
+    }
+
+    /// Waits at most until `until_ns` for something to happen. `now_ns` is the present.
+    pub(super) fn wait(&self, now_ns: u64, until_ns: u64) -> Readiness {
+        let longest = Duration::from_nanos(until_ns.min(self.deadline_ns()).saturating_sub(now_ns));
+        match &self.phase {
+            Phase::Connecting { connection, .. } => connection.wait(true, longest),
+            Phase::Connected(line) => line.connection.wait(false, longest),
+            Phase::Resolving { .. } => {
+                pause(longest.min(LOOK_FOR_NAME));
+                Readiness::default()
+            }
+            Phase::Resting { .. } => {
+                pause(longest);
+                Readiness::default()
+            }
+        }
+    }
+
+    /// Takes up what [`wait`](Self::wait) found; `at_ns` is the moment at which it returned.
+    pub(super) fn react(&mut self, ready: Readiness, at_ns: u64, tell: &mut dyn FnMut(News)) {
+        if let Err(failure) = self.try_react(ready, at_ns, tell) {
+            self.lose(failure, at_ns, tell);
+        }
+    }
+
+    fn try_react(&mut self, ready: Readiness, at_ns: u64, tell: &mut dyn FnMut(News)) -> Result<(), Failure> {
+        match &mut self.phase {
+            Phase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
+            Phase::Connected(line) if ready.readable => line.hear(&self.greeting, &mut self.backoff, tell),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish_connecting(&mut self, at_ns: u64) -> Result<(), Failure> {
+        let resting = Phase::Resting { until_ns: at_ns };
+        let Phase::Connecting { mut connection, others, deadline_ns } =
+            std::mem::replace(&mut self.phase, resting)
+        else {
+            return Ok(());
+        };
+        if let Err(error) = connection.check() {
+            return self.connect(others, deadline_ns, Some(error.into()));
+        }
+        connection.queue(&self.greeting.bytes);
+        self.phase = Phase::Connected(Box::new(Line {
+            connection,
+            skipper: Skipper::new(),
+            steps: self.greeting.steps.iter().copied().collect(),
+            outstanding: VecDeque::new(),
+            last_error: None,
+            greeted_by_ns: deadline_ns,
+        }));
+        Ok(())
+    }
+
+    fn lose(&mut self, failure: Failure, now_ns: u64, tell: &mut dyn FnMut(News)) {
+        let pause_ns = self.backoff.next().as_nanos() as u64; // at most a second
+        let before = std::mem::replace(&mut self.phase, Phase::Resting { until_ns: now_ns + pause_ns });
+        let unanswered = match before {
+            Phase::Connected(line) => line.outstanding.len() as u64,
+            _ => 0,
+        };
+        tell(News::Lost { failure, unanswered });
+    }
+}
+
+impl Line {
+    /// Reads once and tells each reply.
+    fn hear(
+        &mut self,
+        greeting: &Greeting,
+        backoff: &mut Backoff,
+        tell: &mut dyn FnMut(News),
+    ) -> Result<(), Failure> {
+        let Some(mut input) = self.connection.read()? else {
+            return Ok(());
+        };
+        if input.is_empty() {
+            return Err(Failure::Closed { after: self.last_error.take() });
+        }
+        while let Some(reply) = self.skipper.next(&mut input)? {
+            let error = match reply {
+                Reply::Error(line) => Some(String::from_utf8_lossy(line).into_owned()),
+                Reply::Value | Reply::Nil => None,
+            };
+            if let Some(step) = self.steps.pop_front() {
+                if let Some(text) = &error {
+                    greeting.judge(step, text)?;
+                }
+                if self.steps.is_empty() {
+                    tell(News::Up);
+                }
+            } else if let Some(sent) = self.outstanding.pop_front() {
+                backoff.reset();
+                tell(error.as_deref().map_or(News::Pong { due_ns: sent.due_ns }, News::ErrorReply));
+            } else if let Some(text) = error {
+                // Said unasked before a server hangs up: the end of the stream will tell it.
+                self.last_error = Some(text);
+                continue;
+            } else {
+                return Err(Failure::Unasked);
+            }
+            self.last_error = error;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! The ping probe's thread: one loop around schedule, link and account.
+
+use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
+
+use super::{account::Account, link::Link, schedule::Schedule};
+use crate::{
+    clock::{Clock, TICK_NS},
+    probe::{
+        Message,
+        sleep::sharpen_timers,
+        thread::{ProbeThread, Stop},
+        ticker::Ticker,
+    },
+    target::Target,
+};
+
+/// PINGs a second unless the plan says otherwise, as redis-cli sends at the most.
+const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
+/// The longest wait for an answer unless the plan says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest wait for anything: bounds how long a drop takes.
+const LONGEST_WAIT_NS: u64 = 100_000_000;
+
+/// What to ping, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PingPlan {
+    /// The server; its database plays no part.
+    pub target: Target,
+    /// PINGs a second.
+    pub per_second: NonZeroU32,
+    /// After how long without an answer the connection is given up.
+    pub timeout: Duration,
+    /// How often to report.
+    pub tick: Duration,
+}
+
+impl PingPlan {
+    /// The usual plan: 100 a second, 5 s, a report every 250 ms.
+    pub fn new(target: Target) -> Self {
+        Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick: Duration::from_nanos(TICK_NS) }
+    }
+}
+
+/// A running ping probe; dropping it ends it.
+#[derive(Debug)]
+pub struct PingProbe {
+    _thread: ProbeThread,
+}
+
+impl PingProbe {
+    /// Starts the thread `ping`, which connects and reports every tick, and once more when it is dropped. A server
+    /// that cannot be reached is no error here: it is reported, and tried again.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(plan: PingPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
+        let body = move |stop: Stop| Pinging::new(&plan, clock, messages).live(&stop);
+        Ok(Self { _thread: ProbeThread::start("ping", body)? })
+    }
+}
+
+/// The loop's state.
+struct Pinging {
+    clock: Clock,
+    per_second: NonZeroU32,
+    missed_after_ns: u64,
+    ticker: Ticker,
+    /// `None` until the first attempt to connect has ended.
+    schedule: Option<Schedule>,
+    link: Link,
+    account: Account,
+}
+
+impl Pinging {
+    fn new(plan: &PingPlan, clock: Clock, messages: Sender<Message>) -> Self {
+        Self {
+            clock,
+            per_second: plan.per_second,
+            missed_after_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX),
+            ticker: Ticker::new(plan.tick, clock.now_ns()),
+            schedule: None,
+            link: Link::new(&plan.target, plan.timeout),
+            account: Account::new(messages),
+        }
+    }
+
+    fn live(mut self, stop: &Stop) {
+        sharpen_timers();
+        while !stop.is_asked() && !self.account.is_unheard() {
+            self.turn();
+        }
+        let now_ns = self.clock.now_ns();
+        let report = self.ticker.close(now_ns, self.account.close(waiting_ns(&self.link, now_ns)));
+        self.account.say(Message::Ping(report));
+    }
+
+    /// Writes what is due, waits, takes up what came.
+    fn turn(&mut self) {
+        let now_ns = self.clock.now_ns();
+        self.close_tick_if_over(now_ns);
+        self.take_due(now_ns);
+        self.link.advance(now_ns, &mut |news| self.account.book(news, now_ns));
+        let ready = self.link.wait(self.clock.now_ns(), self.next_event_ns(now_ns));
+        // Before anything is read: the reply was there when the wait returned.
+        let at_ns = self.clock.now_ns();
+        self.link.react(ready, at_ns, &mut |news| self.account.book(news, at_ns));
+        if self.schedule.is_none() && self.account.has_begun() {
+            self.schedule = Some(Schedule::new(at_ns, self.per_second));
+        }
+    }
+
+    fn close_tick_if_over(&mut self, now_ns: u64) {
+        let Self { ticker, link, account, .. } = self;
+        if let Some(report) = ticker.close_if_over(now_ns, || account.close(waiting_ns(link, now_ns))) {
+            account.say(Message::Ping(report));
+        }
+    }
+
+    fn take_due(&mut self, now_ns: u64) {
+        let Some(schedule) = &mut self.schedule else { return };
+        let mut missed = 0;
+        while let Some(due_ns) = schedule.take_due(now_ns) {
+            if now_ns - due_ns > self.missed_after_ns {
+                // Sending hours of PINGs at once after a suspension would be a load, not a measurement.
+                missed += 1;
+            } else if !self.link.queue_ping(due_ns, now_ns) {
+                self.account.book_unsendable();
+            }
+        }
+        self.account.count("missed", missed);
+    }
+
+    fn next_event_ns(&self, now_ns: u64) -> u64 {
+        let due_ns = self.schedule.as_ref().map_or(u64::MAX, Schedule::next_due_ns);
+        due_ns.min(self.ticker.end_ns()).min(now_ns + LONGEST_WAIT_NS)
+    }
+}
+
+/// How long the oldest outstanding PING has been waiting.
+fn waiting_ns(link: &Link, now_ns: u64) -> u64 {
+    link.oldest_due_ns().map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
+}

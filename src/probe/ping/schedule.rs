@@ -1,0 +1,61 @@
+//! When PINGs are due: a function of their index, so that nothing is forgotten when the server or we are late.
+
+use std::num::NonZeroU32;
+
+use crate::clock::SECOND_NS;
+
+/// The due times of a series: PING k is due at `start + k / rate`.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    start_ns: u64,
+    per_second: u64,
+    next: u64,
+}
+
+impl Schedule {
+    /// A series that begins at `start_ns`.
+    pub(super) fn new(start_ns: u64, per_second: NonZeroU32) -> Self {
+        Self { start_ns, per_second: per_second.get().into(), next: 0 }
+    }
+
+    /// When the next one is due.
+    pub(super) fn next_due_ns(&self) -> u64 {
+        // In whole seconds and the rest, so that no year of uptime overflows and no rounding adds up.
+        let (s, rest) = (self.next / self.per_second, self.next % self.per_second);
+        self.start_ns + s * SECOND_NS + rest * SECOND_NS / self.per_second
+    }
+
+    /// Takes the next one off the series if it is due at `now_ns`: when it was due.
+    pub(super) fn take_due(&mut self, now_ns: u64) -> Option<u64> {
+        let due_ns = self.next_due_ns();
+        if due_ns > now_ns {
+            return None;
+        }
+        self.next += 1;
+        Some(due_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule(per_second: u32) -> Schedule {
+        Schedule::new(1_000, NonZeroU32::new(per_second).unwrap())
+    }
+
+    #[test]
+    fn a_second_of_lateness_is_a_hundred_pings_that_were_due() {
+        let mut schedule = schedule(100);
+        let due: Vec<_> = std::iter::from_fn(|| schedule.take_due(1_000 + SECOND_NS - 1)).collect();
+        assert_eq!(due.len(), 100);
+        assert_eq!((due[0], due[1], due[99]), (1_000, 10_001_000, 990_001_000));
+    }
+
+    #[test]
+    fn rates_that_do_not_divide_a_second_do_not_drift() {
+        let mut schedule = schedule(3);
+        let due: Vec<_> = std::iter::from_fn(|| schedule.take_due(1_000 + SECOND_NS)).collect();
+        assert_eq!(due, [1_000, 333_334_333, 666_667_666, 1_000_001_000]);
+    }
+}

@@ -1,0 +1,79 @@
+//! Sleeping as exactly as the system lets a thread sleep.
+//!
+//! | system | sleeps until | with |
+//! |---|---|---|
+//! | Linux | an absolute moment of the monotonic clock | `clock_nanosleep`, timer slack of 1 ns |
+//! | others | a relative delay, which a preemption before the call lengthens | the standard library |
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use relative::Sleeper;
+
+#[cfg(target_os = "linux")]
+pub(super) use absolute::Sleeper;
+
+/// Asks the kernel not to round this thread's timers: by default Linux wakes a thread up to 50 µs late on
+/// purpose, to save wake-ups, and a probe would show that as the machine's or the server's delay.
+pub(super) fn sharpen_timers() {
+    #[cfg(target_os = "linux")]
+    // Where it is refused, the kernel's default slack stays: sleeps are less exact, nothing else changes.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+#[cfg(target_os = "linux")]
+mod absolute {
+    use rustix::{
+        io::Errno,
+        thread::clock_nanosleep_absolute,
+        time::{ClockId, Timespec, clock_gettime},
+    };
+
+    use crate::clock::{Clock, SECOND_NS};
+
+    /// Sleeps until moments of a [`Clock`].
+    #[derive(Debug)]
+    pub(in crate::probe) struct Sleeper {
+        /// What the system's monotonic clock reads when ours reads 0.
+        origin_ns: u64,
+    }
+
+    impl Sleeper {
+        /// For moments of `clock`.
+        pub(in crate::probe) fn new(clock: &Clock) -> Self {
+            let system = clock_gettime(ClockId::Monotonic);
+            let system_ns = system.tv_sec as u64 * SECOND_NS + system.tv_nsec as u64;
+            Self { origin_ns: system_ns.saturating_sub(clock.now_ns()) }
+        }
+
+        /// Sleeps until `deadline_ns`; signals do not end it early.
+        pub(in crate::probe) fn sleep_until(&self, deadline_ns: u64) {
+            let at_ns = self.origin_ns + deadline_ns;
+            let at = Timespec { tv_sec: (at_ns / SECOND_NS) as i64, tv_nsec: (at_ns % SECOND_NS) as _ };
+            while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(Errno::INTR) {}
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod relative {
+    use std::time::Duration;
+
+    use crate::clock::Clock;
+
+    /// Sleeps until moments of a [`Clock`].
+    #[derive(Debug)]
+    pub(in crate::probe) struct Sleeper {
+        clock: Clock,
+    }
+
+    impl Sleeper {
+        /// For moments of `clock`.
+        pub(in crate::probe) fn new(clock: &Clock) -> Self {
+            Self { clock: *clock }
+        }
+
+        /// Sleeps until `deadline_ns`.
+        pub(in crate::probe) fn sleep_until(&self, deadline_ns: u64) {
+            std::thread::sleep(Duration::from_nanos(deadline_ns.saturating_sub(self.clock.now_ns())));
+        }
+    }
+}

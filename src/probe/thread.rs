@@ -1,0 +1,48 @@
+//! A probe's thread: named, told to stop and joined when its handle is dropped.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{Builder, JoinHandle},
+};
+
+/// The handle of a running thread; dropping it stops the thread and waits for its end.
+#[derive(Debug)]
+pub(super) struct ProbeThread {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// By which a thread learns that it should end.
+#[derive(Debug)]
+pub(super) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Whether the thread should end.
+    pub(super) fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl ProbeThread {
+    /// Starts a thread. `body` must look at the [`Stop`] at least every 100 ms, which bounds the drop.
+    pub(super) fn start(name: &str, body: impl FnOnce(Stop) + Send + 'static) -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Stop(Arc::clone(&stop));
+        let thread = Builder::new().name(name.to_owned()).spawn(move || body(seen))?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for ProbeThread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was printed by its hook already, and a drop must not panic.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Cuts a probe's life into ticks that end at absolute multiples of their length, so that the ticks of all
+//! threads line up.
+
+use std::time::Duration;
+
+use super::Report;
+
+/// The tick that a probe is in.
+#[derive(Debug)]
+pub(super) struct Ticker {
+    length_ns: u64,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+impl Ticker {
+    /// The tick that holds `now_ns`; it is cut short at its front. A length of zero counts as 1 ns.
+    pub(super) fn new(length: Duration, now_ns: u64) -> Self {
+        let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let mut ticker = Self { length_ns, start_ns: 0, end_ns: 0 };
+        ticker.restart(now_ns);
+        ticker
+    }
+
+    /// Begins anew at `now_ns`, after a time in which there was nothing to report.
+    pub(super) fn restart(&mut self, now_ns: u64) {
+        self.start_ns = now_ns;
+        self.end_ns = (now_ns / self.length_ns).saturating_add(1).saturating_mul(self.length_ns);
+    }
+
+    /// When this tick ends.
+    pub(super) fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
+    /// Closes the tick if it is over at `now_ns`. A thread that slept through several ticks gets one report over
+    /// all of them: it cannot know in which of them its samples would have been.
+    pub(super) fn close_if_over<T>(&mut self, now_ns: u64, body: impl FnOnce() -> T) -> Option<Report<T>> {
+        if now_ns < self.end_ns {
+            return None;
+        }
+        Some(self.close(now_ns / self.length_ns * self.length_ns, body()))
+    }
+
+    /// Closes the tick at `at_ns`, before its end.
+    pub(super) fn close<T>(&mut self, at_ns: u64, body: T) -> Report<T> {
+        let report = Report { start_ns: self.start_ns, end_ns: at_ns, body };
+        self.restart(at_ns);
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn closed(ticker: &mut Ticker, now_ns: u64) -> Option<(u64, u64)> {
+        ticker.close_if_over(now_ns, || ()).map(|report| (report.start_ns, report.end_ns))
+    }
+
+    #[test]
+    fn ticks_end_at_absolute_multiples_and_follow_each_other() {
+        let mut ticker = Ticker::new(Duration::from_nanos(250), 30);
+        assert_eq!(closed(&mut ticker, 249), None);
+        assert_eq!(closed(&mut ticker, 251), Some((30, 250)));
+        assert_eq!(closed(&mut ticker, 500), Some((250, 500)));
+    }
+
+    #[test]
+    fn ticks_that_were_slept_through_are_one_report() {
+        let mut ticker = Ticker::new(Duration::from_nanos(250), 0);
+        assert_eq!(closed(&mut ticker, 1_130), Some((0, 1_000)));
+        assert_eq!(ticker.end_ns(), 1_250);
+    }
+
+    #[test]
+    fn a_tick_may_be_closed_before_its_end() {
+        let mut ticker = Ticker::new(Duration::from_nanos(250), 250);
+        let report = ticker.close(300, ());
+        assert_eq!((report.start_ns, report.end_ns, ticker.end_ns()), (250, 300, 500));
+    }
+
+    #[test]
+    fn an_endless_tick_does_not_overflow() {
+        assert_eq!(closed(&mut Ticker::new(Duration::MAX, 7), u64::MAX - 1), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! The wake probe: how late a thread that sleeps for 1 ms is woken.
+//!
+//! It shows what the scheduler, the hypervisor and the other threads of this machine do to any thread that waits
+//! for something, redyno's own included. Each sleep begins when the one before has ended: a freeze of a second
+//! is one sample of a second and not a thousand. It costs about 1000 wake-ups a second, well below 1 % of a core.
+
+use std::{io, sync::mpsc::Sender, time::Duration};
+
+use crate::{clock::Clock, stats::Recorder};
+
+use super::{
+    Message, Wake,
+    sleep::{Sleeper, sharpen_timers},
+    thread::{ProbeThread, Stop},
+    ticker::Ticker,
+};
+
+/// How long each sleep should be: 1 ms.
+const SLEEP_NS: u64 = 1_000_000;
+
+/// A running wake probe; dropping it ends it.
+#[derive(Debug)]
+pub struct WakeProbe {
+    _thread: ProbeThread,
+}
+
+impl WakeProbe {
+    /// Starts the thread `wake`, which reports every `tick` (usually 250 ms), and once more when it is dropped.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(tick: Duration, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
+        let body = move |stop: Stop| watch(&stop, tick, &clock, &reports);
+        Ok(Self { _thread: ProbeThread::start("wake", body)? })
+    }
+}
+
+fn watch(stop: &Stop, tick: Duration, clock: &Clock, reports: &Sender<Message>) {
+    sharpen_timers();
+    let sleeper = Sleeper::new(clock);
+    let mut late = Recorder::new();
+    let mut now_ns = clock.now_ns();
+    let mut ticker = Ticker::new(tick, now_ns);
+    while !stop.is_asked() {
+        let deadline_ns = now_ns + SLEEP_NS;
+        sleeper.sleep_until(deadline_ns);
+        now_ns = clock.now_ns();
+        late.record(now_ns.saturating_sub(deadline_ns));
+        if let Some(report) = ticker.close_if_over(now_ns, || drain(&mut late)) {
+            if reports.send(Message::Wake(report)).is_err() {
+                return;
+            }
+            // What the report took is not the scheduler's doing.
+            now_ns = clock.now_ns();
+        }
+    }
+    // Nobody may be listening any more, which is no failure at the end.
+    let _ = reports.send(Message::Wake(ticker.close(now_ns, drain(&mut late))));
+}
+
+fn drain(late: &mut Recorder) -> Wake {
+    let body = Wake { late: late.latency() };
+    late.reset();
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::probe::Report;
+
+    fn wake(message: Message) -> Report<Wake> {
+        match message {
+            Message::Wake(report) => report,
+            other => panic!("the wake probe said {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_sleep_is_a_sample_and_ticks_follow_each_other() {
+        let (sender, receiver) = channel();
+        let probe = WakeProbe::start(Duration::from_millis(20), Clock::start(), sender).unwrap();
+        let mut reports: Vec<_> = (0..3).map(|_| wake(receiver.recv().unwrap())).collect();
+        drop(probe);
+        reports.extend(receiver.iter().map(wake));
+        for pair in reports.windows(2) {
+            assert_eq!(pair[0].end_ns, pair[1].start_ns);
+        }
+        let (first, last) = (reports.first().unwrap(), reports.last().unwrap());
+        let sleeps: u64 = reports.iter().map(|report| report.body.late.count()).sum();
+        let late_ns: u128 = reports.iter().map(|report| report.body.late.sum_ns()).sum();
+        assert!(sleeps > 0);
+        // The sleeps and their delays fit into the time in which they happened.
+        let length_ns = u128::from(last.end_ns - first.start_ns);
+        assert!(u128::from(sleeps * SLEEP_NS) + late_ns <= length_ns + u128::from(SLEEP_NS));
+    }
+
+    #[test]
+    fn it_ends_when_nobody_listens() {
+        let (sender, receiver) = channel();
+        drop(receiver);
+        drop(WakeProbe::start(Duration::from_millis(1), Clock::start(), sender).unwrap());
+    }
+}
