@@ -1,1 +1,7 @@
-//! (under construction)
+//! One file per command: arguments become a plan. Nothing is measured here.
+
+pub mod headless;
+pub mod lines;
+pub mod load_args;
+pub mod session_args;
+pub mod summary;

@@ -2,6 +2,8 @@
 //!
 //! Its round trips are never shown as the server's latency. It knows neither load nor screens.
 
+mod message;
 mod status;
 
+pub use message::Message;
 pub use status::Status;

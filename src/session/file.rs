@@ -60,9 +60,10 @@ impl Writer {
         }
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// A device that is there already, for tests.
+    #[cfg(test)]
+    pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), file: OpenOptions::new().write(true).open(path)? })
     }
 
     /// Appends a record, in one write.

@@ -2,14 +2,20 @@
 
 mod assembly;
 mod coalesce;
+mod collector;
 mod file;
+mod live;
 mod record;
+mod recorder;
+mod start;
 mod tally;
 
 pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
+pub use live::{Live, LiveError};
 pub use record::{
     CommandInterval, End, Event, Host, Interval, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity,
     SessionStart, Span, Summary, add_counts,
 };
+pub use recorder::Recording;
 pub use tally::Tally;

@@ -5,12 +5,10 @@ use std::{
     sync::mpsc::Sender,
 };
 
-use super::{
-    failure::{Failure, reply_kind},
-    link::News,
-};
+use super::{failure::Failure, link::News};
 use crate::{
     probe::{Message, Ping},
+    protocol::error_code,
     stats::Recorder,
 };
 
@@ -87,7 +85,7 @@ impl Account {
     }
 
     fn book_error_reply(&mut self, text: &str, at_ns: u64) {
-        let kind = reply_kind(text);
+        let kind = error_code(text.as_bytes());
         self.count(kind, 1);
         if !self.told.contains(kind) && self.told.len() < MOST_KINDS_TOLD {
             self.told.insert(kind.to_owned());

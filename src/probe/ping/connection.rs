@@ -4,8 +4,6 @@
 
 use std::{
     io::{self, Read, Write},
-    net::SocketAddr,
-    path::PathBuf,
     time::Duration,
 };
 
@@ -15,17 +13,10 @@ use rustix::{
 };
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use crate::target::Endpoint;
+
 /// Room for one read: thousands of PONGs.
 const READ_SIZE: usize = 16 * 1024;
-
-/// Where a connection leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Endpoint {
-    /// A resolved TCP address.
-    Tcp(SocketAddr),
-    /// A unix socket.
-    Unix(PathBuf),
-}
 
 /// What a connection is ready for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::{io, time::Duration};
 
 use thiserror::Error;
 
-use crate::protocol::ProtocolError;
-
-/// The longest prefix of an error reply that is taken for its kind.
-const LONGEST_KIND: usize = 24;
+use crate::{
+    protocol::{ProtocolError, error_code},
+    target::TurnedDown,
+};
 
 /// Why there is no connection.
 #[derive(Debug, Error)]
@@ -34,8 +34,8 @@ pub(super) enum Failure {
     #[error("the server sent a reply that nothing had asked for")]
     Unasked,
     /// The server turned down what the connection cannot do without.
-    #[error("{command} was turned down: {reply}")]
-    TurnedDown { command: &'static str, reply: String },
+    #[error("{0}")]
+    TurnedDown(#[from] TurnedDown),
 }
 
 impl Failure {
@@ -55,17 +55,9 @@ impl Failure {
             Self::Closed { .. } => "reset",
             Self::Timeout { .. } => "timeout",
             Self::Protocol(_) | Self::Unasked => "protocol",
-            Self::TurnedDown { reply, .. } => reply_kind(reply),
+            Self::TurnedDown(turned_down) => error_code(turned_down.reply.as_bytes()),
         }
     }
-}
-
-/// The kind of an error reply: its prefix, `NOAUTH`. A line that does not begin with a word in capitals is `ERR`.
-pub(super) fn reply_kind(line: &str) -> &str {
-    let prefix = line.split(' ').next().unwrap_or_default();
-    let in_capitals = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    let is_kind = !prefix.is_empty() && prefix.len() <= LONGEST_KIND && prefix.bytes().all(in_capitals);
-    if is_kind { prefix } else { "ERR" }
 }
 
 #[cfg(test)]
@@ -73,21 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_of_an_error_reply_is_its_prefix() {
-        assert_eq!(reply_kind("NOAUTH Authentication required."), "NOAUTH");
-        assert_eq!(reply_kind("MASTERDOWN Link with MASTER is down"), "MASTERDOWN");
-        assert_eq!(reply_kind("unknown command"), "ERR");
-        assert_eq!(reply_kind(""), "ERR");
-        assert_eq!(reply_kind(&"X".repeat(100)), "ERR");
-    }
-
-    #[test]
     fn failures_have_the_kinds_that_reports_document() {
         let of = |kind: io::ErrorKind| Failure::Io(kind.into()).kind().to_owned();
         assert_eq!(of(io::ErrorKind::ConnectionRefused), "refused");
         assert_eq!(of(io::ErrorKind::BrokenPipe), "reset");
         assert_eq!(of(io::ErrorKind::NotFound), "unreachable");
-        let turned_down = Failure::TurnedDown { command: "AUTH", reply: "WRONGPASS invalid".to_owned() };
+        let turned_down =
+            Failure::from(TurnedDown { command: "AUTH", reply: "WRONGPASS invalid".to_owned() });
         assert_eq!(turned_down.kind(), "WRONGPASS");
     }
 

@@ -10,16 +10,17 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::{
-    backoff::Backoff,
-    connection::{Connection, Endpoint, Readiness, pause},
+    connection::{Connection, Readiness, pause},
     failure::Failure,
-    greeting::{Greeting, Step},
     resolve::Resolution,
 };
 use crate::{
     protocol::{Reply, Skipper},
-    target::{Address, Target},
+    target::{Address, BackOff, Endpoint, Greeting, Target},
 };
+
+/// The name that the connection has in CLIENT LIST.
+const NAME: &str = "redyno-ping";
 
 /// A PING on the wire, in the form that every server understands alike.
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
@@ -52,8 +53,10 @@ struct Sent {
 struct Line {
     connection: Connection,
     skipper: Skipper,
-    /// Greeting commands that are not answered yet; PINGs follow when there are none.
-    steps: VecDeque<Step>,
+    /// Replies to the greeting that came; PINGs follow when all did.
+    greeted: usize,
+    /// How many there will be.
+    greetings: usize,
     outstanding: VecDeque<Sent>,
     /// The last error reply that no good one has followed.
     last_error: Option<String>,
@@ -74,7 +77,7 @@ pub(super) struct Link {
     address: Address,
     greeting: Greeting,
     timeout: Duration,
-    backoff: Backoff,
+    back_off: BackOff,
     phase: Phase,
 }
 
@@ -83,9 +86,9 @@ impl Link {
     pub(super) fn new(target: &Target, timeout: Duration) -> Self {
         Self {
             address: target.address.clone(),
-            greeting: Greeting::new(target),
+            greeting: Greeting::new(&Target { db: 0, ..target.clone() }, NAME),
             timeout,
-            backoff: Backoff::new(),
+            back_off: BackOff::new(),
             phase: Phase::Resting { until_ns: 0 },
         }
     }
@@ -109,7 +112,7 @@ impl Link {
     /// Puts a PING on its way that was due at `due_ns`. Whether there is a connection to put it on.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
-            Phase::Connected(line) if line.steps.is_empty() => {
+            Phase::Connected(line) if line.is_greeted() => {
                 line.connection.queue(PING);
                 line.outstanding.push_back(Sent { due_ns, sent_ns: now_ns });
                 true
@@ -150,7 +153,7 @@ impl Link {
             Phase::Resting { .. } => Ok(()),
             Phase::Resolving { .. } => Err(self.timed_out("the lookup of the name")),
             Phase::Connecting { .. } => Err(self.timed_out("the attempt to connect")),
-            Phase::Connected(line) if line.steps.is_empty() => Err(self.timed_out("a PING")),
+            Phase::Connected(line) if line.is_greeted() => Err(self.timed_out("a PING")),
             Phase::Connected(_) => Err(self.timed_out("the greeting")),
         }
     }
@@ -160,7 +163,7 @@ impl Link {
         match &self.phase {
             Phase::Resting { until_ns } => *until_ns,
             Phase::Resolving { deadline_ns, .. } | Phase::Connecting { deadline_ns, .. } => *deadline_ns,
-            Phase::Connected(line) if line.steps.is_empty() => line
+            Phase::Connected(line) if line.is_greeted() => line
                 .outstanding
                 .front()
                 .map_or(u64::MAX, |oldest| oldest.sent_ns.saturating_add(self.timeout_ns())),
@@ -214,7 +217,7 @@ impl Link {
     fn try_react(&mut self, ready: Readiness, at_ns: u64, tell: &mut dyn FnMut(News)) -> Result<(), Failure> {
         match &mut self.phase {
             Phase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
-            Phase::Connected(line) if ready.readable => line.hear(&self.greeting, &mut self.backoff, tell),
+            Phase::Connected(line) if ready.readable => line.hear(&self.greeting, &mut self.back_off, tell),
             _ => Ok(()),
         }
     }
@@ -229,11 +232,12 @@ impl Link {
         if let Err(error) = connection.check() {
             return self.connect(others, deadline_ns, Some(error.into()));
         }
-        connection.queue(&self.greeting.bytes);
+        connection.queue(self.greeting.bytes());
         self.phase = Phase::Connected(Box::new(Line {
             connection,
             skipper: Skipper::new(),
-            steps: self.greeting.steps.iter().copied().collect(),
+            greeted: 0,
+            greetings: self.greeting.replies(),
             outstanding: VecDeque::new(),
             last_error: None,
             greeted_by_ns: deadline_ns,
@@ -242,7 +246,7 @@ impl Link {
     }
 
     fn lose(&mut self, failure: Failure, now_ns: u64, tell: &mut dyn FnMut(News)) {
-        let pause_ns = self.backoff.next().as_nanos() as u64; // at most a second
+        let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
         let before = std::mem::replace(&mut self.phase, Phase::Resting { until_ns: now_ns + pause_ns });
         let unanswered = match before {
             Phase::Connected(line) => line.outstanding.len() as u64,
@@ -253,11 +257,16 @@ impl Link {
 }
 
 impl Line {
+    /// Whether PINGs may follow.
+    fn is_greeted(&self) -> bool {
+        self.greeted == self.greetings
+    }
+
     /// Reads once and tells each reply.
     fn hear(
         &mut self,
         greeting: &Greeting,
-        backoff: &mut Backoff,
+        back_off: &mut BackOff,
         tell: &mut dyn FnMut(News),
     ) -> Result<(), Failure> {
         let Some(mut input) = self.connection.read()? else {
@@ -271,15 +280,16 @@ impl Line {
                 Reply::Error(line) => Some(String::from_utf8_lossy(line).into_owned()),
                 Reply::Value | Reply::Nil => None,
             };
-            if let Some(step) = self.steps.pop_front() {
+            if self.greeted < self.greetings {
                 if let Some(text) = &error {
-                    greeting.judge(step, text)?;
+                    greeting.judge(self.greeted, text.as_bytes())?;
                 }
-                if self.steps.is_empty() {
+                self.greeted += 1;
+                if self.greeted == self.greetings {
                     tell(News::Up);
                 }
             } else if let Some(sent) = self.outstanding.pop_front() {
-                backoff.reset();
+                back_off.reset();
                 tell(error.as_deref().map_or(News::Pong { due_ns: sent.due_ns }, News::ErrorReply));
             } else if let Some(text) = error {
                 // Said unasked before a server hangs up: the end of the stream will tell it.

@@ -20,10 +20,8 @@
 //! unanswered when the probe is dropped are in no report.
 
 mod account;
-mod backoff;
 mod connection;
 mod failure;
-mod greeting;
 mod link;
 mod probe;
 mod resolve;

@@ -9,9 +9,9 @@ use std::{
     thread::Builder,
 };
 
-use crate::target::Address;
+use crate::target::{Address, Endpoint};
 
-use super::{connection::Endpoint, failure::Failure};
+use super::failure::Failure;
 
 /// A search for endpoints.
 #[derive(Debug)]

@@ -1,0 +1,101 @@
+//! A session without a screen: records go to stdout as readable lines or as JSON.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
+
+use super::{lines::Lines, summary::SessionSummary};
+use crate::session::{Coalesce, Record, line};
+
+/// The form of a headless session's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A readable line a second, and a summary at the end.
+    Lines,
+    /// One JSON object a line; the last one is the `end` record.
+    Json,
+}
+
+/// Writes records as they come.
+pub struct Printer<W> {
+    form: Form,
+    out: W,
+    coalesce: Coalesce,
+    lines: Lines,
+    summary: SessionSummary,
+}
+
+impl<W: Write> Printer<W> {
+    /// A printer of `form` on `out`.
+    pub fn new(form: Form, out: W) -> Self {
+        Self {
+            form,
+            out,
+            coalesce: Coalesce::new(),
+            lines: Lines::default(),
+            summary: SessionSummary::default(),
+        }
+    }
+
+    /// Takes a record, and writes what can be written.
+    ///
+    /// # Errors
+    /// When `out` takes no more.
+    pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
+        self.summary.push(record);
+        for record in self.coalesce.push(record) {
+            match self.form {
+                Form::Json => self.out.write_all(line(&record)?.as_bytes())?,
+                Form::Lines => {
+                    for line in self.lines.push(&record) {
+                        writeln!(self.out, "{line}")?;
+                    }
+                }
+            }
+        }
+        self.out.flush()
+    }
+
+    /// Writes the summary, where it is not the last record itself.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn finish(mut self) -> io::Result<()> {
+        if self.form == Form::Lines {
+            write!(self.out, "\n{}", self.summary.text())?;
+        }
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{End, Mark, Summary};
+
+    fn printed(form: Form) -> String {
+        let mut out = Vec::new();
+        let mut printer = Printer::new(form, &mut out);
+        for record in [
+            Record::Mark(Mark { t_s: 1.0, text: "hot".into() }),
+            Record::End(Box::new(End { t_s: 2.0, summary: Summary::default() })),
+        ] {
+            printer.push(&Arc::new(record)).unwrap();
+        }
+        printer.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_end_with_a_summary() {
+        assert_eq!(printed(Form::Lines), "   1.0 s  mark: hot\n\nno load in 00:00:02\n");
+    }
+
+    #[test]
+    fn json_ends_with_the_end_record() {
+        let text = printed(Form::Json);
+        let last: Record = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        assert!(matches!(last, Record::End(_)));
+    }
+}

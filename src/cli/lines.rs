@@ -1,0 +1,195 @@
+//! The readable lines of a headless session: one a second, and one a segment.
+//!
+//! ```text
+//! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 100 k keys
+//!     time    ops/s      p50      p90      p99    p99.9      max  errors │  ping p50      max │  server ops  clients
+//! ```
+//! A fold over records; it measures nothing.
+
+use crate::{
+    load::Knobs,
+    session::{Interval, Record, Span},
+    stats::Latency,
+    units,
+};
+use crate::{probe::Ping, server::Status};
+
+/// Lines between two headings.
+const HEADING_EVERY: usize = 20;
+
+const HEADING: &str = "   time      ops/s      p50      p90      p99    p99.9      max   errors | ping p50      max | \
+    server ops/s  clients";
+
+/// Makes lines of one-second records.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// An interval whose ping is not there yet.
+    held: Option<Box<Interval>>,
+    server: Option<Status>,
+    since_heading: Option<usize>,
+}
+
+impl Lines {
+    /// Takes a record, and returns the lines that it completes.
+    pub fn push(&mut self, record: &Record) -> Vec<String> {
+        let mut lines = Vec::new();
+        match record {
+            Record::Session(session) => {
+                let target = &session.target;
+                let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
+                lines.push(
+                    format!("{}  {}  {server} {}", session.tool, target.address, target.role)
+                        .trim_end()
+                        .to_owned(),
+                );
+            }
+            Record::Segment(segment) => {
+                self.complete(None, &mut lines);
+                lines.push(format!("segment {}: {}", segment.segment, describe(&segment.knobs)));
+                self.since_heading = None;
+            }
+            Record::Interval(interval) => {
+                self.complete(None, &mut lines);
+                self.held = Some(interval.clone());
+            }
+            Record::Ping(ping) => self.complete(Some(ping), &mut lines),
+            Record::Server(moment) => self.server = Some(moment.body.clone()),
+            Record::Event(event) => {
+                lines.push(format!("{:6.1} s  {}: {}", event.t_s, event.name, event.detail));
+            }
+            Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
+            Record::Wake(_) | Record::Intrinsic(_) => {}
+            Record::End(_) => self.complete(None, &mut lines),
+        }
+        lines
+    }
+
+    fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
+        let held = self.held.take();
+        let Some(t_s) = held.as_ref().map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {
+            return;
+        };
+        if self.since_heading.is_none_or(|n| n == HEADING_EVERY) {
+            lines.push(HEADING.to_owned());
+            self.since_heading = Some(0);
+        }
+        self.since_heading = self.since_heading.map(|n| n + 1);
+        let load = held.map_or_else(|| " ".repeat(64), |interval| load_columns(&interval));
+        let ping = ping.map_or_else(|| " ".repeat(17), |ping| ping_columns(&ping.body));
+        let server = self.server.as_ref().map_or_else(String::new, server_columns);
+        lines.push(format!("{t_s:5.1} s {load} | {ping} | {server}").trim_end().to_owned());
+    }
+}
+
+fn load_columns(interval: &Interval) -> String {
+    let service = &interval.service;
+    let errors: u64 = interval.errors.values().sum();
+    format!(
+        "{:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {errors:>8}",
+        units::rate(interval.ops_per_s),
+        percentile(service, 0.50),
+        percentile(service, 0.90),
+        percentile(service, 0.99),
+        percentile(service, 0.999),
+        longest(service),
+    )
+}
+
+fn ping_columns(ping: &Ping) -> String {
+    let errors: u64 = ping.errors.values().sum();
+    match errors {
+        0 => format!("{:>8} {:>8}", percentile(&ping.rtt, 0.50), longest(&ping.rtt)),
+        _ => format!("{:>17}", format!("{errors} failed")),
+    }
+}
+
+fn server_columns(status: &Status) -> String {
+    let ops = status.ops_per_s.map_or_else(|| "-".to_owned(), units::rate);
+    let clients = status.clients.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    format!("{ops:>12} {clients:>8}")
+}
+
+fn percentile(latency: &Latency, quantile: f64) -> String {
+    latency.percentile(quantile).map_or_else(|| "-".to_owned(), units::latency)
+}
+
+fn longest(latency: &Latency) -> String {
+    if latency.is_empty() { "-".to_owned() } else { units::latency(latency.max_ns()) }
+}
+
+/// The knobs in words.
+pub fn describe(knobs: &Knobs) -> String {
+    if !knobs.load {
+        return "load off".to_owned();
+    }
+    let rate = knobs.rate.map_or_else(|| "max".to_owned(), |rate| units::rate(rate.into()));
+    format!(
+        "{} clients × {}, rate {rate}, {}, {} values, {} keys",
+        knobs.clients,
+        knobs.pipeline,
+        knobs.mix,
+        units::bytes(knobs.value_size.into()),
+        units::count(knobs.keyspace as f64),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{session::Segment, stats::Recorder};
+
+    fn latency(n: u64) -> Latency {
+        let mut recorder = Recorder::new();
+        for ns in 0..n {
+            recorder.record(300_000 + ns);
+        }
+        recorder.latency()
+    }
+
+    fn interval(t_s: f64) -> Record {
+        Record::Interval(Box::new(Interval {
+            t_s,
+            ops_per_s: 121_300.0,
+            service: latency(2000),
+            ..Interval::default()
+        }))
+    }
+
+    fn ping(t_s: f64) -> Record {
+        Record::Ping(Span { t_s, length_s: 1.0, body: Ping { rtt: latency(100), ..Ping::default() } })
+    }
+
+    #[test]
+    fn a_second_is_one_line_under_its_heading() {
+        let mut lines = Lines::default();
+        let segment = Record::Segment(Segment {
+            t_s: 0.0,
+            segment: 1,
+            knobs: Knobs { load: true, ..Knobs::default() },
+        });
+        let all: Vec<_> = [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.push(r)).collect();
+        assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 100 k keys");
+        assert_eq!(all[1], HEADING);
+        assert_eq!(
+            all[2],
+            "  1.0 s    121 k/s   301 µs   302 µs   302 µs        -   302 µs        0 |   300 µs   300 µs |"
+        );
+        assert_eq!(all.len(), 3);
+    }
+
+    #[test]
+    fn without_load_the_ping_has_the_line_to_itself() {
+        let mut lines = Lines::default();
+        let all = lines.push(&ping(1.0));
+        assert!(all[1].starts_with("  1.0 s      ") && all[1].contains("|   300 µs"), "{all:?}");
+    }
+
+    #[test]
+    fn a_failing_ping_is_told() {
+        let mut lines = Lines::default();
+        let errors = [("refused".to_owned(), 100)].into();
+        let body = Ping { errors, ..Ping::default() };
+        let all = lines.push(&Record::Ping(Span { t_s: 1.0, length_s: 1.0, body }));
+        assert!(all[1].contains("100 failed"), "{all:?}");
+    }
+}

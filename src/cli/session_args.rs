@@ -1,0 +1,38 @@
+//! The options of a session: how long, where to, in which form.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::load_args::{LoadArgsError, seconds};
+
+/// SESSION: how long it lasts, and who watches.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Session")]
+pub struct SessionArgs {
+    /// End after so many seconds [default: when you quit]
+    #[arg(long, value_name = "SECONDS")]
+    pub duration: Option<String>,
+    /// Write all records to a new file, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// No screen: a line a second; also when stdout is no terminal
+    #[arg(long)]
+    pub headless: bool,
+    /// With --headless: all records, one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+impl SessionArgs {
+    /// When the session ends by itself.
+    ///
+    /// # Errors
+    /// When the duration is no number of seconds.
+    pub fn length(&self) -> Result<Option<Duration>, LoadArgsError> {
+        self.duration.as_deref().map(|given| seconds("--duration", given)).transpose()
+    }
+}

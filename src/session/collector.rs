@@ -1,0 +1,223 @@
+//! The collector: the one thread that makes records.
+//!
+//! ```text
+//! load workers ──► lanes ─┐
+//! probes ─────────────────┤
+//! control plane ──────────┼─► collector ─► record, to every listener
+//! orders of the session ──┘
+//! ```
+//! It waits for nobody: listeners have queues without an end, and what feeds it waits for room.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender},
+    },
+    time::Duration,
+};
+
+use super::{End, Event, Mark, Moment, Record, Segment, Span, Tally, assembly::Assembly};
+use crate::{
+    clock::{Clock, seconds},
+    load::{Knobs, LaneEnd, LoadEvent, Output},
+    probe, server,
+};
+
+/// How long records may wait in the collector's inputs: a fifth of what a person notices.
+const ROUND: Duration = Duration::from_millis(20);
+
+/// What the session tells the collector.
+#[derive(Debug, Clone)]
+pub(super) enum Order {
+    /// New knobs hold.
+    Segment { at_ns: u64, segment: u32, knobs: Knobs },
+    /// A person's note.
+    Mark { at_ns: u64, text: String },
+    /// Something happened that the session itself knows of.
+    Event { at_ns: u64, name: &'static str, detail: String },
+    /// The workers were told to stop: take what is left, then end.
+    Finish,
+}
+
+/// What the collector listens to.
+pub(super) struct Inputs {
+    pub(super) load: Output,
+    pub(super) probes: Receiver<probe::Message>,
+    pub(super) server: Receiver<server::Message>,
+    pub(super) orders: Receiver<Order>,
+}
+
+/// The state of the collector's thread.
+pub(super) struct Collector {
+    clock: Clock,
+    lanes: Vec<Lane>,
+    assembly: Assembly,
+    load_events: Receiver<LoadEvent>,
+    probes: Receiver<probe::Message>,
+    server: Receiver<server::Message>,
+    orders: Receiver<Order>,
+    /// Whether the load is on, by segment.
+    loaded: BTreeMap<u32, bool>,
+    tally: Tally,
+    listeners: Vec<Sender<Arc<Record>>>,
+}
+
+/// A worker's lane, and whether it has closed the tick that is being put together.
+struct Lane {
+    end: LaneEnd,
+    closed: bool,
+}
+
+impl Collector {
+    /// A collector for `inputs` that tells `listeners`.
+    pub(super) fn new(clock: Clock, inputs: Inputs, listeners: Vec<Sender<Arc<Record>>>) -> Self {
+        let lanes: Vec<_> = inputs.load.lanes.into_iter().map(|end| Lane { end, closed: false }).collect();
+        Self {
+            clock,
+            assembly: Assembly::new(lanes.len()),
+            lanes,
+            load_events: inputs.load.events,
+            probes: inputs.probes,
+            server: inputs.server,
+            orders: inputs.orders,
+            loaded: BTreeMap::new(),
+            tally: Tally::new(),
+            listeners,
+        }
+    }
+
+    /// Emits the first records: the session begins, with its first segment.
+    pub(super) fn begin(&mut self, session: Record, knobs: Knobs, at_ns: u64) {
+        self.emit(session);
+        self.on_order(Order::Segment { at_ns, segment: 1, knobs });
+    }
+
+    /// Makes records until the session is finished, and returns the last one.
+    pub(super) fn run(mut self) -> End {
+        let mut finishing = false;
+        while !(finishing && self.lanes.iter().all(|lane| lane.end.intervals.is_abandoned())) {
+            match self.orders.recv_timeout(ROUND) {
+                Ok(Order::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
+                Ok(order) => self.on_order(order),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.take_all();
+        }
+        self.take_all();
+        // A worker that died in the middle of a tick never closes it.
+        self.emit_intervals();
+        let end = End { t_s: seconds(self.clock.now_ns()), summary: self.tally.summary() };
+        self.emit(Record::End(Box::new(end.clone())));
+        end
+    }
+
+    fn take_all(&mut self) {
+        while let Ok(event) = self.load_events.try_recv() {
+            self.on_load_event(event);
+        }
+        while let Ok(message) = self.probes.try_recv() {
+            self.on_probe(message);
+        }
+        while let Ok(message) = self.server.try_recv() {
+            self.on_server(message);
+        }
+        self.take_intervals();
+    }
+
+    /// Takes buffers, tick by tick: of each worker up to the one that closes the tick.
+    fn take_intervals(&mut self) {
+        loop {
+            for lane in &mut self.lanes {
+                while !lane.closed
+                    && let Ok(buffer) = lane.end.intervals.pop()
+                {
+                    lane.closed = self.assembly.add(&buffer);
+                    lane.end.recycle(buffer);
+                }
+            }
+            if !self.assembly.is_complete() {
+                return;
+            }
+            self.emit_intervals();
+        }
+    }
+
+    fn emit_intervals(&mut self) {
+        for lane in &mut self.lanes {
+            lane.closed = false;
+        }
+        for interval in self.assembly.take() {
+            // Without load there is nothing to tell but the last replies of the segment before.
+            let loaded = self.loaded.get(&interval.segment) == Some(&true);
+            if (loaded && interval.length_s > 0.0) || interval.ops > 0 || !interval.errors.is_empty() {
+                self.emit(Record::Interval(Box::new(interval)));
+            }
+        }
+    }
+
+    fn on_order(&mut self, order: Order) {
+        match order {
+            Order::Segment { at_ns, segment, knobs } => {
+                self.loaded.insert(segment, knobs.load);
+                self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs }));
+            }
+            Order::Mark { at_ns, text } => self.emit(Record::Mark(Mark { t_s: seconds(at_ns), text })),
+            Order::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
+            Order::Finish => {}
+        }
+    }
+
+    fn on_load_event(&mut self, event: LoadEvent) {
+        match event {
+            LoadEvent::Lost { at_ns, cause } => self.event(at_ns, "load lost", cause),
+            LoadEvent::Back { at_ns } => {
+                self.event(at_ns, "load back", "all connections answer again".into());
+            }
+            LoadEvent::Died { at_ns, cause } => self.event(at_ns, "worker died", cause),
+            LoadEvent::FirstError { kind, message } => {
+                let at_ns = self.clock.now_ns();
+                self.tally.first_error(kind.clone(), message.clone());
+                self.event(at_ns, "first error", format!("{kind}: {message}"));
+            }
+        }
+    }
+
+    fn on_probe(&mut self, message: probe::Message) {
+        match message {
+            probe::Message::Ping(report) => self.emit(Record::Ping(span(report))),
+            probe::Message::Wake(report) => self.emit(Record::Wake(span(report))),
+            probe::Message::Intrinsic(report) => self.emit(Record::Intrinsic(span(report))),
+            probe::Message::ErrorReply { at_ns, kind: _, text } => self.event(at_ns, "ping error", text),
+            probe::Message::Lost { at_ns, kind: _, cause } => self.event(at_ns, "ping lost", cause),
+            probe::Message::Back { at_ns } => self.event(at_ns, "ping back", "PING is answered again".into()),
+        }
+    }
+
+    fn on_server(&mut self, message: server::Message) {
+        match message {
+            server::Message::Status { at_ns, status } => {
+                self.emit(Record::Server(Moment { t_s: seconds(at_ns), body: *status }));
+            }
+            server::Message::Unreachable { at_ns, cause } => self.event(at_ns, "unreachable", cause),
+            server::Message::Back { at_ns } => {
+                self.event(at_ns, "reachable", "INFO is answered again".into());
+            }
+        }
+    }
+
+    fn event(&mut self, at_ns: u64, name: &str, detail: String) {
+        self.emit(Record::Event(Event { t_s: seconds(at_ns), name: name.to_owned(), detail }));
+    }
+
+    fn emit(&mut self, record: Record) {
+        self.tally.push(&record);
+        let record = Arc::new(record);
+        self.listeners.retain(|listener| listener.send(Arc::clone(&record)).is_ok());
+    }
+}
+
+fn span<T>(report: probe::Report<T>) -> Span<T> {
+    let length_ns = report.end_ns - report.start_ns;
+    Span { t_s: seconds(report.end_ns), length_s: seconds(length_ns), body: report.body }
+}

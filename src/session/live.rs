@@ -1,0 +1,143 @@
+//! A live session: the engine, the probes, the control plane and the collector, running together.
+//!
+//! It owns their threads. What a person asks for goes in by its methods; what is measured comes out as records.
+
+use std::{
+    io,
+    sync::{Arc, mpsc::Sender},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use thiserror::Error;
+
+use super::{
+    End, Record, SessionStart,
+    collector::{Collector, Inputs, Order},
+};
+use crate::{
+    clock::{Clock, TICK_NS},
+    load::{Knobs, Load, LoadError, Plan},
+    probe::{IntrinsicProbe, PingPlan, PingProbe, WakeProbe},
+    server,
+};
+
+/// Changes of the knobs that follow each other faster than this become one segment: a held key is one turn.
+const SETTLE_NS: u64 = 100_000_000;
+
+/// Why a session cannot start.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// The engine cannot.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A thread cannot be had.
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// A running session. Dropped without [`finish`](Self::finish), it ends without an end record.
+pub struct Live {
+    clock: Clock,
+    load: Load,
+    ping: PingProbe,
+    wake: WakeProbe,
+    intrinsic: IntrinsicProbe,
+    orders: Sender<Order>,
+    collector: JoinHandle<End>,
+    in_force: Knobs,
+    wanted: Knobs,
+    changed_ns: u64,
+}
+
+impl Live {
+    /// Starts everything; `listeners` get every record from the first on.
+    ///
+    /// # Errors
+    /// When the target's host does not resolve, or threads cannot be had.
+    pub fn start(
+        plan: &Plan,
+        knobs: Knobs,
+        clock: Clock,
+        (start, server): (SessionStart, std::sync::mpsc::Receiver<server::Message>),
+        listeners: Vec<Sender<Arc<Record>>>,
+    ) -> Result<Self, LiveError> {
+        let tick = Duration::from_nanos(TICK_NS);
+        let (orders_up, orders) = std::sync::mpsc::channel();
+        let (probes_up, probes) = std::sync::mpsc::channel();
+        let (load, output) = Load::start(plan, knobs, clock)?;
+        let first = Record::Session(start);
+        let inputs = Inputs { load: output, probes, server, orders };
+        let mut collector = Collector::new(clock, inputs, listeners);
+        let changed_ns = clock.now_ns();
+        collector.begin(first, knobs, changed_ns);
+        let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
+        let ping = PingProbe::start(PingPlan::new(plan.target.clone()), clock, probes_up.clone())?;
+        let wake = WakeProbe::start(tick, clock, probes_up.clone())?;
+        let intrinsic = IntrinsicProbe::start(tick, clock, probes_up)?;
+        Ok(Self {
+            clock,
+            load,
+            ping,
+            wake,
+            intrinsic,
+            orders: orders_up,
+            collector,
+            in_force: knobs,
+            wanted: knobs,
+            changed_ns,
+        })
+    }
+
+    /// The knobs that hold now.
+    pub fn knobs(&self) -> Knobs {
+        self.in_force
+    }
+
+    /// Asks for other knobs. They hold at once, or, when the last change is younger than a tenth of a second,
+    /// at a later [`settle`](Self::settle).
+    pub fn turn(&mut self, knobs: Knobs) {
+        self.wanted = knobs;
+        self.settle();
+    }
+
+    /// Brings the last change into force when its time has come. To be called ten times a second or more.
+    pub fn settle(&mut self) {
+        let now_ns = self.clock.now_ns();
+        if self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS {
+            self.in_force = self.wanted;
+            self.changed_ns = now_ns;
+            let segment = self.load.set(self.in_force);
+            self.order(Order::Segment { at_ns: now_ns, segment, knobs: self.in_force });
+        }
+    }
+
+    /// Puts a note on the time axis.
+    pub fn mark(&self, text: String) {
+        self.order(Order::Mark { at_ns: self.clock.now_ns(), text });
+    }
+
+    /// Puts an event on the time axis.
+    pub fn event(&self, name: &'static str, detail: String) {
+        self.order(Order::Event { at_ns: self.clock.now_ns(), name, detail });
+    }
+
+    /// The intrinsic probe, which is run on demand.
+    pub fn intrinsic(&self) -> &IntrinsicProbe {
+        &self.intrinsic
+    }
+
+    fn order(&self, order: Order) {
+        // The collector ends only after it was told to.
+        drop(self.orders.send(order));
+    }
+
+    /// Stops the load, waits for its last replies, ends the probes, and returns the last record.
+    pub fn finish(self) -> End {
+        let Self { load, ping, wake, intrinsic, orders, collector, .. } = self;
+        drop((ping, wake, intrinsic));
+        drop(load);
+        drop(orders.send(Order::Finish));
+        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}

@@ -1,0 +1,31 @@
+//! The first record of a session: who measures what, where, since when.
+
+use super::{Host, SCHEMA, ServerIdentity, SessionStart};
+
+impl SessionStart {
+    /// The record of a session that begins now, on this machine, against `target`.
+    pub fn now(target: ServerIdentity) -> Self {
+        let format = &time::format_description::well_known::Rfc3339;
+        let now = time::OffsetDateTime::now_utc().replace_nanosecond(0).expect("0 is a nanosecond");
+        Self {
+            schema: SCHEMA,
+            tool: concat!("redyno ", env!("CARGO_PKG_VERSION")).to_owned(),
+            started: now.format(format).expect("the present year has four digits"),
+            target,
+            host: Host::this(),
+        }
+    }
+}
+
+impl Host {
+    /// The machine that redyno runs on.
+    pub fn this() -> Self {
+        let system = rustix::system::uname();
+        let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+        Self {
+            name: text(system.nodename()),
+            system: format!("{} {}", text(system.sysname()), text(system.release())),
+            cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        }
+    }
+}
