@@ -3,5 +3,6 @@
 pub mod headless;
 pub mod lines;
 pub mod load_args;
+pub mod oneshot;
 pub mod session_args;
 pub mod summary;

@@ -248,9 +248,16 @@ impl Link {
     fn lose(&mut self, failure: Failure, now_ns: u64, tell: &mut dyn FnMut(News)) {
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
         let before = std::mem::replace(&mut self.phase, Phase::Resting { until_ns: now_ns + pause_ns });
-        let unanswered = match before {
-            Phase::Connected(line) => line.outstanding.len() as u64,
-            _ => 0,
+        let (last_error, unanswered) = match before {
+            Phase::Connected(line) => (line.last_error, line.outstanding.len() as u64),
+            _ => (None, 0),
+        };
+        // A server that hangs up on PINGs it has not read resets the connection: the same in other clothes.
+        let failure = match failure {
+            Failure::Io(_) if failure.kind() == "reset" && last_error.is_some() => {
+                Failure::Closed { after: last_error }
+            }
+            other => other,
         };
         tell(News::Lost { failure, unanswered });
     }

@@ -1,0 +1,179 @@
+//! `--latency-dist`: a row of coloured characters for each window, one for each stretch of latency.
+//!
+//! The colour says how large a share of the window's samples lies in the stretch. A share is rounded up to the next
+//! colour, so that a single outlier among thousands is seen.
+
+use std::{fmt::Write as _, sync::mpsc::Receiver, time::Duration};
+
+use super::{
+    pinging::{Moment, Next, windows},
+    plan::{Palette, Plan},
+    run::Streams,
+};
+use crate::stats::Latency;
+
+/// A row's window unless `-i` says otherwise.
+const WINDOW: Duration = Duration::from_secs(1);
+/// The legend comes anew after so many rows.
+const ROWS_PER_LEGEND: u64 = 20;
+
+/// The stretches: the highest latency in each in µs, and its character. What is longer than all is [`BEYOND`].
+const STRETCHES: [(u64, char); 30] = [
+    (10, '.'),
+    (125, '-'),
+    (250, '*'),
+    (500, '#'),
+    (1_000, '1'),
+    (2_000, '2'),
+    (3_000, '3'),
+    (4_000, '4'),
+    (5_000, '5'),
+    (6_000, '6'),
+    (7_000, '7'),
+    (8_000, '8'),
+    (9_000, '9'),
+    (10_000, 'A'),
+    (20_000, 'B'),
+    (30_000, 'C'),
+    (40_000, 'D'),
+    (50_000, 'E'),
+    (100_000, 'F'),
+    (200_000, 'G'),
+    (300_000, 'H'),
+    (400_000, 'I'),
+    (500_000, 'J'),
+    (1_000_000, 'K'),
+    (2_000_000, 'L'),
+    (4_000_000, 'M'),
+    (8_000_000, 'N'),
+    (16_000_000, 'O'),
+    (30_000_000, 'P'),
+    (60_000_000, 'Q'),
+];
+/// The character of everything longer.
+const BEYOND: char = '?';
+const CELLS: usize = STRETCHES.len() + 1;
+
+/// Colours of the 256-colour palette for shares from 0 to 100 %.
+const COLOUR: [u8; 19] =
+    [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 144, 143, 142, 184, 226, 214, 208, 202, 196];
+const GREY: [u8; 13] = [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 249, 251, 253];
+
+/// Runs the mode.
+pub(super) fn run(plan: &Plan, stop: &Receiver<()>, streams: &mut Streams) -> anyhow::Result<()> {
+    let colours = colours(plan.palette);
+    let mut rows = 0;
+    windows(plan, plan.interval.unwrap_or(WINDOW), stop, streams, |streams, window, moment| {
+        let worth_a_row = match moment {
+            Moment::Grew => false,
+            Moment::Full => true,
+            Moment::Cut => !window.rtt.is_empty(),
+        };
+        if worth_a_row {
+            let legend = if rows % ROWS_PER_LEGEND == 0 { legend(colours) } else { String::new() };
+            streams.print(&(legend + &row(&window.rtt, colours)))?;
+            rows += 1;
+        }
+        Ok(Next::Continue)
+    })
+}
+
+fn colours(palette: Palette) -> &'static [u8] {
+    match palette {
+        Palette::Colour => &COLOUR,
+        Palette::Grey => &GREY,
+    }
+}
+
+fn legend(colours: &[u8]) -> String {
+    let rule = "---------------------------------------------\n";
+    let mut blocks = String::new();
+    for colour in colours {
+        append(&mut blocks, format_args!("\x1b[48;5;{colour}m "));
+    }
+    format!(
+        "{rule}\
+         . - * #          .01 .125 .25 .5 milliseconds\n\
+         1,2,3,...,9      from 1 to 9     milliseconds\n\
+         A,B,C,D,E        10,20,30,40,50  milliseconds\n\
+         F,G,H,I,J        .1,.2,.3,.4,.5       seconds\n\
+         K,L,M,N,O,P,Q,?  1,2,4,8,16,30,60,>60 seconds\n\
+         From 0 to 100%: {blocks}\x1b[0m\n\
+         {rule}"
+    )
+}
+
+fn row(window: &Latency, colours: &[u8]) -> String {
+    let mut row = "\x1b[38;5;0m".to_owned();
+    let characters = STRETCHES.iter().map(|(_, character)| *character).chain([BEYOND]);
+    for (n, character) in counts(window).into_iter().zip(characters) {
+        let share = n as f64 / window.count().max(1) as f64;
+        let colour = colours[(share * (colours.len() - 1) as f64).ceil() as usize];
+        append(&mut row, format_args!("\x1b[48;5;{colour}m{character}"));
+    }
+    row + "\x1b[0m\n"
+}
+
+/// Samples in each stretch. A cell of the distribution goes where its upper end lies, so a sample less than 0.1 %
+/// below a border may be counted above it.
+fn counts(window: &Latency) -> [u64; CELLS] {
+    let mut counts = [0; CELLS];
+    for &(value_ns, n) in window.cells() {
+        counts[STRETCHES.partition_point(|(upper_us, _)| upper_us * 1_000 < value_ns)] += n;
+    }
+    counts[CELLS - 1] += window.over_range();
+    counts
+}
+
+fn append(text: &mut String, piece: std::fmt::Arguments) {
+    // Writing to a string cannot fail.
+    let _ = text.write_fmt(piece);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Recorder;
+
+    fn window(values_ns: &[u64]) -> Latency {
+        let mut recorder = Recorder::new();
+        values_ns.iter().for_each(|ns| recorder.record(*ns));
+        recorder.latency()
+    }
+
+    fn snapshot(name: &str, text: &str) {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(name, text.replace('\x1b', "ESC")));
+    }
+
+    #[test]
+    fn samples_are_counted_up_to_the_upper_end_of_their_stretch() {
+        let counts = counts(&window(&[5_000, 9_900, 11_000, 900_000, 59_000_000_000, 70_000_000_000]));
+        let filled: Vec<_> = counts.iter().enumerate().filter(|(_, n)| **n > 0).collect();
+        assert_eq!(filled, [(0, &2), (1, &1), (4, &1), (29, &1), (30, &1)]);
+    }
+
+    #[test]
+    fn a_single_outlier_among_many_has_a_colour() {
+        let mut values = vec![60_000; 9_999];
+        values.push(3_000_000_000);
+        let row = row(&window(&values), &COLOUR);
+        assert!(row.contains("\x1b[48;5;196m-") && row.contains("\x1b[48;5;233mM"), "{row:?}");
+    }
+
+    #[test]
+    fn a_window_without_samples_is_an_empty_row() {
+        let row = row(&Latency::default(), &COLOUR);
+        assert_eq!(row.matches("\x1b[48;5;0m").count(), CELLS);
+    }
+
+    #[test]
+    fn rows_and_legends_are_those_of_redis_cli() {
+        let window = window(&[90_000, 90_000, 90_000, 700_000]);
+        snapshot("latency_dist_colour", &(legend(&COLOUR) + &row(&window, &COLOUR)));
+        snapshot("latency_dist_grey", &(legend(&GREY) + &row(&window, &GREY)));
+    }
+}

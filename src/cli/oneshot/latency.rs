@@ -1,0 +1,103 @@
+//! `--latency` and `--latency-history`.
+
+use std::{sync::mpsc::Receiver, time::Duration};
+
+use super::{
+    line::{CLEAR, line, window_end},
+    pinging::{Moment, Next, Window, windows},
+    plan::{Format, Mode, Plan},
+    run::Streams,
+};
+
+/// How long `--latency` measures where it does not redraw, unless `-i` says otherwise.
+const ONE_LINE: Duration = Duration::from_secs(1);
+/// A window of `--latency-history` unless `-i` says otherwise.
+const HISTORY: Duration = Duration::from_secs(15);
+/// The window of a `--latency` that goes on until Ctrl-C: a year.
+const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
+
+/// How lines are put on the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// Drawn again in place at each tick.
+    Redrawn,
+    /// Written once, when the window is full.
+    Written(Format),
+}
+
+/// Runs either mode.
+pub(super) fn run(plan: &Plan, stop: &Receiver<()>, streams: &mut Streams) -> anyhow::Result<()> {
+    let style = match plan.format {
+        Format::Standard if streams.is_tty => Style::Redrawn,
+        Format::Standard => Style::Written(Format::Raw),
+        format => Style::Written(format),
+    };
+    let history = plan.mode == Mode::LatencyHistory;
+    let length = plan.interval.unwrap_or(match (history, style) {
+        (true, _) => HISTORY,
+        (false, Style::Written(_)) => ONE_LINE,
+        (false, Style::Redrawn) => UNTIL_STOPPED,
+    });
+    windows(plan, length, stop, streams, |streams, window, moment| {
+        let text = match style {
+            Style::Redrawn => redrawn(plan, window, moment),
+            Style::Written(format) => written(plan, window, moment, format),
+        };
+        streams.print(&text)?;
+        Ok(if moment == Moment::Full && !history { Next::Finish } else { Next::Continue })
+    })
+}
+
+fn redrawn(plan: &Plan, window: &Window, moment: Moment) -> String {
+    let end = match moment {
+        Moment::Grew => String::new(),
+        _ if plan.mode == Mode::LatencyHistory => window_end(window.length_ns),
+        Moment::Full | Moment::Cut => "\n".to_owned(),
+    };
+    format!("{CLEAR}{}{end}", line(&window.rtt, &plan.percentiles, Format::Standard))
+}
+
+fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> String {
+    match moment {
+        Moment::Grew => String::new(),
+        // A run that is stopped right after a full window has nothing more to say.
+        Moment::Cut if window.rtt.is_empty() => String::new(),
+        Moment::Full | Moment::Cut => line(&window.rtt, &plan.percentiles, format) + "\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+
+    fn window() -> Window {
+        let mut recorder = crate::stats::Recorder::new();
+        recorder.record(104_000);
+        Window { rtt: recorder.latency(), length_ns: 15_000_000_000 }
+    }
+
+    fn plan(mode: Mode) -> Plan {
+        Plan::new(Target::default(), mode)
+    }
+
+    #[test]
+    fn on_a_terminal_the_line_is_drawn_again_in_place() {
+        let latency = plan(Mode::Latency);
+        let drawn = "\x1b[0G\x1b[2Kmin: 0.104, max: 0.104, avg: 0.104 (1 samples)";
+        assert_eq!(redrawn(&latency, &window(), Moment::Grew), drawn);
+        assert_eq!(redrawn(&latency, &window(), Moment::Cut), format!("{drawn}\n"));
+        let history = plan(Mode::LatencyHistory);
+        assert_eq!(redrawn(&history, &window(), Moment::Full), format!("{drawn} -- 15.00 seconds range\n"));
+    }
+
+    #[test]
+    fn elsewhere_there_is_one_line_a_window() {
+        let history = plan(Mode::LatencyHistory);
+        assert_eq!(written(&history, &window(), Moment::Grew, Format::Csv), "");
+        assert_eq!(written(&history, &window(), Moment::Full, Format::Csv), "0.104,0.104,0.104,1\n");
+        assert_eq!(written(&history, &window(), Moment::Cut, Format::Csv), "0.104,0.104,0.104,1\n");
+        assert_eq!(written(&history, &Window::default(), Moment::Full, Format::Csv), ",,,0\n");
+        assert_eq!(written(&history, &Window::default(), Moment::Cut, Format::Csv), "");
+    }
+}

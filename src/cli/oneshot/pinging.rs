@@ -1,0 +1,165 @@
+//! Windows of pings: what the ping probe reports, added up until a window is full.
+
+use std::{
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+
+use super::{plan::Plan, run::Streams, trouble::Trouble};
+use crate::{
+    clock::Clock,
+    probe::{Message, Ping, PingPlan, PingProbe, Report},
+    stats::Latency,
+};
+
+/// The longest tick: what is redrawn is redrawn ten times a second.
+const LONGEST_TICK: Duration = Duration::from_millis(100);
+
+/// A window of round trips.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Window {
+    /// The round trips in it so far.
+    pub rtt: Latency,
+    /// How long it is so far.
+    pub length_ns: u64,
+}
+
+/// What happened to a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// It is a tick longer.
+    Grew,
+    /// It is full; the next one begins.
+    Full,
+    /// It is over before its time, because the run is.
+    Cut,
+}
+
+/// How to go on after a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// With the next tick.
+    Continue,
+    /// Not at all.
+    Finish,
+}
+
+/// Pings the plan's server in windows of `length` and gives each moment of each to `draw`, until that wants to
+/// finish or `stop` holds something.
+///
+/// # Errors
+/// When there was no sample at all (with a diagnosis), or as `draw` and the streams fail.
+pub(super) fn windows(
+    plan: &Plan,
+    length: Duration,
+    stop: &Receiver<()>,
+    streams: &mut Streams,
+    mut draw: impl FnMut(&mut Streams, &Window, Moment) -> anyhow::Result<Next>,
+) -> anyhow::Result<()> {
+    let mut windows = Windows::new(length);
+    let mut trouble = Trouble::new(plan.target.address.to_string());
+    let (messages, inbox) = channel();
+    let ping = PingPlan { tick: windows.tick, ..PingPlan::new(plan.target.clone()) };
+    let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
+    let mut next = Next::Continue;
+    while next == Next::Continue && stop.try_recv().is_err() {
+        // It reports every tick, so this does not wait longer; it ends only with the probe.
+        let message = inbox.recv().context("the ping thread ended before its time")?;
+        trouble.hear(&message, streams)?;
+        if let Message::Ping(report) = &message {
+            let moment = windows.add(report);
+            next = draw(streams, &windows.open, moment)?;
+            windows.begin_anew_after(moment);
+        }
+    }
+    drop(probe);
+    if next == Next::Continue {
+        // Stopped from outside: the tick under way belongs to the figures.
+        for message in inbox {
+            trouble.hear(&message, streams)?;
+            if let Message::Ping(report) = &message {
+                windows.add(report);
+            }
+        }
+        draw(streams, &windows.open, Moment::Cut)?;
+    }
+    trouble.sum_up(streams)?;
+    anyhow::ensure!(windows.sampled, trouble.diagnosis(windows.end_ns));
+    Ok(())
+}
+
+/// The window under way.
+struct Windows {
+    tick: Duration,
+    length_ns: u64,
+    open: Window,
+    full_at_ns: u64,
+    end_ns: u64,
+    /// Whether there was a sample in any window.
+    sampled: bool,
+}
+
+impl Windows {
+    /// Windows of `length`, made of a whole number of ticks.
+    fn new(length: Duration) -> Self {
+        let ticks = length.as_nanos().div_ceil(LONGEST_TICK.as_nanos()).max(1);
+        let tick_ns = u64::try_from(length.as_nanos() / ticks).unwrap_or(u64::MAX);
+        let length_ns = tick_ns.saturating_mul(u64::try_from(ticks).unwrap_or(u64::MAX));
+        Self {
+            tick: Duration::from_nanos(tick_ns),
+            length_ns,
+            open: Window::default(),
+            full_at_ns: length_ns,
+            end_ns: 0,
+            sampled: false,
+        }
+    }
+
+    fn add(&mut self, report: &Report<Ping>) -> Moment {
+        self.open.rtt.merge(&report.body.rtt);
+        self.open.length_ns += report.end_ns.saturating_sub(report.start_ns);
+        self.end_ns = report.end_ns;
+        self.sampled |= !report.body.rtt.is_empty();
+        if self.end_ns >= self.full_at_ns { Moment::Full } else { Moment::Grew }
+    }
+
+    fn begin_anew_after(&mut self, moment: Moment) {
+        if moment == Moment::Full {
+            self.open = Window::default();
+            self.full_at_ns = (self.end_ns / self.length_ns + 1) * self.length_ns;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moments(windows: &mut Windows, ticks: &[(u64, u64)]) -> Vec<Moment> {
+        let add = |&(start_ns, end_ns): &(u64, u64)| {
+            let moment = windows.add(&Report { start_ns, end_ns, body: Ping::default() });
+            windows.begin_anew_after(moment);
+            moment
+        };
+        ticks.iter().map(add).collect()
+    }
+
+    #[test]
+    fn a_window_is_a_whole_number_of_ticks_of_a_tenth_of_a_second_at_most() {
+        for (length_ms, tick_ms) in [(1_000, 100), (250, 83), (10, 10), (15_000, 100)] {
+            let windows = Windows::new(Duration::from_millis(length_ms));
+            assert_eq!(windows.tick.as_millis() as u64, tick_ms);
+            assert_eq!(windows.length_ns % windows.tick.as_nanos() as u64, 0);
+        }
+    }
+
+    #[test]
+    fn windows_follow_each_other_and_one_that_was_slept_through_does_not_shift_the_next() {
+        let mut windows = Windows::new(Duration::from_millis(200));
+        let tick = 100_000_000;
+        let ticks = [(1, tick), (tick, 2 * tick), (2 * tick, 5 * tick), (5 * tick, 6 * tick)];
+        assert_eq!(moments(&mut windows, &ticks), [Moment::Grew, Moment::Full, Moment::Full, Moment::Full]);
+    }
+}

@@ -1,0 +1,256 @@
+//! What a one-shot mode is asked to do, and which combinations make no sense.
+
+use std::{str::FromStr, time::Duration};
+
+use thiserror::Error;
+
+use crate::target::Target;
+
+/// The shortest window: a PING is sent every 10 ms.
+const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
+/// The longest window or run: a year, well inside what nanoseconds can count.
+const LONGEST: Duration = Duration::from_secs(365 * 86_400);
+
+/// Which of redis-cli's modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// `--latency`: on a terminal one line that is redrawn until Ctrl-C (or until `-i` is over), otherwise one
+    /// line after 1 s or `-i`.
+    Latency,
+    /// `--latency-history`: a line for each window of 15 s or `-i`.
+    LatencyHistory,
+    /// `--latency-dist`: a row of coloured characters each second or `-i`.
+    LatencyDist,
+    /// `--intrinsic-latency`: the longest gap in a busy loop of this length. Needs no server.
+    IntrinsicLatency(Duration),
+}
+
+/// How figures are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people on a terminal; the same as raw elsewhere.
+    #[default]
+    Standard,
+    /// `--raw`: separated by spaces.
+    Raw,
+    /// `--csv`: separated by commas.
+    Csv,
+    /// `--json`: an object a line.
+    Json,
+}
+
+/// The colours of `--latency-dist`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Palette {
+    /// Grey to yellow to red.
+    #[default]
+    Colour,
+    /// `--mono`: shades of grey.
+    Grey,
+}
+
+/// A percentile of `--latency-percentiles`, above 0 and up to 100.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Percentile {
+    text: String,
+    quantile: f64,
+}
+
+impl Percentile {
+    /// As it was written: `99.9`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The share of samples at or below it, 0 to 1.
+    pub fn quantile(&self) -> f64 {
+        self.quantile
+    }
+
+    /// Reads a list such as `50,99,99.9`.
+    ///
+    /// # Errors
+    /// Names the first item that is no percentile.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, PlanError> {
+        text.split(',').map(str::parse).collect()
+    }
+}
+
+impl FromStr for Percentile {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let text = text.trim();
+        let error = || PlanError::Percentile(text.to_owned());
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+            return Err(error());
+        }
+        // Shifted in decimal: 99.9 / 100 would be a hair more than 0.999, which is the next sample's rank.
+        let quantile: f64 = format!("{text}e-2").parse().map_err(|_| error())?;
+        if quantile > 0.0 && quantile <= 1.0 {
+            Ok(Self { text: text.to_owned(), quantile })
+        } else {
+            Err(error())
+        }
+    }
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The server; [`Mode::IntrinsicLatency`] does not talk to it.
+    pub target: Target,
+    /// Which mode.
+    pub mode: Mode,
+    /// How figures are written.
+    pub format: Format,
+    /// `-i`: the length of a window.
+    pub interval: Option<Duration>,
+    /// `--latency-percentiles`; none unless asked for. As in redis-cli each is printed however few samples lie
+    /// above it: the count stands beside them.
+    pub percentiles: Vec<Percentile>,
+    /// The colours of [`Mode::LatencyDist`].
+    pub palette: Palette,
+}
+
+/// A plan that makes no sense.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum PlanError {
+    /// An option without a meaning in this mode.
+    #[error("{option} has no meaning with {mode}{instead}")]
+    NoMeaning {
+        /// The option.
+        option: &'static str,
+        /// The mode.
+        mode: &'static str,
+        /// What to use, if there is something.
+        instead: &'static str,
+    },
+    /// `-i` out of range.
+    #[error("-i must lie between 0.01 s and a year")]
+    Interval,
+    /// A run without or with too much length.
+    #[error("--intrinsic-latency needs a length above 0 and up to a year, in seconds")]
+    Length,
+    /// Not a percentile.
+    #[error("'{0}' is not a percentile above 0 and up to 100, such as 99.9")]
+    Percentile(String),
+}
+
+impl Mode {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Latency => "--latency",
+            Self::LatencyHistory => "--latency-history",
+            Self::LatencyDist => "--latency-dist",
+            Self::IntrinsicLatency(_) => "--intrinsic-latency",
+        }
+    }
+}
+
+impl Plan {
+    /// A plan without options.
+    pub fn new(target: Target, mode: Mode) -> Self {
+        Self {
+            target,
+            mode,
+            format: Format::Standard,
+            interval: None,
+            percentiles: Vec::new(),
+            palette: Palette::Colour,
+        }
+    }
+
+    /// Checks that the options go together. [`run`](super::run) does it too; a command line checks first, to
+    /// answer a mistake as one.
+    ///
+    /// # Errors
+    /// The first mistake, in one line.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if let Some(option) = self.meaningless_option() {
+            let instead = match self.mode {
+                Mode::LatencyDist => ": it draws a picture; --latency-history gives figures",
+                _ => "",
+            };
+            return Err(PlanError::NoMeaning { option, mode: self.mode.flag(), instead });
+        }
+        if self.interval.is_some_and(|interval| !(SHORTEST_WINDOW..=LONGEST).contains(&interval)) {
+            return Err(PlanError::Interval);
+        }
+        match self.mode {
+            Mode::IntrinsicLatency(length) if length.is_zero() || length > LONGEST => Err(PlanError::Length),
+            _ => Ok(()),
+        }
+    }
+
+    fn meaningless_option(&self) -> Option<&'static str> {
+        let figures = matches!(self.mode, Mode::Latency | Mode::LatencyHistory);
+        let intrinsic = matches!(self.mode, Mode::IntrinsicLatency(_));
+        match self.format {
+            Format::Raw if !figures => return Some("--raw"),
+            Format::Csv if !figures => return Some("--csv"),
+            Format::Json if !figures => return Some("--json"),
+            _ => {}
+        }
+        if !self.percentiles.is_empty() && !figures {
+            return Some("--latency-percentiles");
+        }
+        if self.palette == Palette::Grey && self.mode != Mode::LatencyDist {
+            return Some("--mono");
+        }
+        (intrinsic && self.interval.is_some()).then_some("-i")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(mode: Mode, change: impl Fn(&mut Plan)) -> String {
+        let mut plan = Plan::new(Target::default(), mode);
+        assert_eq!(plan.check(), Ok(()));
+        change(&mut plan);
+        plan.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn options_without_a_meaning_are_refused_and_named() {
+        let intrinsic = Mode::IntrinsicLatency(Duration::from_secs(1));
+        assert_eq!(
+            refused(Mode::LatencyDist, |plan| plan.format = Format::Csv),
+            "--csv has no meaning with --latency-dist: it draws a picture; --latency-history gives figures"
+        );
+        assert_eq!(
+            refused(intrinsic, |plan| plan.interval = Some(Duration::from_secs(1))),
+            "-i has no meaning with --intrinsic-latency"
+        );
+        assert_eq!(
+            refused(intrinsic, |plan| plan.percentiles = Percentile::parse_list("50").unwrap()),
+            "--latency-percentiles has no meaning with --intrinsic-latency"
+        );
+        assert_eq!(
+            refused(Mode::Latency, |plan| plan.palette = Palette::Grey),
+            "--mono has no meaning with --latency"
+        );
+    }
+
+    #[test]
+    fn lengths_must_be_possible() {
+        assert_eq!(
+            refused(Mode::Latency, |plan| plan.interval = Some(Duration::ZERO)),
+            "-i must lie between 0.01 s and a year"
+        );
+        let endless = Plan::new(Target::default(), Mode::IntrinsicLatency(Duration::MAX));
+        assert_eq!(endless.check(), Err(PlanError::Length));
+    }
+
+    #[test]
+    fn percentiles_are_read_exactly_and_kept_as_written() {
+        let list = Percentile::parse_list("50, 99,99.90").unwrap();
+        assert_eq!(list.iter().map(Percentile::text).collect::<Vec<_>>(), ["50", "99", "99.90"]);
+        assert_eq!(list.iter().map(Percentile::quantile).collect::<Vec<_>>(), [0.5, 0.99, 0.999]);
+        for bad in ["", "0", "100.1", "-1", "p99", "1e1", "nan", "50,,99", "."] {
+            assert!(Percentile::parse_list(bad).is_err(), "{bad:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Runs a plan: picks the mode, and owns the streams.
+
+use std::{
+    io::{self, Write},
+    sync::mpsc::Receiver,
+};
+
+use super::{
+    dist, intrinsic, latency,
+    line::CLEAR,
+    plan::{Mode, Plan},
+};
+
+/// Where a mode writes.
+pub struct Streams<'a> {
+    /// Figures.
+    pub out: &'a mut dyn Write,
+    /// What is wrong.
+    pub err: &'a mut dyn Write,
+    /// Whether `out` is a terminal, where lines are redrawn.
+    pub is_tty: bool,
+}
+
+impl Streams<'_> {
+    /// Writes figures at once.
+    pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Writes a line about what is wrong; on a terminal it takes the place of a line that is being redrawn.
+    pub(super) fn warn(&mut self, text: &str) -> io::Result<()> {
+        if self.is_tty {
+            self.print(CLEAR)?;
+        }
+        writeln!(self.err, "redyno: {text}")?;
+        self.err.flush()
+    }
+}
+
+/// Runs a plan until it is done, or until `stop` holds something (Ctrl-C, SIGTERM): then the figures so far
+/// are written. Trouble goes to stderr.
+///
+/// # Errors
+/// When the plan makes no sense (a [`PlanError`](super::PlanError)), when not a single sample was taken
+/// (with a diagnosis), when `out` cannot be written, or when the system gives no thread.
+pub fn run(plan: &Plan, stop: &Receiver<()>, out: &mut dyn Write, is_tty: bool) -> anyhow::Result<()> {
+    run_on(plan, stop, &mut Streams { out, err: &mut io::stderr(), is_tty })
+}
+
+/// The same with a stream of one's own for trouble.
+///
+/// # Errors
+/// As [`run`], or when `err` cannot be written.
+pub fn run_on(plan: &Plan, stop: &Receiver<()>, streams: &mut Streams) -> anyhow::Result<()> {
+    plan.check()?;
+    let done = match plan.mode {
+        Mode::Latency | Mode::LatencyHistory => latency::run(plan, stop, streams),
+        Mode::LatencyDist => dist::run(plan, stop, streams),
+        Mode::IntrinsicLatency(length) => intrinsic::run(length, stop, streams),
+    };
+    match done {
+        // Whoever read our lines has had enough, as `head` does.
+        Err(error) if is_broken_pipe(&error) => Ok(()),
+        done => done,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

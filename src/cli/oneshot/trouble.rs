@@ -1,0 +1,167 @@
+//! What went wrong while pinging: told on stderr as it happens, and summed up at the end.
+//!
+//! ```text
+//! redyno: no connection to 127.0.0.1:6379 since 3.20 s: refused: Connection refused (os error 111)
+//! redyno: connected again at 5.10 s, after 1.90 s
+//! redyno: the server answers with LOADING since 5.11 s: LOADING Redis is loading the dataset in memory
+//! redyno: not counted as samples: 12 LOADING, 190 refused
+//! ```
+//! Times are seconds since the start.
+
+use std::{collections::BTreeMap, io};
+
+use crate::{clock::seconds, probe::Message};
+
+use super::run::Streams;
+
+/// What went wrong so far.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    address: String,
+    errors: BTreeMap<String, u64>,
+    /// Since when there has been no connection.
+    lost_ns: Option<u64>,
+    /// The last thing told, without its time.
+    last_cause: Option<String>,
+}
+
+impl Trouble {
+    /// None yet, with the server at `address`.
+    pub(super) fn new(address: String) -> Self {
+        Self { address, ..Self::default() }
+    }
+
+    /// Takes note of a message, and tells what is news in it.
+    pub(super) fn hear(&mut self, message: &Message, streams: &mut Streams) -> io::Result<()> {
+        let news = match message {
+            Message::Ping(report) => {
+                for (kind, n) in &report.body.errors {
+                    *self.errors.entry(kind.clone()).or_default() += n;
+                }
+                return Ok(());
+            }
+            Message::ErrorReply { at_ns, kind, text } => {
+                self.last_cause = Some(text.clone());
+                format!(
+                    "the server answers with {kind} since {:.2} s: {text}{}",
+                    seconds(*at_ns),
+                    advice(kind)
+                )
+            }
+            Message::Lost { at_ns, kind, cause } => {
+                let since_ns = *self.lost_ns.get_or_insert(*at_ns);
+                self.last_cause = Some(format!("{kind}: {cause}"));
+                let (address, since) = (&self.address, seconds(since_ns));
+                format!("no connection to {address} since {since:.2} s: {kind}: {cause}{}", advice(kind))
+            }
+            Message::Back { at_ns } => {
+                let lost_ns = self.lost_ns.take().unwrap_or(*at_ns);
+                let length = seconds(at_ns.saturating_sub(lost_ns));
+                format!("connected again at {:.2} s, after {length:.2} s", seconds(*at_ns))
+            }
+            Message::Wake(_) | Message::Intrinsic(_) => return Ok(()),
+        };
+        streams.warn(&news)
+    }
+
+    /// What was not counted, if anything.
+    pub(super) fn sum_up(&self, streams: &mut Streams) -> io::Result<()> {
+        match self.counts() {
+            Some(counts) => streams.warn(&format!("not counted as samples: {counts}")),
+            None => Ok(()),
+        }
+    }
+
+    fn counts(&self) -> Option<String> {
+        let counts: Vec<_> = self.errors.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+        (!counts.is_empty()).then(|| counts.join(", "))
+    }
+
+    /// Why there was not a single sample in `length_ns`.
+    pub(super) fn diagnosis(&self, length_ns: u64) -> String {
+        let (address, length) = (&self.address, seconds(length_ns));
+        let counts = self.counts().map(|counts| format!("; instead: {counts}")).unwrap_or_default();
+        let why = match &self.last_cause {
+            Some(cause) => format!(": {cause}"),
+            None => ": it takes the connection and says nothing (hung, or it speaks TLS only)".to_owned(),
+        };
+        format!("no PONG from {address} in {length:.2} s{why}{counts}")
+    }
+}
+
+/// What to do about it, where that is known.
+fn advice(kind: &str) -> &'static str {
+    match kind {
+        "NOAUTH" => "; give the password with -a or in REDISCLI_AUTH",
+        "WRONGPASS" => "; check --user and the password",
+        "NOPERM" => "; this user may not PING: give another with --user",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::{Ping, Report};
+
+    fn told(messages: &[Message]) -> (String, Trouble) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut trouble = Trouble::new("127.0.0.1:6379".to_owned());
+        let mut streams = Streams { out: &mut out, err: &mut err, is_tty: false };
+        for message in messages {
+            trouble.hear(message, &mut streams).unwrap();
+        }
+        trouble.sum_up(&mut streams).unwrap();
+        assert!(out.is_empty(), "trouble is no figure");
+        (String::from_utf8(err).unwrap(), trouble)
+    }
+
+    fn report(kind: &str, n: u64) -> Message {
+        let body = Ping { errors: BTreeMap::from([(kind.to_owned(), n)]), ..Ping::default() };
+        Message::Ping(Report { start_ns: 0, end_ns: 1, body })
+    }
+
+    #[test]
+    fn an_outage_is_told_with_its_cause_its_begin_and_its_length() {
+        let lost = |at_ns, kind: &str, cause: &str| Message::Lost {
+            at_ns,
+            kind: kind.to_owned(),
+            cause: cause.to_owned(),
+        };
+        let (text, _) = told(&[
+            lost(3_200_000_000, "reset", "the server closed the connection"),
+            lost(3_300_000_000, "refused", "Connection refused (os error 111)"),
+            report("refused", 190),
+            Message::Back { at_ns: 5_100_000_000 },
+        ]);
+        assert_eq!(
+            text,
+            "redyno: no connection to 127.0.0.1:6379 since 3.20 s: reset: the server closed the connection\n\
+             redyno: no connection to 127.0.0.1:6379 since 3.20 s: refused: Connection refused (os error 111)\n\
+             redyno: connected again at 5.10 s, after 1.90 s\n\
+             redyno: not counted as samples: 190 refused\n"
+        );
+    }
+
+    #[test]
+    fn an_error_reply_is_told_with_what_to_do() {
+        let kind = "NOAUTH".to_owned();
+        let text = "NOAUTH Authentication required.".to_owned();
+        let (told, trouble) = told(&[Message::ErrorReply { at_ns: 0, kind, text }, report("NOAUTH", 100)]);
+        assert!(told.starts_with(
+            "redyno: the server answers with NOAUTH since 0.00 s: NOAUTH Authentication required.; give the \
+             password with -a or in REDISCLI_AUTH\n"
+        ));
+        assert_eq!(
+            trouble.diagnosis(1_000_000_000),
+            "no PONG from 127.0.0.1:6379 in 1.00 s: NOAUTH Authentication required.; instead: 100 NOAUTH"
+        );
+    }
+
+    #[test]
+    fn silence_has_a_diagnosis_too() {
+        let (text, trouble) = told(&[]);
+        assert_eq!(text, "");
+        assert!(trouble.diagnosis(1).contains("says nothing"));
+    }
+}

@@ -1,0 +1,244 @@
+//! The one-shot modes' promise: redis-cli's output, from a real Redis and from servers that misbehave.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod scripted;
+
+use std::{
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, Sender, channel},
+    time::{Duration, Instant},
+};
+
+use redyno::{
+    cli::oneshot::{Format, Mode, Percentile, Plan, Streams, run_on},
+    target::Target,
+};
+use scripted::{Scripted, target};
+
+/// What a run wrote, and how it ended.
+struct Outcome {
+    out: String,
+    err: String,
+    result: anyhow::Result<()>,
+}
+
+fn run(plan: &Plan, stop: &Receiver<()>, is_tty: bool) -> Outcome {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let result = run_on(plan, stop, &mut Streams { out: &mut out, err: &mut err, is_tty });
+    Outcome { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), result }
+}
+
+fn run_to_its_end(plan: &Plan) -> Outcome {
+    run(plan, &channel().1, false)
+}
+
+/// A stream that asks the run to stop once `enough` says so of what was written to it.
+struct Watched<F> {
+    text: String,
+    enough: F,
+    stop: Sender<()>,
+}
+
+impl<F: Fn(&str) -> bool> std::io::Write for Watched<F> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.text.push_str(std::str::from_utf8(bytes).unwrap());
+        if (self.enough)(&self.text) {
+            let _ = self.stop.send(());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run_until(plan: &Plan, is_tty: bool, enough: impl Fn(&str) -> bool) -> String {
+    let (stop, stopped) = channel();
+    let mut out = Watched { text: String::new(), enough, stop };
+    run_on(plan, &stopped, &mut Streams { out: &mut out, err: &mut std::io::sink(), is_tty }).unwrap();
+    out.text
+}
+
+/// A real Redis on a free port.
+struct Redis {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Redis {
+    fn start() -> Self {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let process = Command::new("redis-server")
+            .args(["--port", &address.port().to_string(), "--save", "", "--bind", "127.0.0.1"])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("redis-server is needed: apt-get install redis-server");
+        let server = Self { process, address };
+        let give_up = Instant::now() + Duration::from_secs(30);
+        while TcpStream::connect(address).is_err() {
+            assert!(Instant::now() < give_up, "redis-server does not listen on {address}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        server
+    }
+
+    fn plan(&self, mode: Mode) -> Plan {
+        Plan { interval: Some(Duration::from_millis(300)), ..Plan::new(target(self.address), mode) }
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Millisecond figures with three decimals that are in order, and a count.
+fn assert_figures(fields: &[&str]) {
+    let [min, max, avg, count] = fields else { panic!("{fields:?}") };
+    let ms = |text: &str| {
+        assert_eq!(text.split_once('.').unwrap().1.len(), 3, "{text}");
+        text.parse::<f64>().unwrap()
+    };
+    assert!(0.0 < ms(min) && ms(min) <= ms(avg) && ms(avg) <= ms(max), "{fields:?}");
+    assert!(count.parse::<u64>().unwrap() > 0);
+}
+
+#[test]
+fn a_real_redis_is_measured_in_every_format() {
+    let redis = Redis::start();
+    let written = |format| {
+        let outcome = run_to_its_end(&Plan { format, ..redis.plan(Mode::Latency) });
+        outcome.result.unwrap();
+        assert_eq!(outcome.err, "");
+        outcome.out.strip_suffix('\n').unwrap().to_owned()
+    };
+    for format in [Format::Standard, Format::Raw] {
+        assert_figures(&written(format).split(' ').collect::<Vec<_>>());
+    }
+    assert_figures(&written(Format::Csv).split(',').collect::<Vec<_>>());
+    let json: serde_json::Value = serde_json::from_str(&written(Format::Json)).unwrap();
+    assert!(json["count"].as_u64().unwrap() > 0 && json["min"].as_f64().unwrap() > 0.0, "{json}");
+}
+
+#[test]
+fn history_as_csv_is_a_line_a_window() {
+    let redis = Redis::start();
+    let percentiles = Percentile::parse_list("50,99").unwrap();
+    let plan = Plan { format: Format::Csv, percentiles, ..redis.plan(Mode::LatencyHistory) };
+    let out = run_until(&plan, false, |text| text.lines().count() == 3);
+    for line in out.lines() {
+        let fields: Vec<_> = line.split(',').collect();
+        assert_eq!(fields.len(), 6, "{line}");
+        assert_figures(&fields[..4]);
+    }
+}
+
+#[test]
+fn history_on_a_terminal_redraws_a_line_and_ends_each_window_with_its_length() {
+    let redis = Redis::start();
+    let out = run_until(&redis.plan(Mode::LatencyHistory), true, |text| text.lines().count() == 2);
+    assert!(out.starts_with("\x1b[0G\x1b[2Kmin: "), "{out:?}");
+    assert!(out.ends_with(" seconds range\n"), "{out:?}");
+    for line in out.lines() {
+        let last = line.rsplit("\x1b[2K").next().unwrap();
+        let (figures, range) = last.split_once(" samples) -- ").unwrap();
+        assert!(figures.starts_with("min: ") && range.ends_with(" seconds range"), "{line:?}");
+    }
+}
+
+#[test]
+fn latency_on_a_terminal_goes_on_until_it_is_stopped_and_leaves_its_last_line() {
+    let redis = Redis::start();
+    let plan = Plan { interval: None, ..redis.plan(Mode::Latency) };
+    let out = run_until(&plan, true, |text| text.matches("min: ").count() == 3);
+    assert!(out.ends_with(" samples)\n") && out.matches('\n').count() == 1, "{out:?}");
+}
+
+#[test]
+fn dist_draws_a_row_a_window_under_one_legend() {
+    let redis = Redis::start();
+    let plan = Plan { interval: Some(Duration::from_millis(50)), ..redis.plan(Mode::LatencyDist) };
+    let row = "\x1b[38;5;0m\x1b[48;5;";
+    let out = run_until(&plan, false, |text| text.matches(row).count() == 21);
+    assert_eq!(out.matches("From 0 to 100%: ").count(), 2, "the legend comes again after 20 rows");
+    let (_, second) = out.rsplit_once("---\n").unwrap();
+    assert!(second.starts_with(row));
+}
+
+#[test]
+fn error_replies_are_told_and_end_in_a_diagnosis_when_there_is_nothing_else() {
+    let server = Scripted::start(vec![Box::new(|peer| {
+        peer.command();
+        peer.say("-NOAUTH Authentication required.\r\n");
+        while peer.command().is_some() {
+            peer.say("-NOAUTH Authentication required.\r\n");
+        }
+    })]);
+    let plan =
+        Plan { interval: Some(Duration::from_millis(300)), ..Plan::new(server.target(), Mode::Latency) };
+    let outcome = run_to_its_end(&plan);
+    server.join();
+    let diagnosis = outcome.result.unwrap_err().to_string();
+    assert!(diagnosis.starts_with("no PONG from 127.0.0.1:"), "{diagnosis}");
+    assert!(diagnosis.contains("NOAUTH Authentication required.; instead: "), "{diagnosis}");
+    assert_eq!(outcome.out, "- - - 0\n");
+    assert!(outcome.err.contains("answers with NOAUTH since "), "{}", outcome.err);
+    assert!(outcome.err.contains("-a or in REDISCLI_AUTH"), "{}", outcome.err);
+}
+
+#[test]
+fn an_outage_is_told_and_its_pings_are_no_samples() {
+    let server = Scripted::start(vec![Box::new(|peer| {
+        peer.greet();
+        peer.swallow_pings(5);
+        peer.say(&"+PONG\r\n".repeat(5));
+    })]);
+    let plan = Plan {
+        interval: Some(Duration::from_millis(500)),
+        format: Format::Json,
+        ..Plan::new(server.target(), Mode::Latency)
+    };
+    let outcome = run_to_its_end(&plan);
+    server.join();
+    outcome.result.unwrap();
+    assert!(outcome.out.contains(r#""count": 5}"#), "{}", outcome.out);
+    assert!(outcome.err.contains("redyno: no connection to 127.0.0.1:"), "{}", outcome.err);
+    assert!(outcome.err.contains("redyno: not counted as samples: "), "{}", outcome.err);
+}
+
+#[test]
+fn a_server_that_says_nothing_is_diagnosed() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = target(listener.local_addr().unwrap());
+    let plan = Plan { interval: Some(Duration::from_millis(50)), ..Plan::new(silent, Mode::Latency) };
+    let diagnosis = run_to_its_end(&plan).result.unwrap_err().to_string();
+    assert!(diagnosis.contains("takes the connection and says nothing"), "{diagnosis}");
+}
+
+#[test]
+fn intrinsic_latency_needs_no_server_and_can_be_stopped() {
+    let plan = Plan::new(Target::default(), Mode::IntrinsicLatency(Duration::from_secs(3600)));
+    let out = run_until(&plan, false, |text| text.contains("Max latency so far: "));
+    let (maxima, end) = out.split_once("\n\n").unwrap();
+    for line in maxima.lines() {
+        assert!(line.starts_with("Max latency so far: ") && line.ends_with(" microseconds."), "{line}");
+    }
+    let (runs, rest) = end.split_once(" total runs (avg latency: ").unwrap();
+    let (average_us, _) = rest.split_once(" microseconds / ").unwrap();
+    // Over the hour that was planned the average would be a thousandth of a second and more.
+    assert!(runs.parse::<u64>().unwrap() > 0 && average_us.parse::<f64>().unwrap() > 0.0);
+    assert!(end.contains(" nanoseconds per run).\nWorst run took "), "{end}");
+}
+
+#[test]
+fn a_plan_that_makes_no_sense_does_nothing() {
+    let plan = Plan { format: Format::Csv, ..Plan::new(Target::default(), Mode::LatencyDist) };
+    let outcome = run_to_its_end(&plan);
+    assert!(outcome.result.unwrap_err().to_string().starts_with("--csv has no meaning"));
+    assert_eq!(outcome.out + &outcome.err, "");
+}

@@ -1,0 +1,136 @@
+//! A server on loopback that does what a test's script says: answers, stalls, breaks off.
+
+#![allow(dead_code, reason = "each file of tests uses its own part of it")]
+#![allow(clippy::unwrap_used, reason = "a failed step of a script is a failed test")]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    os::unix::net::{UnixListener, UnixStream},
+    path::Path,
+    thread::{self, JoinHandle},
+};
+
+use redyno::target::{Address, Target};
+
+/// One end of an accepted connection.
+pub struct Peer {
+    reader: BufReader<Box<dyn Read + Send>>,
+    writer: Box<dyn Write + Send>,
+}
+
+/// What the server does with one connection. It hangs up when the script returns.
+pub type Script = Box<dyn FnOnce(&mut Peer) + Send>;
+
+impl Peer {
+    fn tcp(stream: TcpStream) -> Self {
+        let reader: Box<dyn Read + Send> = Box::new(stream.try_clone().unwrap());
+        Self { reader: BufReader::new(reader), writer: Box::new(stream) }
+    }
+
+    fn unix(stream: UnixStream) -> Self {
+        let reader: Box<dyn Read + Send> = Box::new(stream.try_clone().unwrap());
+        Self { reader: BufReader::new(reader), writer: Box::new(stream) }
+    }
+
+    /// The next command, its arguments joined by spaces; `None` when the client has hung up.
+    pub fn command(&mut self) -> Option<String> {
+        let arguments = self.header(b'*')?;
+        let mut words = Vec::new();
+        for _ in 0..arguments {
+            let mut word = vec![0; self.header(b'$')? + 2];
+            self.reader.read_exact(&mut word).ok()?;
+            word.truncate(word.len() - 2);
+            words.push(String::from_utf8(word).unwrap());
+        }
+        Some(words.join(" "))
+    }
+
+    fn header(&mut self, kind: u8) -> Option<usize> {
+        let mut line = String::new();
+        if self.reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        assert_eq!(line.as_bytes()[0], kind, "{line:?}");
+        Some(line[1..].trim_end().parse().unwrap())
+    }
+
+    /// Sends bytes. A client that has hung up is the script's end elsewhere.
+    pub fn say(&mut self, bytes: &str) {
+        let _ = self.writer.write_all(bytes.as_bytes());
+    }
+
+    /// Takes the name that a connection gives itself.
+    pub fn greet(&mut self) {
+        assert_eq!(self.command().unwrap(), "CLIENT SETNAME redyno-ping");
+        self.say("+OK\r\n");
+    }
+
+    /// Reads so many PINGs without an answer.
+    pub fn swallow_pings(&mut self, n: usize) {
+        for _ in 0..n {
+            assert_eq!(self.command().unwrap(), "PING");
+        }
+    }
+
+    /// Answers PINGs as a healthy server does until the client hangs up.
+    pub fn pong_on(&mut self) {
+        while let Some(command) = self.command() {
+            assert_eq!(command, "PING");
+            self.say("+PONG\r\n");
+        }
+    }
+}
+
+/// A running scripted server. It listens until its last connection was accepted.
+pub struct Scripted {
+    pub address: SocketAddr,
+    thread: JoinHandle<()>,
+}
+
+impl Scripted {
+    /// Serves one connection after the other, each by its script, on a free port.
+    pub fn start(scripts: Vec<Script>) -> Self {
+        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), scripts)
+    }
+
+    /// The same at a given address.
+    pub fn start_at(address: SocketAddr, scripts: Vec<Script>) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let thread = thread::spawn(move || {
+            let mut listener = Some(listener);
+            let last = scripts.len() - 1;
+            for (i, script) in scripts.into_iter().enumerate() {
+                let (stream, _) = listener.as_ref().unwrap().accept().unwrap();
+                if i == last {
+                    listener = None;
+                }
+                script(&mut Peer::tcp(stream));
+            }
+        });
+        Self { address, thread }
+    }
+
+    /// Serves one connection on a unix socket.
+    pub fn start_unix(path: &Path, script: Script) -> JoinHandle<()> {
+        let listener = UnixListener::bind(path).unwrap();
+        thread::spawn(move || script(&mut Peer::unix(listener.accept().unwrap().0)))
+    }
+
+    /// The server as a target.
+    pub fn target(&self) -> Target {
+        target(self.address)
+    }
+
+    /// Waits for the end of all scripts; a script's failed assertion fails here.
+    pub fn join(self) {
+        self.thread.join().unwrap();
+    }
+}
+
+/// An address as a target.
+pub fn target(address: SocketAddr) -> Target {
+    let address = Address::Tcp { host: address.ip().to_string(), port: address.port() };
+    Target { address, ..Target::default() }
+}
