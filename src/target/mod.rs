@@ -1,11 +1,20 @@
-//! What we talk to: an address and who we are there, what is said first, and how often to try again.
+//! What we talk to: an address and who we are there; whether something is there, and whether it is a Redis; what is
+//! said first on a connection, and how often to try again.
 
 mod address;
 mod back_off;
+mod dial;
 mod endpoint;
 mod greeting;
+mod reach;
+mod reach_error;
+mod stranger;
+mod uri;
 
 pub use address::{Address, Credentials, Password, Target};
 pub use back_off::BackOff;
 pub use endpoint::Endpoint;
 pub use greeting::{Greeting, TurnedDown};
+pub use reach::{Reached, reach};
+pub use reach_error::ReachError;
+pub use uri::{UriError, parse_uri};

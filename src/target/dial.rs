@@ -1,0 +1,98 @@
+//! Opens one blocking socket to an address before a deadline.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    path::Path,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::{Address, ReachError};
+
+/// Connects, and says which of the host's addresses answered; a unix socket has none.
+pub(super) fn dial(address: &Address, deadline: Instant) -> Result<(Socket, Option<SocketAddr>), ReachError> {
+    match address {
+        Address::Unix(path) => dial_unix(path, address, deadline).map(|socket| (socket, None)),
+        Address::Tcp { host, port } => {
+            let found = resolve(host, *port, deadline)?;
+            dial_each(&found, address, deadline)
+        }
+    }
+}
+
+/// What is left until `deadline`; at least a millisecond, since a timeout of 0 means none to the system.
+pub(super) fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+}
+
+fn dial_unix(path: &Path, address: &Address, deadline: Instant) -> Result<Socket, ReachError> {
+    let dial = || {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        // With a limit, since a hung server with a full backlog blocks a plain connect for ever.
+        socket.connect_timeout(&SockAddr::unix(path)?, left(deadline))?;
+        Ok(socket)
+    };
+    dial().map_err(|cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => ReachError::NoSuchSocket(path.to_owned()),
+        io::ErrorKind::PermissionDenied => ReachError::SocketForbidden(path.to_owned()),
+        // The backlog is full: somebody listens and does not accept.
+        io::ErrorKind::WouldBlock => ReachError::Silent(address.clone()),
+        _ => from_io(address, cause),
+    })
+}
+
+/// Tries one address after the other and gives each a fair part of the time that is left.
+fn dial_each(
+    found: &[SocketAddr],
+    address: &Address,
+    deadline: Instant,
+) -> Result<(Socket, Option<SocketAddr>), ReachError> {
+    let mut last = io::Error::other("the name resolves to nothing");
+    for (tried, peer) in found.iter().enumerate() {
+        let part = left(deadline) / u32::try_from(found.len() - tried).unwrap_or(u32::MAX);
+        let dial = || {
+            let socket = Socket::new(Domain::for_address(*peer), Type::STREAM, None)?;
+            socket.connect_timeout(&SockAddr::from(*peer), part.max(Duration::from_millis(1)))?;
+            socket.set_tcp_nodelay(true)?;
+            Ok(socket)
+        };
+        match dial() {
+            Ok(socket) => return Ok((socket, Some(*peer))),
+            Err(error) => last = error,
+        }
+    }
+    Err(from_io(address, last))
+}
+
+/// The addresses of a host. A name is looked up on a thread of its own, because the system's resolver takes no
+/// deadline; a look-up that is late ends unheard.
+fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>, ReachError> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    let failed = |cause| ReachError::HostNotFound { host: host.to_owned(), cause };
+    let (answer, found) = mpsc::channel();
+    let name = host.to_owned();
+    let look_up = move || {
+        // An error means that nobody waits any more.
+        let _ = answer.send((name.as_str(), port).to_socket_addrs().map(Vec::from_iter));
+    };
+    thread::Builder::new().name("resolve".into()).spawn(look_up).map_err(failed)?;
+    match found.recv_timeout(left(deadline)) {
+        Ok(Ok(addresses)) => Ok(addresses),
+        Ok(Err(cause)) => Err(failed(cause)),
+        Err(_) => Err(failed(io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time"))),
+    }
+}
+
+fn from_io(address: &Address, cause: io::Error) -> ReachError {
+    match cause.kind() {
+        io::ErrorKind::ConnectionRefused => ReachError::Refused(address.clone()),
+        io::ErrorKind::TimedOut => ReachError::ConnectTimeout(address.clone()),
+        _ => ReachError::Io { address: address.clone(), cause },
+    }
+}

@@ -1,0 +1,75 @@
+//! Who answered, when it was not a Redis: told by its first bytes.
+
+/// Something that listens where a Redis was expected.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stranger {
+    /// An HTTP server; its status line.
+    Http(String),
+    /// A memcached: it answers each line that it does not know with `ERROR`.
+    Memcached,
+    /// A server that wants TLS: it sent an alert.
+    Tls,
+    /// A protocol whose server speaks first or answers in its own way; its name and what it said.
+    Other(&'static str, String),
+    /// Bytes that tell nothing.
+    Unknown,
+}
+
+/// Tells by its first bytes who it is.
+pub(super) fn recognize(bytes: &[u8]) -> Stranger {
+    let line = || printable(bytes.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii());
+    match bytes {
+        [b'H', b'T', b'T', b'P', b'/', ..] => Stranger::Http(line()),
+        [b'E', b'R', b'R', b'O', b'R', b'\r', b'\n', ..] => Stranger::Memcached,
+        // A TLS record of type alert (21), version 3.x.
+        [0x15, 0x03, ..] => Stranger::Tls,
+        [b'S', b'S', b'H', b'-', ..] => Stranger::Other("SSH", line()),
+        [b'2', b'2', b'0', b' ' | b'-', ..] => Stranger::Other("SMTP or FTP", line()),
+        [b'*', b' ', b'O', b'K', ..] => Stranger::Other("IMAP", line()),
+        [b'+', b'O', b'K', ..] => Stranger::Other("POP3", line()),
+        // Packet length (3 bytes), sequence number 0, protocol version 10, then the version up to a NUL.
+        [_, _, _, 0, 10, version @ ..] => {
+            Stranger::Other("MySQL", printable(version.split(|b| *b == 0).next().unwrap_or_default()))
+        }
+        // An ErrorResponse: E, its length in 4 bytes, fields.
+        [b'E', 0, 0, _, _, ..] => Stranger::Other("PostgreSQL", printable(bytes)),
+        _ => Stranger::Unknown,
+    }
+}
+
+/// The first 48 bytes, with what cannot be printed escaped.
+pub(super) fn printable(bytes: &[u8]) -> String {
+    const SHOWN: usize = 48;
+    let shown = bytes[..bytes.len().min(SHOWN)].escape_ascii();
+    if bytes.len() > SHOWN { format!("{shown}…") } else { shown.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_servers_are_told_by_their_first_bytes() {
+        let other = |name, text: &str| Stranger::Other(name, text.to_owned());
+        let cases: [(&[u8], Stranger); 9] = [
+            (b"HTTP/1.1 400 Bad Request\r\nServer: x", Stranger::Http("HTTP/1.1 400 Bad Request".into())),
+            (b"ERROR\r\nERROR\r\n", Stranger::Memcached),
+            (b"\x15\x03\x03\x00\x02\x02\x16", Stranger::Tls),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", other("SSH", "SSH-2.0-OpenSSH_9.2")),
+            (b"220 mail ESMTP\r\n", other("SMTP or FTP", "220 mail ESMTP")),
+            (b"+OK ready\r\n", other("POP3", "+OK ready")),
+            (b"\x4a\0\0\0\x0a8.0.36\0\x08\0\0\0", other("MySQL", "8.0.36")),
+            (b"E\0\0\0\x20SFATAL\0", other("PostgreSQL", "E\\x00\\x00\\x00 SFATAL\\x00")),
+            (b"\xff\x00\x01", Stranger::Unknown),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(recognize(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn garbage_is_shown_printable_and_short() {
+        assert_eq!(printable(b"\xffa\0"), "\\xffa\\x00");
+        assert_eq!(printable(&[b'a'; 60]).chars().count(), 49);
+    }
+}

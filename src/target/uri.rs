@@ -1,0 +1,246 @@
+//! Targets written as a URI.
+//!
+//! ```text
+//! redis://[[user]:password@]host[:port][/db]          valkey:// likewise; IPv6 in brackets
+//! redis+unix://[[user]:password@]/path[?db=N]         valkey+unix:// and unix:// likewise
+//! ```
+//! As in redis-cli, what stands before `@` without a colon is the password. Parts are percent-decoded. Passwords
+//! with an unescaped `/` or `@` end up in other parts, so no error repeats any part of the text but the scheme.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::{Address, Credentials, Password, Target};
+
+/// Why a text is no URI of a target.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum UriError {
+    /// No `scheme://`.
+    #[error("the URI has no scheme; write redis://host:port or unix:///path")]
+    NoScheme,
+    /// A scheme that is not ours.
+    #[error("a URI of a target begins with redis://, valkey://, redis+unix:// or unix://, not with '{0}://'")]
+    Scheme(String),
+    /// TLS, which is not there yet.
+    #[error(
+        "TLS ({0}://) is not supported yet; reach a port without TLS, or through a tunnel such as stunnel"
+    )]
+    Tls(String),
+    /// Brackets that do not hold an IPv6 address, or something between them and the port.
+    #[error("the host in the URI is not well-formed; an IPv6 address stands in brackets, redis://[::1]:6379")]
+    Host,
+    /// A port that is none.
+    #[error("the port in the URI must be a number from 1 to 65535")]
+    Port,
+    /// A database that is none.
+    #[error("the database in the URI must be a whole number, as in redis://host:6379/2")]
+    Db,
+    /// A unix socket without a path.
+    #[error("the URI names no socket; write its absolute path, as in unix:///run/redis.sock")]
+    NoPath,
+    /// A query other than `db=N` of a unix socket.
+    #[error("the URI has a query or fragment that is not understood; only ?db=N of a unix socket is")]
+    Query,
+    /// A percent sign that is not followed by two hexadecimal digits, or bytes that are no UTF-8.
+    #[error("the URI has a broken percent-encoding; a literal % is written %25")]
+    Encoding,
+}
+
+/// Reads a target from a URI. Its RESP version stays 2: that is not part of a URI.
+///
+/// # Errors
+/// When the text is not of one of the forms above.
+pub fn parse_uri(text: &str) -> Result<Target, UriError> {
+    let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
+    match scheme.to_ascii_lowercase().as_str() {
+        "redis" | "valkey" => tcp(rest),
+        "redis+unix" | "valkey+unix" | "unix" => unix(rest),
+        "rediss" | "valkeys" => Err(UriError::Tls(scheme.to_owned())),
+        // Something else before "://" may be a password gone astray: repeat only what can be a scheme.
+        other if other.len() <= 12 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
+            Err(UriError::Scheme(scheme.to_owned()))
+        }
+        _ => Err(UriError::NoScheme),
+    }
+}
+
+fn tcp(rest: &str) -> Result<Target, UriError> {
+    if rest.contains(['?', '#']) {
+        return Err(UriError::Query);
+    }
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (user_info, host_port) = split_user_info(authority);
+    let (host, port) = host_and_port(host_port)?;
+    Ok(Target {
+        address: Address::Tcp { host, port },
+        credentials: user_info.map(credentials).transpose()?,
+        db: if path.is_empty() { 0 } else { number(path).ok_or(UriError::Db)? },
+        resp3: false,
+    })
+}
+
+fn unix(rest: &str) -> Result<Target, UriError> {
+    let (rest, query) = rest.split_once('?').map_or((rest, None), |(rest, query)| (rest, Some(query)));
+    let (authority, path) = rest.split_at(rest.find('/').ok_or(UriError::NoPath)?);
+    let (user_info, host) = split_user_info(authority);
+    if !host.is_empty() || path == "/" {
+        return Err(UriError::NoPath);
+    }
+    let db = match query {
+        None => 0,
+        Some(query) => number(query.strip_prefix("db=").ok_or(UriError::Query)?).ok_or(UriError::Db)?,
+    };
+    Ok(Target {
+        address: Address::Unix(PathBuf::from(decoded(path)?)),
+        credentials: user_info.map(credentials).transpose()?,
+        db,
+        resp3: false,
+    })
+}
+
+/// Splits `[user-info@]host`. The last `@` counts, so that a password may hold one.
+fn split_user_info(authority: &str) -> (Option<&str>, &str) {
+    authority.rsplit_once('@').map_or((None, authority), |(user_info, host)| (Some(user_info), host))
+}
+
+fn credentials(user_info: &str) -> Result<Credentials, UriError> {
+    let (user, password) = user_info.split_once(':').unwrap_or(("", user_info));
+    let user = Some(decoded(user)?).filter(|user| !user.is_empty());
+    Ok(Credentials { user, password: Password::new(decoded(password)?) })
+}
+
+/// Reads `host`, `host:port`, `[v6]` and `[v6]:port`. What is left out is 127.0.0.1 and 6379, as everywhere.
+fn host_and_port(text: &str) -> Result<(String, u16), UriError> {
+    let (host, port) = if let Some(bracketed) = text.strip_prefix('[') {
+        let (host, after) = bracketed.split_once(']').ok_or(UriError::Host)?;
+        host.split('%').next().unwrap_or(host).parse::<std::net::Ipv6Addr>().map_err(|_| UriError::Host)?;
+        let port = if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or(UriError::Host)?) };
+        (host.to_owned(), port)
+    } else {
+        let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
+        if port.is_some_and(|port| port.contains(':')) {
+            return Err(UriError::Host);
+        }
+        (decoded(host)?, port)
+    };
+    let host = if host.is_empty() { "127.0.0.1".to_owned() } else { host };
+    let port = port.map_or(Some(6379), number).filter(|port| *port > 0);
+    Ok((host, port.ok_or(UriError::Port)?))
+}
+
+/// Digits only: `parse` alone would take a `+` too.
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn decoded(text: &str) -> Result<String, UriError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let [high, low, tail @ ..] = tail else { return Err(UriError::Encoding) };
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).ok_or(UriError::Encoding);
+        bytes.push((digit(high)? * 16 + digit(low)?) as u8);
+        rest = tail;
+    }
+    String::from_utf8(bytes).map_err(|_| UriError::Encoding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(address: Address, who: Option<(Option<&str>, &str)>, db: u32) -> Target {
+        let credentials = who.map(|(user, password)| Credentials {
+            user: user.map(str::to_owned),
+            password: Password::new(password),
+        });
+        Target { address, credentials, db, resp3: false }
+    }
+
+    fn tcp(host: &str, port: u16) -> Address {
+        Address::Tcp { host: host.into(), port }
+    }
+
+    #[test]
+    fn a_uri_names_host_port_database_and_who_we_are() {
+        let cases = [
+            ("redis://", target(tcp("127.0.0.1", 6379), None, 0)),
+            ("redis://db.example", target(tcp("db.example", 6379), None, 0)),
+            ("valkey://db.example:7000/3", target(tcp("db.example", 7000), None, 3)),
+            ("redis://:pw@h/", target(tcp("h", 6379), Some((None, "pw")), 0)),
+            ("redis://pw@h", target(tcp("h", 6379), Some((None, "pw")), 0)),
+            ("REDIS://ann:p%40s%2Fs%3A%25@h:1/15", target(tcp("h", 1), Some((Some("ann"), "p@s/s:%")), 15)),
+            ("redis://ann:a:b@c@h:2", target(tcp("h", 2), Some((Some("ann"), "a:b@c")), 0)),
+            ("redis://[::1]:7000/1", target(tcp("::1", 7000), None, 1)),
+            ("redis://[fe80::1%eth0]", target(tcp("fe80::1%eth0", 6379), None, 0)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_uri(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_unix_socket_has_a_path_and_its_database_in_the_query() {
+        let socket = |path: &str| Address::Unix(path.into());
+        assert_eq!(parse_uri("unix:///run/r.sock"), Ok(target(socket("/run/r.sock"), None, 0)));
+        assert_eq!(
+            parse_uri("redis+unix://ann:pw@/a%20b.sock?db=4"),
+            Ok(target(socket("/a b.sock"), Some((Some("ann"), "pw")), 4))
+        );
+        assert_eq!(parse_uri("unix://run/r.sock"), Err(UriError::NoPath));
+        assert_eq!(parse_uri("unix:///"), Err(UriError::NoPath));
+        assert_eq!(parse_uri("unix:///r.sock?timeout=1"), Err(UriError::Query));
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused_with_one_line() {
+        let cases = [
+            ("127.0.0.1:6379", UriError::NoScheme),
+            ("http://h", UriError::Scheme("http".into())),
+            ("rediss://h", UriError::Tls("rediss".into())),
+            ("redis://h:0", UriError::Port),
+            ("redis://h:65536", UriError::Port),
+            ("redis://h:+1", UriError::Port),
+            ("redis://h:", UriError::Port),
+            ("redis://h/x", UriError::Db),
+            ("redis://h/-1", UriError::Db),
+            ("redis://h/1/2", UriError::Db),
+            ("redis://::1:6379", UriError::Host),
+            ("redis://[::1", UriError::Host),
+            ("redis://[::1]6379", UriError::Host),
+            ("redis://[h]", UriError::Host),
+            ("redis://h?db=1", UriError::Query),
+            ("redis://:%4@h", UriError::Encoding),
+            ("redis://:%+1@h", UriError::Encoding),
+            ("redis://:%ff@h", UriError::Encoding),
+        ];
+        for (text, expected) in cases {
+            let error = parse_uri(text).unwrap_err();
+            assert_eq!(error, expected, "{text}");
+            assert!(!error.to_string().contains('\n'));
+        }
+    }
+
+    #[test]
+    fn no_error_repeats_a_password_wherever_it_ended_up() {
+        for text in [
+            "redis://user:hunter2",
+            "redis://:hunter2/x@h",
+            "redis://:hunter2#@h",
+            "redis://:hunter2%zz@h",
+            "redis://user:hunter2@h:port",
+            "redis://user:hunter2@h/db",
+            "hunter2://h",
+            "unix://:hunter2@run/x",
+        ] {
+            let error = parse_uri(text).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+        }
+    }
+}
