@@ -1,1 +1,32 @@
-//! (under construction)
+//! The built-in server: a small Redis on one thread, for a first run without a server, for training and for tests.
+//!
+//! ```text
+//! socket ─► buffer ─► request parser ─► engine ─► commands ─► store
+//!                                         │  ▲
+//!                                         ▼  └ faults: what goes wrong on purpose
+//! socket ◄─ outbox ◄──────────────────── reply
+//! ```
+//! It speaks RESP2 and RESP3, follows Redis 7.0 in its words, and is a null server: cheap enough that a generator
+//! measured against it shows its own cost. It has no persistence, replication, cluster, scripts or transactions. It
+//! knows nothing of what is above it: load, probes, sessions, screens.
+
+mod buffer;
+mod commands;
+mod connection;
+mod engine;
+mod event_loop;
+mod failure;
+mod faults;
+mod glob;
+mod identity;
+mod inline;
+mod orders;
+mod outbox;
+mod reply;
+mod request;
+mod server;
+mod state;
+mod store;
+
+pub use faults::{Fault, Kind, ParseFaultError, Scope, When};
+pub use server::{Error, Handle, Options, Server};

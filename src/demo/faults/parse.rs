@@ -1,0 +1,204 @@
+//! The text form of a fault, as `redyno demo --fault` takes it.
+//!
+//! ```text
+//! stall DURATION [WHEN]                    WHEN    every DURATION | after DURATION | once
+//! slow COMMAND DURATION [WHEN] [nth N]             every N | N% | (nothing: always; a stall: once)
+//! delay COMMAND DURATION [WHEN] [nth N]    COMMAND a name, `any` command, or `load`: what a load sends
+//! error PREFIX [on COMMAND] [WHEN] [nth N]         (without `on`: load)
+//! cut [close] [on COMMAND] [WHEN] [nth N]  DURATION 100us 2ms 5s 1m
+//! reset, garbage: as cut, without close
+//! ```
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::fault::{Fault, Kind, Scope, When};
+use crate::demo::commands;
+
+/// Why a text is no fault.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("fault '{text}': {reason}")]
+pub struct ParseFaultError {
+    text: String,
+    reason: String,
+}
+
+impl FromStr for Fault {
+    type Err = ParseFaultError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        fault(text).map_err(|reason| ParseFaultError { text: text.to_owned(), reason })
+    }
+}
+
+type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+
+fn fault(text: &str) -> Result<Fault, String> {
+    let mut words = text.split_whitespace().peekable();
+    let verb = words.next().ok_or("a fault starts with stall, slow, delay, error, cut, reset or garbage")?;
+    let mut scope = Scope::Load;
+    let kind = match verb.to_ascii_lowercase().as_str() {
+        "stall" => Kind::Stall(duration(words.next(), "how long the stall lasts")?),
+        "slow" => {
+            scope = command(words.next())?;
+            Kind::Slow(duration(words.next(), "how much longer the command takes")?)
+        }
+        "delay" => {
+            scope = command(words.next())?;
+            Kind::Delay(duration(words.next(), "how long the reply is held back")?)
+        }
+        "error" => Kind::Error(error_prefix(words.next())?),
+        "cut" => Kind::Cut { close: words.next_if(|word| word.eq_ignore_ascii_case("close")).is_some() },
+        "reset" => Kind::Reset,
+        "garbage" => Kind::Garbage,
+        other => {
+            return Err(format!("'{other}' is none of stall, slow, delay, error, cut, reset and garbage"));
+        }
+    };
+    let positional = matches!(kind, Kind::Slow(_) | Kind::Delay(_));
+    let (mut when, mut nth, mut on) = (None, None, None);
+    while let Some(word) = words.next() {
+        match word.to_ascii_lowercase().as_str() {
+            "on" if !positional && on.is_none() => on = Some(command(words.next())?),
+            "nth" if nth.is_none() => nth = Some(ordinal(words.next(), "nth")?),
+            lower if when.is_none() => when = Some(moment(lower, &mut words)?),
+            _ => return Err(format!("'{word}' is one word too many")),
+        }
+    }
+    let default = if matches!(kind, Kind::Stall(_)) { When::Once(Duration::ZERO) } else { When::Always };
+    checked(Fault { kind, scope: on.unwrap_or(scope), when: when.unwrap_or(default), nth })
+}
+
+/// Refuses combinations that make no sense.
+fn checked(fault: Fault) -> Result<Fault, String> {
+    let Kind::Stall(length) = fault.kind else { return Ok(fault) };
+    if fault.scope != Scope::Load || fault.nth.is_some() {
+        return Err("a stall stops the whole server; it has no 'on' and no 'nth'".to_owned());
+    }
+    match fault.when {
+        When::Every(period) if period <= length => Err("a stall must be shorter than its period".to_owned()),
+        When::Every(_) | When::Once(_) => Ok(fault),
+        _ => Err("a stall happens once, after a DURATION or every DURATION".to_owned()),
+    }
+}
+
+fn moment(word: &str, words: &mut Words<'_>) -> Result<When, String> {
+    match word {
+        "once" => Ok(When::Once(Duration::ZERO)),
+        "after" => Ok(When::Once(duration(words.next(), "after how long")?)),
+        "every" => match words.peek().filter(|next| next.bytes().all(|byte| byte.is_ascii_digit())) {
+            Some(_) => Ok(When::EveryNth(ordinal(words.next(), "every")?)),
+            None => Ok(When::Every(duration(words.next(), "every how many requests, or how often")?)),
+        },
+        _ => share(word).ok_or_else(|| {
+            format!("'{word}' is none of every, after, once, nth, on and a percentage such as 1%")
+        }),
+    }
+}
+
+fn share(word: &str) -> Option<When> {
+    let percent: f64 = word.strip_suffix('%')?.parse().ok()?;
+    (percent > 0.0 && percent <= 100.0).then_some(When::Share(percent / 100.0))
+}
+
+fn ordinal(word: Option<&str>, before: &str) -> Result<u64, String> {
+    word.and_then(|word| word.parse().ok())
+        .filter(|n| *n > 0)
+        .ok_or_else(|| format!("'{before}' is followed by a number from 1 up"))
+}
+
+fn command(word: Option<&str>) -> Result<Scope, String> {
+    let name = word.ok_or("the name of a command is missing (or 'any', or 'load')")?.to_ascii_lowercase();
+    match name.as_str() {
+        "any" => Ok(Scope::Any),
+        "load" => Ok(Scope::Load),
+        _ if commands::is_known(&name) => Ok(Scope::Command(name)),
+        _ => Err(format!("'{name}' is no command of the built-in server")),
+    }
+}
+
+fn error_prefix(word: Option<&str>) -> Result<String, String> {
+    let prefix = word.ok_or("the prefix of the error is missing, such as LOADING or OOM")?;
+    let plain = prefix.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    if plain {
+        Ok(prefix.to_owned())
+    } else {
+        Err(format!("an error's prefix is in capitals, not '{prefix}'"))
+    }
+}
+
+fn duration(word: Option<&str>, what: &str) -> Result<Duration, String> {
+    let word = word.ok_or_else(|| format!("a duration is missing: {what}, such as 500ms or 5s"))?;
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == 'µ');
+    let seconds = match &word[digits.len()..] {
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return Err(format!("'{word}' is no duration such as 100us, 2ms, 5s or 1m")),
+    };
+    let length = digits.parse::<f64>().ok().and_then(|n| Duration::try_from_secs_f64(n * seconds).ok());
+    // A day is longer than any session of faults, and keeps sums of times far from their limits.
+    match length {
+        Some(length) if length > Duration::from_secs(86_400) => Err(format!("'{word}' is longer than a day")),
+        Some(length) if length >= Duration::from_micros(1) => Ok(length),
+        _ => Err(format!("'{word}' is no duration from 1us up")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_form_reads_and_writes_back() {
+        for text in [
+            "stall 500ms every 5s",
+            "stall 500ms after 3s",
+            "stall 1s once",
+            "slow GET 2ms",
+            "delay GET 2ms nth 10",
+            "delay any 1500us every 3",
+            "delay load 1s",
+            "error LOADING 1%",
+            "error OOM on SET every 100 nth 2",
+            "cut every 10000",
+            "cut close on GET once",
+            "reset every 20s",
+            "garbage every 30s",
+        ] {
+            let fault: Fault = text.parse().unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(fault.to_string(), text);
+        }
+        let stall: Fault = "Stall 1s".parse().unwrap();
+        assert_eq!(stall.when, When::Once(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_its_reason() {
+        for (text, reason) in [
+            ("", "a fault starts with stall"),
+            ("explode 5s", "'explode' is none of"),
+            ("stall", "a duration is missing: how long the stall lasts"),
+            ("stall 5", "'5' is no duration such as"),
+            ("stall 5s every 5s", "a stall must be shorter than its period"),
+            ("stall 5s 1%", "a stall happens once, after a DURATION or every DURATION"),
+            ("stall 5s on GET", "a stall stops the whole server"),
+            ("stall 9999999999s", "longer than a day"),
+            ("delay GTE 2ms", "'gte' is no command of the built-in server"),
+            ("delay 2ms", "'2ms' is no command"),
+            ("error loading", "an error's prefix is in capitals"),
+            ("error OOM 0%", "'0%' is none of every"),
+            ("error OOM 101%", "'101%' is none of every"),
+            ("cut every 0", "'every' is followed by a number from 1 up"),
+            ("cut every", "a duration is missing"),
+            ("reset now", "'now' is none of"),
+            ("reset once 5%", "'5%' is one word too many"),
+        ] {
+            let error = text.parse::<Fault>().expect_err(text).to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}

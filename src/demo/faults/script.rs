@@ -1,0 +1,243 @@
+//! A script that runs: it decides, request by request, what goes wrong.
+
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::fault::{Fault, Kind, Scope, When};
+
+/// One request, as far as faults look at it.
+#[derive(Debug, Clone, Copy)]
+pub struct Occasion<'a> {
+    /// The command's name in lower case.
+    pub command: &'a str,
+    /// Whether a load sends such commands.
+    pub is_load: bool,
+    /// Its position, from 1, among the requests that arrived in the same read.
+    pub position: u64,
+    /// Now.
+    pub now_ns: u64,
+}
+
+/// What happens to one request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Treatment {
+    /// How much longer the command takes.
+    pub slow: Duration,
+    /// The error that is the reply, prefix and message.
+    pub error: Option<String>,
+    /// How long the reply is held back.
+    pub delay: Duration,
+    /// What happens to its bytes.
+    pub damage: Option<Damage>,
+}
+
+/// What happens to the bytes of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// Half of them are written, and then nothing more.
+    Cut {
+        /// Whether the connection is closed then.
+        close: bool,
+    },
+    /// The connection is reset instead.
+    Reset,
+    /// Others are written instead, which are no reply.
+    Garbage,
+}
+
+/// The faults in force and their state.
+#[derive(Debug)]
+pub struct Script {
+    rules: Vec<Rule>,
+    rng: Pcg64Mcg,
+}
+
+#[derive(Debug)]
+struct Rule {
+    fault: Fault,
+    /// Requests that it could have struck.
+    occasions: u64,
+    /// When it strikes next; `u64::MAX` when never again. For faults that go by time.
+    due_ns: u64,
+}
+
+impl Script {
+    /// A script that begins now. The same seed draws the same shares.
+    pub fn new(faults: Vec<Fault>, now_ns: u64, seed: u64) -> Self {
+        let first = |when| match when {
+            When::Once(after) | When::Every(after) => now_ns.saturating_add(after.as_nanos() as u64),
+            _ => u64::MAX,
+        };
+        let rules = faults.into_iter().map(|fault| Rule { due_ns: first(fault.when), fault, occasions: 0 });
+        Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
+    }
+
+    /// Whether no request needs to be looked at.
+    pub fn is_quiet(&self) -> bool {
+        self.rules.iter().all(|rule| matches!(rule.fault.kind, Kind::Stall(_)))
+    }
+
+    /// Decides what happens to a request. Several faults may strike one; of two errors or damages the first counts.
+    pub fn judge(&mut self, occasion: Occasion<'_>) -> Treatment {
+        let mut treatment = Treatment::default();
+        for rule in &mut self.rules {
+            if rule.concerns(occasion) && rule.strikes(occasion.now_ns, &mut self.rng) {
+                rule.apply(&mut treatment);
+            }
+        }
+        treatment
+    }
+
+    /// When the next stall is due.
+    pub fn next_stall_ns(&self) -> Option<u64> {
+        let stalls = self.rules.iter().filter(|rule| matches!(rule.fault.kind, Kind::Stall(_)));
+        stalls.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
+    }
+
+    /// Takes a stall that is due; how long it lasts.
+    pub fn take_stall(&mut self, now_ns: u64) -> Option<Duration> {
+        let rule = self
+            .rules
+            .iter_mut()
+            .find(|rule| matches!(rule.fault.kind, Kind::Stall(_)) && rule.due_ns <= now_ns)?;
+        rule.schedule(now_ns);
+        if let Kind::Stall(length) = rule.fault.kind { Some(length) } else { None }
+    }
+}
+
+impl Rule {
+    fn concerns(&self, occasion: Occasion<'_>) -> bool {
+        let in_scope = match &self.fault.scope {
+            Scope::Load => occasion.is_load,
+            Scope::Any => true,
+            Scope::Command(name) => name == occasion.command,
+        };
+        in_scope
+            && !matches!(self.fault.kind, Kind::Stall(_))
+            && self.fault.nth.is_none_or(|nth| nth == occasion.position)
+    }
+
+    fn strikes(&mut self, now_ns: u64, rng: &mut Pcg64Mcg) -> bool {
+        self.occasions += 1;
+        match self.fault.when {
+            When::Always => true,
+            When::Share(share) => rng.random::<f64>() < share,
+            When::EveryNth(n) => self.occasions.is_multiple_of(n),
+            When::Once(_) | When::Every(_) if self.due_ns <= now_ns => {
+                self.schedule(now_ns);
+                true
+            }
+            When::Once(_) | When::Every(_) => false,
+        }
+    }
+
+    /// Sets the next due time on the rule's own grid; periods that nobody was there for are not made up.
+    fn schedule(&mut self, now_ns: u64) {
+        self.due_ns = match self.fault.when {
+            When::Every(period) => {
+                let period_ns = period.as_nanos() as u64;
+                self.due_ns + ((now_ns - self.due_ns) / period_ns + 1) * period_ns
+            }
+            _ => u64::MAX,
+        };
+    }
+
+    fn apply(&self, treatment: &mut Treatment) {
+        match &self.fault.kind {
+            Kind::Stall(_) => {}
+            Kind::Slow(length) => treatment.slow += *length,
+            Kind::Delay(length) => treatment.delay += *length,
+            Kind::Error(prefix) => {
+                treatment.error.get_or_insert_with(|| error_text(prefix));
+            }
+            Kind::Cut { close } => {
+                treatment.damage.get_or_insert(Damage::Cut { close: *close });
+            }
+            Kind::Reset => {
+                treatment.damage.get_or_insert(Damage::Reset);
+            }
+            Kind::Garbage => {
+                treatment.damage.get_or_insert(Damage::Garbage);
+            }
+        }
+    }
+}
+
+/// The words that Redis puts behind a prefix.
+fn error_text(prefix: &str) -> String {
+    let message = match prefix {
+        "LOADING" => "Redis is loading the dataset in memory",
+        "OOM" => "command not allowed when used memory > 'maxmemory'.",
+        "BUSY" => "Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+        "READONLY" => "You can't write against a read only replica.",
+        "MASTERDOWN" => "Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+        "CLUSTERDOWN" => "The cluster is down",
+        "TRYAGAIN" => "Multiple keys request during rehashing of slot",
+        "MOVED" | "ASK" => "3999 127.0.0.1:6381",
+        "NOAUTH" => "Authentication required.",
+        "NOPERM" => "User default has no permissions to run this command",
+        "MISCONF" => {
+            "Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
+        }
+        _ => "injected by the script of faults",
+    };
+    format!("{prefix} {message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND_NS;
+
+    fn script(texts: &[&str]) -> Script {
+        Script::new(texts.iter().map(|text| text.parse().unwrap()).collect(), 0, 1)
+    }
+
+    fn request(command: &str, position: u64, now_ns: u64) -> Occasion<'_> {
+        Occasion { command, is_load: command != "info", position, now_ns }
+    }
+
+    #[test]
+    fn every_nth_and_nth_count_what_they_say() {
+        let mut script = script(&["error OOM on set every 3", "delay get 2ms nth 10"]);
+        let errors: Vec<bool> = (0..6).map(|_| script.judge(request("set", 1, 0)).error.is_some()).collect();
+        assert_eq!(errors, [false, false, true, false, false, true]);
+        for position in 1..=16 {
+            let treatment = script.judge(request("get", position, 0));
+            assert_eq!(treatment.delay > Duration::ZERO, position == 10, "position {position}");
+            assert_eq!(treatment.error, None);
+        }
+    }
+
+    #[test]
+    fn a_fault_without_a_command_spares_what_looks_at_the_server() {
+        let mut script = script(&["garbage", "slow any 1ms"]);
+        assert_eq!(script.judge(request("get", 1, 0)).damage, Some(Damage::Garbage));
+        let spared = script.judge(request("info", 1, 0));
+        assert_eq!((spared.damage, spared.slow), (None, Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn a_share_strikes_about_that_often() {
+        let mut script = script(&["reset 10%"]);
+        let struck = (0..10_000).filter(|_| script.judge(request("get", 1, 0)).damage.is_some()).count();
+        assert!((800..1200).contains(&struck), "{struck} of 10000");
+    }
+
+    #[test]
+    fn times_are_kept_on_their_own_grid() {
+        let mut script = script(&["stall 500ms every 5s", "reset every 2s", "cut after 1s"]);
+        assert!(!script.is_quiet());
+        assert_eq!(script.next_stall_ns(), Some(5 * SECOND_NS));
+        assert_eq!(script.take_stall(5 * SECOND_NS - 1), None);
+        assert_eq!(script.take_stall(13 * SECOND_NS), Some(Duration::from_millis(500)));
+        assert_eq!(script.next_stall_ns(), Some(15 * SECOND_NS), "the stall at 10 s is not made up");
+        assert_eq!(script.judge(request("get", 1, SECOND_NS / 2)).damage, None);
+        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, Some(Damage::Cut { close: false }));
+        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, None);
+        assert_eq!(script.judge(request("get", 1, 3 * SECOND_NS)).damage, Some(Damage::Reset));
+        assert_eq!(script.judge(request("get", 1, 4 * SECOND_NS - 1)).damage, None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Glob patterns as Redis matches them: `*`, `?`, `[abc]`, `[^a-z]`, `\` before a byte that is meant literally.
+
+/// Whether upper and lower case differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// They do: keys.
+    Sensitive,
+    /// They do not: names of parameters.
+    Insensitive,
+}
+
+/// Whether all of `text` matches `pattern`. Time is at most the product of their lengths.
+pub fn matches(pattern: &[u8], text: &[u8], case: Case) -> bool {
+    let (mut pattern, mut text) = (pattern, text);
+    // Where to go on when what follows the last star does not fit: one byte further in the text.
+    let mut retry: Option<(&[u8], &[u8])> = None;
+    loop {
+        if let [b'*', behind @ ..] = pattern {
+            retry = Some((behind, text));
+            pattern = behind;
+            continue;
+        }
+        if pattern.is_empty() && text.is_empty() {
+            return true;
+        }
+        let stepped = text.split_first().and_then(|(byte, rest)| Some((one(pattern, *byte, case)?, rest)));
+        if let Some(next) = stepped {
+            (pattern, text) = next;
+            continue;
+        }
+        match retry {
+            Some((behind_star, [_, rest @ ..])) => {
+                retry = Some((behind_star, rest));
+                (pattern, text) = (behind_star, rest);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Matches one byte against the head of `pattern`; the rest of the pattern if it fits.
+fn one(pattern: &[u8], byte: u8, case: Case) -> Option<&[u8]> {
+    match pattern {
+        [] => None,
+        [b'?', rest @ ..] => Some(rest),
+        [b'[', rest @ ..] => class(rest, byte, case),
+        [b'\\', literal, rest @ ..] | [literal, rest @ ..] => same(*literal, byte, case).then_some(rest),
+    }
+}
+
+/// Matches one byte against a class, whose `[` is already gone. A class that never closes ends with the pattern.
+fn class(pattern: &[u8], byte: u8, case: Case) -> Option<&[u8]> {
+    let (negated, mut rest) = match pattern {
+        [b'^', rest @ ..] => (true, rest),
+        _ => (false, pattern),
+    };
+    let mut found = false;
+    loop {
+        match rest {
+            [] => break,
+            [b']', behind @ ..] => {
+                rest = behind;
+                break;
+            }
+            [b'\\', literal, behind @ ..] => {
+                found |= same(*literal, byte, case);
+                rest = behind;
+            }
+            [from, b'-', to, behind @ ..] if *to != b']' => {
+                let (low, high) = (fold(*from, case), fold(*to, case));
+                found |= (low.min(high)..=low.max(high)).contains(&fold(byte, case));
+                rest = behind;
+            }
+            [literal, behind @ ..] => {
+                found |= same(*literal, byte, case);
+                rest = behind;
+            }
+        }
+    }
+    (found != negated).then_some(rest)
+}
+
+fn same(a: u8, b: u8, case: Case) -> bool {
+    fold(a, case) == fold(b, case)
+}
+
+fn fold(byte: u8, case: Case) -> u8 {
+    if case == Case::Insensitive { byte.to_ascii_lowercase() } else { byte }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_redis() {
+        let yes = [
+            ("*", ""),
+            ("*", "abc"),
+            ("a*c", "abbbc"),
+            ("*b*d", "abcbcd"),
+            ("h?llo", "hello"),
+            ("h[ae]llo", "hallo"),
+            ("h[^e]llo", "hallo"),
+            ("[a-c]x", "bx"),
+            ("a\\*", "a*"),
+            ("redyno:*", "redyno:000001"),
+            ("[abc", "b"),
+        ];
+        for (pattern, text) in yes {
+            assert!(matches(pattern.as_bytes(), text.as_bytes(), Case::Sensitive), "{pattern} {text}");
+        }
+        for (pattern, text) in
+            [("", "a"), ("a", ""), ("h[^e]llo", "hello"), ("a\\*", "ab"), ("*a", "ab"), ("A", "a")]
+        {
+            assert!(!matches(pattern.as_bytes(), text.as_bytes(), Case::Sensitive), "{pattern} {text}");
+        }
+        assert!(matches(b"MaxMem*", b"maxmemory-policy", Case::Insensitive));
+    }
+
+    #[test]
+    fn a_hostile_pattern_takes_no_exponential_time() {
+        let pattern = "a*".repeat(40) + "b";
+        assert!(!matches(pattern.as_bytes(), &[b'a'; 2000], Case::Sensitive));
+    }
+}

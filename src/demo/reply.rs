@@ -1,0 +1,207 @@
+//! Replies as bytes: each value in the form of the protocol that the connection speaks.
+//!
+//! RESP2 has no null of its own, no map, set, double or verbatim text; there each is written as Redis writes it to
+//! a RESP2 client (null bulk, flat array, array, bulk, bulk).
+
+use std::fmt::Display;
+use std::io::Write;
+
+/// The version of the wire protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// RESP2, spoken until a HELLO asks for another.
+    #[default]
+    Resp2,
+    /// RESP3.
+    Resp3,
+}
+
+/// Appends values to the bytes that go to a client.
+#[derive(Debug)]
+pub struct Reply<'a> {
+    bytes: &'a mut Vec<u8>,
+    /// The form that values take.
+    pub protocol: Protocol,
+}
+
+impl<'a> Reply<'a> {
+    /// Writes at the end of `bytes`.
+    pub fn new(bytes: &'a mut Vec<u8>, protocol: Protocol) -> Self {
+        Self { bytes, protocol }
+    }
+
+    /// Bytes waiting for the client, this reply's included.
+    pub fn length(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes back what was written since the bytes were `length` long.
+    pub fn cut_to(&mut self, length: usize) {
+        self.bytes.truncate(length);
+    }
+
+    /// A status, `+OK`.
+    pub fn status(&mut self, text: &str) {
+        self.line(b'+', text.as_bytes());
+    }
+
+    /// `+OK`.
+    pub fn ok(&mut self) {
+        self.bytes.extend_from_slice(b"+OK\r\n");
+    }
+
+    /// An error; line ends in it become spaces, as they would end the reply.
+    pub fn error(&mut self, message: &impl Display) {
+        self.bytes.push(b'-');
+        let start = self.bytes.len();
+        write!(self.bytes, "{message}").expect("a Vec takes all bytes");
+        for byte in &mut self.bytes[start..] {
+            if matches!(byte, b'\r' | b'\n') {
+                *byte = b' ';
+            }
+        }
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    /// An integer.
+    pub fn integer(&mut self, n: i64) {
+        self.number(b':', n);
+    }
+
+    /// A count.
+    pub fn count(&mut self, n: usize) {
+        self.integer(i64::try_from(n).expect("memory holds fewer than 2^63 things"));
+    }
+
+    /// A byte string.
+    pub fn bulk(&mut self, value: &[u8]) {
+        self.bytes.reserve(value.len() + 24);
+        self.length_line(b'$', value.len());
+        self.bytes.extend_from_slice(value);
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    /// A text as a byte string.
+    pub fn text(&mut self, value: &str) {
+        self.bulk(value.as_bytes());
+    }
+
+    /// A value if there is one, else null.
+    pub fn bulk_or_null(&mut self, value: Option<&[u8]>) {
+        match value {
+            Some(value) => self.bulk(value),
+            None => self.null(),
+        }
+    }
+
+    /// No value.
+    pub fn null(&mut self) {
+        self.bytes.extend_from_slice(match self.protocol {
+            Protocol::Resp2 => b"$-1\r\n",
+            Protocol::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// No array.
+    pub fn null_array(&mut self) {
+        self.bytes.extend_from_slice(match self.protocol {
+            Protocol::Resp2 => b"*-1\r\n",
+            Protocol::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// Announces an array of `n` values.
+    pub fn array(&mut self, n: usize) {
+        self.length_line(b'*', n);
+    }
+
+    /// Announces a map of `n` pairs.
+    pub fn map(&mut self, n: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.length_line(b'*', 2 * n),
+            Protocol::Resp3 => self.length_line(b'%', n),
+        }
+    }
+
+    /// Announces a set of `n` members.
+    pub fn set(&mut self, n: usize) {
+        self.length_line(if self.protocol == Protocol::Resp2 { b'*' } else { b'~' }, n);
+    }
+
+    /// A floating-point number.
+    pub fn double(&mut self, value: f64) {
+        let text = value.to_string();
+        match self.protocol {
+            Protocol::Resp2 => self.text(&text),
+            Protocol::Resp3 => self.line(b',', text.as_bytes()),
+        }
+    }
+
+    /// A text for people.
+    pub fn verbatim(&mut self, text: &str) {
+        match self.protocol {
+            Protocol::Resp2 => self.text(text),
+            Protocol::Resp3 => {
+                self.length_line(b'=', text.len() + 4);
+                self.bytes.extend_from_slice(b"txt:");
+                self.bytes.extend_from_slice(text.as_bytes());
+                self.bytes.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    fn line(&mut self, kind: u8, text: &[u8]) {
+        self.bytes.push(kind);
+        self.bytes.extend_from_slice(text);
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    fn length_line(&mut self, kind: u8, n: usize) {
+        self.bytes.push(kind);
+        self.bytes.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    fn number(&mut self, kind: u8, n: i64) {
+        self.bytes.push(kind);
+        self.bytes.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(protocol: Protocol, write: impl Fn(&mut Reply<'_>)) -> String {
+        let mut bytes = Vec::new();
+        write(&mut Reply::new(&mut bytes, protocol));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn each_value_has_the_form_of_its_protocol() {
+        type Case = (fn(&mut Reply<'_>), &'static str, &'static str);
+        let cases: [Case; 10] = [
+            (|r| r.null(), "$-1\r\n", "_\r\n"),
+            (|r| r.null_array(), "*-1\r\n", "_\r\n"),
+            (|r| r.map(2), "*4\r\n", "%2\r\n"),
+            (|r| r.set(2), "*2\r\n", "~2\r\n"),
+            (|r| r.double(1.5), "$3\r\n1.5\r\n", ",1.5\r\n"),
+            (|r| r.double(f64::NEG_INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n"),
+            (|r| r.verbatim("hi"), "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n"),
+            (|r| r.integer(-3), ":-3\r\n", ":-3\r\n"),
+            (|r| r.bulk(b"a\r\n"), "$3\r\na\r\n\r\n", "$3\r\na\r\n\r\n"),
+            (|r| r.status("PONG"), "+PONG\r\n", "+PONG\r\n"),
+        ];
+        for (write, resp2, resp3) in cases {
+            assert_eq!(written(Protocol::Resp2, write), resp2);
+            assert_eq!(written(Protocol::Resp3, write), resp3);
+        }
+    }
+
+    #[test]
+    fn a_line_end_in_an_error_cannot_end_the_reply() {
+        assert_eq!(written(Protocol::Resp2, |r| r.error(&"ERR a\r\nb")), "-ERR a  b\r\n");
+    }
+}

@@ -1,0 +1,392 @@
+//! Requests as they arrive: a resumable parser of RESP arrays and of inline commands.
+//!
+//! The parser is given the bytes since the start of the current request, again and longer each time more of them
+//! have arrived, and goes on where it stopped. Arguments are not copied: they are spans of those bytes (of the
+//! unquoted line for an inline command). It knows nothing of commands or sockets.
+//!
+//! ```text
+//! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings
+//! GET "key:1" CR LF                                       an inline command
+//! ```
+
+use memchr::memchr;
+use thiserror::Error;
+
+use super::inline;
+
+/// The most arguments of one request.
+pub const MAX_ARGUMENTS: usize = 1 << 20;
+/// The longest argument, 512 MiB, as in Redis (`proto-max-bulk-len`).
+pub const MAX_BULK: usize = 512 << 20;
+/// The longest inline command or length line, 64 KiB, as in Redis.
+pub const MAX_LINE: usize = 64 << 10;
+
+/// What a client that has not authenticated yet may send, as in Redis.
+const MAX_ARGUMENTS_BEFORE_AUTH: usize = 10;
+const MAX_BULK_BEFORE_AUTH: usize = 16_384;
+/// Span lists longer than this are given back after their request.
+const KEPT_SPANS: usize = 1024;
+
+/// Bytes that are no request. The connection cannot go on after it. Worded as Redis words it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    /// A length line longer than [`MAX_LINE`].
+    #[error("ERR Protocol error: too big {0} count string")]
+    LongCount(&'static str),
+    /// An inline command longer than [`MAX_LINE`].
+    #[error("ERR Protocol error: too big inline request")]
+    LongInline,
+    /// An inline command whose quotes do not close.
+    #[error("ERR Protocol error: unbalanced quotes in request")]
+    Quotes,
+    /// An array length that is no number or too large.
+    #[error("ERR Protocol error: invalid multibulk length")]
+    ArrayLength,
+    /// More arguments than a client may send before it has authenticated.
+    #[error("ERR Protocol error: unauthenticated multibulk length")]
+    ArrayLengthBeforeAuth,
+    /// An argument that does not start with `$`.
+    #[error("ERR Protocol error: expected '$', got '{0}'")]
+    NoBulk(char),
+    /// An argument length that is no number, negative or too large.
+    #[error("ERR Protocol error: invalid bulk length")]
+    BulkLength,
+    /// A longer argument than a client may send before it has authenticated.
+    #[error("ERR Protocol error: unauthenticated bulk length")]
+    BulkLengthBeforeAuth,
+}
+
+/// A stretch of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte behind its last.
+    pub end: usize,
+}
+
+/// The arguments of one request, the command's name first.
+#[derive(Clone, Copy)]
+pub struct Arguments<'a> {
+    bytes: &'a [u8],
+    spans: &'a [Span],
+}
+
+impl<'a> Arguments<'a> {
+    /// Arguments that lie in `bytes` at `spans`.
+    pub fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
+        Self { bytes, spans }
+    }
+
+    /// How many there are, the name included.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is none, as in an empty line.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Argument `index`, if there are that many.
+    pub fn get(&self, index: usize) -> Option<&'a [u8]> {
+        self.spans.get(index).map(|span| &self.bytes[span.start..span.end])
+    }
+
+    /// The arguments from `first` on.
+    pub fn from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
+        let bytes = self.bytes;
+        self.spans[first.min(self.spans.len())..].iter().map(move |span| &bytes[span.start..span.end])
+    }
+}
+
+/// How far the parser came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// A request is complete; it took this many bytes.
+    Complete(usize),
+    /// The rest has not arrived; at least this many bytes are missing.
+    Incomplete(usize),
+}
+
+/// The state of one connection's parser.
+#[derive(Debug, Default)]
+pub struct Parser {
+    /// What of the current request has been understood.
+    position: usize,
+    /// Arguments still to come; `None` before the array's length is known.
+    missing: Option<usize>,
+    /// The length of the argument that is arriving.
+    bulk: Option<usize>,
+    spans: Vec<Span>,
+    /// The unquoted arguments of an inline command, one behind the other.
+    unquoted: Vec<u8>,
+    inline: bool,
+}
+
+impl Parser {
+    /// Goes on with `bytes`, which start where the current request starts. After [`Progress::Complete`],
+    /// [`Self::arguments`] gives the request until the next call.
+    ///
+    /// # Errors
+    /// When the bytes are no request; the parser is of no use after that.
+    pub fn parse(&mut self, bytes: &[u8], authenticated: bool) -> Result<Progress, ProtocolError> {
+        if self.position == 0 && self.missing.is_none() {
+            self.begin();
+            match bytes.first() {
+                None => return Ok(Progress::Incomplete(1)),
+                Some(b'*') => {}
+                Some(_) => return self.parse_inline(bytes),
+            }
+        }
+        let mut missing = match self.missing {
+            Some(missing) => missing,
+            None => match self.array_length(bytes, authenticated)? {
+                Some(length) => length,
+                None => return Ok(Progress::Incomplete(1)),
+            },
+        };
+        while missing > 0 {
+            if let Some(short) = self.argument(bytes, authenticated)? {
+                self.missing = Some(missing);
+                return Ok(Progress::Incomplete(short));
+            }
+            missing -= 1;
+        }
+        Ok(self.complete())
+    }
+
+    /// The request that [`Self::parse`] just completed in `bytes`.
+    pub fn arguments<'a>(&'a self, bytes: &'a [u8]) -> Arguments<'a> {
+        Arguments::new(if self.inline { &self.unquoted } else { bytes }, &self.spans)
+    }
+
+    fn begin(&mut self) {
+        self.spans.clear();
+        self.spans.shrink_to(KEPT_SPANS);
+        self.inline = false;
+    }
+
+    fn complete(&mut self) -> Progress {
+        let length = self.position;
+        self.position = 0;
+        self.missing = None;
+        Progress::Complete(length)
+    }
+
+    /// Reads `*N`; an array of no or of negative length is an empty request.
+    fn array_length(&mut self, bytes: &[u8], authenticated: bool) -> Result<Option<usize>, ProtocolError> {
+        let Some(line) = self.line(bytes, "mbulk")? else { return Ok(None) };
+        let length = number(&line[1..]).ok_or(ProtocolError::ArrayLength)?;
+        let length = usize::try_from(length).unwrap_or(0);
+        if length > MAX_ARGUMENTS {
+            return Err(ProtocolError::ArrayLength);
+        }
+        if length > MAX_ARGUMENTS_BEFORE_AUTH && !authenticated {
+            return Err(ProtocolError::ArrayLengthBeforeAuth);
+        }
+        Ok(Some(length))
+    }
+
+    /// Reads one `$N` and its bytes; `Some(n)` when at least `n` bytes of it have not arrived.
+    fn argument(&mut self, bytes: &[u8], authenticated: bool) -> Result<Option<usize>, ProtocolError> {
+        let length = match self.bulk {
+            Some(length) => length,
+            None => {
+                match bytes.get(self.position) {
+                    None => return Ok(Some(1)),
+                    Some(b'$') => {}
+                    Some(other) => return Err(ProtocolError::NoBulk(char::from(*other))),
+                }
+                let Some(line) = self.line(bytes, "bulk")? else { return Ok(Some(1)) };
+                let length = number(&line[1..]).and_then(|n| usize::try_from(n).ok());
+                let length = length.filter(|n| *n <= MAX_BULK).ok_or(ProtocolError::BulkLength)?;
+                if length > MAX_BULK_BEFORE_AUTH && !authenticated {
+                    return Err(ProtocolError::BulkLengthBeforeAuth);
+                }
+                length
+            }
+        };
+        let end = self.position + length;
+        // As in Redis, the two bytes behind an argument are skipped unread.
+        if bytes.len() < end + 2 {
+            self.bulk = Some(length);
+            return Ok(Some(end + 2 - bytes.len()));
+        }
+        self.spans.push(Span { start: self.position, end });
+        self.position = end + 2;
+        self.bulk = None;
+        Ok(None)
+    }
+
+    /// The line at the position without its end, and steps behind it; `None` until its end has arrived.
+    fn line<'a>(&mut self, bytes: &'a [u8], what: &'static str) -> Result<Option<&'a [u8]>, ProtocolError> {
+        let rest = &bytes[self.position..];
+        match memchr(b'\n', rest) {
+            Some(length) if length <= MAX_LINE => {
+                self.position += length + 1;
+                Ok(Some(rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length])))
+            }
+            None if rest.len() <= MAX_LINE => Ok(None),
+            _ => Err(ProtocolError::LongCount(what)),
+        }
+    }
+
+    fn parse_inline(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
+        let Some(length) = memchr(b'\n', bytes) else {
+            return if bytes.len() > MAX_LINE {
+                Err(ProtocolError::LongInline)
+            } else {
+                Ok(Progress::Incomplete(1))
+            };
+        };
+        if length > MAX_LINE {
+            return Err(ProtocolError::LongInline);
+        }
+        self.inline = true;
+        self.unquoted.clear();
+        let line = bytes[..length].strip_suffix(b"\r").unwrap_or(&bytes[..length]);
+        inline::split(line, &mut self.unquoted, &mut self.spans).ok_or(ProtocolError::Quotes)?;
+        self.position = length + 1;
+        Ok(self.complete())
+    }
+}
+
+/// A decimal number with an optional minus, strictly: no plus, no spaces, no leading zeros.
+pub fn number(digits: &[u8]) -> Option<i64> {
+    // The common case by hand: it runs once for every argument of every request.
+    if let [first @ b'1'..=b'9', rest @ ..] = digits
+        && rest.len() < 18
+    {
+        return rest.iter().try_fold(i64::from(first - b'0'), |n, digit| {
+            digit.is_ascii_digit().then(|| n * 10 + i64::from(digit - b'0'))
+        });
+    }
+    match digits {
+        b"0" => Some(0),
+        [b'+' | b'0', ..] | [b'-', b'0', ..] => None,
+        _ => std::str::from_utf8(digits).ok()?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Feeds `bytes` in pieces that end at `cuts` and collects the requests.
+    fn requests(bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<Vec<u8>>>, ProtocolError> {
+        let mut parser = Parser::default();
+        let (mut start, mut found) = (0, Vec::new());
+        for &end in cuts.iter().chain([&bytes.len()]) {
+            while start < end {
+                let Progress::Complete(length) = parser.parse(&bytes[start..end], true)? else { break };
+                let args = parser.arguments(&bytes[start..]);
+                found.push(args.from(0).map(<[u8]>::to_vec).collect());
+                start += length;
+            }
+        }
+        assert_eq!(start, bytes.len(), "a whole request was not taken");
+        Ok(found)
+    }
+
+    fn encode(request: &[Vec<u8>]) -> Vec<u8> {
+        let mut bytes = format!("*{}\r\n", request.len()).into_bytes();
+        for arg in request {
+            bytes.extend_from_slice(format!("${}\r\n", arg.len()).as_bytes());
+            bytes.extend_from_slice(arg);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn requests_read_the_same_however_the_bytes_are_cut(
+            sent in prop::collection::vec(
+                prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 1..5), 1..5),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+        ) {
+            let bytes: Vec<u8> = sent.iter().flat_map(|request| encode(request)).collect();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+            cuts.sort_unstable();
+            prop_assert_eq!(requests(&bytes, &cuts).unwrap(), sent.clone());
+            let every_byte: Vec<usize> = (1..bytes.len()).collect();
+            prop_assert_eq!(requests(&bytes, &every_byte).unwrap(), sent);
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_panic_or_read_past_what_it_was_given(
+            bytes in prop::collection::vec(prop_oneof![Just(b'*'), Just(b'$'), Just(b'\r'), Just(b'\n'), Just(b'"'),
+                                                       Just(b'1'), Just(b'-'), any::<u8>()], 0..60),
+        ) {
+            let mut parser = Parser::default();
+            for end in 0..=bytes.len() {
+                match parser.parse(&bytes[..end], true) {
+                    Ok(Progress::Incomplete(missing)) => prop_assert!(missing > 0),
+                    Ok(Progress::Complete(length)) => { prop_assert!(length <= end); break }
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inline_commands_and_arrays_mix_in_one_pipeline() {
+        let bytes = b"PING\r\n*1\r\n$4\r\nPING\r\n\r\nSET \"a b\" 'c'\n*0\r\nGET a\r\n";
+        let every_byte: Vec<usize> = (1..bytes.len()).collect();
+        let words: Vec<Vec<Vec<u8>>> =
+            [vec!["PING"], vec!["PING"], vec![], vec!["SET", "a b", "c"], vec![], vec!["GET", "a"]]
+                .iter()
+                .map(|request| request.iter().map(|word| word.as_bytes().to_vec()).collect())
+                .collect();
+        assert_eq!(requests(bytes, &[]).unwrap(), words);
+        assert_eq!(requests(bytes, &every_byte).unwrap(), words);
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused_in_the_words_of_redis() {
+        let long = [b"*".as_slice(), &[b'1'; MAX_LINE + 1]].concat();
+        let cases: [(&[u8], &str); 11] = [
+            (b"*a\r\n", "ERR Protocol error: invalid multibulk length"),
+            (b"*1048577\r\n", "ERR Protocol error: invalid multibulk length"),
+            (b"*99999999999999999999\r\n", "ERR Protocol error: invalid multibulk length"),
+            (b"*1\r\nfoo\r\n", "ERR Protocol error: expected '$', got 'f'"),
+            (b"*1\r\n$-1\r\n", "ERR Protocol error: invalid bulk length"),
+            (b"*1\r\n$abc\r\n", "ERR Protocol error: invalid bulk length"),
+            (b"*1\r\n$536870913\r\n", "ERR Protocol error: invalid bulk length"),
+            (b"GET \"a\r\n", "ERR Protocol error: unbalanced quotes in request"),
+            (&[b'a'; MAX_LINE + 1], "ERR Protocol error: too big inline request"),
+            (&long, "ERR Protocol error: too big mbulk count string"),
+            (
+                &[b"*1\r\n$".as_slice(), &[b'1'; MAX_LINE + 1]].concat(),
+                "ERR Protocol error: too big bulk count string",
+            ),
+        ];
+        for (bytes, words) in cases {
+            let error = requests(bytes, &[]).expect_err(words);
+            assert_eq!(error.to_string(), words);
+        }
+    }
+
+    #[test]
+    fn a_client_that_has_not_authenticated_may_send_little() {
+        let mut parser = Parser::default();
+        assert_eq!(parser.parse(b"*11\r\n", false), Err(ProtocolError::ArrayLengthBeforeAuth));
+        let mut parser = Parser::default();
+        assert_eq!(parser.parse(b"*1\r\n$16385\r\n", false), Err(ProtocolError::BulkLengthBeforeAuth));
+        let mut parser = Parser::default();
+        assert_eq!(parser.parse(b"*1\r\n$16384\r\n", false), Ok(Progress::Incomplete(16386)));
+    }
+
+    #[test]
+    fn numbers_are_read_strictly() {
+        for (digits, n) in [("0", 0), ("7", 7), ("-12", -12), ("9223372036854775807", i64::MAX)] {
+            assert_eq!(number(digits.as_bytes()), Some(n));
+        }
+        for bad in ["", "+1", "01", "-0", "1 ", " 1", "1a", "9223372036854775808", "-"] {
+            assert_eq!(number(bad.as_bytes()), None, "{bad:?}");
+        }
+    }
+}

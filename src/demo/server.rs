@@ -1,0 +1,222 @@
+//! Starting and driving the built-in server from outside its thread.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use mio::net::{TcpListener, UnixListener};
+use mio::{Poll, Waker};
+use thiserror::Error;
+
+use super::engine::Engine;
+use super::event_loop::{EventLoop, WAKER};
+use super::faults::{Fault, Script};
+use super::orders::Orders;
+use super::state::Config;
+use crate::target::Password;
+
+/// What a server is started with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where it listens. Port 0 is any free port.
+    pub address: SocketAddr,
+    /// A unix socket to listen at too. The file must not be there; it is removed at the end.
+    pub unix_socket: Option<PathBuf>,
+    /// The password that clients must give; none if `None`.
+    pub password: Option<Password>,
+    /// What goes wrong on purpose.
+    pub faults: Vec<Fault>,
+    /// The same seed draws the same faults and the same random members.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            unix_socket: None,
+            password: None,
+            faults: Vec::new(),
+            seed: 1,
+        }
+    }
+}
+
+/// Why a server did not start, or how it ended.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Something listens there already.
+    #[error("{0} is taken: another server listens there")]
+    Taken(SocketAddr),
+    /// The address cannot be had for another reason.
+    #[error("cannot listen at {address}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The unix socket cannot be had.
+    #[error("cannot listen at {}", path.display())]
+    UnixSocket {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The system refused a poll or a thread.
+    #[error("the built-in server cannot run")]
+    System(#[from] io::Error),
+    /// The server's thread panicked: a bug.
+    #[error("the built-in server's thread panicked")]
+    Panicked,
+}
+
+/// Starts servers.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Starts a server on a thread of its own. When this returns, it takes connections.
+    ///
+    /// # Errors
+    /// When it cannot listen where it is told to, or the system refuses a poll or a thread.
+    pub fn start(options: Options) -> Result<Handle, Error> {
+        let tcp = TcpListener::bind(options.address).map_err(|source| match source.kind() {
+            ErrorKind::AddrInUse => Error::Taken(options.address),
+            _ => Error::Listen { address: options.address, source },
+        })?;
+        let address = tcp.local_addr()?;
+        let unix = match &options.unix_socket {
+            Some(path) => Some(
+                UnixListener::bind(path)
+                    .map_err(|source| Error::UnixSocket { path: path.clone(), source })?,
+            ),
+            None => None,
+        };
+        let unix_file = options.unix_socket.map(SocketFile);
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let orders = Arc::new(Orders::default());
+        let config = Config::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
+        let seed = options.seed;
+        let thread = std::thread::Builder::new().name("demo".to_owned()).spawn({
+            let orders = Arc::clone(&orders);
+            move || {
+                let _end = End(Arc::clone(&orders));
+                let script = Script::new(options.faults, 0, seed);
+                // The engine's clock starts here, on the thread that it serves.
+                let engine = Engine::new(config, script, Arc::clone(&orders), seed);
+                EventLoop::new(poll, (tcp, unix), engine, orders, seed)?.run()
+            }
+        })?;
+        Ok(Handle { address, unix_file, orders, waker, thread: Some(thread) })
+    }
+}
+
+/// Says that the thread has ended, however it ends.
+struct End(Arc<Orders>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// The file of a unix socket, removed when the server goes.
+#[derive(Debug)]
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // If somebody else removed it there is nothing left to do.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A running server. When this goes, the server stops.
+#[derive(Debug)]
+pub struct Handle {
+    address: SocketAddr,
+    unix_file: Option<SocketFile>,
+    orders: Arc<Orders>,
+    waker: Waker,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Handle {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its unix socket, if it has one.
+    pub fn unix_socket(&self) -> Option<&Path> {
+        self.unix_file.as_ref().map(|file| file.0.as_path())
+    }
+
+    /// Puts these faults in force instead of the old ones, and ends a stall that lasts. They hold for every request
+    /// that is sent after this returns; their times count from now.
+    pub fn set_faults(&self, faults: Vec<Fault>) {
+        self.orders.set_faults(faults, || self.wake());
+    }
+
+    /// Lets the server stand still, as in a stall, until [`Self::resume`]. When this returns it stands: no request
+    /// sent from now on is answered.
+    pub fn pause(&self) {
+        self.orders.pause(|| self.wake());
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.orders.resume();
+    }
+
+    /// Stops it: connections are closed, the thread has ended when this returns.
+    ///
+    /// # Errors
+    /// When the server had failed before.
+    pub fn stop(mut self) -> Result<(), Error> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.orders.stop();
+        self.wake();
+        match self.thread.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(result)) => result.map_err(Error::System),
+            Some(Err(_)) => Err(Error::Panicked),
+        }
+    }
+
+    /// Ends the thread's poll. A poll that is gone has ended already.
+    fn wake(&self) {
+        let _ = self.waker.wake();
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Whoever wants to know how it ended calls `stop`.
+        let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_address_is_named() {
+        let first = Server::start(Options::default()).unwrap();
+        let second = Server::start(Options { address: first.address(), ..Options::default() });
+        assert_eq!(
+            second.err().map(|error| error.to_string()),
+            Some(format!("{} is taken: another server listens there", first.address()))
+        );
+        first.stop().unwrap();
+    }
+}

@@ -1,0 +1,148 @@
+//! The whole state of the server, but for its sockets.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::{Config, EvictionPolicy, LatencyMonitor, Session, Slowlog, Stats};
+use crate::clock::Clock;
+use crate::demo::orders::Orders;
+use crate::demo::store::Database;
+
+/// How many databases there are.
+pub const DATABASES: usize = 16;
+
+/// Keys that one tick of housekeeping removes at most from a database, so that a tick stays short.
+const EXPIRED_PER_TICK: usize = 10_000;
+
+/// Everything that a command can see or change.
+#[derive(Debug)]
+pub struct State {
+    /// The data.
+    pub databases: Vec<Database>,
+    /// The parameters.
+    pub config: Config,
+    /// The counters.
+    pub stats: Stats,
+    /// The slow log.
+    pub slowlog: Slowlog,
+    /// The latency monitor.
+    pub latency: LatencyMonitor,
+    /// The clients, by the slot of their connection.
+    pub sessions: Vec<Option<Session>>,
+    /// Slots and ids of clients to be closed; the event loop does it.
+    pub doomed: VecDeque<(usize, u64)>,
+    /// Draws members and keys.
+    pub rng: Pcg64Mcg,
+    /// The id that the latest client got.
+    pub last_client_id: u64,
+    /// The highest memory use seen.
+    pub peak_bytes: usize,
+    /// Forty hexadecimal digits, new for each run.
+    pub run_id: String,
+    /// The time of the current command, in ns since the start.
+    pub now_ns: u64,
+    orders: Arc<Orders>,
+    clock: Clock,
+    start_unix_us: u64,
+}
+
+impl State {
+    /// An empty server. `commands` is the size of the command table, `seed` makes its draws reproducible.
+    pub fn new(config: Config, commands: usize, orders: Arc<Orders>, seed: u64) -> Self {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // The id tells runs apart, so it comes from the time and not from the seed.
+        let mut id_source = Pcg64Mcg::seed_from_u64(unix.as_nanos() as u64 ^ u64::from(std::process::id()));
+        Self {
+            databases: (0..DATABASES).map(|_| Database::default()).collect(),
+            config,
+            stats: Stats::new(commands),
+            slowlog: Slowlog::default(),
+            latency: LatencyMonitor::default(),
+            sessions: Vec::new(),
+            doomed: VecDeque::new(),
+            rng: Pcg64Mcg::seed_from_u64(seed),
+            last_client_id: 0,
+            peak_bytes: 0,
+            run_id: (0..5).map(|_| format!("{:08x}", id_source.random::<u32>())).collect(),
+            now_ns: 0,
+            orders,
+            clock: Clock::start(),
+            start_unix_us: unix.as_micros() as u64,
+        }
+    }
+
+    /// Reads the clock; the time in ns since the start.
+    pub fn read_clock(&mut self) -> u64 {
+        self.now_ns = self.clock.now_ns();
+        self.now_ns
+    }
+
+    /// The time of the current command in µs since 1970.
+    pub fn unix_us(&self) -> u64 {
+        self.start_unix_us + self.now_ns / 1000
+    }
+
+    /// The same in ms.
+    pub fn unix_ms(&self) -> u64 {
+        self.unix_us() / 1000
+    }
+
+    /// Stands still, and every client with it. Ends early when the server is told to stop.
+    pub fn sleep(&self, length: Duration) {
+        self.orders.sleep(length);
+    }
+
+    /// Bytes of all databases.
+    pub fn used_bytes(&self) -> usize {
+        self.databases.iter().map(Database::bytes).sum()
+    }
+
+    /// Makes room if the data is beyond `maxmemory`; whether it is below it now.
+    pub fn make_room(&mut self) -> bool {
+        if self.config.maxmemory == 0 {
+            return true;
+        }
+        let mut used = self.used_bytes();
+        while used as u64 > self.config.maxmemory {
+            let EvictionPolicy::Evict(pressure) = self.config.policy else { return false };
+            let draw = self.rng.random_range(0..usize::MAX);
+            let evicted = self.databases.iter_mut().any(|database| database.evict(pressure, draw));
+            if !evicted {
+                return false;
+            }
+            self.stats.evicted += 1;
+            used = self.used_bytes();
+        }
+        true
+    }
+
+    /// Housekeeping, `hz` times a second: expiry, rates, the peak of memory.
+    pub fn tick(&mut self) {
+        let now_ms = self.unix_ms();
+        for database in &mut self.databases {
+            database.set_now(now_ms);
+            database.expire_due(EXPIRED_PER_TICK);
+        }
+        self.peak_bytes = self.peak_bytes.max(self.used_bytes());
+        self.stats.sample(self.now_ns);
+    }
+
+    /// Notes in the latency monitor that the server stood still, if that was long enough.
+    pub fn note_latency(&mut self, event: &'static str, length: Duration) {
+        let ms = length.as_millis() as u64;
+        let threshold_ms = self.config.latency_threshold_ms;
+        if threshold_ms > 0 && ms >= threshold_ms {
+            let at_s = self.unix_us() / 1_000_000;
+            self.latency.add(event, at_s, ms);
+        }
+    }
+
+    /// The clients.
+    pub fn clients(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().flatten()
+    }
+}
