@@ -9,6 +9,7 @@ mod record;
 mod recorder;
 mod start;
 mod tally;
+pub mod timeline;
 
 pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
@@ -19,3 +20,4 @@ pub use record::{
 };
 pub use recorder::Recording;
 pub use tally::Tally;
+pub use timeline::{Timeline, TimelineOptions};

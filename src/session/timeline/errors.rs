@@ -1,0 +1,72 @@
+//! Errors by kind: how many, and the first message of each.
+
+use std::collections::BTreeMap;
+
+/// The name of the event that carries the first message of a kind of error; its detail is `KIND: message`.
+pub const FIRST_ERROR: &str = "error";
+
+/// One kind of error.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorCount {
+    /// How many requests or PINGs met it.
+    pub count: u64,
+    /// The first message of this kind, when it came.
+    pub first: Option<String>,
+    /// When it was last counted, in whole seconds of the session.
+    pub last_s: u64,
+}
+
+/// All errors of a session, by kind.
+#[derive(Debug, Clone, Default)]
+pub struct ErrorLog {
+    kinds: BTreeMap<String, ErrorCount>,
+}
+
+impl ErrorLog {
+    /// Kinds and their counts, the most frequent first.
+    pub fn by_count(&self) -> Vec<(&str, &ErrorCount)> {
+        let mut kinds: Vec<_> = self.kinds.iter().map(|(kind, error)| (kind.as_str(), error)).collect();
+        kinds.sort_by_key(|(_, error)| std::cmp::Reverse(error.count));
+        kinds
+    }
+
+    /// The sum over all kinds.
+    pub fn total(&self) -> u64 {
+        self.kinds.values().map(|error| error.count).sum()
+    }
+
+    pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>) {
+        for (kind, n) in errors.iter().filter(|(_, n)| **n > 0) {
+            let error = self.kinds.entry(kind.clone()).or_default();
+            error.count += n;
+            error.last_s = error.last_s.max(t_s as u64);
+        }
+    }
+
+    /// Takes the detail of a [`FIRST_ERROR`] event.
+    pub(super) fn first_message(&mut self, detail: &str) {
+        let (kind, message) = detail.split_once(": ").unwrap_or((detail, ""));
+        self.first(kind, message);
+    }
+
+    pub(super) fn first(&mut self, kind: &str, message: &str) {
+        self.kinds.entry(kind.to_owned()).or_default().first.get_or_insert_with(|| message.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_frequent_kind_comes_first_with_its_first_message() {
+        let mut log = ErrorLog::default();
+        log.count(1.0, &BTreeMap::from([("timeout".to_owned(), 2), ("OOM".to_owned(), 5)]));
+        log.first_message("OOM: OOM command not allowed: maxmemory");
+        log.first_message("OOM: another");
+        let kinds = log.by_count();
+        assert_eq!((kinds[0].0, kinds[0].1.count), ("OOM", 5));
+        assert_eq!(kinds[0].1.first.as_deref(), Some("OOM command not allowed: maxmemory"));
+        assert_eq!((kinds[1].0, &kinds[1].1.first, log.total()), ("timeout", &None, 7));
+    }
+}

@@ -1,0 +1,84 @@
+//! The levels of a distribution that the screen shows.
+
+use crate::stats::Latency;
+
+/// A percentile on screen, or the maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The median.
+    P50,
+    /// The 90th percentile.
+    P90,
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    P999,
+    /// The longest.
+    Max,
+}
+
+impl Level {
+    /// All levels, from the body of the distribution to its tail.
+    pub const ALL: [Self; 5] = [Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
+
+    /// Its name on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+            Self::Max => "max",
+        }
+    }
+
+    /// Its value in `latency`, in nanoseconds; `None` when too few samples lie above it to mean something.
+    pub fn of(self, latency: &Latency) -> Option<u64> {
+        match self {
+            Self::P50 => latency.percentile(0.50),
+            Self::P90 => latency.percentile(0.90),
+            Self::P99 => latency.percentile(0.99),
+            Self::P999 => latency.percentile(0.999),
+            Self::Max => (!latency.is_empty()).then(|| latency.max_ns()),
+        }
+    }
+}
+
+/// All levels of one distribution, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Quantiles([Option<u64>; Level::ALL.len()]);
+
+impl Quantiles {
+    /// The levels of `latency`.
+    pub fn of(latency: &Latency) -> Self {
+        Self(Level::ALL.map(|level| level.of(latency)))
+    }
+
+    /// One level; `None` when it has too few samples.
+    pub fn get(&self, level: Level) -> Option<u64> {
+        self.0[level as usize]
+    }
+
+    /// Lifts the maximum to `max_ns` if that is longer.
+    pub(super) fn lift_max(&mut self, max_ns: u64) {
+        let max = &mut self.0[Level::Max as usize];
+        *max = Some(max.unwrap_or(0).max(max_ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Recorder;
+
+    #[test]
+    fn a_level_with_too_few_samples_is_none_and_the_maximum_never_is() {
+        let mut recorder = Recorder::new();
+        (1..=100).for_each(|us| recorder.record(us * 1000));
+        let quantiles = Quantiles::of(&recorder.latency());
+        assert!(quantiles.get(Level::P90).is_some());
+        assert_eq!(quantiles.get(Level::P99), None);
+        assert_eq!(quantiles.get(Level::Max), Some(100_000));
+        assert_eq!(Quantiles::of(&Latency::default()).get(Level::Max), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! The windows of `redis-cli --latency-history`.
+
+use std::collections::VecDeque;
+
+use crate::{probe::Ping, stats::Latency};
+
+/// How many closed windows are kept: an hour of the usual 15 s.
+const KEPT: usize = 240;
+
+/// One window of pings.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PingWindow {
+    /// When it began.
+    pub start_s: f64,
+    /// When it ended, or what it reaches so far.
+    pub end_s: f64,
+    /// Good replies.
+    pub rtt: Latency,
+    /// PINGs without a good reply.
+    pub lost: u64,
+}
+
+/// Ping windows of one length, cut short at segment borders.
+#[derive(Debug, Clone)]
+pub struct PingWindows {
+    length_s: f64,
+    closed: VecDeque<PingWindow>,
+    open: Option<PingWindow>,
+}
+
+impl PingWindows {
+    pub(super) fn new(length_s: f64) -> Self {
+        Self { length_s, closed: VecDeque::new(), open: None }
+    }
+
+    /// The length of a window that no border cut, in seconds.
+    pub fn length_s(&self) -> f64 {
+        self.length_s
+    }
+
+    /// The windows, the one still open first, then from the newest to the oldest.
+    pub fn newest_first(&self) -> impl Iterator<Item = &PingWindow> {
+        self.open.iter().chain(self.closed.iter().rev())
+    }
+
+    pub(super) fn push(&mut self, t_s: f64, length_s: f64, ping: &Ping) {
+        let start_s = (t_s - length_s).max(0.0);
+        let open = self.open.get_or_insert_with(|| PingWindow { start_s, ..PingWindow::default() });
+        open.end_s = t_s;
+        open.rtt.merge(&ping.rtt);
+        open.lost += ping.errors.values().sum::<u64>();
+        // Ticks have no exact binary length; a millisecond of slack keeps a window from growing by a tick.
+        if t_s - open.start_s >= self.length_s - 0.001 {
+            self.cut();
+        }
+    }
+
+    /// Closes the open window.
+    pub(super) fn cut(&mut self) {
+        self.closed.extend(self.open.take());
+        while self.closed.len() > KEPT {
+            self.closed.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_as_long_as_asked_unless_a_border_cuts_it() {
+        let mut windows = PingWindows::new(15.0);
+        for tick in 1..=70 {
+            windows.push(f64::from(tick) * 0.25, 0.25, &Ping::default());
+        }
+        windows.cut();
+        let spans: Vec<_> = windows.newest_first().map(|w| (w.start_s, w.end_s)).collect();
+        assert_eq!(spans, [(15.0, 17.5), (0.0, 15.0)]);
+    }
+
+    #[test]
+    fn lost_pings_are_counted_and_are_no_sample() {
+        let mut windows = PingWindows::new(15.0);
+        let errors = [("timeout".to_owned(), 25)].into();
+        windows.push(0.25, 0.25, &Ping { errors, ..Ping::default() });
+        let window = windows.newest_first().next().unwrap();
+        assert_eq!((window.lost, window.rtt.count()), (25, 0));
+    }
+}

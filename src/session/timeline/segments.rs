@@ -1,0 +1,141 @@
+//! What each segment did.
+
+use std::collections::VecDeque;
+
+use crate::session::{Interval, Segment, Summary, add_counts};
+
+/// How many segments keep their distribution. Older ones live on in the session's sums.
+const KEPT: usize = 200;
+
+/// One segment and the sum of its intervals.
+#[derive(Debug, Clone)]
+pub struct SegmentTotal {
+    /// Its record: when it began, its number, its knobs.
+    pub start: Segment,
+    /// When the next began; `None` for the current one.
+    pub ended_s: Option<f64>,
+    /// All its intervals in one.
+    pub total: Interval,
+}
+
+/// The segments of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Segments {
+    kept: VecDeque<SegmentTotal>,
+    older: Summary,
+    forgotten: u64,
+}
+
+impl Segments {
+    /// The segment that holds now.
+    pub fn current(&self) -> Option<&SegmentTotal> {
+        self.kept.back()
+    }
+
+    /// The newest segment before the current one that has any good reply.
+    pub fn last_busy(&self) -> Option<&SegmentTotal> {
+        self.kept.iter().rev().find(|segment| segment.total.ops > 0)
+    }
+
+    /// The segments, oldest first; those before the last 200 are only in the [`summary`](Self::summary).
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
+        self.kept.iter()
+    }
+
+    /// How many segments are no longer listed.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// All segments but the warm-up in one. First errors are not known here.
+    pub fn summary(&self) -> Summary {
+        let mut sum = self.older.clone();
+        self.kept.iter().for_each(|segment| add(&mut sum, segment));
+        sum
+    }
+
+    pub(super) fn begin(&mut self, start: &Segment) {
+        if let Some(current) = self.kept.back_mut() {
+            current.ended_s = Some(start.t_s);
+        }
+        let total = Interval { segment: start.segment, ..Interval::default() };
+        self.kept.push_back(SegmentTotal { start: start.clone(), ended_s: None, total });
+        if self.kept.len() > KEPT
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            add(&mut self.older, &oldest);
+            self.forgotten += 1;
+        }
+    }
+
+    /// Adds an interval to its segment. One whose segment is not listed any more goes into the sum.
+    pub(super) fn push(&mut self, interval: &Interval) {
+        match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
+            Some(segment) => segment.total.merge(interval),
+            None => add_interval(&mut self.older, interval),
+        }
+    }
+}
+
+fn add(sum: &mut Summary, segment: &SegmentTotal) {
+    if !segment.start.warmup {
+        add_interval(sum, &segment.total);
+    }
+}
+
+fn add_interval(sum: &mut Summary, interval: &Interval) {
+    if interval.ops > 0 || !interval.errors.is_empty() {
+        sum.length_s += interval.length_s;
+    }
+    sum.ops += interval.ops;
+    sum.ops_per_s = if sum.length_s > 0.0 { sum.ops as f64 / sum.length_s } else { 0.0 };
+    sum.hits += interval.hits;
+    sum.misses += interval.misses;
+    add_counts(&mut sum.errors, &interval.errors);
+    sum.service.merge(&interval.service);
+    if let Some(response) = &interval.response {
+        sum.response.get_or_insert_default().merge(response);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Knobs;
+
+    fn segment(number: u32, warmup: bool) -> Segment {
+        Segment { t_s: f64::from(number), segment: number, knobs: Knobs::default(), warmup }
+    }
+
+    fn interval(segment: u32, ops: u64) -> Interval {
+        Interval { segment, ops, length_s: 0.25, ..Interval::default() }
+    }
+
+    #[test]
+    fn late_replies_count_for_the_segment_that_asked() {
+        let mut segments = Segments::default();
+        segments.begin(&segment(1, false));
+        segments.push(&interval(1, 10));
+        segments.begin(&segment(2, false));
+        segments.push(&interval(2, 5));
+        segments.push(&Interval { length_s: 0.0, ..interval(1, 3) });
+        let ops: Vec<_> = segments.iter().map(|s| (s.total.ops, s.ended_s)).collect();
+        assert_eq!(ops, [(13, Some(2.0)), (5, None)]);
+    }
+
+    #[test]
+    fn the_summary_leaves_the_warm_up_out_and_keeps_forgotten_segments() {
+        let mut segments = Segments::default();
+        segments.begin(&segment(1, true));
+        segments.push(&interval(1, 1000));
+        for number in 2..=302 {
+            segments.begin(&segment(number, false));
+            segments.push(&interval(number, 2));
+        }
+        assert_eq!(segments.iter().count(), 200);
+        assert_eq!(segments.forgotten(), 102);
+        let summary = segments.summary();
+        assert_eq!((summary.ops, summary.length_s), (602, 301.0 * 0.25));
+        assert_eq!(summary.ops_per_s, 8.0);
+    }
+}
