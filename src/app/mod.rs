@@ -1,1 +1,26 @@
-//! (under construction)
+//! The screen's state: what is shown, what was asked for, what a key means. Pure: no ratatui, no I/O, no clock.
+//!
+//! ```text
+//!   Source ──records, notices──► Msg ─► update(Model) ─► Effect ──► Source
+//!   keys   ────────────────────►           │
+//!                                          └─► Model ─► tui draws it
+//! ```
+//! A live engine and a replayed file are both a [`Source`], so no screen can tell them apart.
+
+mod entry;
+mod keys;
+mod knob;
+mod model;
+mod panel;
+mod source;
+mod summary;
+mod update;
+
+pub use entry::Entry;
+pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};
+pub use knob::{Direction, Knob, TurnError};
+pub use model::{Connection, Message, Model, Overlay, Screen, Tone, View};
+pub use panel::Panel;
+pub use source::{Delivery, Effect, Notice, Refused, Source};
+pub use summary::summary;
+pub use update::{Msg, update};

@@ -1,0 +1,81 @@
+//! What keys can do, and where they do it.
+
+use std::fmt;
+
+use super::super::Direction;
+
+/// What a key can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Leave.
+    Quit,
+    /// Stop the process and give the terminal back until `fg`.
+    Suspend,
+    /// Open the help, or close it.
+    Help,
+    /// Freeze the view, or let it go.
+    Freeze,
+    /// Turn the load on or off.
+    ToggleLoad,
+    /// Select the next knob.
+    Select(Direction),
+    /// Turn the selected knob.
+    Turn(Direction),
+    /// Begin to type a value, with the key itself if it is a digit.
+    BeginEntry,
+    /// Take the last change of a knob back.
+    Undo,
+    /// Run the intrinsic probe, or stop the run.
+    Intrinsic,
+    /// Turn the gentle intrinsic probe on or off.
+    GentleIntrinsic,
+    /// Add the typed character.
+    Insert,
+    /// Remove the last character.
+    Erase,
+    /// Take what was typed.
+    Accept,
+    /// Answer yes.
+    Yes,
+    /// Close what lies over the screen, or answer no.
+    Dismiss,
+    /// Scroll by so many lines, down if positive.
+    Scroll(i16),
+}
+
+/// Where a binding holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// Everywhere.
+    Anywhere,
+    /// On a screen with nothing over it.
+    Main,
+    /// While a value is typed.
+    Typing,
+    /// While the help is open.
+    Help,
+    /// While a question waits for yes or no.
+    Question,
+}
+
+impl Context {
+    /// All contexts, in the order of the help.
+    pub const ALL: [Self; 5] = [Self::Main, Self::Typing, Self::Question, Self::Help, Self::Anywhere];
+
+    /// Its heading in the help.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Anywhere => "Everywhere",
+            Self::Main => "On the screen",
+            Self::Typing => "While typing a value",
+            Self::Help => "In this help",
+            Self::Question => "At a question",
+        }
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(self.title())
+    }
+}

@@ -1,0 +1,88 @@
+//! Reading the table: dispatch, footer, README.
+
+use super::{Action, Binding, Context, KEYS, Key};
+
+/// What `key` does in `context`.
+pub fn action(context: Context, key: Key) -> Option<Action> {
+    let here = KEYS.iter().filter(|binding| [context, Context::Anywhere].contains(&binding.context));
+    here.flat_map(|binding| binding.keys).find(|(pattern, _)| pattern.matches(key)).map(|(_, action)| *action)
+}
+
+/// The hints for `context` that fit into `width` columns, as (keys, word), written `keys word` with two blanks
+/// between them. The least needed go first; help and quit never.
+pub fn footer(context: Context, width: usize) -> Vec<(&'static str, &'static str)> {
+    let mut hints: Vec<_> =
+        KEYS.iter().filter(|binding| binding.context == context).filter_map(|b| b.hint).collect();
+    let length = |hints: &[(&str, &str, u8)]| {
+        let words = hints.iter().map(|(keys, word, _)| keys.chars().count() + word.chars().count() + 3);
+        words.sum::<usize>().saturating_sub(2)
+    };
+    while length(&hints) > width {
+        let least = hints.iter().map(|(.., shed)| *shed).max().unwrap_or(0);
+        if least == 0 {
+            break;
+        }
+        hints.retain(|(.., shed)| *shed != least);
+    }
+    hints.into_iter().map(|(keys, word, _)| (keys, word)).collect()
+}
+
+/// The key table as Markdown, for the README.
+pub fn markdown() -> String {
+    let mut text = String::from("| where | keys | what they do |\n|---|---|---|\n");
+    for context in Context::ALL {
+        for binding in KEYS.iter().filter(|binding| binding.context == context) {
+            let Binding { written, help, .. } = binding;
+            text += &format!("| {context} | {written} | {help} |\n");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::KeyCode;
+
+    fn every_key() -> Vec<Key> {
+        use KeyCode::{Backspace, Char, Enter, Esc, F1, Left, PageDown, PageUp, Right};
+        let named = [KeyCode::Up, KeyCode::Down, Left, Right, PageUp, PageDown, Enter, Esc, Backspace, F1];
+        let all = (' '..='~').map(Char).chain(named);
+        all.flat_map(|code| [Key { code, ctrl: false }, Key { code, ctrl: true }]).collect()
+    }
+
+    #[test]
+    fn no_key_means_two_things_in_one_context() {
+        for context in Context::ALL {
+            for key in every_key() {
+                let here = KEYS.iter().filter(|b| b.context == context || b.context == Context::Anywhere);
+                let found: Vec<_> =
+                    here.flat_map(|b| b.keys).filter(|(p, _)| p.matches(key)).map(|(_, a)| a).collect();
+                assert!(found.len() <= 1, "{key:?} in {context:?} means {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_binding_can_be_reached_by_a_key() {
+        for binding in KEYS {
+            for (pattern, _) in binding.keys {
+                assert!(every_key().iter().any(|key| pattern.matches(*key)), "{pattern:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_footer_sheds_in_order_and_keeps_help_and_quit() {
+        let words = |width| footer(Context::Main, width).iter().map(|(_, word)| *word).collect::<Vec<_>>();
+        assert!(words(200).contains(&"gentle"));
+        assert_eq!(words(56), ["quit", "help", "load", "knob", "turn", "freeze"]);
+        assert_eq!(words(0), ["quit", "help"]);
+    }
+
+    #[test]
+    fn the_readme_table_lists_every_binding() {
+        assert_eq!(markdown().lines().count(), KEYS.len() + 2);
+        assert!(markdown().contains("| On the screen | ↑, ↓, k, j | Select a knob. |"));
+    }
+}

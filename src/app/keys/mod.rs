@@ -1,0 +1,11 @@
+//! The one key table: it feeds dispatch, footer, help overlay and README.
+
+mod action;
+mod key;
+mod lookup;
+mod table;
+
+pub use action::{Action, Context};
+pub use key::{Key, KeyCode, Pattern};
+pub use lookup::{action, footer, markdown};
+pub use table::{Binding, KEYS};

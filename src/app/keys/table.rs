@@ -1,0 +1,198 @@
+//! The table itself.
+
+use super::{
+    super::Direction::{Down, Up},
+    Action, Context, KeyCode, Pattern,
+};
+
+/// One line of the key table.
+#[derive(Debug, Clone, Copy)]
+pub struct Binding {
+    /// Where it holds.
+    pub context: Context,
+    /// Which keys, and what each does.
+    pub keys: &'static [(Pattern, Action)],
+    /// The keys as help and README write them.
+    pub written: &'static str,
+    /// The keys and one word for the footer, and when it goes as room runs out: 0 never, 9 first.
+    pub hint: Option<(&'static str, &'static str, u8)>,
+    /// What it does, in a sentence.
+    pub help: &'static str,
+}
+
+const fn on(c: char) -> Pattern {
+    Pattern::Key(KeyCode::Char(c))
+}
+
+const fn key(code: KeyCode) -> Pattern {
+    Pattern::Key(code)
+}
+
+/// All bindings, in the order in which help and footer list them.
+pub const KEYS: &[Binding] = &[
+    Binding {
+        context: Context::Main,
+        keys: &[(on('q'), Action::Quit)],
+        written: "q",
+        hint: Some(("q", "quit", 0)),
+        help: "Quit. The keys that the load wrote are removed, and a summary stays in the scrollback.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('?'), Action::Help), (key(KeyCode::F1), Action::Help)],
+        written: "?, F1",
+        hint: Some(("?", "help", 0)),
+        help: "Open this help.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('l'), Action::ToggleLoad)],
+        written: "l",
+        hint: Some(("l", "load", 1)),
+        help: "Turn the load on or off.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[
+            (key(KeyCode::Up), Action::Select(Up)),
+            (key(KeyCode::Down), Action::Select(Down)),
+            (on('k'), Action::Select(Up)),
+            (on('j'), Action::Select(Down)),
+        ],
+        written: "↑, ↓, k, j",
+        hint: Some(("↑↓", "knob", 2)),
+        help: "Select a knob.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(key(KeyCode::Left), Action::Turn(Down)), (key(KeyCode::Right), Action::Turn(Up))],
+        written: "←, →",
+        hint: Some(("←→", "turn", 2)),
+        help: "Turn the selected knob down or up. The load follows at once and a new segment begins.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(Pattern::Digit, Action::BeginEntry), (key(KeyCode::Enter), Action::BeginEntry)],
+        written: "0-9, Enter",
+        hint: Some(("0-9", "type", 4)),
+        help: "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('u'), Action::Undo)],
+        written: "u",
+        hint: Some(("u", "undo", 5)),
+        help: "Take the last change of a knob back.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on(' '), Action::Freeze)],
+        written: "Space",
+        hint: Some(("Space", "freeze", 3)),
+        help: "Freeze the view to read it, or let it go. The measurement goes on.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('i'), Action::Intrinsic)],
+        written: "i",
+        hint: Some(("i", "intrinsic", 6)),
+        help: "Measure the intrinsic latency of this machine: a busy loop that takes a whole core for as long \
+               as you say. Again: stop it.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('I'), Action::GentleIntrinsic)],
+        written: "I",
+        hint: Some(("I", "gentle", 7)),
+        help: "The same in a gentle form, a tenth of the time, that can stay on. Again: off.",
+    },
+    Binding {
+        context: Context::Typing,
+        keys: &[(Pattern::Printable, Action::Insert)],
+        written: "digits, k, M",
+        hint: None,
+        help: "Go on typing.",
+    },
+    Binding {
+        context: Context::Typing,
+        keys: &[(key(KeyCode::Enter), Action::Accept)],
+        written: "Enter",
+        hint: Some(("Enter", "take it", 0)),
+        help: "Take the value. One out of range is refused with its range, and the knob stays.",
+    },
+    Binding {
+        context: Context::Typing,
+        keys: &[(key(KeyCode::Esc), Action::Dismiss)],
+        written: "Esc",
+        hint: Some(("Esc", "drop it", 0)),
+        help: "Drop what was typed.",
+    },
+    Binding {
+        context: Context::Typing,
+        keys: &[(key(KeyCode::Backspace), Action::Erase)],
+        written: "Backspace",
+        hint: None,
+        help: "Remove the last character.",
+    },
+    Binding {
+        context: Context::Question,
+        keys: &[(on('y'), Action::Yes), (on('Y'), Action::Yes)],
+        written: "y",
+        hint: Some(("y", "yes", 0)),
+        help: "Yes.",
+    },
+    Binding {
+        context: Context::Question,
+        keys: &[
+            (on('n'), Action::Dismiss),
+            (on('N'), Action::Dismiss),
+            (key(KeyCode::Enter), Action::Dismiss),
+            (key(KeyCode::Esc), Action::Dismiss),
+            (on('q'), Action::Dismiss),
+        ],
+        written: "n, Enter, Esc, q",
+        hint: Some(("n, Enter", "no", 0)),
+        help: "No.",
+    },
+    Binding {
+        context: Context::Help,
+        keys: &[
+            (on('?'), Action::Dismiss),
+            (key(KeyCode::F1), Action::Dismiss),
+            (key(KeyCode::Esc), Action::Dismiss),
+            (on('q'), Action::Dismiss),
+        ],
+        written: "?, Esc, q",
+        hint: Some(("?", "close", 0)),
+        help: "Close the help.",
+    },
+    Binding {
+        context: Context::Help,
+        keys: &[
+            (key(KeyCode::Up), Action::Scroll(-1)),
+            (key(KeyCode::Down), Action::Scroll(1)),
+            (on('k'), Action::Scroll(-1)),
+            (on('j'), Action::Scroll(1)),
+            (key(KeyCode::PageUp), Action::Scroll(-10)),
+            (key(KeyCode::PageDown), Action::Scroll(10)),
+            (on(' '), Action::Scroll(10)),
+        ],
+        written: "↑, ↓, PgUp, PgDn, Space",
+        hint: Some(("↑↓", "scroll", 0)),
+        help: "Scroll.",
+    },
+    Binding {
+        context: Context::Anywhere,
+        keys: &[(Pattern::Ctrl('c'), Action::Quit)],
+        written: "Ctrl-C",
+        hint: None,
+        help: "Quit.",
+    },
+    Binding {
+        context: Context::Anywhere,
+        keys: &[(Pattern::Ctrl('z'), Action::Suspend)],
+        written: "Ctrl-Z",
+        hint: None,
+        help: "Suspend; fg brings the screen back. The measurement stops with the process.",
+    },
+];

@@ -1,0 +1,177 @@
+//! Everything the screen shows.
+
+use super::{Entry, Notice, Panel};
+use crate::{
+    load::Knobs,
+    session::{Timeline, TimelineOptions},
+};
+
+/// The screens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Screen {
+    /// Load, latency, probes, server and knobs on one time axis.
+    #[default]
+    Overview,
+}
+
+/// Which moment is shown.
+#[derive(Debug, Clone, Default)]
+pub enum View {
+    /// The latest.
+    #[default]
+    Live,
+    /// All of the timeline as it stood when the view was frozen. The measurement goes on.
+    Frozen(Box<Timeline>),
+}
+
+/// What lies over the screen and takes the keys.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Overlay {
+    /// Nothing.
+    #[default]
+    None,
+    /// The key table, scrolled down by so many lines.
+    Help {
+        /// Lines above the first one shown.
+        scroll: u16,
+    },
+    /// May we write to this server? No is the default.
+    FirstWrite {
+        /// The question in words.
+        question: String,
+    },
+    /// How long shall the intrinsic probe run?
+    Intrinsic {
+        /// The length in seconds, as typed.
+        entry: Entry,
+    },
+}
+
+/// Whether the target answers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Connection {
+    /// Nothing is known yet.
+    #[default]
+    Unknown,
+    /// It answers.
+    Up,
+    /// It does not.
+    Down {
+        /// Since when, in seconds of the session.
+        since_s: f64,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// How a message is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// It went well, or is worth knowing.
+    Info,
+    /// Something needs attention.
+    Warning,
+}
+
+/// A line for the person at the screen, until the next key or for a few seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// What to say.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+    /// When it was said, in seconds of the session.
+    pub since_s: f64,
+}
+
+/// How long a message stands, in seconds of the session.
+const MESSAGE_S: f64 = 8.0;
+
+/// Everything the screen shows.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// The session so far.
+    pub timeline: Timeline,
+    /// Which moment of it is shown.
+    pub view: View,
+    /// Which screen.
+    pub screen: Screen,
+    /// The knobs.
+    pub panel: Panel,
+    /// What lies over the screen.
+    pub overlay: Overlay,
+    /// Whether the target answers.
+    pub connection: Connection,
+    /// Whether the gentle intrinsic probe was turned on.
+    pub gentle_intrinsic: bool,
+    /// Whether the source said that no more records come.
+    pub ended: bool,
+    pub(super) message: Option<Message>,
+    initial: Knobs,
+}
+
+impl Model {
+    /// The state before the first record. `knobs` are what the source starts with.
+    pub fn new(knobs: Knobs, options: TimelineOptions) -> Self {
+        Self {
+            timeline: Timeline::new(options),
+            view: View::Live,
+            screen: Screen::default(),
+            panel: Panel::new(knobs),
+            overlay: Overlay::None,
+            connection: Connection::default(),
+            gentle_intrinsic: false,
+            ended: false,
+            message: None,
+            initial: knobs,
+        }
+    }
+
+    /// The timeline to draw: the latest, or the one that was frozen.
+    pub fn shown(&self) -> &Timeline {
+        match &self.view {
+            View::Live => &self.timeline,
+            View::Frozen(timeline) => timeline,
+        }
+    }
+
+    /// How far the frozen view is behind the measurement, in seconds; `None` when it is live.
+    pub fn behind_s(&self) -> Option<f64> {
+        match &self.view {
+            View::Live => None,
+            View::Frozen(timeline) => Some(self.timeline.now_s() - timeline.now_s()),
+        }
+    }
+
+    /// The knobs in force: those of the current segment, before the first those that the source starts with.
+    pub fn in_force(&self) -> &Knobs {
+        self.timeline.segments().current().map_or(&self.initial, |segment| &segment.start.knobs)
+    }
+
+    /// The message to show now.
+    pub fn message(&self) -> Option<&Message> {
+        self.message.as_ref().filter(|message| self.timeline.now_s() - message.since_s < MESSAGE_S)
+    }
+
+    pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
+        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline.now_s() });
+    }
+
+    /// Takes a notice of the source.
+    pub(super) fn take(&mut self, notice: Notice) {
+        match notice {
+            Notice::FirstWrite { question } => self.overlay = Overlay::FirstWrite { question },
+            Notice::Unreachable { since_s, cause } => self.connection = Connection::Down { since_s, cause },
+            Notice::Reachable => self.connection = Connection::Up,
+            Notice::Cleaning { removed } => {
+                self.say(Tone::Info, format!("removing the keys of the load: {removed} so far"));
+            }
+            Notice::Cleaned { removed } => {
+                self.say(Tone::Info, format!("removed {removed} keys of the load"))
+            }
+            Notice::Info(text) => self.say(Tone::Info, text),
+            Notice::Warning(text) => self.say(Tone::Warning, text),
+            Notice::Ended => self.ended = true,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Where records come from and where effects go: the one seam between the screen and a session.
+
+use std::{sync::Arc, time::Duration};
+
+use thiserror::Error;
+
+use crate::{load::Knobs, session::Record};
+
+/// A session, live or replayed.
+pub trait Source {
+    /// What has happened since the last call, in order. Never waits.
+    fn poll(&mut self) -> Vec<Delivery>;
+
+    /// Carries an effect out, or begins to. Never waits. [`Effect::Suspend`] and [`Effect::Quit`] belong to the
+    /// terminal and do not come here.
+    ///
+    /// # Errors
+    /// When this source cannot do that, with a reason for the person at the screen.
+    fn apply(&mut self, effect: &Effect) -> Result<(), Refused>;
+}
+
+/// One thing that a source hands over.
+#[derive(Debug, Clone)]
+pub enum Delivery {
+    /// A record of the session.
+    Record(Arc<Record>),
+    /// Something for the person at the screen that is in no record.
+    Notice(Notice),
+}
+
+/// Something a source tells the person at the screen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// The load is held back until the person allows writing to this server. Answered by
+    /// [`Effect::AllowWrites`].
+    FirstWrite {
+        /// What is there that would stand beside our keys, and what will be written.
+        question: String,
+    },
+    /// The target cannot be reached; the source keeps trying.
+    Unreachable {
+        /// Since when, in seconds of the session.
+        since_s: f64,
+        /// Why, in words.
+        cause: String,
+    },
+    /// The target answers.
+    Reachable,
+    /// Keys are being removed.
+    Cleaning {
+        /// How many are gone.
+        removed: u64,
+    },
+    /// The keys are gone.
+    Cleaned {
+        /// How many were removed.
+        removed: u64,
+    },
+    /// Anything else worth a line.
+    Info(String),
+    /// Something that went wrong: cause, meaning, next step.
+    Warning(String),
+    /// No more records will come: the duration is over, or the recording ends here.
+    Ended,
+}
+
+/// What the screen wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Put these settings in force.
+    SetKnobs(Knobs),
+    /// Run the intrinsic probe for this long.
+    RunIntrinsic(Duration),
+    /// End that run early.
+    StopIntrinsic,
+    /// Turn the gentle intrinsic probe on or off.
+    GentleIntrinsic(bool),
+    /// The answer to [`Notice::FirstWrite`].
+    AllowWrites(bool),
+    /// Give the terminal back and stop the process, as Ctrl-Z does.
+    Suspend,
+    /// Leave.
+    Quit,
+}
+
+/// Why a source does not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Refused(pub String);

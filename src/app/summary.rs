@@ -1,0 +1,102 @@
+//! The lines that stay in the scrollback after the screen is gone.
+
+use crate::{
+    session::{Timeline, timeline::Level},
+    stats::Latency,
+    units,
+};
+
+/// What the session did, in a few lines that end with a newline; for the normal screen after the end.
+pub fn summary(timeline: &Timeline) -> String {
+    let sum = timeline.summary();
+    let mut text = String::new();
+    if let Some(session) = timeline.session() {
+        let server = &session.target;
+        let name = [server.address.as_str(), server.server.as_str()];
+        text += &name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
+        text += "  ";
+    }
+    text += &format!("{} measured", units::elapsed((timeline.now_s() * 1e9) as u64));
+    text.push('\n');
+    if sum.ops > 0 || !sum.errors.is_empty() {
+        let load = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
+        line(&mut text, "load", &format!("{load}, {}", units::rate(sum.ops_per_s)));
+        line(&mut text, "service", &levels(&sum.service));
+        if let Some(response) = &sum.response {
+            line(&mut text, "response", &levels(response));
+        }
+    }
+    if sum.hits + sum.misses > 0 {
+        let share = sum.hits as f64 / (sum.hits + sum.misses) as f64;
+        line(&mut text, "hits", &format!("{} of {} GETs", units::percent(share), sum.hits + sum.misses));
+    }
+    let segments = timeline.segments();
+    let count = segments.iter().count() as u64 + segments.forgotten();
+    if count > 1 {
+        line(&mut text, "segments", &count.to_string());
+    }
+    for (kind, error) in timeline.errors().by_count() {
+        let first = error.first.as_deref().map(|first| format!(", first: {first}")).unwrap_or_default();
+        line(&mut text, "errors", &format!("{kind} {}{first}", error.count));
+    }
+    text
+}
+
+fn line(text: &mut String, name: &str, what: &str) {
+    *text += &format!("  {name:<9} {what}\n");
+}
+
+/// `p50 312 µs  p90 …  max 7.70 ms`, without the levels that have too few samples.
+fn levels(latency: &Latency) -> String {
+    let known = Level::ALL.into_iter().filter_map(|level| Some((level, level.of(latency)?)));
+    let written: Vec<_> =
+        known.map(|(level, ns)| format!("{} {}", level.name(), units::latency(ns))).collect();
+    written.join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Interval, Record, Segment},
+        stats::Recorder,
+    };
+
+    #[test]
+    fn the_summary_says_what_was_done_and_every_error() {
+        let mut timeline = Timeline::default();
+        timeline.push(&Record::Segment(Segment {
+            t_s: 0.0,
+            segment: 1,
+            knobs: Knobs::default(),
+            warmup: false,
+        }));
+        let mut recorder = Recorder::new();
+        (0..200).for_each(|_| recorder.record(250_000));
+        timeline.push(&Record::Interval(Box::new(Interval {
+            t_s: 2.0,
+            length_s: 2.0,
+            segment: 1,
+            ops: 200,
+            hits: 150,
+            misses: 50,
+            errors: [("OOM".to_owned(), 3)].into(),
+            service: recorder.latency(),
+            ..Interval::default()
+        })));
+        let expected = "\
+00:00:02 measured
+  load      200 ops in 2.0 s under load, 100/s
+  service   p50 250 µs  p90 250 µs  max 250 µs
+  hits      75 % of 200 GETs
+  errors    OOM 3
+";
+        assert_eq!(summary(&timeline), expected);
+    }
+
+    #[test]
+    fn a_session_without_load_is_one_line() {
+        assert_eq!(summary(&Timeline::default()), "00:00:00 measured\n");
+    }
+}

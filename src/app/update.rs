@@ -1,0 +1,336 @@
+//! What each message does to the model, and what it asks to be done.
+
+use std::time::Duration;
+
+use super::{
+    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Tone, View, action,
+};
+use crate::{load::Knobs, session::Record};
+
+/// The length of an intrinsic run unless another is typed, as text for the entry.
+const USUAL_INTRINSIC_S: &str = "10";
+/// The longest intrinsic run, an hour.
+const LONGEST_INTRINSIC_S: u64 = 3600;
+
+/// Something that happened to the screen.
+#[derive(Debug, Clone)]
+pub enum Msg {
+    /// A key was pressed.
+    Key(Key),
+    /// The source handed something over.
+    Delivery(Delivery),
+    /// The source refused an effect, with its reason.
+    Refused(Effect, String),
+}
+
+/// Takes one message in.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    match msg {
+        Msg::Key(key) => on_key(model, key),
+        Msg::Delivery(Delivery::Record(record)) => {
+            on_record(model, &record);
+            Vec::new()
+        }
+        Msg::Delivery(Delivery::Notice(notice)) => {
+            model.take(notice);
+            Vec::new()
+        }
+        Msg::Refused(effect, reason) => {
+            if matches!(effect, Effect::SetKnobs(_)) {
+                let in_force = *model.in_force();
+                model.panel.follow(in_force);
+            }
+            if effect == Effect::GentleIntrinsic(true) {
+                model.gentle_intrinsic = false;
+            }
+            model.say(Tone::Warning, reason);
+            Vec::new()
+        }
+    }
+}
+
+fn on_record(model: &mut Model, record: &Record) {
+    if let Record::Segment(segment) = record
+        && model.panel.wanted() == model.in_force()
+    {
+        // Nobody is turning here and now, so the panel follows what holds: a replay, a warm-up's end.
+        model.panel.follow(segment.knobs);
+    }
+    if matches!(record, Record::Interval(interval) if interval.ops > 0)
+        || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty())
+    {
+        model.connection = Connection::Up;
+    }
+    model.timeline.push(record);
+}
+
+impl Model {
+    /// Which part of the key table holds now.
+    pub fn context(&self) -> Context {
+        match self.overlay {
+            Overlay::None if self.panel.entry().is_some() => Context::Typing,
+            Overlay::None => Context::Main,
+            Overlay::Help { .. } => Context::Help,
+            Overlay::FirstWrite { .. } => Context::Question,
+            Overlay::Intrinsic { .. } => Context::Typing,
+        }
+    }
+
+    fn entry(&mut self) -> Option<&mut Entry> {
+        match &mut self.overlay {
+            Overlay::Intrinsic { entry } => Some(entry),
+            _ => self.panel.entry_mut(),
+        }
+    }
+}
+
+fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
+    model.message = None;
+    let Some(action) = action(model.context(), key) else { return Vec::new() };
+    match action {
+        Action::Quit => return vec![Effect::Quit],
+        Action::Suspend => return vec![Effect::Suspend],
+        Action::Help => model.overlay = Overlay::Help { scroll: 0 },
+        Action::Scroll(lines) => scroll(model, lines),
+        Action::Freeze => toggle_freeze(model),
+        Action::ToggleLoad => {
+            let load = !model.panel.wanted().load;
+            return vec![Effect::SetKnobs(model.panel.set_load(load))];
+        }
+        Action::Select(direction) => model.panel.select(direction),
+        Action::Turn(direction) => {
+            let turned = model.panel.turn(direction, model.timeline.ops_per_s());
+            return set_or_say(model, turned.map(Some));
+        }
+        Action::BeginEntry => match key.code {
+            KeyCode::Char(digit) => model.panel.begin_entry(&digit.to_string()),
+            _ => model.panel.begin_entry(""),
+        },
+        Action::Undo => match model.panel.undo() {
+            Some(knobs) => return vec![Effect::SetKnobs(knobs)],
+            None => model.say(Tone::Info, "no change to undo"),
+        },
+        Action::Intrinsic => return intrinsic(model),
+        Action::GentleIntrinsic => {
+            model.gentle_intrinsic = !model.gentle_intrinsic;
+            return vec![Effect::GentleIntrinsic(model.gentle_intrinsic)];
+        }
+        Action::Insert => {
+            if let (KeyCode::Char(c), Some(entry)) = (key.code, model.entry()) {
+                entry.push(c);
+            }
+        }
+        Action::Erase => {
+            if let Some(entry) = model.entry() {
+                entry.erase();
+            }
+        }
+        Action::Accept => return accept(model),
+        Action::Yes => {
+            model.overlay = Overlay::None;
+            return vec![Effect::AllowWrites(true)];
+        }
+        Action::Dismiss => return dismiss(model),
+    }
+    Vec::new()
+}
+
+fn set_or_say<E: std::error::Error>(model: &mut Model, knobs: Result<Option<Knobs>, E>) -> Vec<Effect> {
+    match knobs {
+        Ok(knobs) => knobs.map(Effect::SetKnobs).into_iter().collect(),
+        Err(error) => {
+            model.say(Tone::Warning, error.to_string());
+            Vec::new()
+        }
+    }
+}
+
+fn toggle_freeze(model: &mut Model) {
+    model.view = match model.view {
+        View::Live => View::Frozen(Box::new(model.timeline.clone())),
+        View::Frozen(_) => View::Live,
+    };
+}
+
+fn scroll(model: &mut Model, lines: i16) {
+    if let Overlay::Help { scroll } = &mut model.overlay {
+        *scroll = scroll.saturating_add_signed(lines).min(super::KEYS.len() as u16 * 4);
+    }
+}
+
+fn intrinsic(model: &mut Model) -> Vec<Effect> {
+    if model.timeline.intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
+        return vec![Effect::StopIntrinsic];
+    }
+    model.overlay = Overlay::Intrinsic { entry: Entry::starting_with(USUAL_INTRINSIC_S) };
+    Vec::new()
+}
+
+fn accept(model: &mut Model) -> Vec<Effect> {
+    if let Overlay::Intrinsic { entry } = std::mem::take(&mut model.overlay) {
+        let typed = entry.text().trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s));
+        let Some(seconds) = typed else {
+            let text = format!(
+                "'{}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; nothing was started",
+                entry.text()
+            );
+            model.say(Tone::Warning, text);
+            return Vec::new();
+        };
+        return vec![Effect::RunIntrinsic(Duration::from_secs(seconds))];
+    }
+    let typed = model.panel.take_entry();
+    set_or_say(model, typed)
+}
+
+fn dismiss(model: &mut Model) -> Vec<Effect> {
+    match std::mem::take(&mut model.overlay) {
+        Overlay::FirstWrite { .. } => {
+            let knobs = model.panel.set_load(false);
+            model.say(Tone::Info, "nothing was written; the load stays off");
+            vec![Effect::AllowWrites(false), Effect::SetKnobs(knobs)]
+        }
+        Overlay::None => {
+            model.panel.drop_entry();
+            Vec::new()
+        }
+        Overlay::Help { .. } | Overlay::Intrinsic { .. } => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Notice, Screen},
+        session::{Segment, TimelineOptions},
+    };
+
+    fn model() -> Model {
+        Model::new(Knobs::default(), TimelineOptions::default())
+    }
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| match c {
+            '\n' => KeyCode::Enter,
+            '\x1b' => KeyCode::Esc,
+            '<' => KeyCode::Left,
+            '>' => KeyCode::Right,
+            c => KeyCode::Char(c),
+        };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn deliver(model: &mut Model, notice: Notice) {
+        update(model, Msg::Delivery(Delivery::Notice(notice)));
+    }
+
+    fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
+        let record = Record::Segment(Segment { t_s, segment: 1, knobs, warmup: false });
+        update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    }
+
+    #[test]
+    fn a_turn_goes_out_at_once_and_undo_takes_it_back() {
+        let mut model = model();
+        let knobs = Knobs::default();
+        assert_eq!(press(&mut model, ">"), [Effect::SetKnobs(Knobs { clients: 100, ..knobs })]);
+        assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(knobs)]);
+        assert_eq!(press(&mut model, "u"), []);
+        assert_eq!(model.message().unwrap().text, "no change to undo");
+    }
+
+    #[test]
+    fn a_number_is_typed_taken_dropped_or_refused() {
+        let mut model = model();
+        assert_eq!(press(&mut model, "250"), []);
+        assert_eq!(model.context(), Context::Typing);
+        assert_eq!(press(&mut model, "\n"), [Effect::SetKnobs(Knobs { clients: 250, ..Knobs::default() })]);
+        assert_eq!(press(&mut model, "99\x1b"), []);
+        assert_eq!(model.panel.wanted().clients, 250);
+        assert_eq!(press(&mut model, "20k\n"), []);
+        assert_eq!(model.message().unwrap().text, "clients must lie between 1 and 10000, not 20000");
+        assert_eq!(press(&mut model, "jj5k\n").len(), 1);
+        assert_eq!(model.panel.wanted().rate, Some(5000));
+    }
+
+    #[test]
+    fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
+        let mut model = model();
+        let on = Knobs { load: true, ..Knobs::default() };
+        assert_eq!(press(&mut model, "l"), [Effect::SetKnobs(on)]);
+        deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
+        assert_eq!(press(&mut model, "lx"), [], "only the answers count");
+        let answer = press(&mut model, "\n");
+        assert_eq!(answer, [Effect::AllowWrites(false), Effect::SetKnobs(Knobs::default())]);
+        deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
+        assert_eq!(press(&mut model, "y"), [Effect::AllowWrites(true)]);
+        assert_eq!(model.overlay, Overlay::None);
+    }
+
+    #[test]
+    fn freezing_holds_the_view_while_the_measurement_goes_on() {
+        let mut model = model();
+        segment(&mut model, 1.0, Knobs::default());
+        press(&mut model, " ");
+        segment(&mut model, 3.0, Knobs::default());
+        assert_eq!((model.shown().now_s(), model.timeline.now_s()), (1.0, 3.0));
+        assert_eq!(model.behind_s(), Some(2.0));
+        press(&mut model, " ");
+        assert_eq!((model.shown().now_s(), model.behind_s()), (3.0, None));
+    }
+
+    #[test]
+    fn the_panel_follows_what_holds_unless_a_change_is_under_way() {
+        let mut model = model();
+        let recorded = Knobs { clients: 7, ..Knobs::default() };
+        segment(&mut model, 1.0, recorded);
+        assert_eq!(model.panel.wanted(), &recorded);
+        press(&mut model, ">>");
+        segment(&mut model, 2.0, Knobs { clients: 10, ..recorded });
+        assert_eq!(model.panel.wanted().clients, 20);
+    }
+
+    #[test]
+    fn a_refused_change_is_said_and_the_knob_goes_back() {
+        let mut model = model();
+        let effect = press(&mut model, ">").remove(0);
+        update(&mut model, Msg::Refused(effect, "a recording has no knobs to turn".to_owned()));
+        assert_eq!(model.panel.wanted(), &Knobs::default());
+        assert_eq!(model.message().unwrap().text, "a recording has no knobs to turn");
+    }
+
+    #[test]
+    fn the_intrinsic_run_asks_for_its_length() {
+        let mut model = model();
+        assert_eq!(press(&mut model, "i\n"), [Effect::RunIntrinsic(Duration::from_secs(10))]);
+        assert_eq!(press(&mut model, "i5x\n"), []);
+        assert!(model.message().unwrap().text.contains("'105x' is not a number of seconds"));
+        assert_eq!(press(&mut model, "II"), [Effect::GentleIntrinsic(true), Effect::GentleIntrinsic(false)]);
+    }
+
+    #[test]
+    fn ctrl_c_quits_from_anywhere_and_q_closes_the_help_first() {
+        let ctrl_c = Msg::Key(Key { code: KeyCode::Char('c'), ctrl: true });
+        for keys in ["", "?", "12", "i"] {
+            let mut model = model();
+            press(&mut model, keys);
+            assert_eq!(update(&mut model, ctrl_c.clone()), [Effect::Quit], "{keys:?}");
+        }
+        let mut model = model();
+        assert_eq!(press(&mut model, "?q"), []);
+        assert_eq!((press(&mut model, "q"), model.screen), (vec![Effect::Quit], Screen::Overview));
+    }
+
+    #[test]
+    fn an_outage_stands_until_the_target_answers() {
+        let mut model = model();
+        let cause = "connection refused".to_owned();
+        deliver(&mut model, Notice::Unreachable { since_s: 4.0, cause: cause.clone() });
+        assert_eq!(model.connection, Connection::Down { since_s: 4.0, cause });
+        deliver(&mut model, Notice::Reachable);
+        assert_eq!(model.connection, Connection::Up);
+    }
+}
