@@ -167,7 +167,7 @@ impl Model {
                 self.say(Tone::Info, format!("removing the keys of the load: {removed} so far"));
             }
             Notice::Cleaned { removed } => {
-                self.say(Tone::Info, format!("removed {removed} keys of the load"))
+                self.say(Tone::Info, format!("removed {removed} keys of the load"));
             }
             Notice::Info(text) => self.say(Tone::Info, text),
             Notice::Warning(text) => self.say(Tone::Warning, text),

@@ -45,7 +45,8 @@ impl Lines {
             }
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
-                lines.push(format!("segment {}: {}", segment.segment, describe(&segment.knobs)));
+                let warmup = if segment.warmup { "warm-up, " } else { "" };
+                lines.push(format!("segment {}: {warmup}{}", segment.segment, describe(&segment.knobs)));
                 self.since_heading = None;
             }
             Record::Interval(interval) => {
@@ -162,11 +163,8 @@ mod tests {
     #[test]
     fn a_second_is_one_line_under_its_heading() {
         let mut lines = Lines::default();
-        let segment = Record::Segment(Segment {
-            t_s: 0.0,
-            segment: 1,
-            knobs: Knobs { load: true, ..Knobs::default() },
-        });
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false });
         let all: Vec<_> = [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.push(r)).collect();
         assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 100 k keys");
         assert_eq!(all[1], HEADING);

@@ -5,4 +5,5 @@ pub mod lines;
 pub mod load_args;
 pub mod oneshot;
 pub mod session_args;
+pub mod signals;
 pub mod summary;

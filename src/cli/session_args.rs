@@ -13,6 +13,9 @@ pub struct SessionArgs {
     /// End after so many seconds [default: when you quit]
     #[arg(long, value_name = "SECONDS")]
     pub duration: Option<String>,
+    /// Leave the load of the first so many seconds out of the summary, as a segment of its own
+    #[arg(long, value_name = "SECONDS")]
+    pub warmup: Option<String>,
     /// Write all records to a new file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -34,5 +37,13 @@ impl SessionArgs {
     /// When the duration is no number of seconds.
     pub fn length(&self) -> Result<Option<Duration>, LoadArgsError> {
         self.duration.as_deref().map(|given| seconds("--duration", given)).transpose()
+    }
+
+    /// How long the warm-up is.
+    ///
+    /// # Errors
+    /// When it is no number of seconds.
+    pub fn warmup_length(&self) -> Result<Option<Duration>, LoadArgsError> {
+        self.warmup.as_deref().map(|given| seconds("--warmup", given)).transpose()
     }
 }

@@ -114,7 +114,7 @@ mod tests {
 
     fn segment(number: u32, clients: u32) -> Record {
         let knobs = Knobs { load: true, clients, ..Knobs::default() };
-        Record::Segment(Segment { t_s: 0.0, segment: number, knobs })
+        Record::Segment(Segment { t_s: 0.0, segment: number, knobs, warmup: false })
     }
 
     fn interval(segment: u32, ops: u64) -> Record {

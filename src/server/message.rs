@@ -1,27 +1,34 @@
-//! What the control plane says to whoever started it.
+//! What the control plane tells of its own accord.
 
 use super::Status;
 
-/// One message of the control plane.
+/// One piece of news. `at_ns` is when it was known, on the session's clock.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// What INFO said.
+    /// An INFO was answered.
     Status {
-        /// When.
+        /// When the reply was there.
         at_ns: u64,
-        /// It.
+        /// What it said.
         status: Box<Status>,
     },
-    /// The server does not answer.
+    /// The server cannot be reached. Sent when that begins, and again when the cause changes.
     Unreachable {
-        /// Since when.
+        /// When it was noticed.
         at_ns: u64,
-        /// Why.
+        /// Why, in one line.
         cause: String,
     },
-    /// It answers again.
+    /// The server is there and refuses INFO (`NOPERM`, `BUSY`). Sent when that begins, and when the cause changes.
+    Mute {
+        /// When it refused.
+        at_ns: u64,
+        /// Why, in one line.
+        cause: String,
+    },
+    /// After `Unreachable` or `Mute`: it answers INFO again. The `Status` follows.
     Back {
-        /// Since when.
+        /// When the reply was there.
         at_ns: u64,
     },
 }

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use super::{End, Event, Mark, Moment, Record, Segment, Span, Tally, assembly::Assembly};
+use super::{End, Event, Mark, Moment, Record, Segment, SessionStart, Span, Tally, assembly::Assembly};
 use crate::{
     clock::{Clock, seconds},
     load::{Knobs, LaneEnd, LoadEvent, Output},
@@ -31,7 +31,7 @@ const ROUND: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone)]
 pub(super) enum Order {
     /// New knobs hold.
-    Segment { at_ns: u64, segment: u32, knobs: Knobs },
+    Segment { at_ns: u64, segment: u32, knobs: Knobs, warmup: bool },
     /// A person's note.
     Mark { at_ns: u64, text: String },
     /// Something happened that the session itself knows of.
@@ -88,9 +88,9 @@ impl Collector {
     }
 
     /// Emits the first records: the session begins, with its first segment.
-    pub(super) fn begin(&mut self, session: Record, knobs: Knobs, at_ns: u64) {
-        self.emit(session);
-        self.on_order(Order::Segment { at_ns, segment: 1, knobs });
+    pub(super) fn begin(&mut self, session: SessionStart, first: Order) {
+        self.emit(Record::Session(session));
+        self.on_order(first);
     }
 
     /// Makes records until the session is finished, and returns the last one.
@@ -158,9 +158,9 @@ impl Collector {
 
     fn on_order(&mut self, order: Order) {
         match order {
-            Order::Segment { at_ns, segment, knobs } => {
+            Order::Segment { at_ns, segment, knobs, warmup } => {
                 self.loaded.insert(segment, knobs.load);
-                self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs }));
+                self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs, warmup }));
             }
             Order::Mark { at_ns, text } => self.emit(Record::Mark(Mark { t_s: seconds(at_ns), text })),
             Order::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
@@ -199,7 +199,9 @@ impl Collector {
             server::Message::Status { at_ns, status } => {
                 self.emit(Record::Server(Moment { t_s: seconds(at_ns), body: *status }));
             }
-            server::Message::Unreachable { at_ns, cause } => self.event(at_ns, "unreachable", cause),
+            server::Message::Unreachable { at_ns, cause } | server::Message::Mute { at_ns, cause } => {
+                self.event(at_ns, "unreachable", cause);
+            }
             server::Message::Back { at_ns } => {
                 self.event(at_ns, "reachable", "INFO is answered again".into());
             }

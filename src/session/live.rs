@@ -4,7 +4,10 @@
 
 use std::{
     io,
-    sync::{Arc, mpsc::Sender},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender},
+    },
     thread::JoinHandle,
     time::Duration,
 };
@@ -48,6 +51,20 @@ pub struct Live {
     in_force: Knobs,
     wanted: Knobs,
     changed_ns: u64,
+    /// When the warm-up ends, while it lasts.
+    warmup_until_ns: Option<u64>,
+}
+
+/// What a session begins with.
+pub struct Beginning {
+    /// The first record.
+    pub start: SessionStart,
+    /// The settings of the first segment.
+    pub knobs: Knobs,
+    /// How long the first segment is a warm-up, which counts for nothing else.
+    pub warmup: Option<Duration>,
+    /// What the control plane tells.
+    pub server: Receiver<server::Message>,
 }
 
 impl Live {
@@ -57,20 +74,20 @@ impl Live {
     /// When the target's host does not resolve, or threads cannot be had.
     pub fn start(
         plan: &Plan,
-        knobs: Knobs,
+        beginning: Beginning,
         clock: Clock,
-        (start, server): (SessionStart, std::sync::mpsc::Receiver<server::Message>),
         listeners: Vec<Sender<Arc<Record>>>,
     ) -> Result<Self, LiveError> {
         let tick = Duration::from_nanos(TICK_NS);
         let (orders_up, orders) = std::sync::mpsc::channel();
         let (probes_up, probes) = std::sync::mpsc::channel();
+        let Beginning { start, knobs, warmup, server } = beginning;
         let (load, output) = Load::start(plan, knobs, clock)?;
-        let first = Record::Session(start);
         let inputs = Inputs { load: output, probes, server, orders };
         let mut collector = Collector::new(clock, inputs, listeners);
         let changed_ns = clock.now_ns();
-        collector.begin(first, knobs, changed_ns);
+        let first = Order::Segment { at_ns: changed_ns, segment: 1, knobs, warmup: warmup.is_some() };
+        collector.begin(start, first);
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let ping = PingProbe::start(PingPlan::new(plan.target.clone()), clock, probes_up.clone())?;
         let wake = WakeProbe::start(tick, clock, probes_up.clone())?;
@@ -86,6 +103,7 @@ impl Live {
             in_force: knobs,
             wanted: knobs,
             changed_ns,
+            warmup_until_ns: warmup.map(|length| changed_ns + length.as_nanos() as u64),
         })
     }
 
@@ -101,15 +119,22 @@ impl Live {
         self.settle();
     }
 
-    /// Brings the last change into force when its time has come. To be called ten times a second or more.
+    /// Brings the last change into force when its time has come, and ends the warm-up when it is over. To be called ten times a second or more.
     pub fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
-        if self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS {
-            self.in_force = self.wanted;
-            self.changed_ns = now_ns;
-            let segment = self.load.set(self.in_force);
-            self.order(Order::Segment { at_ns: now_ns, segment, knobs: self.in_force });
+        let warm = self.warmup_until_ns.is_some_and(|until_ns| now_ns >= until_ns);
+        let turned = self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
+        if !warm && !turned {
+            return;
         }
+        if warm {
+            self.warmup_until_ns = None;
+        }
+        self.in_force = self.wanted;
+        self.changed_ns = now_ns;
+        let segment = self.load.set(self.in_force);
+        let warmup = self.warmup_until_ns.is_some();
+        self.order(Order::Segment { at_ns: now_ns, segment, knobs: self.in_force, warmup });
     }
 
     /// Puts a note on the time axis.

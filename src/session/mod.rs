@@ -13,7 +13,7 @@ pub mod timeline;
 
 pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
-pub use live::{Live, LiveError};
+pub use live::{Beginning, Live, LiveError};
 pub use record::{
     CommandInterval, End, Event, Host, Interval, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity,
     SessionStart, Span, Summary, add_counts,

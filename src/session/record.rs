@@ -7,7 +7,7 @@
 //! ping wake intrinsic   what a probe saw in a stretch
 //! server    what INFO said
 //! event     something that happened;  mark: a person's note
-//! end       last line: the summary of the load
+//! end       last line: the summary of the load without its warm-up
 //! ```
 //! Times are seconds since the session began (`t_s`); a stretch ends at its `t_s` and lasts `length_s`.
 //! Durations carry their unit in the name. Distributions are written as
@@ -120,6 +120,9 @@ pub struct Segment {
     pub segment: u32,
     /// The settings.
     pub knobs: Knobs,
+    /// Whether this is the warm-up, which the summary leaves out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warmup: bool,
 }
 
 /// What the load did in a stretch of one segment.
@@ -239,7 +242,7 @@ pub struct End {
     pub summary: Summary,
 }
 
-/// What the load did while it was on.
+/// What the load did while it was on, without its warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Seconds under load.

@@ -8,8 +8,18 @@ use super::{Record, Summary, add_counts};
 #[derive(Debug, Default)]
 pub struct Tally {
     summary: Summary,
-    /// Whether the load was on, by segment.
-    loaded: BTreeMap<u32, bool>,
+    /// What the segments count for.
+    segments: BTreeMap<u32, Part>,
+}
+
+/// What a segment is to the sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Load,
+    /// No load: only the last replies of the segment before come in.
+    Rest,
+    /// Left out.
+    Warmup,
 }
 
 impl Tally {
@@ -22,13 +32,19 @@ impl Tally {
     pub fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) => {
-                self.loaded.insert(segment.segment, segment.knobs.load);
+                let part = match (segment.warmup, segment.knobs.load) {
+                    (true, _) => Part::Warmup,
+                    (false, true) => Part::Load,
+                    (false, false) => Part::Rest,
+                };
+                self.segments.insert(segment.segment, part);
             }
             Record::Interval(interval) => {
                 let sum = &mut self.summary;
-                // Where the load is off, only the last replies of the segment before come in.
-                if self.loaded.get(&interval.segment) == Some(&true) {
-                    sum.length_s += interval.length_s;
+                match self.segments.get(&interval.segment) {
+                    Some(Part::Warmup) => return,
+                    Some(Part::Load) => sum.length_s += interval.length_s,
+                    Some(Part::Rest) | None => {}
                 }
                 sum.ops += interval.ops;
                 sum.hits += interval.hits;
@@ -69,12 +85,28 @@ mod tests {
         let mut tally = Tally::new();
         for (segment, load, ops) in [(1, false, 0), (2, true, 300), (3, false, 2)] {
             let knobs = Knobs { load, ..Knobs::default() };
-            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs }));
+            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false }));
             let interval = Interval { length_s: 2.0, segment, ops, ..Interval::default() };
             tally.push(&Record::Interval(Box::new(interval)));
         }
         let summary = tally.summary();
         assert_eq!((summary.length_s, summary.ops, summary.ops_per_s), (2.0, 302, 151.0));
+    }
+
+    #[test]
+    fn the_warm_up_is_left_out() {
+        let mut tally = Tally::new();
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        for (segment, warmup) in [(1, true), (2, false)] {
+            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup }));
+            tally.push(&Record::Interval(Box::new(Interval {
+                length_s: 1.0,
+                segment,
+                ops: 7,
+                ..Interval::default()
+            })));
+        }
+        assert_eq!((tally.summary().ops, tally.summary().length_s), (7, 1.0));
     }
 
     #[test]
