@@ -36,7 +36,7 @@ use crate::{
 const BURST_NS: u64 = 5_000_000;
 /// One burst lies in each stretch of this length: 50 ms.
 const BURST_EVERY_NS: u64 = 50_000_000;
-/// How often a busy loop looks for commands: a look costs a few nanoseconds, in every thousandth turn.
+/// How often a busy loop looks for commands: a look costs some nanoseconds, in one of many thousand turns.
 const LOOK_EVERY_NS: u64 = 1_000_000;
 
 /// A running intrinsic probe, off at first; dropping it ends it.
@@ -154,12 +154,11 @@ impl Loop {
                 self.obey(command)
             }
             Mode::Run(until_ns) => {
-                let command = self.work(until_ns.min(self.ticker.end_ns()), inbox)?;
-                self.close_tick_if_over()?;
-                match command {
+                match self.work(until_ns.min(self.ticker.end_ns()), inbox)? {
                     Some(command) => self.obey(command),
+                    // Its last report says so by itself, and is the only one to do so.
                     None if self.clock.now_ns() >= until_ns => self.obey(Command::Stop),
-                    None => Ok(()),
+                    None => self.close_tick_if_over(),
                 }
             }
             Mode::Gentle => {
@@ -280,7 +279,11 @@ mod tests {
     }
 
     fn next(receiver: &Receiver<Message>) -> Report<Intrinsic> {
-        match receiver.recv().unwrap() {
+        intrinsic(receiver.recv().unwrap())
+    }
+
+    fn intrinsic(message: Message) -> Report<Intrinsic> {
+        match message {
             Message::Intrinsic(report) => report,
             other => panic!("the intrinsic probe said {other:?}"),
         }
@@ -297,12 +300,16 @@ mod tests {
     #[test]
     fn a_run_accounts_for_all_of_its_time_and_says_when_it_is_over() {
         let (probe, receiver) = started();
-        probe.run(Duration::from_millis(50));
-        let reports = until_the_end(&receiver);
+        // As long as ticks are, so that the end of the run and the end of a tick meet.
+        probe.run(TICK * 2);
+        let mut reports = until_the_end(&receiver);
+        drop(probe);
+        reports.extend(receiver.iter().map(intrinsic));
         let busy_ns: u64 = reports.iter().map(|report| report.body.busy_ns).sum();
         let runs: u64 = reports.iter().map(|report| report.body.runs).sum();
         let length_ns = reports.last().unwrap().end_ns - reports[0].start_ns;
-        assert!(runs > 0);
+        let ends = reports.iter().filter(|report| report.body.remaining_s == Some(0.0)).count();
+        assert!(runs > 0 && ends == 1, "{runs} runs, {ends} ends");
         assert!(busy_ns <= length_ns, "{busy_ns} ns of work in {length_ns} ns");
         for report in &reports {
             assert!(!report.body.gentle);

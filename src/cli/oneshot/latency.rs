@@ -49,9 +49,12 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<()>, streams: &mut Streams) -> an
 }
 
 fn redrawn(plan: &Plan, window: &Window, moment: Moment) -> String {
+    let history = plan.mode == Mode::LatencyHistory;
     let end = match moment {
         Moment::Grew => String::new(),
-        _ if plan.mode == Mode::LatencyHistory => window_end(window.length_ns),
+        // A run that is stopped right after a full window has nothing more to say.
+        Moment::Cut if history && window.rtt.is_empty() => return CLEAR.to_owned(),
+        _ if history => window_end(window.length_ns),
         Moment::Full | Moment::Cut => "\n".to_owned(),
     };
     format!("{CLEAR}{}{end}", line(&window.rtt, &plan.percentiles, Format::Standard))
@@ -60,7 +63,6 @@ fn redrawn(plan: &Plan, window: &Window, moment: Moment) -> String {
 fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> String {
     match moment {
         Moment::Grew => String::new(),
-        // A run that is stopped right after a full window has nothing more to say.
         Moment::Cut if window.rtt.is_empty() => String::new(),
         Moment::Full | Moment::Cut => line(&window.rtt, &plan.percentiles, format) + "\n",
     }
@@ -89,6 +91,7 @@ mod tests {
         assert_eq!(redrawn(&latency, &window(), Moment::Cut), format!("{drawn}\n"));
         let history = plan(Mode::LatencyHistory);
         assert_eq!(redrawn(&history, &window(), Moment::Full), format!("{drawn} -- 15.00 seconds range\n"));
+        assert_eq!(redrawn(&history, &Window::default(), Moment::Cut), CLEAR);
     }
 
     #[test]

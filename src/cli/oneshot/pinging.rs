@@ -85,9 +85,9 @@ pub(super) fn windows(
         }
         draw(streams, &windows.open, Moment::Cut)?;
     }
-    trouble.sum_up(streams)?;
+    // The diagnosis holds the counts already.
     anyhow::ensure!(windows.sampled, trouble.diagnosis(windows.end_ns));
-    Ok(())
+    Ok(trouble.sum_up(streams)?)
 }
 
 /// The window under way.

@@ -4,7 +4,7 @@ use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
 
 use super::{account::Account, link::Link, schedule::Schedule};
 use crate::{
-    clock::{Clock, TICK_NS},
+    clock::{Clock, SECOND_NS, TICK_NS},
     probe::{
         Message,
         sleep::sharpen_timers,
@@ -18,6 +18,12 @@ use crate::{
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
 /// The longest wait for an answer unless the plan says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long before a PING is due the thread is awake and polls without sleeping: 150 µs. A sleeping thread is woken
+/// late, by some 90 µs in the median on a virtual machine where the round trip itself takes 95 µs, and that would
+/// count as the server's. Awake it writes within 2 µs. It costs 1 to 2 % of a core at 100 PINGs a second.
+const AWAKE_NS: u64 = 150_000;
+/// At high rates it is awake for no more than one part in this many of the time.
+const AWAKE_PART: u64 = 10;
 /// The longest wait for anything: bounds how long a drop takes.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
@@ -131,7 +137,8 @@ impl Pinging {
     }
 
     fn next_event_ns(&self, now_ns: u64) -> u64 {
-        let due_ns = self.schedule.as_ref().map_or(u64::MAX, Schedule::next_due_ns);
+        let awake_ns = AWAKE_NS.min(SECOND_NS / u64::from(self.per_second.get()) / AWAKE_PART);
+        let due_ns = self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(awake_ns));
         due_ns.min(self.ticker.end_ns()).min(now_ns + LONGEST_WAIT_NS)
     }
 }
