@@ -17,7 +17,9 @@ use std::{
     time::Duration,
 };
 
-use super::{End, Event, Mark, Moment, Record, Segment, SessionStart, Span, Tally, assembly::Assembly};
+use super::{
+    End, Event, Mark, Moment, Record, Segment, SessionStart, Span, Tally, assembly::Assembly, timeline::FIRST_ERROR,
+};
 use crate::{
     clock::{Clock, seconds},
     load::{Knobs, LaneEnd, LoadEvent, Output},
@@ -178,7 +180,7 @@ impl Collector {
             LoadEvent::FirstError { kind, message } => {
                 let at_ns = self.clock.now_ns();
                 self.tally.first_error(kind.clone(), message.clone());
-                self.event(at_ns, "first error", format!("{kind}: {message}"));
+                self.event(at_ns, FIRST_ERROR, format!("{kind}: {message}"));
             }
         }
     }
