@@ -1,0 +1,47 @@
+//! The answer to an order, which comes later from the control thread.
+
+use std::{
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    time::Duration,
+};
+
+use super::ServerError;
+
+/// An answer to come. A screen looks whether it is there ([`wait`](Self::wait) with no time); a headless session
+/// waits for it.
+#[derive(Debug)]
+pub struct Answer<T>(Receiver<Result<T, ServerError>>);
+
+/// The other end of an [`Answer`].
+pub(super) type Reply<T> = Sender<Result<T, ServerError>>;
+
+impl<T> Answer<T> {
+    pub(super) fn new() -> (Reply<T>, Self) {
+        let (reply, answer) = channel();
+        (reply, Self(answer))
+    }
+
+    /// The answer, once, if it comes within `limit`. `None` is not yet.
+    pub fn wait(&self, limit: Duration) -> Option<Result<T, ServerError>> {
+        match self.0.recv_timeout(limit) {
+            Ok(answer) => Some(answer),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(ServerError::Stopped)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_will_never_come_is_an_error_and_not_a_wait() {
+        let (reply, answer) = Answer::<u64>::new();
+        assert_eq!(answer.wait(Duration::ZERO), None);
+        reply.send(Ok(7)).unwrap();
+        assert_eq!(answer.wait(Duration::ZERO), Some(Ok(7)));
+        drop(reply);
+        assert_eq!(answer.wait(Duration::from_secs(3600)), Some(Err(ServerError::Stopped)));
+    }
+}

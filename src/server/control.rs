@@ -1,0 +1,104 @@
+//! The handle of the control plane: a thread of its own, orders to it, and its end.
+
+use std::{
+    io,
+    sync::{Arc, mpsc::Sender},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use tokio::{
+    runtime,
+    sync::{mpsc, oneshot},
+};
+
+use super::{
+    Answer, Cleaning, Marker, Message, Survey, clean,
+    watch::{Order, Watch},
+};
+use crate::{clock::Clock, target::Target};
+
+/// The control plane of one target. Dropping it ends its thread at once, even when the server hangs; what was ordered
+/// and not done then is answered with [`ServerError::Stopped`](super::ServerError::Stopped).
+///
+/// Orders never block. Their answers come within some seconds: an order given while the server cannot be reached is
+/// refused with the cause, one given before the first attempt to connect is decided waits for that.
+#[derive(Debug)]
+pub struct Control {
+    orders: mpsc::UnboundedSender<Order>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Control {
+    /// Begins to connect to `target`, and to poll its INFO `every` so long; the news goes to `news`. It connects
+    /// again, with pauses of 250 ms to 2 s, for as long as it lives.
+    ///
+    /// # Errors
+    /// When the system gives no thread or no event queue.
+    pub fn start(target: Target, clock: Clock, every: Duration, news: Sender<Message>) -> io::Result<Self> {
+        let (orders, taken) = mpsc::unbounded_channel();
+        let (stop, stopped) = oneshot::channel();
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let watch = Watch { target, clock, every, news, orders: taken };
+        let thread = thread::Builder::new().name("control".into()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = stopped => {}
+                    () = watch.run() => {}
+                }
+            });
+            // Not a plain drop, which would wait for an attempt to connect that is under way.
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { orders, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Asks what already lives on the server. Writes nothing.
+    pub fn survey(&self) -> Answer<Survey> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::Survey(reply));
+        answer
+    }
+
+    /// Sets the marker of a session that is about to write. To be answered before the first write.
+    pub fn mark(&self, marker: Marker) -> Answer<()> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::Mark(marker, reply));
+        answer
+    }
+
+    /// Looks for the marker of a session that was killed before it could clean up. Writes nothing.
+    pub fn find_leftovers(&self) -> Answer<Option<Marker>> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::FindLeftovers(reply));
+        answer
+    }
+
+    /// Begins to remove every key under redyno's prefix from the target's database, the marker last. The load has to
+    /// be off.
+    pub fn clean(&self) -> Cleaning {
+        let (reply, answer) = Answer::new();
+        let shared = Arc::new(clean::Shared::default());
+        self.order(Order::Clean(Arc::clone(&shared), reply));
+        Cleaning { shared, answer }
+    }
+
+    fn order(&self, order: Order) {
+        // When the thread is gone, the order is dropped with its reply, and the answer is Stopped.
+        drop(self.orders.send(order));
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // The thread may have ended by itself.
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            // A panic there was printed there.
+            let _ = thread.join();
+        }
+    }
+}

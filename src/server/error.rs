@@ -1,0 +1,58 @@
+//! Why an order to the server was not carried out.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Why an order to the server was not carried out. No message holds a password.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ServerError {
+    /// There is no connection.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The connection broke.
+    #[error("the connection was lost during {command}: {cause}")]
+    Lost {
+        /// What was asked.
+        command: String,
+        /// What the system or the client said.
+        cause: String,
+    },
+    /// No reply.
+    #[error("no answer to {command} for {} s; the server hangs or is busy", .after.as_secs_f64())]
+    Timeout {
+        /// What was asked.
+        command: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The server answered with an error.
+    #[error("the server refused {command}: {message}")]
+    Refused {
+        /// What was asked.
+        command: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The server answered with something that the command does not answer.
+    #[error("the server's answer to {command} cannot be understood")]
+    Unexpected {
+        /// What was asked.
+        command: String,
+    },
+    /// The control plane was stopped before the order was carried out.
+    #[error("the session ended before the server answered")]
+    Stopped,
+}
+
+impl ServerError {
+    /// Whether the connection is of no more use.
+    pub(super) fn ends_connection(&self) -> bool {
+        !matches!(self, Self::Refused { .. } | Self::Unexpected { .. })
+    }
+
+    /// Whether the server refused with an error reply that begins so.
+    pub(super) fn is_refusal(&self, beginning: &str) -> bool {
+        matches!(self, Self::Refused { message, .. } if message.starts_with(beginning))
+    }
+}

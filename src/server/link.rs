@@ -1,0 +1,191 @@
+//! One connection to the server by fred. Nothing else knows fred.
+//!
+//! fred could reconnect by itself; it does not here. A [`Link`] lives as long as its connection, and who wants
+//! another opens another, so that every loss is seen, and no command is ever sent twice.
+
+use std::time::Duration;
+
+use fred::{
+    clients::Client,
+    error::{Error, ErrorKind},
+    interfaces::ClientLike,
+    types::{
+        Builder, ClusterHash, ConnectHandle, CustomCommand, Value,
+        config::{Config, Server, ServerConfig, TcpConfig},
+    },
+};
+
+use super::ServerError;
+use crate::target::{Address, Greeting, Target};
+
+/// The name that the control connection gives itself.
+const CLIENT_NAME: &str = "redyno-control";
+
+/// How long a reply may take. A server that is slower than this is taken for hung.
+pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
+
+/// A connection. Dropping it closes the socket.
+pub(super) struct Link {
+    wire: Wire,
+    task: ConnectHandle,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // A polite QUIT would wait for a server that may hang.
+        self.task.abort();
+    }
+}
+
+impl Link {
+    /// Connects to a target that was reached with `greeting` a moment ago.
+    pub(super) async fn open(target: &Target, greeting: Greeting) -> Result<Self, ServerError> {
+        let client = Builder::from_config(config(target, greeting))
+            .with_connection_config(|connection| {
+                connection.connection_timeout = REPLY_LIMIT;
+                connection.internal_command_timeout = REPLY_LIMIT;
+                connection.max_command_attempts = 1;
+                connection.disable_cluster_health_check = true;
+                connection.tcp = TcpConfig { nodelay: Some(true), ..TcpConfig::default() };
+            })
+            .build()
+            .map_err(|error| from_fred("connecting", &error))?;
+        let link = Self { task: client.connect(), wire: Wire { client } };
+        match tokio::time::timeout(REPLY_LIMIT, link.wire.client.wait_for_connect()).await {
+            Err(_) => return Err(ServerError::Timeout { command: "connecting".into(), after: REPLY_LIMIT }),
+            Ok(Err(error)) => return Err(from_fred("connecting", &error)),
+            Ok(Ok(())) => {}
+        }
+        // A server that does not know names, or does not permit them, works as well without.
+        match link.wire.ask(&["CLIENT", "SETNAME", CLIENT_NAME]).await {
+            Err(error) if error.ends_connection() => return Err(error),
+            _ => {}
+        }
+        if target.db != 0 {
+            // fred's own SELECT knows databases up to 255 only.
+            link.wire.ask(&["SELECT", &target.db.to_string()]).await?;
+        }
+        Ok(link)
+    }
+
+    /// What commands are sent by.
+    pub(super) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// Waits until the connection is lost, and says why.
+    pub(super) async fn lost(&mut self) -> String {
+        match (&mut self.task).await {
+            Ok(Err(error)) => format!("the connection was lost: {}", error.details()),
+            Ok(Ok(())) | Err(_) => "the server closed the connection".to_owned(),
+        }
+    }
+}
+
+fn config(target: &Target, greeting: Greeting) -> Config {
+    let server = match (&target.address, greeting.peer) {
+        (Address::Unix(path), _) => ServerConfig::Unix { path: path.clone() },
+        // The address that answered, not the name: that was looked up already.
+        (Address::Tcp { .. }, Some(peer)) => {
+            ServerConfig::Centralized { server: Server::new(peer.ip().to_string(), peer.port()) }
+        }
+        (Address::Tcp { host, port }, None) => {
+            ServerConfig::Centralized { server: Server::new(host.as_str(), *port) }
+        }
+    };
+    // RESP2 whatever the load speaks: every server has it, and INFO is the same text.
+    Config {
+        server,
+        username: target.credentials.as_ref().and_then(|who| who.user.clone()),
+        password: target.credentials.as_ref().map(|who| who.password.reveal().to_owned()),
+        ..Config::default()
+    }
+}
+
+/// What commands are sent by. Clones share the connection; commands of several are pipelined.
+#[derive(Clone)]
+pub(super) struct Wire {
+    client: Client,
+}
+
+impl Wire {
+    /// INFO, with the sections that a server sends by default.
+    pub(super) async fn info(&self) -> Result<String, ServerError> {
+        self.text(&["INFO"]).await
+    }
+
+    /// A reply that is a text; bytes that are no UTF-8 are replaced.
+    pub(super) async fn text(&self, words: &[&str]) -> Result<String, ServerError> {
+        let reply = self.ask(words).await?;
+        reply.as_str_lossy().map(Into::into).ok_or_else(|| unexpected(words[0]))
+    }
+
+    /// A reply that is a count.
+    pub(super) async fn count(&self, words: &[&str]) -> Result<u64, ServerError> {
+        self.ask(words).await?.as_u64().ok_or_else(|| unexpected(words[0]))
+    }
+
+    /// A reply that is a list of texts, with those that are no UTF-8 replaced.
+    pub(super) async fn texts(&self, words: &[&str]) -> Result<Vec<String>, ServerError> {
+        let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
+        let texts = elements.iter().map(|element| element.as_str_lossy().map(Into::into));
+        texts.collect::<Option<_>>().ok_or_else(|| unexpected(words[0]))
+    }
+
+    /// One step of a SCAN over keys that match `pattern`: the next cursor (`"0"` ends the round) and what it found.
+    pub(super) async fn scan(
+        &self,
+        cursor: &str,
+        pattern: &str,
+        count: u32,
+    ) -> Result<(String, Vec<Vec<u8>>), ServerError> {
+        let reply = self.ask(&["SCAN", cursor, "MATCH", pattern, "COUNT", &count.to_string()]).await?;
+        let understood = || match reply {
+            Value::Array(parts) => {
+                let [cursor, Value::Array(keys)] = parts.as_slice() else { return None };
+                let keys =
+                    keys.iter().map(|key| key.as_bytes().map(<[u8]>::to_vec)).collect::<Option<_>>()?;
+                Some((cursor.as_string()?, keys))
+            }
+            _ => None,
+        };
+        understood().ok_or_else(|| unexpected("SCAN"))
+    }
+
+    /// Removes keys by `command` (UNLINK or DEL); how many were there.
+    pub(super) async fn remove(&self, command: &str, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+        let keys = keys.iter().map(|key| Value::Bytes(key.clone().into())).collect();
+        self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
+    }
+
+    /// Any command.
+    pub(super) async fn ask(&self, words: &[&str]) -> Result<Value, ServerError> {
+        let arguments = words[1..].iter().map(|word| Value::from(*word)).collect();
+        self.send(words[0], arguments).await
+    }
+
+    async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
+        let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
+        match tokio::time::timeout(REPLY_LIMIT, self.client.custom(custom, arguments)).await {
+            Ok(reply) => reply.map_err(|error| from_fred(command, &error)),
+            Err(_) => Err(ServerError::Timeout { command: command.to_owned(), after: REPLY_LIMIT }),
+        }
+    }
+}
+
+fn unexpected(command: &str) -> ServerError {
+    ServerError::Unexpected { command: command.to_owned() }
+}
+
+fn from_fred(command: &str, error: &Error) -> ServerError {
+    let (command, words) = (command.to_owned(), error.details().to_owned());
+    match error.kind() {
+        ErrorKind::IO | ErrorKind::Canceled | ErrorKind::Protocol | ErrorKind::Backpressure => {
+            ServerError::Lost { command, cause: words }
+        }
+        ErrorKind::Timeout => ServerError::Timeout { command, after: REPLY_LIMIT },
+        ErrorKind::Parse | ErrorKind::NotFound => ServerError::Unexpected { command },
+        // The rest are error replies; fred sorts them by their first word and keeps the text.
+        _ => ServerError::Refused { command, message: words },
+    }
+}

@@ -1,0 +1,148 @@
+//! What already lives on a server: asked before the first write, read-only and bounded.
+
+use std::collections::HashSet;
+
+use super::{Info, Marker, ServerError, clients, link::Wire, marker};
+use crate::{
+    target::{Address, Target},
+    workload::KEY_PREFIX,
+};
+
+/// Databases up to this many keys are looked through, larger ones are not.
+const LOOK_THROUGH_KEYS: u64 = 5_000;
+/// Keys asked for in one SCAN of the look-through.
+const SCAN_COUNT: u32 = 500;
+/// Steps after which a look-through is given up: keys came in faster than it went.
+const LOOK_THROUGH_STEPS: u32 = 40;
+
+/// What lives on a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// Where.
+    pub address: Address,
+    /// The database that would be written to.
+    pub db: u32,
+    /// Keys in that database, redyno's own included.
+    pub keys: u64,
+    /// Keys in all databases, redyno's own included.
+    pub total_keys: u64,
+    /// Keys in all databases that are not redyno's.
+    pub foreign: Foreign,
+    /// Who else is connected.
+    pub neighbours: Neighbours,
+    /// Whether it is a replica that takes no writes.
+    pub read_only: bool,
+    /// Whether it is still loading its data.
+    pub loading: bool,
+    /// Bytes that its allocator gave out.
+    pub used_memory: Option<u64>,
+    /// Its memory limit in bytes; 0 is none.
+    pub maxmemory: Option<u64>,
+    /// What it does at the limit: `noeviction`, `allkeys-lru`, …
+    pub maxmemory_policy: Option<String>,
+    /// The marker of a session that writes, or was killed before it could clean up.
+    pub leftover: Option<Marker>,
+}
+
+/// How many keys are not redyno's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreign {
+    /// This many in the database that would be written to and in the others.
+    Exactly(u64),
+    /// The database is too large to look through: this many keys, of which redyno's own are a part.
+    AtMost(u64),
+}
+
+impl Foreign {
+    /// The count, or its bound.
+    pub fn bound(self) -> u64 {
+        match self {
+            Self::Exactly(n) | Self::AtMost(n) => n,
+        }
+    }
+}
+
+/// Who else is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbours {
+    /// Clients that are not redyno's, replicas and monitors apart.
+    pub clients: u64,
+    /// Replicas.
+    pub replicas: u64,
+    /// Connections named as redyno's load, of this session or another. `None` when CLIENT LIST is not permitted;
+    /// `clients` is then all connections but our own, and `replicas` what INFO says.
+    pub load: Option<u64>,
+}
+
+/// Asks the server; some twenty commands at the most, none of which writes.
+pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, ServerError> {
+    let text = wire.info().await?;
+    let info = Info::parse(&text);
+    let loading = info.text("loading") == Some("1");
+    let mut elsewhere = info.keys_by_db();
+    let here = elsewhere.remove(&target.db).unwrap_or(0);
+    let elsewhere: u64 = elsewhere.values().sum();
+    // While it loads, a server answers INFO and CLIENT LIST only.
+    let (keys, foreign, leftover) = if loading {
+        (here, Foreign::AtMost(here), None)
+    } else {
+        let keys = wire.count(&["DBSIZE"]).await?;
+        (keys, foreign_keys(wire, keys).await?, marker::find(wire).await?)
+    };
+    let foreign = match foreign {
+        Foreign::Exactly(n) => Foreign::Exactly(n + elsewhere),
+        Foreign::AtMost(n) => Foreign::AtMost(n + elsewhere),
+    };
+    Ok(Survey {
+        address: target.address.clone(),
+        db: target.db,
+        keys,
+        total_keys: keys + elsewhere,
+        foreign,
+        neighbours: neighbours(wire, &info).await?,
+        read_only: info.text("role") == Some("slave") && info.text("slave_read_only") != Some("0"),
+        loading,
+        used_memory: info.number("used_memory"),
+        maxmemory: info.number("maxmemory"),
+        maxmemory_policy: info.text("maxmemory_policy").map(str::to_owned),
+        leftover,
+    })
+}
+
+async fn foreign_keys(wire: &Wire, keys: u64) -> Result<Foreign, ServerError> {
+    if keys > LOOK_THROUGH_KEYS {
+        return Ok(Foreign::AtMost(keys));
+    }
+    // SCAN may return a key twice.
+    let mut foreign = HashSet::new();
+    let mut cursor = "0".to_owned();
+    for _ in 0..LOOK_THROUGH_STEPS {
+        let (next, found) = wire.scan(&cursor, "*", SCAN_COUNT).await?;
+        foreign.extend(found.into_iter().filter(|key| !key.starts_with(KEY_PREFIX.as_bytes())));
+        if next == "0" {
+            return Ok(Foreign::Exactly(foreign.len() as u64));
+        }
+        cursor = next;
+    }
+    Ok(Foreign::AtMost(keys.max(foreign.len() as u64)))
+}
+
+async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerError> {
+    match wire.text(&["CLIENT", "LIST"]).await {
+        Ok(list) => {
+            let connected = clients::count(&list);
+            Ok(Neighbours {
+                clients: connected.others,
+                replicas: connected.replicas,
+                load: Some(connected.load),
+            })
+        }
+        Err(error) if error.ends_connection() => Err(error),
+        // Not permitted, or not known: INFO counts all connections, ours among them.
+        Err(_) => Ok(Neighbours {
+            clients: info.number::<u64>("connected_clients").unwrap_or(1).saturating_sub(1),
+            replicas: info.number("connected_slaves").unwrap_or(0),
+            load: None,
+        }),
+    }
+}
