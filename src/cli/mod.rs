@@ -1,5 +1,6 @@
-//! One file per command: arguments become a plan. Nothing is measured here.
+//! The command line: one file per command; arguments become a plan, and nothing is measured here.
 
+pub mod clean;
 pub mod headless;
 pub mod lines;
 pub mod load_args;
@@ -7,3 +8,4 @@ pub mod oneshot;
 pub mod session_args;
 pub mod signals;
 pub mod summary;
+pub mod target_args;

@@ -30,6 +30,7 @@ pub use error::ServerError;
 pub use info::{Counters, Info};
 pub use marker::{MARKER_KEY, Marker};
 pub use message::Message;
+pub(crate) use question::counted;
 pub use question::{Obstacle, Question};
 pub use status::Status;
 pub use survey::{Foreign, Neighbours, Survey};

@@ -1,0 +1,255 @@
+//! The options that name a target, as in every Redis tool.
+//!
+//! The command that takes them in must switch clap's own help flag off (`disable_help_flag`): `-h` is the host here.
+
+use std::{env, fmt, path::PathBuf, str::FromStr};
+
+use clap::Args;
+use thiserror::Error;
+
+use crate::target::{Address, Credentials, Password, Target, UriError, parse_uri};
+
+/// The environment variable that holds the password, as for redis-cli.
+const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
+/// The highest database number that servers can be configured for.
+const MAX_DB: u32 = i32::MAX as u32;
+
+/// The server to talk to.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Target")]
+pub struct TargetArgs {
+    /// Host name or address [default: 127.0.0.1]
+    #[arg(short = 'h', long = "host", value_name = "HOST")]
+    pub host: Option<String>,
+    /// Port [default: 6379]
+    #[arg(short, long, value_name = "PORT")]
+    pub port: Option<u32>,
+    /// Unix socket, instead of host and port
+    #[arg(short, long, value_name = "SOCKET")]
+    pub socket: Option<PathBuf>,
+    /// All in one: redis://[[user]:password@]host[:port][/db], or unix:///path[?db=N]
+    #[arg(short, long, value_name = "URI")]
+    pub uri: Option<Secret>,
+    /// ACL user, with a password
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Password; safer in the environment as REDISCLI_AUTH, where other users do not see it
+    #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
+    pub password: Option<Secret>,
+    /// Database number [default: 0]
+    #[arg(long, value_name = "N")]
+    pub db: Option<u32>,
+    /// Speak RESP3
+    #[arg(short = '3')]
+    pub resp3: bool,
+}
+
+/// An argument that holds or may hold a password: it is not shown when arguments are.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Why the options name no target. Bad usage: exit code 2.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum TargetArgsError {
+    /// Two ways to say where.
+    #[error("{0} and {1} both say where the server is; give one of them")]
+    Conflict(&'static str, &'static str),
+    /// The URI holds what an option says too.
+    #[error("the URI holds user and password already; leave out {0}")]
+    CredentialsTwice(&'static str),
+    /// A user alone.
+    #[error("--user needs a password: give it with -a, or in the environment as {PASSWORD_VARIABLE}")]
+    UserWithoutPassword,
+    /// Port 0, or above 65535.
+    #[error("the port must lie between 1 and 65535, not {0}")]
+    Port(u32),
+    /// A database number that no server can have.
+    #[error("the database must lie between 0 and {MAX_DB}, not {0}")]
+    Db(u32),
+    /// An empty host or socket path.
+    #[error("{0} must not be empty")]
+    Empty(&'static str),
+    /// A URI that cannot be read.
+    #[error(transparent)]
+    Uri(#[from] UriError),
+}
+
+impl TargetArgs {
+    /// Whether a server was named at all. Without, the program may choose one.
+    pub fn is_given(&self) -> bool {
+        self.host.is_some() || self.port.is_some() || self.socket.is_some() || self.uri.is_some()
+    }
+
+    /// The target, with the password from the environment if the arguments give none.
+    ///
+    /// # Errors
+    /// When options contradict each other or lie outside their range.
+    pub fn target(&self) -> Result<Target, TargetArgsError> {
+        self.target_with(env::var(PASSWORD_VARIABLE).ok())
+    }
+
+    fn target_with(&self, password_variable: Option<String>) -> Result<Target, TargetArgsError> {
+        let mut target = match &self.uri {
+            Some(Secret(uri)) => {
+                self.refuse_beside_uri()?;
+                parse_uri(uri)?
+            }
+            None => Target { address: self.address()?, db: self.db.unwrap_or(0), ..Target::default() },
+        };
+        if target.db > MAX_DB {
+            return Err(TargetArgsError::Db(target.db));
+        }
+        if target.credentials.is_none() {
+            // As redis-cli: an empty variable is none.
+            target.credentials = self.credentials(password_variable.filter(|text| !text.is_empty()))?;
+        } else if let Some(option) = self.credential_option() {
+            return Err(TargetArgsError::CredentialsTwice(option));
+        }
+        target.resp3 = self.resp3;
+        Ok(target)
+    }
+
+    fn refuse_beside_uri(&self) -> Result<(), TargetArgsError> {
+        let beside = [
+            (self.host.is_some(), "-h"),
+            (self.port.is_some(), "-p"),
+            (self.socket.is_some(), "-s"),
+            (self.db.is_some(), "--db"),
+        ];
+        let found = beside.into_iter().find(|(given, _)| *given);
+        found.map_or(Ok(()), |(_, option)| Err(TargetArgsError::Conflict("-u", option)))
+    }
+
+    fn address(&self) -> Result<Address, TargetArgsError> {
+        if let Some(path) = &self.socket {
+            return match (&self.host, self.port) {
+                (Some(_), _) => Err(TargetArgsError::Conflict("-s", "-h")),
+                (_, Some(_)) => Err(TargetArgsError::Conflict("-s", "-p")),
+                _ if path.as_os_str().is_empty() => Err(TargetArgsError::Empty("-s")),
+                _ => Ok(Address::Unix(path.clone())),
+            };
+        }
+        let Address::Tcp { host, port } = Address::default() else {
+            return Ok(Address::default());
+        };
+        let host = self.host.clone().unwrap_or(host);
+        if host.is_empty() {
+            return Err(TargetArgsError::Empty("-h"));
+        }
+        let asked = self.port.unwrap_or(port.into());
+        let port = u16::try_from(asked).ok().filter(|port| *port > 0).ok_or(TargetArgsError::Port(asked))?;
+        Ok(Address::Tcp { host, port })
+    }
+
+    fn credentials(&self, from_variable: Option<String>) -> Result<Option<Credentials>, TargetArgsError> {
+        let password = self.password.as_ref().map(|Secret(text)| text.clone()).or(from_variable);
+        match (password, &self.user) {
+            (Some(password), user) => {
+                Ok(Some(Credentials { user: user.clone(), password: Password::new(password) }))
+            }
+            (None, Some(_)) => Err(TargetArgsError::UserWithoutPassword),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn credential_option(&self) -> Option<&'static str> {
+        match (&self.password, &self.user) {
+            (Some(_), _) => Some("-a"),
+            (None, Some(_)) => Some("--user"),
+            (None, None) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    #[command(disable_help_flag = true)]
+    struct Line {
+        #[command(flatten)]
+        target: TargetArgs,
+    }
+
+    fn args(line: &str) -> TargetArgs {
+        Line::try_parse_from(std::iter::once("redyno").chain(line.split_whitespace())).unwrap().target
+    }
+
+    fn target(line: &str, variable: Option<&str>) -> Result<Target, TargetArgsError> {
+        args(line).target_with(variable.map(str::to_owned))
+    }
+
+    #[test]
+    fn without_options_it_is_the_usual_address_and_none_was_named() {
+        assert_eq!(target("", None), Ok(Target::default()));
+        assert!(!args("-3 --db 1 -a x").is_given());
+        for line in ["-h h", "-p 1", "-s /s", "-u redis://h"] {
+            assert!(args(line).is_given(), "{line}");
+        }
+    }
+
+    #[test]
+    fn options_name_address_database_and_protocol() {
+        let found = target("-h ::1 -p 7000 --db 3 -3", None).unwrap();
+        assert_eq!((found.address.to_string().as_str(), found.db, found.resp3), ("[::1]:7000", 3, true));
+        assert_eq!(target("-s /run/r.sock", None).unwrap().address, Address::Unix("/run/r.sock".into()));
+        assert_eq!(target("-u redis://h:1/2", None).unwrap().db, 2);
+    }
+
+    #[test]
+    fn a_password_comes_from_the_option_the_uri_or_the_environment_in_this_order() {
+        let who = |line, variable| target(line, variable).unwrap().credentials.unwrap();
+        assert_eq!(who("-a one --user ann", Some("two")).password, Password::new("one"));
+        assert_eq!(who("--user ann", Some("two")).user.as_deref(), Some("ann"));
+        assert_eq!(who("-u redis://:three@h", Some("two")).password, Password::new("three"));
+        assert_eq!(who("-u redis://h", Some("two")).password, Password::new("two"));
+        assert_eq!(target("", Some("")).unwrap().credentials, None);
+    }
+
+    #[test]
+    fn impossible_combinations_and_ranges_are_refused() {
+        let cases = [
+            ("-s /s -h h", TargetArgsError::Conflict("-s", "-h")),
+            ("-s /s -p 1", TargetArgsError::Conflict("-s", "-p")),
+            ("-u redis://h -h h", TargetArgsError::Conflict("-u", "-h")),
+            ("-u redis://h -p 1", TargetArgsError::Conflict("-u", "-p")),
+            ("-u redis://h -s /s", TargetArgsError::Conflict("-u", "-s")),
+            ("-u redis://h --db 1", TargetArgsError::Conflict("-u", "--db")),
+            ("-u redis://:x@h -a x", TargetArgsError::CredentialsTwice("-a")),
+            ("-u redis://:x@h --user x", TargetArgsError::CredentialsTwice("--user")),
+            ("--user ann", TargetArgsError::UserWithoutPassword),
+            ("-p 0", TargetArgsError::Port(0)),
+            ("-p 65536", TargetArgsError::Port(65536)),
+            ("--db 2147483648", TargetArgsError::Db(2_147_483_648)),
+            ("-u redis://h/2147483648", TargetArgsError::Db(2_147_483_648)),
+            ("-h=", TargetArgsError::Empty("-h")),
+            ("-u rediss://h", TargetArgsError::Uri(UriError::Tls("rediss".into()))),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(target(line, None), Err(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn neither_debug_nor_help_shows_a_password() {
+        let shown = format!("{:?}", args("-a hunter2 -u redis://:hunter2@h"));
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
