@@ -163,6 +163,12 @@ impl Connection {
         }
     }
 
+    /// Lets go of all replies that are held back.
+    pub fn release(&mut self, engine: &mut Engine) -> Fate {
+        self.outbox.release();
+        self.on_writable(engine)
+    }
+
     fn read(&mut self, input: &mut ReadBuffer, engine: &mut Engine) -> Fate {
         // Requests that were read before the client's replies choked it.
         let waited = std::mem::take(&mut self.choked);

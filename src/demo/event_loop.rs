@@ -130,14 +130,18 @@ impl EventLoop {
         let now_ns = self.engine.state.read_clock();
         if let Some(faults) = self.orders.take_faults() {
             self.engine.set_script(Script::new(faults, now_ns, self.seed));
+            for slot in 0..self.connections.len() {
+                self.with(slot, |connection, engine, _| connection.release(engine));
+            }
         }
     }
 
     fn run_stalls(&mut self) {
         while let Some(length) = self.engine.take_stall() {
+            let begin_ns = self.engine.state.read_clock();
             self.engine.state.sleep(length);
-            self.engine.state.read_clock();
-            self.engine.state.note_latency("stall", length);
+            let stood_ns = self.engine.state.read_clock() - begin_ns;
+            self.engine.state.note_latency("stall", Duration::from_nanos(stood_ns));
         }
     }
 
@@ -206,7 +210,7 @@ impl EventLoop {
 
     fn accept(&mut self) {
         while let Some((socket, address, local)) = self.next_client() {
-            if self.engine.state.clients().count() >= self.engine.state.config.maxclients {
+            if self.connections.len() - self.free.len() >= self.engine.state.config.maxclients {
                 self.turn_away(socket);
             } else if let Err(error) = self.admit(socket, address, local) {
                 // The poll has no room for it: it is closed, which the client sees.

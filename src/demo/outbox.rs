@@ -46,6 +46,11 @@ impl Outbox {
         }
     }
 
+    /// Ends all holds.
+    pub fn release(&mut self) {
+        self.holds.clear();
+    }
+
     /// When the first hold ends.
     pub fn held_until_ns(&self) -> Option<u64> {
         self.holds.front().map(|(_, until_ns)| *until_ns)
@@ -131,10 +136,15 @@ mod tests {
         outbox.bytes().extend_from_slice(b"two");
         outbox.hold(6, 0, Duration::from_nanos(20));
         outbox.bytes().extend_from_slice(b"three");
+        outbox.hold(11, 0, Duration::from_secs(3600));
+        outbox.bytes().extend_from_slice(b"four");
         outbox.send(&mut pipe, 10).unwrap();
         assert_eq!((pipe.taken.as_slice(), outbox.held_until_ns()), (b"one".as_slice(), Some(50)));
         outbox.send(&mut pipe, 50).unwrap();
-        assert_eq!((pipe.taken.as_slice(), outbox.held_until_ns()), (b"onetwothree".as_slice(), None));
+        assert_eq!(pipe.taken.as_slice(), b"onetwothree");
+        outbox.release();
+        outbox.send(&mut pipe, 51).unwrap();
+        assert_eq!((pipe.taken.as_slice(), outbox.held_until_ns()), (b"onetwothreefour".as_slice(), None));
         assert_eq!(outbox.unsent(), 0);
     }
 

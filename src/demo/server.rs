@@ -157,8 +157,13 @@ impl Handle {
         self.unix_file.as_ref().map(|file| file.0.as_path())
     }
 
-    /// Puts these faults in force instead of the old ones, and ends a stall that lasts. They hold for every request
-    /// that is sent after this returns; their times count from now.
+    /// Whether it serves: it has not failed.
+    pub fn is_running(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Puts these faults in force instead of the old ones, ends a stall that lasts and lets go of replies that are held
+    /// back. They hold for every request that is sent after this returns; their times count from now.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.orders.set_faults(faults, || self.wake());
     }

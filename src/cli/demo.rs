@@ -1,0 +1,141 @@
+//! `redyno demo`: the built-in server alone.
+
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::demo::{Error, Fault, Handle, Options, Server};
+use crate::target::Password;
+
+/// How often it is seen whether the server still runs.
+const WATCH: Duration = Duration::from_millis(500);
+
+/// The arguments of `redyno demo`.
+#[derive(Debug, clap::Args)]
+pub struct DemoArgs {
+    /// Port on 127.0.0.1 to listen at; 0 takes any free one
+    #[arg(short, long, default_value_t = 6379)]
+    port: u16,
+
+    /// Unix socket to listen at too
+    #[arg(short, long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+
+    /// Password that clients must give
+    #[arg(short = 'a', long, value_parser = password)]
+    password: Option<Password>,
+
+    /// Something that goes wrong on purpose, again for each: 'stall 500ms every 5s', 'slow GET 2ms',
+    /// 'delay GET 2ms nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s'
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<Fault>,
+}
+
+fn password(text: &str) -> Result<Password, std::convert::Infallible> {
+    Ok(Password::new(text))
+}
+
+/// Serves until `stop` receives something or its sender is gone. Prints one line that says where.
+///
+/// # Errors
+/// When it cannot listen, or the server fails while it runs.
+pub fn run(args: &DemoArgs, stop: &Receiver<()>) -> anyhow::Result<()> {
+    run_to(args, stop, &mut io::stdout())
+}
+
+fn run_to(args: &DemoArgs, stop: &Receiver<()>, out: &mut impl Write) -> anyhow::Result<()> {
+    let options = Options {
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
+        unix_socket: args.socket.clone(),
+        password: args.password.clone(),
+        faults: args.faults.clone(),
+        ..Options::default()
+    };
+    let server = Server::start(options).map_err(|error| match error {
+        Error::Taken(_) => anyhow::anyhow!("{error}; choose another port with -p, or -p 0 for any free one"),
+        other => other.into(),
+    })?;
+    writeln!(out, "{}", greeting(args, &server)).context("cannot write to the standard output")?;
+    out.flush().context("cannot write to the standard output")?;
+    while server.is_running() {
+        if stop.recv_timeout(WATCH) != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
+    Ok(server.stop()?)
+}
+
+/// Where it listens, and how to drive it.
+fn greeting(args: &DemoArgs, server: &Handle) -> String {
+    let port = server.address().port();
+    let password = if args.password.is_some() { " -a PASSWORD" } else { "" };
+    let faults = match args.faults.len() {
+        0 => String::new(),
+        1 => ", 1 fault in force".to_owned(),
+        n => format!(", {n} faults in force"),
+    };
+    let socket = server.unix_socket().map(|path| format!(" and {}", path.display())).unwrap_or_default();
+    format!(
+        "redyno demo: a stand-in for Redis at {}{socket}{faults}; drive it with `redyno -p {port}{password} --load`, \
+         end it with Ctrl-C",
+        server.address()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<DemoArgs, clap::Error> {
+        let command = DemoArgs::augment_args(Command::new("demo"));
+        command.try_get_matches_from(words).and_then(|matches| DemoArgs::from_arg_matches(&matches))
+    }
+
+    #[test]
+    fn it_says_where_it_serves_and_ends_when_told_to() {
+        let args = parse(&["demo", "-p", "0", "-a", "secret", "--fault", "stall 5ms every 1s"]).unwrap();
+        assert!(!format!("{args:?}").contains("secret"));
+        let (stop, stopped) = mpsc::channel();
+        stop.send(()).unwrap();
+        let mut out = Vec::new();
+        run_to(&args, &stopped, &mut out).unwrap();
+        let line = String::from_utf8(out).unwrap();
+        assert!(line.starts_with("redyno demo: a stand-in for Redis at 127.0.0.1:"), "{line}");
+        assert!(
+            line.contains(", 1 fault in force; drive it with `redyno -p ")
+                && line.contains(" -a PASSWORD --load`")
+        );
+        assert_eq!((line.lines().count(), line.contains("secret")), (1, false));
+    }
+
+    #[test]
+    fn a_taken_port_is_said_with_what_to_do() {
+        let taken = Server::start(Options::default()).unwrap();
+        let port = taken.address().port().to_string();
+        let args = parse(&["demo", "-p", &port]).unwrap();
+        let (_stop, stopped) = mpsc::channel();
+        let error = run_to(&args, &stopped, &mut Vec::new()).unwrap_err();
+        assert_eq!(
+            format!("{error:#}"),
+            format!(
+                "127.0.0.1:{port} is taken: another server listens there; choose another port with -p, or -p 0 for \
+                 any free one"
+            )
+        );
+    }
+
+    #[test]
+    fn a_fault_that_makes_no_sense_is_a_usage_error() {
+        let error = parse(&["demo", "--fault", "explode"]).unwrap_err().to_string();
+        assert!(error.contains("fault 'explode': 'explode' is none of stall, slow, delay"), "{error}");
+        assert_eq!(parse(&["demo"]).unwrap().port, 6379);
+    }
+}
