@@ -1,1 +1,23 @@
-//! (under construction)
+//! The terminal: the only room that knows ratatui and crossterm.
+//!
+//! ```text
+//!   events ──► app::update ──► app::Model ──► screens ──► widgets ──► paint ──► terminal
+//!                                              layout, axis, scale, theme
+//! ```
+//! It borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing
+//! characters; one function, [`layout::plan`], knows sizes.
+
+pub mod axis;
+pub mod events;
+#[cfg(test)]
+mod fixture;
+pub mod layout;
+pub mod paint;
+pub mod run;
+pub mod scale;
+pub mod screens;
+pub mod terminal;
+pub mod theme;
+mod widgets;
+
+pub use run::{Finished, Options, Outcome, run};

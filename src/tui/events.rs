@@ -1,0 +1,87 @@
+//! What the terminal tells us, in the words of the app.
+
+use std::{io, time::Duration};
+
+use ratatui::crossterm::event::{self, Event as Raw, KeyCode as RawCode, KeyEvent, KeyModifiers};
+
+use crate::app::{Key, KeyCode};
+
+/// Something the terminal told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A key was pressed.
+    Key(Key),
+    /// The terminal has another size.
+    Resize,
+}
+
+/// Where events come from: the terminal, or a script in a test.
+pub trait Events {
+    /// The next event, waiting no longer than `wait`; `None` when none came.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn next(&mut self, wait: Duration) -> io::Result<Option<Event>>;
+}
+
+/// The terminal on standard input.
+#[derive(Debug, Default)]
+pub struct TerminalEvents;
+
+impl Events for TerminalEvents {
+    fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
+        Ok(if event::poll(wait)? { decode(&event::read()?) } else { None })
+    }
+}
+
+/// An event in our words; `None` for what means nothing here: releases, mouse, focus, unknown keys.
+fn decode(raw: &Raw) -> Option<Event> {
+    match raw {
+        Raw::Resize(..) => Some(Event::Resize),
+        Raw::Key(key) if key.is_press() || key.is_repeat() => decode_key(key).map(Event::Key),
+        _ => None,
+    }
+}
+
+fn decode_key(key: &KeyEvent) -> Option<Key> {
+    let code = match key.code {
+        RawCode::Char(c) => KeyCode::Char(c),
+        RawCode::Up => KeyCode::Up,
+        RawCode::Down => KeyCode::Down,
+        RawCode::Left => KeyCode::Left,
+        RawCode::Right => KeyCode::Right,
+        RawCode::PageUp => KeyCode::PageUp,
+        RawCode::PageDown => KeyCode::PageDown,
+        RawCode::Enter => KeyCode::Enter,
+        RawCode::Esc => KeyCode::Esc,
+        RawCode::Backspace => KeyCode::Backspace,
+        RawCode::F(1) => KeyCode::F1,
+        _ => return None,
+    };
+    // Alt and the like are other keys, of which we use none.
+    let others = KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META | KeyModifiers::HYPER;
+    (!key.modifiers.intersects(others))
+        .then(|| Key { code, ctrl: key.modifiers.contains(KeyModifiers::CONTROL) })
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::crossterm::event::KeyEventKind;
+
+    use super::*;
+
+    #[test]
+    fn presses_count_releases_and_alt_do_not() {
+        let press = |code, modifiers| decode(&Raw::Key(KeyEvent::new(code, modifiers)));
+        let q = Key::plain(KeyCode::Char('q'));
+        assert_eq!(press(RawCode::Char('q'), KeyModifiers::NONE), Some(Event::Key(q)));
+        assert_eq!(press(RawCode::Char('q'), KeyModifiers::ALT), None);
+        let ctrl_c = Key { code: KeyCode::Char('c'), ctrl: true };
+        assert_eq!(press(RawCode::Char('c'), KeyModifiers::CONTROL), Some(Event::Key(ctrl_c)));
+        assert_eq!(press(RawCode::Insert, KeyModifiers::NONE), None);
+        let mut release = KeyEvent::new(RawCode::Char('q'), KeyModifiers::NONE);
+        release.kind = KeyEventKind::Release;
+        assert_eq!(decode(&Raw::Key(release)), None);
+        assert_eq!(decode(&Raw::Resize(0, 0)), Some(Event::Resize));
+    }
+}

@@ -1,0 +1,171 @@
+//! A made-up session for the tests: the same records every time, with everything in it that a screen must show.
+
+use crate::{
+    load::Knobs,
+    probe::{Intrinsic, Ping, Wake},
+    server::Status,
+    session::{
+        Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart, Span,
+        timeline::FIRST_ERROR,
+    },
+    stats::{Latency, Recorder},
+};
+
+/// A session that goes on tick by tick.
+pub struct MadeUp {
+    tick: u64,
+    random: u64,
+    segment: u32,
+    knobs: Knobs,
+    recorder: Recorder,
+}
+
+impl MadeUp {
+    /// A session of a server with these knobs; its first records.
+    pub fn new(knobs: Knobs) -> (Self, Vec<Record>) {
+        let target = ServerIdentity {
+            address: "127.0.0.1:6379".to_owned(),
+            server: "redis 7.0.15".to_owned(),
+            mode: "standalone".to_owned(),
+            role: "master".to_owned(),
+            built_in: false,
+        };
+        let start = SessionStart {
+            schema: 1,
+            tool: "redyno".to_owned(),
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            target,
+            host: Host::default(),
+        };
+        let mut session = Self { tick: 0, random: 7, segment: 0, knobs, recorder: Recorder::new() };
+        let records = vec![Record::Session(start), session.turn(knobs)];
+        (session, records)
+    }
+
+    /// New knobs from now on.
+    pub fn turn(&mut self, knobs: Knobs) -> Record {
+        self.knobs = knobs;
+        self.segment += 1;
+        Record::Segment(Segment { t_s: self.now_s(), segment: self.segment, knobs, warmup: false })
+    }
+
+    /// When the last tick ended.
+    pub fn now_s(&self) -> f64 {
+        self.tick as f64 / 4.0
+    }
+
+    fn random(&mut self) -> f64 {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// `n` latencies around `median_us`, with a long tail.
+    fn latency(&mut self, n: usize, median_us: f64) -> Latency {
+        self.recorder.reset();
+        for _ in 0..n {
+            let (body, rare) = (self.random(), self.random());
+            let tail = if rare < 0.0008 { 9.0 } else if rare < 0.02 { 2.2 } else { 1.0 };
+            self.recorder.record((median_us * 1e3 * (0.8 + 0.5 * body * body) * tail) as u64);
+        }
+        self.recorder.latency()
+    }
+
+    /// The records of the next tick.
+    pub fn next_tick(&mut self) -> Vec<Record> {
+        self.tick += 1;
+        let (t_s, length_s) = (self.now_s(), 0.25);
+        let (clients, pipeline) = (f64::from(self.knobs.clients), f64::from(self.knobs.pipeline));
+        let wobble = 0.94 + 0.08 * self.random() + 0.03 * (t_s / 5.0).sin();
+        let able = 125_000.0 * clients / (clients + 18.0) * (1.0 + pipeline.ln() * 0.9) * wobble;
+        let rate = self.knobs.rate.map_or(able, |rate| able.min(f64::from(rate)));
+        let mut records = Vec::new();
+        if self.knobs.load {
+            let median_us = (clients * pipeline / able * 1e6).max(60.0);
+            let service = self.latency(4000, median_us);
+            let ops = (rate * length_s) as u64;
+            let segment = self.segment;
+            let clients = self.knobs.clients;
+            let interval =
+                Interval { t_s, length_s, segment, ops, ops_per_s: rate, clients, service, ..Interval::default() };
+            records.push(Record::Interval(Box::new(interval)));
+        }
+        let busy = if self.knobs.load { rate / able } else { 0.0 };
+        let rtt = self.latency(25, 60.0 + 180.0 * busy);
+        records.push(Record::Ping(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } }));
+        let late = self.latency(100, 55.0);
+        records.push(Record::Wake(Span { t_s, length_s, body: Wake { late } }));
+        if self.tick.is_multiple_of(4) {
+            records.push(Record::Server(Moment { t_s, body: self.status(rate * busy, busy) }));
+        }
+        records
+    }
+
+    fn status(&mut self, ops_per_s: f64, busy: f64) -> Status {
+        Status {
+            name: "redis".to_owned(),
+            version: "7.0.15".to_owned(),
+            mode: "standalone".to_owned(),
+            role: "master".to_owned(),
+            uptime_s: Some(93_784 + self.tick / 4),
+            clients: Some(u64::from(self.knobs.clients) + 2),
+            blocked_clients: Some(0),
+            used_memory: Some(14_300_000),
+            used_memory_rss: Some(21_000_000),
+            maxmemory: Some(0),
+            ops_per_s: Some(ops_per_s.round() + 100.0),
+            hits: Some(910),
+            misses: Some(90),
+            keys: Some(100_000),
+            evicted_keys: Some(0),
+            expired_keys: Some(0),
+            cpu: Some(0.03 + 0.94 * busy),
+            ..Status::default()
+        }
+    }
+
+    /// Errors of one kind in the last tick.
+    pub fn errors(&self, kind: &str, n: u64, message: &str) -> Vec<Record> {
+        let t_s = self.now_s();
+        let interval = Interval { t_s, segment: self.segment, errors: [(kind.to_owned(), n)].into(), ..Interval::default() };
+        let first = Event { t_s, name: FIRST_ERROR.to_owned(), detail: format!("{kind}: {message}") };
+        vec![Record::Interval(Box::new(interval)), Record::Event(first)]
+    }
+
+    /// One report of a gentle intrinsic probe.
+    pub fn intrinsic(&mut self) -> Record {
+        let gaps = self.latency(1000, 40.0);
+        let body = Intrinsic { gentle: true, busy_ns: 25_000_000, runs: 600_000, gaps, remaining_s: None };
+        Record::Intrinsic(Span { t_s: self.now_s(), length_s: 0.25, body })
+    }
+}
+
+/// 75 s: idle, 50 clients, 200 clients with a few errors and a gap, pipeline 4.
+pub fn session() -> Vec<Record> {
+    let idle = Knobs::default();
+    let on = Knobs { load: true, ..idle };
+    let (mut made, mut records) = MadeUp::new(idle);
+    for tick in 1..=300 {
+        match tick {
+            40 => records.push(made.turn(on)),
+            160 => records.push(made.turn(Knobs { clients: 200, ..on })),
+            240 => records.push(made.turn(Knobs { clients: 200, pipeline: 4, ..on })),
+            _ => {}
+        }
+        let of_tick = made.next_tick();
+        // A second and a half in which nothing was measured.
+        if !(180..186).contains(&tick) {
+            records.extend(of_tick);
+        }
+        if tick >= 200 {
+            records.push(made.intrinsic());
+        }
+        if tick == 188 {
+            records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory"));
+        }
+        if tick == 270 {
+            let detail = "14 ms KEYS *".to_owned();
+            records.push(Record::Event(Event { t_s: made.now_s(), name: "slowlog".to_owned(), detail }));
+        }
+    }
+    records
+}

@@ -1,0 +1,140 @@
+//! A brush: writes text and rules into a frame, clipped to it, in the theme's inks.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::theme::{Glyphs, Ink, Theme};
+
+/// A frame being painted.
+pub struct Paint<'a> {
+    buffer: &'a mut Buffer,
+    theme: Theme,
+}
+
+impl<'a> Paint<'a> {
+    /// A brush for `buffer`.
+    pub fn new(buffer: &'a mut Buffer, theme: Theme) -> Self {
+        Self { buffer, theme }
+    }
+
+    /// The theme.
+    pub fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// The theme's drawing characters.
+    pub fn glyphs(&self) -> &'static Glyphs {
+        self.theme.glyphs()
+    }
+
+    /// Writes `text` from the left of `area`'s first row, cut at its end. The column after it.
+    pub fn text(&mut self, area: Rect, text: &str, ink: Ink) -> u16 {
+        let area = area.intersection(self.buffer.area);
+        if area.is_empty() {
+            return area.x;
+        }
+        let style = self.theme.style(ink);
+        self.buffer.set_stringn(area.x, area.y, text, area.width.into(), style).0
+    }
+
+    /// Writes `parts` one after another; what does not fit is cut. The column after the last.
+    pub fn parts(&mut self, area: Rect, parts: &[(&str, Ink)]) -> u16 {
+        let mut rest = area;
+        for (text, ink) in parts {
+            let x = self.text(rest, text, *ink);
+            rest = from_column(area, x);
+        }
+        rest.x
+    }
+
+    /// Writes `text` flush with the right of `area`'s first row. Nothing when it does not fit: half a number
+    /// would be another number.
+    pub fn right(&mut self, area: Rect, text: &str, ink: Ink) {
+        let length = text.chars().count() as u16;
+        if length <= area.width {
+            self.text(from_column(area, area.right() - length), text, ink);
+        }
+    }
+
+    /// One character.
+    pub fn dot(&mut self, x: u16, y: u16, character: char, ink: Ink) {
+        if let Some(cell) = self.buffer.cell_mut((x, y)) {
+            cell.set_char(character).set_style(self.theme.style(ink));
+        }
+    }
+
+    /// The character that stands at a place.
+    pub fn at(&self, x: u16, y: u16) -> Option<&str> {
+        self.buffer.cell((x, y)).map(ratatui::buffer::Cell::symbol)
+    }
+
+    /// A horizontal rule over `area`'s first row with a heading in it.
+    pub fn rule(&mut self, area: Rect, title: &str) {
+        let line = self.glyphs().horizontal;
+        for x in area.left()..area.right() {
+            self.dot(x, area.y, line, Ink::Faint);
+        }
+        if area.width > 4 && !title.is_empty() {
+            let inner = Rect { x: area.x + 1, width: area.width - 2, ..area };
+            let title = format!(" {title} ");
+            self.text(inner, &title, Ink::Strong);
+        }
+    }
+
+    /// Blanks `area`.
+    pub fn clear(&mut self, area: Rect) {
+        for position in area.intersection(self.buffer.area).positions() {
+            self.buffer[position].reset();
+        }
+    }
+
+    /// A box with a heading; what is inside it.
+    pub fn frame(&mut self, area: Rect, title: &str) -> Rect {
+        self.clear(area);
+        if area.width < 2 || area.height < 2 {
+            return area;
+        }
+        let glyphs = self.glyphs();
+        let (right, bottom) = (area.right() - 1, area.bottom() - 1);
+        self.rule(Rect { height: 1, ..area }, title);
+        self.rule(Rect { y: bottom, height: 1, ..area }, "");
+        for y in area.top()..area.bottom() {
+            self.dot(area.x, y, glyphs.vertical, Ink::Faint);
+            self.dot(right, y, glyphs.vertical, Ink::Faint);
+        }
+        let places = [(area.x, area.y), (right, area.y), (area.x, bottom), (right, bottom)];
+        for ((x, y), corner) in places.into_iter().zip(glyphs.corners) {
+            self.dot(x, y, corner, Ink::Faint);
+        }
+        Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
+    }
+}
+
+/// The part of `area` from column `x` on.
+pub fn from_column(area: Rect, x: u16) -> Rect {
+    let x = x.clamp(area.x, area.right());
+    Rect { x, width: area.right() - x, ..area }
+}
+
+/// Row `n` of `area`, one high; empty below its end.
+pub fn row(area: Rect, n: u16) -> Rect {
+    let height = u16::from(n < area.height);
+    Rect { y: area.y.saturating_add(n.min(area.height)), height, ..area }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::theme::{GlyphSet, Palette};
+
+    #[test]
+    fn nothing_is_painted_outside_the_frame_and_no_number_is_halved() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 2));
+        let mut paint = Paint::new(&mut buffer, Theme::new(Palette::Mono, GlyphSet::Ascii));
+        paint.text(Rect::new(4, 1, 20, 1), "abcdef", Ink::Text);
+        paint.text(Rect::new(0, 9, 5, 1), "below", Ink::Text);
+        paint.right(Rect::new(0, 0, 3, 1), "1234", Ink::Text);
+        paint.right(Rect::new(0, 0, 5, 1), "1234", Ink::Text);
+        paint.dot(9, 9, 'x', Ink::Text);
+        assert_eq!(buffer.content.iter().map(|c| c.symbol()).collect::<String>(), " 1234     ab");
+    }
+}

@@ -1,0 +1,186 @@
+//! The loop of the screen: events and records in, effects and frames out.
+
+use std::{
+    io::{self, Write},
+    sync::mpsc::Receiver,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use ratatui::layout::Rect;
+
+use super::{
+    events::{Event, Events, TerminalEvents},
+    screens,
+    terminal::{self, Canvas, Guard},
+    theme::Theme,
+};
+use crate::{
+    app::{Delivery, Effect, Model, Msg, Notice, Source, update},
+    cli::signals::Signal,
+    load::Knobs,
+    session::{Timeline, TimelineOptions},
+};
+
+/// Frames for data alone: ten a second at the most. A key draws at once.
+const FRAME: Duration = Duration::from_millis(100);
+/// How often the source is asked. Records come four times a second.
+const POLL: Duration = Duration::from_millis(40);
+
+/// How the screen shall look and start.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Colours and characters.
+    pub theme: Theme,
+    /// The knobs that the source starts with.
+    pub knobs: Knobs,
+    /// What the timeline is told.
+    pub timeline: TimelineOptions,
+}
+
+/// Why the screen ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The person left.
+    Quit,
+    /// The session ended by itself.
+    Ended,
+    /// A signal asked for the end.
+    Signal(Signal),
+}
+
+/// What is left when the screen is gone.
+#[derive(Debug)]
+pub struct Finished {
+    /// Why it ended.
+    pub outcome: Outcome,
+    /// All that was measured, for the summary.
+    pub timeline: Timeline,
+}
+
+/// Shows `source` on the terminal until the person leaves, the session ends or a signal comes. The terminal is
+/// given back before this returns, whatever happens.
+///
+/// # Errors
+/// When the terminal cannot be taken, read or written, or another thread panicked.
+pub fn run(
+    source: &mut dyn Source,
+    options: Options,
+    signals: &Receiver<Signal>,
+) -> anyhow::Result<Finished> {
+    let guard = Guard::take().context("cannot take the terminal")?;
+    let canvas = Canvas::new(io::stdout(), terminal::size());
+    let mut screen = Loop { canvas, events: TerminalEvents, size: terminal::size, options };
+    let finished = screen.run(source, signals);
+    drop(guard);
+    finished
+}
+
+/// The loop with everything it touches put in from outside.
+struct Loop<W, E> {
+    canvas: Canvas<W>,
+    events: E,
+    size: fn() -> Rect,
+    options: Options,
+}
+
+/// Whether something must be drawn, and how soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Nothing,
+    Data,
+    Now,
+}
+
+impl<W: Write, E: Events> Loop<W, E> {
+    fn run(&mut self, source: &mut dyn Source, signals: &Receiver<Signal>) -> anyhow::Result<Finished> {
+        let mut model = Model::new(self.options.knobs, self.options.timeline);
+        let mut due = Due::Now;
+        let mut drawn = Instant::now();
+        loop {
+            due = due.max(take_records(&mut model, source));
+            if let Some(outcome) = self.on_signals(signals)? {
+                return Ok(Finished { outcome, timeline: model.timeline });
+            }
+            if let Some(report) = terminal::panicked() {
+                anyhow::bail!("a part of redyno broke, please report it: {report}");
+            }
+            if due == Due::Now || (due == Due::Data && drawn.elapsed() >= FRAME) {
+                let theme = self.options.theme;
+                self.canvas.frame(|buffer| screens::draw(buffer, theme, &model))?;
+                (due, drawn) = (Due::Nothing, Instant::now());
+            }
+            // All queued input is taken before the next frame: a held key must not lag behind itself.
+            let mut wait = POLL;
+            while let Some(event) = self.events.next(wait).context("the terminal is gone")? {
+                due = Due::Now;
+                wait = Duration::ZERO;
+                if let Some(outcome) = self.on_event(event, &mut model, source)? {
+                    return Ok(Finished { outcome, timeline: model.timeline });
+                }
+            }
+        }
+    }
+
+    fn on_event(
+        &mut self,
+        event: Event,
+        model: &mut Model,
+        source: &mut dyn Source,
+    ) -> anyhow::Result<Option<Outcome>> {
+        let effects = match event {
+            Event::Resize => {
+                self.canvas.resize((self.size)());
+                Vec::new()
+            }
+            Event::Key(key) => update(model, Msg::Key(key)),
+        };
+        for effect in effects {
+            match effect {
+                Effect::Quit if model.ended => return Ok(Some(Outcome::Ended)),
+                Effect::Quit => return Ok(Some(Outcome::Quit)),
+                Effect::Suspend => self.suspend()?,
+                effect => {
+                    if let Err(refused) = source.apply(&effect) {
+                        update(model, Msg::Refused(effect, refused.to_string()));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn on_signals(&mut self, signals: &Receiver<Signal>) -> anyhow::Result<Option<Outcome>> {
+        for signal in signals.try_iter() {
+            match signal {
+                Signal::Suspend => self.suspend()?,
+                Signal::Continue => self.come_back()?,
+                end => return Ok(Some(Outcome::Signal(end))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives the terminal back and stops this process, as the shell expects; goes on here after `fg`.
+    fn suspend(&mut self) -> anyhow::Result<()> {
+        terminal::give_back();
+        Signal::stop_here().context("cannot stop this process")?;
+        self.come_back()
+    }
+
+    fn come_back(&mut self) -> anyhow::Result<()> {
+        terminal::retake().context("cannot take the terminal again")?;
+        self.canvas.resize((self.size)());
+        Ok(())
+    }
+}
+
+fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
+    let mut due = Due::Nothing;
+    for delivery in source.poll() {
+        let asks = matches!(delivery, Delivery::Notice(Notice::FirstWrite { .. } | Notice::Warning(_)));
+        due = due.max(if asks { Due::Now } else { Due::Data });
+        update(model, Msg::Delivery(delivery));
+    }
+    due
+}

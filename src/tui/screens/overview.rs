@@ -1,0 +1,46 @@
+//! The Overview: load, latency, probes and server on one time axis, beside the knobs.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    app::Model,
+    tui::{
+        axis::TimeAxis,
+        layout::{self, Plan, Tier},
+        paint::Paint,
+        widgets::{
+            Lanes, footer, header, knob_line, latency, panel, probes, readout, server_line, status,
+            throughput, time_axis,
+        },
+    },
+};
+
+/// Draws the Overview.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+    let plan = layout::plan(area);
+    match plan.tier {
+        Tier::Line => readout::line(paint, plan.header, model),
+        Tier::Numbers => readout::numbers(paint, area, model),
+        Tier::Compact | Tier::Panel => charts(paint, &plan, model),
+    }
+}
+
+fn charts(paint: &mut Paint, plan: &Plan, model: &Model) {
+    let timeline = model.shown();
+    let lanes = Lanes {
+        timeline,
+        columns: plan.columns,
+        axis: TimeAxis::ending_at(timeline.now_s(), plan.columns.plot),
+    };
+    header::draw(paint, plan.header, model);
+    status::draw(paint, plan.status, model);
+    throughput::draw(paint, plan.throughput, &lanes, model.in_force().rate);
+    let scale = lanes.log_scale();
+    latency::draw(paint, plan.latency, &lanes, scale, plan.latency_rows);
+    probes::draw(paint, plan, &lanes, scale);
+    time_axis::draw(paint, plan.axis, &lanes);
+    panel::draw(paint, plan.panel, model);
+    knob_line::draw(paint, plan.knob_line, model);
+    server_line::draw(paint, plan.server, timeline);
+    footer::draw(paint, plan.footer, model);
+}

@@ -1,0 +1,259 @@
+//! Taking the terminal, giving it back whatever happens, and sending it one write a frame.
+//!
+//! A frame is the difference to the one before it, inside a synchronized update, in one write. ratatui's own
+//! `Terminal` is not used: it flushes in several writes, and its `clear` asks the terminal where the cursor is
+//! and can wait for an answer that never comes.
+
+use std::{
+    io::{self, Write},
+    panic,
+    sync::{
+        Mutex, Once,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use ratatui::{
+    backend::{Backend, CrosstermBackend},
+    buffer::Buffer,
+    crossterm::{
+        cursor, queue,
+        style::{Attribute, SetAttribute},
+        terminal::{
+            self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+            LeaveAlternateScreen,
+        },
+    },
+    layout::Rect,
+};
+
+/// Whether the terminal is ours now.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// What a thread other than the screen's said when it panicked.
+static PANICKED: Mutex<Option<String>> = Mutex::new(None);
+static HOOK: Once = Once::new();
+
+/// The terminal, taken. Dropped, it is given back.
+#[derive(Debug)]
+pub struct Guard(());
+
+impl Guard {
+    /// Takes the terminal: raw mode, alternate screen, no cursor.
+    ///
+    /// From then on a panic of this thread gives it back before it is reported. A panic of another thread is
+    /// kept for [`panicked`], since its report would be lost in the alternate screen.
+    ///
+    /// # Errors
+    /// When standard output is no terminal, or it is gone.
+    pub fn take() -> io::Result<Self> {
+        let screen = thread::current().id();
+        HOOK.call_once(|| {
+            let report = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                if TAKEN.load(Ordering::SeqCst) && thread::current().id() != screen {
+                    let name = thread::current().name().unwrap_or("without a name").to_owned();
+                    if let Ok(mut panicked) = PANICKED.lock() {
+                        panicked.get_or_insert(format!("thread {name}: {info}"));
+                    }
+                    return;
+                }
+                give_back();
+                report(info);
+            }));
+        });
+        enter()?;
+        Ok(Self(()))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// What another thread said when it panicked while the terminal was taken; once.
+pub fn panicked() -> Option<String> {
+    PANICKED.lock().ok()?.take()
+}
+
+fn enter() -> io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    let taken = terminal::enable_raw_mode().and_then(|()| {
+        let mut bytes = Vec::new();
+        queue!(bytes, EnterAlternateScreen, cursor::Hide, Clear(ClearType::All))?;
+        send(&mut io::stdout(), &bytes)
+    });
+    if taken.is_err() {
+        give_back();
+    }
+    taken
+}
+
+/// Gives the terminal back as it was. Does nothing when it is not taken, so it may be called from anywhere.
+pub fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut bytes = Vec::new();
+    let queued = queue!(
+        bytes,
+        EndSynchronizedUpdate,
+        SetAttribute(Attribute::Reset),
+        cursor::Show,
+        LeaveAlternateScreen
+    );
+    // The terminal may be gone (SIGHUP). Then there is nothing to give back, and nobody to tell.
+    drop(queued.and_then(|()| send(&mut io::stdout(), &bytes)));
+    drop(terminal::disable_raw_mode());
+}
+
+/// Takes the terminal again after the process was stopped, or after the shell may have changed its modes.
+///
+/// # Errors
+/// As [`Guard::take`].
+pub fn retake() -> io::Result<()> {
+    give_back();
+    enter()
+}
+
+/// The size of the terminal. One that does not know its size (0×0) gets what `COLUMNS` and `LINES` say, or 80×24.
+pub fn size() -> Rect {
+    let known = terminal::size().ok().filter(|(w, h)| *w > 0 && *h > 0);
+    let said = |name: &str, usual: u16| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).filter(|n| *n > 0).unwrap_or(usual)
+    };
+    let (width, height) = known.unwrap_or_else(|| (said("COLUMNS", 80), said("LINES", 24)));
+    Rect::new(0, 0, width, height)
+}
+
+/// A screen to paint on: it knows what is shown and sends only what changed.
+#[derive(Debug)]
+pub struct Canvas<W> {
+    out: W,
+    shown: Buffer,
+    next: Buffer,
+    repaint: bool,
+    bytes: Vec<u8>,
+    sent: u64,
+}
+
+impl<W: Write> Canvas<W> {
+    /// An empty screen of `area`'s size; frames go to `out`, each in one write.
+    pub fn new(out: W, area: Rect) -> Self {
+        Self {
+            out,
+            shown: Buffer::empty(area),
+            next: Buffer::empty(area),
+            repaint: true,
+            bytes: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    /// The terminal has this size now; the next frame paints everything.
+    pub fn resize(&mut self, area: Rect) {
+        self.shown = Buffer::empty(area);
+        self.next = Buffer::empty(area);
+        self.repaint = true;
+    }
+
+    /// Bytes sent so far.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Paints a frame and sends what changed.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn frame(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+        self.next.reset();
+        paint(&mut self.next);
+        self.bytes.clear();
+        queue!(self.bytes, BeginSynchronizedUpdate)?;
+        if self.repaint {
+            queue!(self.bytes, Clear(ClearType::All))?;
+            self.shown.reset();
+        }
+        let changes = self.shown.diff(&self.next);
+        if changes.is_empty() && !self.repaint {
+            return Ok(());
+        }
+        CrosstermBackend::new(&mut self.bytes).draw(changes.into_iter())?;
+        queue!(self.bytes, EndSynchronizedUpdate)?;
+        send(&mut self.out, &self.bytes)?;
+        self.sent += self.bytes.len() as u64;
+        self.repaint = false;
+        std::mem::swap(&mut self.shown, &mut self.next);
+        Ok(())
+    }
+}
+
+fn send(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::style::Style;
+
+    use super::*;
+
+    /// Counts writes, as a terminal sees them.
+    #[derive(Default)]
+    struct Wire(Vec<Vec<u8>>);
+
+    impl Write for Wire {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn say(canvas: &mut Canvas<Wire>, text: &str) {
+        canvas
+            .frame(|buffer| {
+                buffer.set_string(0, 0, text, Style::new());
+            })
+            .unwrap();
+    }
+
+    #[test]
+    fn a_frame_is_one_write_inside_a_synchronized_update() {
+        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 10, 2));
+        say(&mut canvas, "one");
+        say(&mut canvas, "two");
+        assert_eq!(canvas.out.0.len(), 2);
+        for write in &canvas.out.0 {
+            let text = String::from_utf8_lossy(write);
+            assert!(text.starts_with("\x1b[?2026h") && text.ends_with("\x1b[?2026l"), "{text:?}");
+            assert!(!text.contains("\x1b[6n"), "the cursor was asked for");
+        }
+        assert_eq!(canvas.sent(), canvas.out.0.iter().map(|w| w.len() as u64).sum::<u64>());
+    }
+
+    #[test]
+    fn nothing_new_is_nothing_sent_and_a_resize_paints_all_again() {
+        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 10, 2));
+        say(&mut canvas, "same");
+        say(&mut canvas, "same");
+        assert_eq!(canvas.out.0.len(), 1);
+        canvas.resize(Rect::new(0, 0, 20, 2));
+        say(&mut canvas, "same");
+        let last = String::from_utf8_lossy(&canvas.out.0[1]).into_owned();
+        assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
+    }
+
+    #[test]
+    fn giving_back_what_was_not_taken_does_nothing() {
+        give_back();
+        assert!(!TAKEN.load(Ordering::SeqCst));
+    }
+}

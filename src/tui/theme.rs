@@ -1,0 +1,329 @@
+//! The one place that names colours and drawing characters.
+//!
+//! Colours are the terminal's own sixteen on its own background, and nothing depends on colour alone. In mono
+//! every colour is the terminal's default, so that not one colour command is sent: with `NO_COLOR` set, crossterm
+//! would turn each into a bare reset that wipes bold and underline.
+
+use ratatui::{
+    buffer::Buffer,
+    style::{Color, Modifier, Style},
+};
+
+use crate::session::timeline::Level;
+
+/// Which colours may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Palette {
+    /// The terminal's sixteen.
+    Ansi16,
+    /// None; bold, faint and reverse only.
+    Mono,
+}
+
+/// Which characters may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GlyphSet {
+    /// Braille, blocks and lines.
+    Unicode,
+    /// Printable ASCII.
+    Ascii,
+}
+
+/// What a piece of text or drawing means; the theme decides how that looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ink {
+    /// Ordinary text.
+    Text,
+    /// What stands behind: rules, labels, hints.
+    Faint,
+    /// A figure that matters, a heading.
+    Strong,
+    /// The selected knob.
+    Selected,
+    /// All is well; on.
+    Good,
+    /// Needs attention.
+    Warn,
+    /// Is wrong.
+    Bad,
+    /// The throughput line.
+    Throughput,
+    /// A level of the service time, cool to hot.
+    Level(Level),
+    /// The ping probe.
+    Ping,
+    /// This machine: wake and intrinsic.
+    Machine,
+    /// The server's own figures.
+    Server,
+}
+
+/// The drawing characters of a glyph set.
+#[derive(Debug)]
+pub struct Glyphs {
+    /// Eight heights within a cell, lowest first.
+    pub bars: [char; 8],
+    /// Something was measured, but too few samples for this level.
+    pub few: char,
+    /// Horizontal rule.
+    pub horizontal: char,
+    /// Vertical rule.
+    pub vertical: char,
+    /// Where a rule leaves to the right of a vertical one.
+    pub branch_right: char,
+    /// Where a vertical rule begins below a horizontal one.
+    pub branch_down: char,
+    /// A label on a vertical axis.
+    pub tick: char,
+    /// The foot of a vertical axis.
+    pub origin: char,
+    /// A segment border on the time axis.
+    pub border: char,
+    /// A segment border behind a chart.
+    pub border_line: char,
+    /// An event on the time axis.
+    pub event: char,
+    /// A note on the time axis.
+    pub mark: char,
+    /// The target of a rate, behind the chart.
+    pub target_line: char,
+    /// The selected one.
+    pub pointer: char,
+    /// Turn down.
+    pub less: char,
+    /// Turn up.
+    pub more: char,
+    /// On.
+    pub on: char,
+    /// Off.
+    pub off: char,
+    /// Corners of a box: top left, top right, bottom left, bottom right.
+    pub corners: [char; 4],
+    /// The end of a text being typed.
+    pub caret: char,
+    /// A point of a chart without braille.
+    pub point: char,
+    /// A rise or fall between two points of a chart without braille.
+    pub rise: char,
+}
+
+const UNICODE: Glyphs = Glyphs {
+    bars: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+    few: '·',
+    horizontal: '─',
+    vertical: '│',
+    branch_right: '├',
+    branch_down: '┬',
+    tick: '┤',
+    origin: '┼',
+    border: '┴',
+    border_line: '┊',
+    event: '◆',
+    mark: '▼',
+    target_line: '┄',
+    pointer: '▸',
+    less: '◂',
+    more: '▸',
+    on: '●',
+    off: '○',
+    corners: ['┌', '┐', '└', '┘'],
+    caret: '▏',
+    point: '•',
+    rise: '│',
+};
+
+const ASCII: Glyphs = Glyphs {
+    bars: ['.', ':', '-', '=', '+', '*', '#', '@'],
+    few: '~',
+    horizontal: '-',
+    vertical: '|',
+    branch_right: '|',
+    branch_down: '+',
+    tick: '+',
+    origin: '+',
+    border: '|',
+    border_line: ':',
+    event: '!',
+    mark: 'v',
+    target_line: '.',
+    pointer: '>',
+    less: '<',
+    more: '>',
+    on: '*',
+    off: 'o',
+    corners: ['+', '+', '+', '+'],
+    caret: '_',
+    point: '*',
+    rise: '|',
+};
+
+/// Letters and signs of texts that have an ASCII stand-in of the same width.
+const STAND_INS: [(&str, &str); 10] = [
+    ("µ", "u"),
+    ("×", "x"),
+    ("–", "-"),
+    ("…", "."),
+    ("·", "."),
+    ("↑", "^"),
+    ("↓", "v"),
+    ("←", "<"),
+    ("→", ">"),
+    ("σ", "s"),
+];
+
+/// Colours and characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme {
+    palette: Palette,
+    glyphs: GlyphSet,
+}
+
+impl Theme {
+    /// A theme of these colours and characters.
+    pub fn new(palette: Palette, glyphs: GlyphSet) -> Self {
+        Self { palette, glyphs }
+    }
+
+    /// The palette that the environment asks for: mono when `NO_COLOR` is set to anything but nothing, or the
+    /// terminal is called `dumb`.
+    pub fn palette_for(no_color: Option<&str>, term: Option<&str>) -> Palette {
+        match (no_color, term) {
+            (Some(set), _) if !set.is_empty() => Palette::Mono,
+            (_, Some("dumb")) => Palette::Mono,
+            _ => Palette::Ansi16,
+        }
+    }
+
+    /// Its drawing characters.
+    pub fn glyphs(&self) -> &'static Glyphs {
+        match self.glyphs {
+            GlyphSet::Unicode => &UNICODE,
+            GlyphSet::Ascii => &ASCII,
+        }
+    }
+
+    /// Whether charts may use braille dots.
+    pub fn has_braille(&self) -> bool {
+        self.glyphs == GlyphSet::Unicode
+    }
+
+    /// The braille character with these dots (bit 0 is dot 1); a blank for none, since an empty braille cell
+    /// is no blank to a terminal.
+    pub fn braille(dots: u8) -> char {
+        if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
+    }
+
+    /// How `ink` looks.
+    pub fn style(&self, ink: Ink) -> Style {
+        match self.palette {
+            Palette::Ansi16 => ansi16(ink),
+            Palette::Mono => mono(ink),
+        }
+    }
+
+    /// The last step of a frame: in ASCII, every other character becomes its stand-in.
+    pub fn finish(&self, buffer: &mut Buffer) {
+        if self.glyphs == GlyphSet::Unicode {
+            return;
+        }
+        for cell in &mut buffer.content {
+            if cell.symbol().is_ascii() {
+                continue;
+            }
+            let known = STAND_INS.iter().find(|(sign, _)| *sign == cell.symbol());
+            cell.set_symbol(known.map_or("?", |(_, ascii)| ascii));
+        }
+    }
+}
+
+fn ansi16(ink: Ink) -> Style {
+    let plain = Style::new();
+    match ink {
+        Ink::Text => plain,
+        // Faint and not bright black, which some palettes make the colour of the background.
+        Ink::Faint => plain.add_modifier(Modifier::DIM),
+        Ink::Strong => plain.add_modifier(Modifier::BOLD),
+        Ink::Selected => plain.fg(Color::Cyan).add_modifier(Modifier::BOLD),
+        Ink::Good => plain.fg(Color::Green).add_modifier(Modifier::BOLD),
+        Ink::Warn => plain.fg(Color::Yellow).add_modifier(Modifier::BOLD),
+        Ink::Bad => plain.fg(Color::Red).add_modifier(Modifier::BOLD),
+        Ink::Throughput | Ink::Level(Level::P90) => plain.fg(Color::Green),
+        Ink::Level(Level::P50) | Ink::Ping => plain.fg(Color::Cyan),
+        Ink::Level(Level::P99) => plain.fg(Color::Yellow),
+        Ink::Level(Level::P999) => plain.fg(Color::LightRed),
+        Ink::Level(Level::Max) => plain.fg(Color::Red),
+        Ink::Machine => plain.fg(Color::Magenta),
+        Ink::Server => plain.fg(Color::Blue),
+    }
+}
+
+fn mono(ink: Ink) -> Style {
+    let plain = Style::new();
+    match ink {
+        Ink::Faint => plain.add_modifier(Modifier::DIM),
+        Ink::Strong | Ink::Good | Ink::Warn => plain.add_modifier(Modifier::BOLD),
+        Ink::Selected | Ink::Bad => plain.add_modifier(Modifier::REVERSED),
+        _ => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+    use ratatui::layout::Rect;
+
+    #[test]
+    fn mono_names_no_colour() {
+        let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
+        for ink in [Ink::Text, Ink::Bad, Ink::Selected, Ink::Level(Level::Max), Ink::Server] {
+            let style = theme.style(ink);
+            assert_eq!((style.fg, style.bg), (None, None), "{ink:?}");
+        }
+    }
+
+    #[test]
+    fn ascii_leaves_nothing_but_ascii() {
+        let mut buffer = Buffer::with_lines(["312 µs × 漢 – …"]);
+        Theme::new(Palette::Mono, GlyphSet::Ascii).finish(&mut buffer);
+        assert_eq!(buffer, Buffer::with_lines(["312 us x ?  - ."]));
+        assert!(ASCII.bars.iter().chain(&ASCII.corners).all(char::is_ascii));
+        assert_eq!(buffer.area, Rect::new(0, 0, 15, 1));
+    }
+
+    #[test]
+    fn no_color_means_mono_unless_it_is_empty() {
+        assert_eq!(Theme::palette_for(Some("1"), None), Palette::Mono);
+        assert_eq!(Theme::palette_for(Some(""), Some("xterm")), Palette::Ansi16);
+        assert_eq!(Theme::palette_for(None, Some("dumb")), Palette::Mono);
+    }
+
+    fn sources(directory: &Path, into: &mut Vec<std::path::PathBuf>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, into);
+            } else if !path.ends_with("theme.rs") {
+                into.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn colours_and_drawing_characters_are_named_nowhere_else() {
+        let mut files = Vec::new();
+        for room in ["src/app", "src/tui"] {
+            sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(room), &mut files);
+        }
+        assert!(files.len() > 20);
+        for file in files {
+            for (number, line) in fs::read_to_string(&file).unwrap().lines().enumerate() {
+                let code = line.split("//").next().unwrap_or_default();
+                let drawing = |c: char| matches!(c, '\u{2500}'..='\u{25ff}' | '\u{2800}'..='\u{28ff}');
+                let named = code.contains("Color::") || code.contains(drawing);
+                assert!(!named, "{}:{}: {line}", file.display(), number + 1);
+            }
+        }
+    }
+}

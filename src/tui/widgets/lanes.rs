@@ -1,0 +1,157 @@
+//! What all lanes share: the columns, the time axis, one logarithmic scale; and how a lane is drawn.
+//!
+//! ```text
+//!  p99.9    ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆    1.90 ms   1.72 ms
+//!  gutter   plot: a second a column            now       60 s
+//! ```
+
+use ratatui::layout::Rect;
+
+use crate::{
+    session::timeline::{Lane, Level, Timeline},
+    tui::{
+        axis::TimeAxis,
+        layout::Columns,
+        paint::{Paint, row},
+        scale::LogScale,
+        theme::Ink,
+    },
+    units,
+};
+
+/// What stands where a figure has too few samples.
+pub const NONE: &str = "–";
+
+/// What all lanes of a screen share.
+pub struct Lanes<'a> {
+    /// The session.
+    pub timeline: &'a Timeline,
+    /// Where gutter, plot and figures stand.
+    pub columns: Columns,
+    /// Which second each column of the plot shows.
+    pub axis: TimeAxis,
+}
+
+/// One column of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cell {
+    /// Nothing was measured.
+    Gap,
+    /// Something was, but too few samples for this level.
+    Few,
+    /// A value, as a share of the lane's height in steps from 1.
+    Step(usize),
+}
+
+/// A lane ready to be drawn.
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is drawn.
+    pub ink: Ink,
+    /// One cell for each column of the plot.
+    pub cells: Vec<Cell>,
+    /// The figures: now, 60 s, segment; an empty text leaves the place blank.
+    pub values: [String; 3],
+}
+
+/// Steps in a lane of `rows` rows: eight in each.
+pub fn steps(rows: u16) -> usize {
+    usize::from(rows) * 8
+}
+
+/// A latency as a figure, or the sign for too few samples.
+pub fn figure(ns: Option<u64>) -> String {
+    ns.map_or_else(|| NONE.to_owned(), units::latency)
+}
+
+impl Lanes<'_> {
+    /// The scale of all latencies on this screen, so that heights can be compared across lanes.
+    pub fn log_scale(&self) -> LogScale {
+        let timeline = self.timeline;
+        let service = Level::ALL.map(|level| (timeline.service(), level));
+        let probes =
+            [(timeline.ping(), Level::P50), (timeline.ping(), Level::Max), (timeline.wake(), Level::Max)];
+        let shown = service.into_iter().chain(probes);
+        LogScale::covering(shown.flat_map(|(lane, level)| self.values(lane, level).flatten().flatten()))
+    }
+
+    /// One level of a lane for each column.
+    pub fn cells(&self, lane: &Lane, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
+        let cell = |value: Option<Option<u64>>| match value {
+            None => Cell::Gap,
+            Some(None) => Cell::Few,
+            Some(Some(ns)) => Cell::Step(scale.step(ns, steps(rows))),
+        };
+        self.values(lane, level).map(cell).collect()
+    }
+
+    fn values(&self, lane: &Lane, level: Level) -> impl Iterator<Item = Option<Option<u64>>> {
+        lane.level(level, self.axis.end, self.axis.columns.into())
+    }
+
+    /// Where the plot stands in `area`.
+    pub fn plot(&self, area: Rect) -> Rect {
+        let x = area.x + self.columns.gutter.min(area.width);
+        Rect { x, width: self.columns.plot.min(area.right() - x), ..area }
+    }
+
+    /// Where figure `n` stands in `area`; without width when this screen has no such figure.
+    pub fn value(&self, area: Rect, n: u16) -> Rect {
+        let Columns { gutter, plot, values, value } = self.columns;
+        let x = (area.x + gutter + plot + value * n.min(values)).min(area.right());
+        let width = if n < values { value.min(area.right() - x) } else { 0 };
+        Rect { x, width, ..area }
+    }
+
+    /// A heading over the lanes, with the names of the figures if `headings`.
+    pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str, headings: bool) {
+        paint.rule(area, title);
+        if headings {
+            for (n, name) in ["now", "60 s", "segment"].into_iter().enumerate() {
+                paint.right(self.value(area, n as u16), &format!(" {name}"), Ink::Faint);
+            }
+        }
+    }
+
+    /// Draws a lane over all of `area`, its name and figures in the last row.
+    pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &Row) {
+        let rows = area.height;
+        if rows == 0 {
+            return;
+        }
+        let foot = row(area, rows - 1);
+        let name = Rect { width: self.columns.gutter.saturating_sub(1), ..foot };
+        paint.text(Rect { x: name.x + 1, width: name.width.saturating_sub(1), ..name }, lane.name, Ink::Text);
+        for (n, value) in lane.values.iter().enumerate() {
+            let ink = match n {
+                _ if value == NONE => Ink::Faint,
+                0 => Ink::Strong,
+                _ => Ink::Text,
+            };
+            paint.right(self.value(foot, n as u16), value, ink);
+        }
+        let plot = self.plot(area);
+        for (x, cell) in (plot.left()..plot.right()).zip(&lane.cells) {
+            column(paint, plot, x, *cell, lane.ink);
+        }
+    }
+}
+
+fn column(paint: &mut Paint, plot: Rect, x: u16, cell: Cell, ink: Ink) {
+    let glyphs = paint.glyphs();
+    let bottom = plot.bottom() - 1;
+    match cell {
+        Cell::Gap => {}
+        Cell::Few => paint.dot(x, bottom, glyphs.few, Ink::Faint),
+        Cell::Step(step) => {
+            let full = step / 8;
+            for y in 0..full as u16 {
+                paint.dot(x, bottom.saturating_sub(y), glyphs.bars[7], ink);
+            }
+            if !step.is_multiple_of(8) {
+                paint.dot(x, bottom.saturating_sub(full as u16), glyphs.bars[step % 8 - 1], ink);
+            }
+        }
+    }
+}

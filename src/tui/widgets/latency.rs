@@ -1,0 +1,38 @@
+//! Service time: a lane for each level, all on one logarithmic scale.
+
+use ratatui::layout::Rect;
+
+use super::lanes::{Lanes, Row, figure};
+use crate::{
+    session::timeline::Level,
+    tui::{
+        paint::{Paint, row},
+        scale::LogScale,
+        theme::Ink,
+    },
+    units,
+};
+
+/// Draws the heading and the lanes, each `rows` high.
+pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, scale: LogScale, rows: u16) {
+    let title = format!("latency, log scale {} to {}", decade(scale.lowest_ns), decade(scale.highest_ns));
+    lanes.heading(paint, row(area, 0), &title, false);
+    let timeline = lanes.timeline;
+    let service = timeline.service();
+    for (n, level) in Level::ALL.into_iter().enumerate() {
+        let in_segment = timeline.segment_service().and_then(|latency| level.of(latency));
+        let lane = Row {
+            name: level.name(),
+            ink: Ink::Level(level),
+            cells: lanes.cells(service, level, scale, rows),
+            values: [level.of(service.now()), level.of(service.minute()), in_segment].map(figure),
+        };
+        let place = Rect { y: area.y + 1 + n as u16 * rows, height: rows, ..area };
+        lanes.draw(paint, place, &lane);
+    }
+}
+
+/// A power of ten without decimals: `10 µs`.
+fn decade(ns: u64) -> String {
+    units::latency(ns).replace(".00", "").replace(".0", "")
+}

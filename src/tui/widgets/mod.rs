@@ -1,0 +1,18 @@
+//! One region a file.
+
+pub mod footer;
+pub mod header;
+pub mod knob_line;
+pub mod lanes;
+pub mod latency;
+pub mod overlay;
+pub mod panel;
+pub mod probes;
+pub mod readout;
+pub mod server_line;
+pub mod status;
+pub mod tables;
+pub mod throughput;
+pub mod time_axis;
+
+pub use lanes::Lanes;

@@ -1,0 +1,103 @@
+//! The panel beside the charts: knobs, ping windows, this machine, errors, events.
+//!
+//! ```text
+//!  ├─ knobs ──────────
+//!  │ ▸ clients     50 ◂▸
+//!  ├─ ping, 15 s, ms ─
+//!  │ …
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::tables;
+use crate::{
+    app::{Knob, Model},
+    tui::{
+        paint::{Paint, row},
+        theme::Ink,
+    },
+};
+
+/// Draws the sections from the top down, as many as there is room for.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+    if area.width < 4 || area.height == 0 {
+        return;
+    }
+    let glyphs = paint.glyphs();
+    for y in area.top()..area.bottom() {
+        paint.dot(area.x, y, glyphs.vertical, Ink::Faint);
+    }
+    let mut rest = area;
+    let knobs = section(paint, &mut rest, "knobs", 1 + Knob::ALL.len() as u16);
+    draw_knobs(paint, knobs, model);
+    let timeline = model.shown();
+    let machine_rows = 2;
+    let error_rows = tables::error_rows(timeline).min(6);
+    // The ping windows take what the sections below can spare, and the events what the windows do not fill.
+    let windows = tables::ping_rows(timeline);
+    let spare = rest.height.saturating_sub(1 + machine_rows + 1 + 1 + error_rows + 1);
+    let title = format!("ping each {:.3} s, in ms", timeline.pings().length_s()).replace(".000", "");
+    let pings = section(paint, &mut rest, &title, 1 + windows.clamp(2, 10).min(spare));
+    tables::pings(paint, pings, timeline);
+    let machine = section(paint, &mut rest, "this machine", machine_rows);
+    tables::machine(paint, machine, model);
+    let errors = section(paint, &mut rest, "errors", error_rows);
+    tables::errors(paint, errors, timeline);
+    if rest.height >= 3 {
+        let room = rest.height - 1;
+        let events = section(paint, &mut rest, "events", room);
+        tables::events(paint, events, timeline);
+    }
+}
+
+/// Takes a heading and `rows` rows from the top of `rest`; what is inside.
+fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
+    let height = (rows + 1).min(rest.height);
+    let area = Rect { height, ..*rest };
+    *rest = Rect { y: rest.y + height, height: rest.height - height, ..*rest };
+    if height == 0 {
+        return area;
+    }
+    let glyphs = paint.glyphs();
+    paint.rule(Rect { x: area.x + 1, width: area.width - 1, ..row(area, 0) }, title);
+    paint.dot(area.x, area.y, glyphs.branch_right, Ink::Faint);
+    Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
+}
+
+/// Width of the names, the pointer before them included.
+const NAME: u16 = 12;
+
+fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
+    let glyphs = paint.glyphs();
+    let wanted = model.panel.wanted();
+    let (load, ink) = if wanted.load { ("on", Ink::Good) } else { ("off", Ink::Text) };
+    let value = |area: Rect| Rect { x: area.x + NAME, width: 9.min(area.width.saturating_sub(NAME)), ..area };
+    let first = row(area, 0);
+    paint.text(first, "  load", Ink::Text);
+    paint.right(value(first), load, ink);
+    for (n, knob) in Knob::ALL.into_iter().enumerate() {
+        let line = row(area, n as u16 + 1);
+        let selected = model.panel.selected() == knob;
+        let ink = if selected { Ink::Selected } else { Ink::Text };
+        if selected {
+            paint.dot(line.x, line.y, glyphs.pointer, ink);
+        }
+        paint.text(Rect { x: line.x + 2, width: NAME - 2, ..line }, knob.name(), ink);
+        let after = Rect { x: line.x + NAME + 9, width: line.width.saturating_sub(NAME + 9), ..line };
+        match model.panel.entry().filter(|_| selected) {
+            Some(entry) => {
+                let room = Rect { width: line.width.saturating_sub(NAME + 1), x: line.x + NAME + 1, ..line };
+                paint.parts(room, &[(entry.text(), Ink::Strong), (&glyphs.caret.to_string(), Ink::Selected)]);
+            }
+            None => {
+                paint.right(value(line), &knob.value(wanted), ink);
+                let in_force = knob.value(model.in_force());
+                if in_force != knob.value(wanted) {
+                    paint.parts(after, &[(" was ", Ink::Warn), (&in_force, Ink::Warn)]);
+                } else if selected {
+                    paint.text(after, &format!(" {} {}", glyphs.less, glyphs.more), Ink::Selected);
+                }
+            }
+        }
+    }
+}

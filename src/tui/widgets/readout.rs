@@ -1,0 +1,110 @@
+//! Screens too small for charts: numbers, and at the very least one line.
+
+use ratatui::layout::Rect;
+
+use super::{footer, knob_line, lanes::NONE, status};
+use crate::{
+    app::{Connection, Model},
+    session::timeline::{Level, Timeline},
+    tui::{
+        axis::TimeAxis,
+        paint::{Paint, from_column, row},
+        scale::linear_top,
+        theme::Ink,
+    },
+    units,
+};
+
+/// One line: whether there is load, how much, how fast; what does not fit is cut from the end.
+pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
+    let glyphs = paint.glyphs();
+    let (state, ink) = match (&model.connection, model.in_force().load) {
+        (Connection::Down { .. }, _) => (format!("{} unreachable", glyphs.off), Ink::Bad),
+        (_, true) => (format!("{} {}", glyphs.on, throughput(model.shown())), Ink::Good),
+        (_, false) => (format!("{} load off", glyphs.off), Ink::Text),
+    };
+    let timeline = model.shown();
+    let mut figures = vec![state];
+    figures.extend(Level::ALL.into_iter().filter_map(|level| known(timeline, level)));
+    let ping = Level::P50.of(timeline.ping().now());
+    figures.extend(ping.map(|ns| format!("ping {}", units::latency(ns))));
+    let mut rest = area;
+    for (n, figure) in figures.iter().enumerate() {
+        let fits = figure.chars().count() <= rest.width.into();
+        if n > 0 && !fits {
+            break;
+        }
+        let x =
+            paint.parts(rest, &[(figure.as_str(), if n == 0 { ink } else { Ink::Text }), ("  ", Ink::Text)]);
+        rest = from_column(area, x);
+    }
+}
+
+fn known(timeline: &Timeline, level: Level) -> Option<String> {
+    let ns = level.of(timeline.service().now())?;
+    Some(format!("{} {}", level.name(), units::latency(ns)))
+}
+
+fn throughput(timeline: &Timeline) -> String {
+    timeline.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
+}
+
+/// Numbers two by two, a line of throughput, the knob in hand; the parts that matter most first.
+pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
+    let timeline = model.shown();
+    line_of_state(paint, row(area, 0), model);
+    let spark = row(area, 1);
+    let label = format!(" {:>8} ", throughput(timeline));
+    let x = paint.text(spark, &label, Ink::Strong);
+    sparkline(paint, from_column(spark, x), timeline);
+    let service = timeline.service().now();
+    let ping = timeline.ping().now();
+    let figures = [
+        ("p50", Level::P50.of(service)),
+        ("p90", Level::P90.of(service)),
+        ("p99", Level::P99.of(service)),
+        ("p99.9", Level::P999.of(service)),
+        ("max", Level::Max.of(service)),
+        ("ping", Level::P50.of(ping)),
+    ];
+    // The last two rows belong to the knob and the keys.
+    let rows = area.height.saturating_sub(4).min(3);
+    for (n, (name, ns)) in figures.into_iter().enumerate().take(usize::from(rows) * 2) {
+        let half = area.width / 2;
+        let place = row(area, 2 + n as u16 / 2);
+        let cell = Rect { x: area.x + n as u16 % 2 * half, width: half, ..place };
+        let text = super::lanes::figure(ns);
+        paint.parts(cell, &[(&format!(" {name:<6}"), Ink::Faint), (&format!("{text:>8}"), Ink::Text)]);
+    }
+    if area.height >= 8 {
+        let (text, ink) = status::sentence(model);
+        paint.text(row(area, 5), &format!(" {text}"), ink);
+    }
+    knob_line::draw(paint, row(area, area.height - 2), model);
+    footer::draw(paint, row(area, area.height - 1), model);
+}
+
+fn line_of_state(paint: &mut Paint, area: Rect, model: &Model) {
+    super::header::draw(paint, area, model);
+}
+
+/// Throughput by the second in one row.
+fn sparkline(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+    let axis = TimeAxis::ending_at(timeline.now_s(), area.width.saturating_sub(1));
+    let of = |column| {
+        let second = axis.second(column)?;
+        let ticks: Vec<_> =
+            (second * 4..second * 4 + 4).filter_map(|tick| timeline.throughput().get(tick)).collect();
+        let ops: f64 = ticks.iter().map(|cell| cell.ops).sum();
+        (!ticks.is_empty()).then(|| ops / ticks.len() as f64)
+    };
+    let values: Vec<_> = (0..axis.columns).map(of).collect();
+    let top = linear_top(values.iter().flatten().copied().fold(0.0, f64::max));
+    let bars = paint.glyphs().bars;
+    for (x, value) in (area.x..).zip(values) {
+        if let Some(value) = value {
+            let step = (value / top * 7.0).round().clamp(0.0, 7.0) as usize;
+            paint.dot(x, area.y, bars[step], Ink::Throughput);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The second line: one sentence that says what goes on, or what just went wrong.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    app::{Connection, Knob, Model, Tone},
+    load::Knobs,
+    session::timeline::{Level, SegmentTotal},
+    tui::{paint::Paint, theme::Ink},
+    units,
+};
+
+/// Draws the sentence.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+    let (text, ink) = sentence(model);
+    paint.text(area, &format!(" {text}"), ink);
+}
+
+/// The sentence, the most pressing first: an answer to the last key, an outage, the end, a frozen view, and
+/// else what the load does.
+pub fn sentence(model: &Model) -> (String, Ink) {
+    if let Some(message) = model.message() {
+        let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
+        return (message.text.clone(), ink);
+    }
+    if let Connection::Down { since_s, cause } = &model.connection {
+        let since = units::elapsed((since_s * 1e9) as u64);
+        return (format!("unreachable since {since}: {cause}; trying again"), Ink::Bad);
+    }
+    if model.ended {
+        return ("the session has ended; q leaves".to_owned(), Ink::Strong);
+    }
+    if let Some(behind_s) = model.behind_s() {
+        let behind = units::elapsed((behind_s * 1e9) as u64);
+        return (
+            format!("the view is frozen, {behind} behind; the measurement goes on; Space lets go"),
+            Ink::Warn,
+        );
+    }
+    let knobs = model.in_force();
+    if knobs.load {
+        return (load(knobs), Ink::Text);
+    }
+    let last = model.timeline.segments().last_busy();
+    (last.map_or_else(idle, |segment| format!("load off; {}", result(segment))), Ink::Text)
+}
+
+fn idle() -> String {
+    "load off: only PING and read-only commands are sent; l turns the load on".to_owned()
+}
+
+/// What the load does, in the words of the trade.
+fn load(knobs: &Knobs) -> String {
+    let Knobs { clients, pipeline, .. } = knobs;
+    let plural = if *clients == 1 { "" } else { "s" };
+    let pace = match knobs.rate {
+        Some(_) => format!("at most {}", Knob::Rate.value(knobs)),
+        None => "as fast as the server answers".to_owned(),
+    };
+    let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
+    format!(
+        "{clients} client{plural}, {pipeline} in flight each, {pace}: {}, {size} values, {keys} keys",
+        knobs.mix
+    )
+}
+
+/// What a segment did, in a line.
+fn result(segment: &SegmentTotal) -> String {
+    let total = &segment.total;
+    let level = |level: Level| {
+        level
+            .of(&total.service)
+            .map(|ns| format!(", {} {}", level.name(), units::latency(ns)))
+            .unwrap_or_default()
+    };
+    let errors = total.errors.values().sum::<u64>();
+    let errors = if errors == 0 { "no errors".to_owned() } else { format!("{errors} errors") };
+    format!(
+        "segment {} ({}×{}) did {}{}{}, {errors}",
+        segment.start.segment,
+        segment.start.knobs.clients,
+        segment.start.knobs.pipeline,
+        units::rate(total.ops_per_s),
+        level(Level::P50),
+        level(Level::P99),
+    )
+}

@@ -1,0 +1,139 @@
+//! The tables of the panel: ping windows, this machine, errors, events.
+
+use ratatui::layout::Rect;
+
+use super::lanes::NONE;
+use crate::{
+    app::Model,
+    session::timeline::{Level, PingWindow, Timeline},
+    tui::{
+        paint::{Paint, row},
+        theme::Ink,
+    },
+    units,
+};
+
+/// How many ping windows there are.
+pub fn ping_rows(timeline: &Timeline) -> u16 {
+    timeline.pings().newest_first().count().min(100) as u16
+}
+
+/// How many rows the errors need.
+pub fn error_rows(timeline: &Timeline) -> u16 {
+    (timeline.errors().by_count().len() as u16).clamp(1, 100)
+}
+
+/// Columns of figures in a ping window, each as redis-cli prints it.
+const PING_COLUMN: u16 = 7;
+
+/// The windows of `--latency-history`, the newest first: minimum, mean and maximum in milliseconds as redis-cli
+/// prints them; where there is room, the samples and when the window ended.
+pub fn pings(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+    let wide = area.width >= 4 * PING_COLUMN + 6;
+    ping_row(paint, row(area, 0), wide, ["min", "avg", "max", "n", "until"].map(str::to_owned), Ink::Faint);
+    for (n, window) in timeline.pings().newest_first().enumerate().take(area.height.into()) {
+        let line = row(area, n as u16 + 1);
+        ping_row(paint, line, wide, ping_texts(window), if n == 0 { Ink::Strong } else { Ink::Text });
+        if window.lost > 0 {
+            let lost = format!("{} lost", window.lost);
+            paint.right(Rect { width: area.width.saturating_sub(1), ..line }, &lost, Ink::Bad);
+        }
+    }
+}
+
+fn ping_texts(window: &PingWindow) -> [String; 5] {
+    let rtt = &window.rtt;
+    let ms = |ns: f64| if rtt.is_empty() { NONE.to_owned() } else { milliseconds(ns) };
+    [
+        ms(rtt.min_ns() as f64),
+        ms(rtt.mean_ns()),
+        ms(rtt.max_ns() as f64),
+        rtt.count().to_string(),
+        units::elapsed((window.end_s * 1e9) as u64).trim_start_matches("00:").to_owned(),
+    ]
+}
+
+/// Microseconds of resolution, as long as that leaves room.
+fn milliseconds(ns: f64) -> String {
+    let ms = ns / 1e6;
+    match ms {
+        ms if ms < 99.9995 => format!("{ms:.3}"),
+        ms if ms < 9999.95 => format!("{ms:.1}"),
+        ms => format!("{ms:.0}"),
+    }
+}
+
+fn ping_row(paint: &mut Paint, area: Rect, wide: bool, texts: [String; 5], ink: Ink) {
+    let shown = if wide { 5 } else { 3 };
+    for (n, text) in texts.iter().take(shown).enumerate() {
+        let column = Rect { x: area.x + n as u16 * PING_COLUMN, width: PING_COLUMN, ..area };
+        paint.right(column.intersection(area), text, ink);
+    }
+}
+
+/// Wake and intrinsic: what this machine adds to every number.
+pub fn machine(paint: &mut Paint, area: Rect, model: &Model) {
+    let timeline = model.shown();
+    let wake = timeline.wake().minute();
+    let p99 = Level::P99.of(wake).map_or_else(|| NONE.to_owned(), units::latency);
+    let max = if wake.is_empty() { NONE.to_owned() } else { units::latency(wake.max_ns()) };
+    paint.parts(row(area, 0), &[("wake ", Ink::Text), (&format!("p99 {p99}  max {max}"), Ink::Text)]);
+    let line = row(area, 1);
+    let Some(run) = timeline.intrinsic_run() else {
+        paint.parts(line, &[("intrinsic ", Ink::Text), ("i measures it", Ink::Faint)]);
+        return;
+    };
+    let state = match run.remaining_s {
+        Some(s) if s > 0.0 => format!("{s:.0} s to go"),
+        Some(_) => run.worst_ratio().map_or_else(String::new, |ratio| format!("{ratio:.0}×")),
+        None if model.gentle_intrinsic => "gentle".to_owned(),
+        None => "gentle, off".to_owned(),
+    };
+    let max = format!("max {}  ", units::latency(run.gaps.max_ns()));
+    let ink = if run.is_running() { Ink::Warn } else { Ink::Faint };
+    paint.parts(line, &[("intrinsic ", Ink::Text), (&max, Ink::Text), (&state, ink)]);
+}
+
+/// Each kind of error: how often, and its first message.
+pub fn errors(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+    let kinds = timeline.errors().by_count();
+    if kinds.is_empty() {
+        paint.text(row(area, 0), "none", Ink::Text);
+        return;
+    }
+    let shown = if kinds.len() > area.height.into() {
+        usize::from(area.height.saturating_sub(1))
+    } else {
+        kinds.len()
+    };
+    for (n, (kind, error)) in kinds.iter().take(shown).enumerate() {
+        let count = format!("{} ", units::count(error.count as f64));
+        let first = error.first.as_deref().unwrap_or_default();
+        let first = first.strip_prefix(&format!("{kind} ")).unwrap_or(first);
+        let parts = [(count.as_str(), Ink::Bad), (kind, Ink::Strong), (" ", Ink::Text), (first, Ink::Text)];
+        paint.parts(row(area, n as u16), &parts);
+    }
+    if shown < kinds.len() {
+        let rest: u64 = kinds[shown..].iter().map(|(_, error)| error.count).sum();
+        let text = format!("{rest} of {} more kinds", kinds.len() - shown);
+        paint.text(row(area, shown as u16), &text, Ink::Bad);
+    }
+}
+
+/// What happened last, the newest first.
+pub fn events(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+    let mut newest = timeline.events().rev().peekable();
+    if newest.peek().is_none() {
+        paint.text(row(area, 0), "none", Ink::Text);
+    }
+    for (n, event) in newest.take(area.height.into()).enumerate() {
+        let at = format!("{} ", units::elapsed((event.t_s * 1e9) as u64).trim_start_matches("00:"));
+        let parts = [
+            (at.as_str(), Ink::Faint),
+            (event.name.as_str(), Ink::Strong),
+            (" ", Ink::Text),
+            (&event.detail, Ink::Text),
+        ];
+        paint.parts(row(area, n as u16), &parts);
+    }
+}

@@ -1,0 +1,171 @@
+//! Throughput over time: a line of braille dots, two to a second; in ASCII a point a second.
+//!
+//! Each dot spans the ticks it stands for, from the slowest to the fastest, so that no dip of a quarter of a
+//! second is averaged away.
+
+use ratatui::layout::Rect;
+
+use super::Lanes;
+use crate::{
+    session::timeline::Series,
+    tui::{
+        paint::{Paint, row},
+        scale::linear_top,
+        theme::{Ink, Theme},
+    },
+    units,
+};
+
+/// Ticks in a column of one second.
+const TICKS: u64 = 4;
+
+/// Draws the heading, the chart and its axis.
+pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, rate: Option<u32>) {
+    if area.height < 2 {
+        return;
+    }
+    heading(paint, row(area, 0), lanes);
+    let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    let plot = lanes.plot(chart);
+    let columns: Vec<_> = (0..plot.width).map(|column| Column::read(lanes, column)).collect();
+    let highest = columns.iter().flat_map(|column| column.ticks).flatten().fold(0.0, f64::max);
+    let top = linear_top(highest.max(f64::from(rate.unwrap_or(0)).min(highest * 2.0)));
+    axis(paint, chart, lanes, top);
+    if paint.theme().has_braille() {
+        braille(paint, plot, &columns, top);
+    } else {
+        points(paint, plot, &columns, top);
+    }
+    behind(paint, plot, lanes, rate.map(|rate| f64::from(rate) / top));
+}
+
+fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+    lanes.heading(paint, area, "throughput, replies/s", true);
+    let timeline = lanes.timeline;
+    let segment = timeline.segments().current().map(|segment| &segment.total);
+    let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
+    let values = [timeline.ops_per_s(), timeline.ops_per_s_minute(), of_segment];
+    let below = Rect { y: area.y + 1, ..area };
+    for (n, value) in values.into_iter().enumerate() {
+        let (text, ink) = match value {
+            Some(ops) => (units::rate(ops), if n == 0 { Ink::Strong } else { Ink::Text }),
+            None => (super::lanes::NONE.to_owned(), Ink::Faint),
+        };
+        paint.right(lanes.value(below, n as u16), &text, ink);
+    }
+}
+
+/// The good replies per second in each tick of one column.
+#[derive(Clone, Copy)]
+struct Column {
+    ticks: [Option<f64>; TICKS as usize],
+}
+
+impl Column {
+    fn read(lanes: &Lanes, column: u16) -> Self {
+        let series: &Series<_> = lanes.timeline.throughput();
+        let now_s = lanes.timeline.now_s();
+        let mut ticks = [None; TICKS as usize];
+        if let Some(second) = lanes.axis.second(column) {
+            for (n, tick) in ticks.iter_mut().enumerate() {
+                let number = second * TICKS + n as u64;
+                // A tick that still runs would look like a dip.
+                let is_over = (number + 1) as f64 * series.step_s() <= now_s + 1e-6;
+                *tick = series.get(number).filter(|_| is_over).map(|cell| cell.ops / series.step_s());
+            }
+        }
+        Self { ticks }
+    }
+
+    /// The slowest and fastest of some of its ticks, as heights from 0 to `height`.
+    fn span(&self, ticks: std::ops::Range<usize>, top: f64, height: u16) -> Option<(u16, u16)> {
+        let known = self.ticks[ticks].iter().flatten();
+        let (low, high) = known.fold((f64::MAX, -1.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
+        let scaled = |v: f64| (v / top * f64::from(height)).round().clamp(0.0, f64::from(height)) as u16;
+        (high >= 0.0).then(|| (scaled(low), scaled(high)))
+    }
+}
+
+/// Stretches a span so that it touches the one before it: a line, not a cloud.
+fn joined(span: (u16, u16), before: Option<(u16, u16)>) -> (u16, u16) {
+    match before {
+        Some((_, high)) if high < span.0 => (high + 1, span.1),
+        Some((low, _)) if low > span.1 => (span.0, low - 1),
+        _ => span,
+    }
+}
+
+fn braille(paint: &mut Paint, plot: Rect, columns: &[Column], top: f64) {
+    /// Dots of the left and right column of a cell, from the bottom up.
+    const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
+    let dots_high = plot.height * 4;
+    let mut before = None;
+    for (x, column) in (plot.left()..plot.right()).zip(columns) {
+        let mut cells = vec![0_u8; plot.height.into()];
+        for (side, ticks) in [0..2, 2..4].into_iter().enumerate() {
+            let span = column.span(ticks, top, dots_high - 1);
+            if let Some(span) = span {
+                let (low, high) = joined(span, before);
+                for dot in low..=high {
+                    cells[usize::from(dot / 4)] |= DOTS[side][usize::from(dot % 4)];
+                }
+            }
+            before = span;
+        }
+        for (up, dots) in cells.into_iter().enumerate().filter(|(_, dots)| *dots != 0) {
+            paint.dot(x, plot.bottom() - 1 - up as u16, Theme::braille(dots), Ink::Throughput);
+        }
+    }
+}
+
+fn points(paint: &mut Paint, plot: Rect, columns: &[Column], top: f64) {
+    let glyphs = paint.glyphs();
+    let mut before = None;
+    for (x, column) in (plot.left()..plot.right()).zip(columns) {
+        let span = column.span(0..4, top, plot.height - 1);
+        if let Some(span) = span {
+            let (low, high) = joined(span, before);
+            for up in low..=high {
+                let is_point = (span.0..=span.1).contains(&up);
+                let glyph = if is_point { glyphs.point } else { glyphs.rise };
+                paint.dot(x, plot.bottom() - 1 - up, glyph, Ink::Throughput);
+            }
+        }
+        before = span;
+    }
+}
+
+fn axis(paint: &mut Paint, chart: Rect, lanes: &Lanes, top: f64) {
+    let glyphs = paint.glyphs();
+    let x = lanes.plot(chart).x.saturating_sub(1);
+    let last = chart.height - 1;
+    for n in 0..chart.height {
+        paint.dot(x, chart.y + n, glyphs.vertical, Ink::Faint);
+    }
+    // Half the height has its label where it is exactly a row.
+    let middle = (last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
+    for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
+        let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
+        paint.right(label, &format!("{} ", units::count(value)), Ink::Faint);
+        paint.dot(x, chart.y + n, if n == last { glyphs.origin } else { glyphs.tick }, Ink::Faint);
+    }
+}
+
+/// What stands behind the line: segment borders and the rate that was asked for.
+fn behind(paint: &mut Paint, plot: Rect, lanes: &Lanes, rate_share: Option<f64>) {
+    let glyphs = paint.glyphs();
+    let mut dot = |x, y, glyph| {
+        if paint.at(x, y) == Some(" ") {
+            paint.dot(x, y, glyph, Ink::Faint);
+        }
+    };
+    for segment in lanes.timeline.segments().iter().skip(1) {
+        if let Some(column) = lanes.axis.column(segment.start.t_s) {
+            (plot.top()..plot.bottom()).for_each(|y| dot(plot.x + column, y, glyphs.border_line));
+        }
+    }
+    if let Some(share) = rate_share.filter(|share| *share <= 1.0) {
+        let up = (share * f64::from(plot.height - 1)).round() as u16;
+        (plot.left()..plot.right()).for_each(|x| dot(x, plot.bottom() - 1 - up, glyphs.target_line));
+    }
+}

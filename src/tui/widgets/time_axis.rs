@@ -1,0 +1,66 @@
+//! The time axis below the lanes: segment borders with their numbers, events and marks; seconds below it.
+
+use ratatui::layout::Rect;
+
+use super::Lanes;
+use crate::tui::{
+    paint::{Paint, row},
+    theme::Ink,
+};
+
+/// Columns between two labels of seconds.
+const LABEL_EVERY: u16 = 10;
+
+/// Draws the axis, and its labels when `area` is two high.
+pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+    if area.is_empty() {
+        return;
+    }
+    paint.rule(row(area, 0), "");
+    let plot = lanes.plot(row(area, 0));
+    segments(paint, plot, lanes);
+    let glyphs = paint.glyphs();
+    let events = lanes.timeline.events().map(|event| (event.t_s, glyphs.event, Ink::Warn));
+    let marks = lanes.timeline.marks().map(|mark| (mark.t_s, glyphs.mark, Ink::Strong));
+    for (t_s, glyph, ink) in events.chain(marks) {
+        if let Some(column) = lanes.axis.column(t_s) {
+            paint.dot(plot.x + column, plot.y, glyph, ink);
+        }
+    }
+    if area.height > 1 {
+        seconds(paint, lanes.plot(row(area, 1)));
+    }
+}
+
+/// A border where each segment begins, its number behind it where the next leaves room.
+fn segments(paint: &mut Paint, plot: Rect, lanes: &Lanes) {
+    let borders: Vec<_> = lanes
+        .timeline
+        .segments()
+        .iter()
+        .filter_map(|segment| Some((lanes.axis.column(segment.start.t_s)?, segment.start.segment)))
+        .collect();
+    for (n, (column, number)) in borders.iter().enumerate() {
+        let x = plot.x + column;
+        paint.dot(x, plot.y, paint.glyphs().border, Ink::Strong);
+        let end = borders.get(n + 1).map_or(plot.right(), |(next, _)| plot.x + next);
+        let room = Rect { x: x + 1, width: end.saturating_sub(x + 1), ..plot };
+        let label = format!("seg {number}");
+        let texts = [label.as_str(), label.trim_start_matches("seg ")];
+        if let Some(text) = texts.into_iter().find(|text| text.len() < room.width.into()) {
+            paint.text(room, text, Ink::Text);
+        }
+    }
+}
+
+/// Labels by the distance from now: they stand still while the picture moves.
+fn seconds(paint: &mut Paint, area: Rect) {
+    paint.right(area, "now", Ink::Faint);
+    let labels = (1..).map(|n| n * LABEL_EVERY).take_while(|back| back + 4 < area.width);
+    for back in labels {
+        let text = format!("-{back} s");
+        let x = area.right().saturating_sub(1 + back);
+        // The minus sign stands in the column it names.
+        paint.text(Rect { x, width: area.right() - x, ..area }, &text, Ink::Faint);
+    }
+}
