@@ -175,12 +175,15 @@ fn percent_of(text: &str) -> u64 {
     units::parse_count(text.trim_end_matches('%').trim_end()).unwrap_or(u64::MAX)
 }
 
-/// A number exactly, with a suffix where one fits without loss: `1500`, `100 k`, `1 M`.
+/// A number exactly, with a suffix where one fits without loss: `1500`, `100 k`, `1 M`; one too long for the
+/// panel with three digits.
 fn whole(n: u64) -> String {
     match n {
+        n if n >= 1_000_000_000 && n.is_multiple_of(1_000_000_000) => format!("{} G", n / 1_000_000_000),
         n if n >= 1_000_000 && n.is_multiple_of(1_000_000) => format!("{} M", n / 1_000_000),
         n if n >= 10_000 && n.is_multiple_of(1_000) => format!("{} k", n / 1_000),
-        n => n.to_string(),
+        0..=999_999 => n.to_string(),
+        n => units::count(n as f64),
     }
 }
 

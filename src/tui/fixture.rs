@@ -55,7 +55,8 @@ impl MadeUp {
     }
 
     fn random(&mut self) -> f64 {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.random >> 11) as f64 / (1_u64 << 53) as f64
     }
 
@@ -64,7 +65,13 @@ impl MadeUp {
         self.recorder.reset();
         for _ in 0..n {
             let (body, rare) = (self.random(), self.random());
-            let tail = if rare < 0.0008 { 9.0 } else if rare < 0.02 { 2.2 } else { 1.0 };
+            let tail = if rare < 0.0008 {
+                9.0
+            } else if rare < 0.02 {
+                2.2
+            } else {
+                1.0
+            };
             self.recorder.record((median_us * 1e3 * (0.8 + 0.5 * body * body) * tail) as u64);
         }
         self.recorder.latency()
@@ -85,8 +92,16 @@ impl MadeUp {
             let ops = (rate * length_s) as u64;
             let segment = self.segment;
             let clients = self.knobs.clients;
-            let interval =
-                Interval { t_s, length_s, segment, ops, ops_per_s: rate, clients, service, ..Interval::default() };
+            let interval = Interval {
+                t_s,
+                length_s,
+                segment,
+                ops,
+                ops_per_s: rate,
+                clients,
+                service,
+                ..Interval::default()
+            };
             records.push(Record::Interval(Box::new(interval)));
         }
         let busy = if self.knobs.load { rate / able } else { 0.0 };
@@ -126,7 +141,12 @@ impl MadeUp {
     /// Errors of one kind in the last tick.
     pub fn errors(&self, kind: &str, n: u64, message: &str) -> Vec<Record> {
         let t_s = self.now_s();
-        let interval = Interval { t_s, segment: self.segment, errors: [(kind.to_owned(), n)].into(), ..Interval::default() };
+        let interval = Interval {
+            t_s,
+            segment: self.segment,
+            errors: [(kind.to_owned(), n)].into(),
+            ..Interval::default()
+        };
         let first = Event { t_s, name: FIRST_ERROR.to_owned(), detail: format!("{kind}: {message}") };
         vec![Record::Interval(Box::new(interval)), Record::Event(first)]
     }

@@ -108,7 +108,8 @@ pub fn plan(area: Rect) -> Plan {
 fn charts(area: Rect, tier: Tier) -> Plan {
     let (w, h) = (area.width, area.height);
     let panel_width = if tier == Tier::Panel { panel_width(w) } else { 0 };
-    let main = w - panel_width;
+    // A blank column keeps the figures off the panel's edge.
+    let main = w - panel_width - u16::from(panel_width > 0);
     let server_rows = u16::from(tier == Tier::Panel);
     let knob_rows = u16::from(tier == Tier::Compact);
     // Header, status and footer stand above and below.
@@ -147,7 +148,7 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         probe_rows,
         probe_rule,
         axis,
-        panel: Rect { x: area.x + main, y: area.y + 2, width: panel_width, height: body },
+        panel: Rect { x: area.x + w - panel_width, y: area.y + 2, width: panel_width, height: body },
         knob_line,
         server,
         footer: line(area, h - 1),
@@ -159,16 +160,16 @@ fn charts(area: Rect, tier: Tier) -> Plan {
 fn panel_width(w: u16) -> u16 {
     match w {
         0..WIDE => 25,
-        WIDE..160 => 36,
-        _ => 48,
+        WIDE..160 => 41,
+        _ => 50,
     }
 }
 
-/// `1.94 ms` with two blanks before it; a figure needs nine columns, eight where room is short.
+/// `1.94 ms` with two blanks before it, one where room is short; `12.4 k/s` needs eight.
 fn columns(main: u16) -> Columns {
     let wide = main >= 70;
     let gutter = if wide { 10 } else { 7 };
-    let value = if wide { 10 } else { 9 };
+    let value = if wide { 9 } else { 8 };
     let values = if wide { 3 } else { 2 };
     Columns { gutter, plot: main.saturating_sub(gutter + value * values), values, value }
 }

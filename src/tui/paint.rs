@@ -62,6 +62,13 @@ impl<'a> Paint<'a> {
         }
     }
 
+    /// One character of a lane's bar.
+    pub fn bar(&mut self, x: u16, y: u16, character: char, ink: Ink) {
+        if let Some(cell) = self.buffer.cell_mut((x, y)) {
+            cell.set_char(character).set_style(self.theme.bar(ink));
+        }
+    }
+
     /// The character that stands at a place.
     pub fn at(&self, x: u16, y: u16) -> Option<&str> {
         self.buffer.cell((x, y)).map(ratatui::buffer::Cell::symbol)
@@ -115,6 +122,29 @@ pub fn from_column(area: Rect, x: u16) -> Rect {
     Rect { x, width: area.right() - x, ..area }
 }
 
+/// `text` in lines of at most `width` columns, broken at blanks; a longer word is cut where it must be.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines: Vec<String> = Vec::new();
+    let mut current = String::new();
+    for word in text.split_whitespace() {
+        let mut rest: Vec<char> = word.chars().collect();
+        let used = current.chars().count();
+        if used > 0 && used + 1 + rest.len() > width {
+            lines.push(std::mem::take(&mut current));
+        }
+        while rest.len() > width {
+            lines.push(rest.drain(..width).collect());
+        }
+        if !current.is_empty() {
+            current.push(' ');
+        }
+        current.extend(rest);
+    }
+    lines.push(current);
+    lines
+}
+
 /// Row `n` of `area`, one high; empty below its end.
 pub fn row(area: Rect, n: u16) -> Rect {
     let height = u16::from(n < area.height);
@@ -125,6 +155,13 @@ pub fn row(area: Rect, n: u16) -> Rect {
 mod tests {
     use super::*;
     use crate::tui::theme::{GlyphSet, Palette};
+
+    #[test]
+    fn text_wraps_at_blanks_and_loses_nothing() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
 
     #[test]
     fn nothing_is_painted_outside_the_frame_and_no_number_is_halved() {

@@ -32,14 +32,14 @@ impl LogScale {
     }
 }
 
-/// The top of a linear axis from 0 for values up to `highest`: 1, 2 or 5 times a power of ten.
+/// The top of a linear axis from 0 for values up to `highest`: a round number whose half is one too.
 pub fn linear_top(highest: f64) -> f64 {
     if !highest.is_finite() || highest <= 0.0 {
         return 1.0;
     }
     let power = 10_f64.powf(highest.log10().floor());
     // A hair of slack: a value a rounding error above a round number does not need twice the axis.
-    let steps = [1.0, 2.0, 5.0].map(|step| step * power);
+    let steps = [1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0].map(|step| step * power);
     steps.into_iter().find(|top| highest <= top * (1.0 + 1e-9)).unwrap_or(10.0 * power)
 }
 
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_linear_axis_ends_at_a_round_number() {
-        let tops = [0.0, 0.7, 1.0, 121_300.0, 501.0, f64::NAN].map(linear_top);
-        assert_eq!(tops, [1.0, 1.0, 1.0, 200_000.0, 1000.0, 1.0]);
+        let tops = [0.0, 0.7, 1.0, 121_300.0, 950.0, f64::NAN].map(linear_top);
+        assert_eq!(tops, [1.0, 0.8, 1.0, 160_000.0, 1000.0, 1.0]);
     }
 }

@@ -213,12 +213,18 @@ impl Theme {
         if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
     }
 
-    /// How `ink` looks.
+    /// How `ink` looks. It replaces whatever look was there before.
     pub fn style(&self, ink: Ink) -> Style {
-        match self.palette {
+        Style::reset().patch(match self.palette {
             Palette::Ansi16 => ansi16(ink),
             Palette::Mono => mono(ink),
-        }
+        })
+    }
+
+    /// How the bars of a lane look: quieter than the figures beside them. Errors are not quiet.
+    pub fn bar(&self, ink: Ink) -> Style {
+        let style = self.style(ink);
+        if ink == Ink::Bad { style } else { style.add_modifier(Modifier::DIM) }
     }
 
     /// The last step of a frame: in ASCII, every other character becomes its stand-in.
@@ -279,7 +285,7 @@ mod tests {
         let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
         for ink in [Ink::Text, Ink::Bad, Ink::Selected, Ink::Level(Level::Max), Ink::Server] {
             let style = theme.style(ink);
-            assert_eq!((style.fg, style.bg), (None, None), "{ink:?}");
+            assert_eq!((style.fg, style.bg), (Some(Color::Reset), Some(Color::Reset)), "{ink:?}");
         }
     }
 

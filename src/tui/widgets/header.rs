@@ -17,7 +17,11 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let length: usize = right.iter().map(|(text, _)| text.chars().count()).sum();
     let right_x = area.right().saturating_sub(length as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
-    let parts = identity(model);
+    let mut parts = identity(model);
+    if area.width < 60 {
+        // The address says more than our own name.
+        parts[0].0 = " ".to_owned();
+    }
     let fitting = fit(&parts, left.width.into());
     paint.parts(left, &fitting);
     let parts: Vec<_> = right.iter().map(|(text, ink)| (text.as_str(), *ink)).collect();

@@ -55,9 +55,9 @@ pub struct Row {
     pub values: [String; 3],
 }
 
-/// Steps in a lane of `rows` rows: eight in each.
+/// Steps in a lane of `rows` rows: eight in each, less one that keeps it from touching the lane above.
 pub fn steps(rows: u16) -> usize {
-    usize::from(rows) * 8
+    (usize::from(rows) * 8).saturating_sub(1)
 }
 
 /// A latency as a figure, or the sign for too few samples.
@@ -121,8 +121,8 @@ impl Lanes<'_> {
             return;
         }
         let foot = row(area, rows - 1);
-        let name = Rect { width: self.columns.gutter.saturating_sub(1), ..foot };
-        paint.text(Rect { x: name.x + 1, width: name.width.saturating_sub(1), ..name }, lane.name, Ink::Text);
+        let name = Rect { x: foot.x + 1, width: self.columns.gutter.saturating_sub(1), ..foot };
+        paint.text(name, lane.name, Ink::Text);
         for (n, value) in lane.values.iter().enumerate() {
             let ink = match n {
                 _ if value == NONE => Ink::Faint,
@@ -147,10 +147,10 @@ fn column(paint: &mut Paint, plot: Rect, x: u16, cell: Cell, ink: Ink) {
         Cell::Step(step) => {
             let full = step / 8;
             for y in 0..full as u16 {
-                paint.dot(x, bottom.saturating_sub(y), glyphs.bars[7], ink);
+                paint.bar(x, bottom.saturating_sub(y), glyphs.bars[7], ink);
             }
             if !step.is_multiple_of(8) {
-                paint.dot(x, bottom.saturating_sub(full as u16), glyphs.bars[step % 8 - 1], ink);
+                paint.bar(x, bottom.saturating_sub(full as u16), glyphs.bars[step % 8 - 1], ink);
             }
         }
     }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use crate::{
     app::{Context, KEYS, Model, Overlay},
     tui::{
-        paint::{Paint, row},
+        paint::{Paint, row, wrapped},
         theme::Ink,
     },
 };
@@ -113,39 +113,9 @@ fn centred(area: Rect, width: u16, height: u16) -> Rect {
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// `text` in lines of at most `width` columns, broken at blanks; a longer word is cut where it must be.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines: Vec<String> = Vec::new();
-    let mut current = String::new();
-    for word in text.split_whitespace() {
-        let mut rest: Vec<char> = word.chars().collect();
-        let used = current.chars().count();
-        if used > 0 && used + 1 + rest.len() > width {
-            lines.push(std::mem::take(&mut current));
-        }
-        while rest.len() > width {
-            lines.push(rest.drain(..width).collect());
-        }
-        if !current.is_empty() {
-            current.push(' ');
-        }
-        current.extend(rest);
-    }
-    lines.push(current);
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_wraps_at_blanks_and_loses_nothing() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
-        assert_eq!(wrapped("", 5), [""]);
-    }
 
     #[test]
     fn the_help_names_every_binding() {

@@ -31,24 +31,32 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let knobs = section(paint, &mut rest, "knobs", 1 + Knob::ALL.len() as u16);
     draw_knobs(paint, knobs, model);
     let timeline = model.shown();
-    let machine_rows = 2;
     let error_rows = tables::error_rows(timeline).min(6);
-    // The ping windows take what the sections below can spare, and the events what the windows do not fill.
-    let windows = tables::ping_rows(timeline);
-    let spare = rest.height.saturating_sub(1 + machine_rows + 1 + 1 + error_rows + 1);
-    let title = format!("ping each {:.3} s, in ms", timeline.pings().length_s()).replace(".000", "");
-    let pings = section(paint, &mut rest, &title, 1 + windows.clamp(2, 10).min(spare));
+    // The ping windows take what the sections below can spare, up to what one takes in at a glance.
+    let below = 1 + MACHINE_ROWS + 1 + error_rows;
+    let windows = (1 + tables::ping_rows(timeline).clamp(2, (rest.height / 4).max(2)))
+        .min(rest.height.saturating_sub(below + 1));
+    let title = format!("ping by {} s, ms", timeline.pings().length_s());
+    let pings = section(paint, &mut rest, &title, windows);
     tables::pings(paint, pings, timeline);
-    let machine = section(paint, &mut rest, "this machine", machine_rows);
+    let machine = section(paint, &mut rest, "this machine, 60 s", MACHINE_ROWS);
     tables::machine(paint, machine, model);
     let errors = section(paint, &mut rest, "errors", error_rows);
     tables::errors(paint, errors, timeline);
+    if rest.height >= 4 && area.width > tables::SEGMENTS_WIDTH {
+        let rows = 1 + timeline.segments().iter().count().min(12) as u16;
+        let segments = section(paint, &mut rest, "segments", rows);
+        tables::segments(paint, segments, timeline);
+    }
     if rest.height >= 3 {
         let room = rest.height - 1;
         let events = section(paint, &mut rest, "events", room);
         tables::events(paint, events, timeline);
     }
 }
+
+/// Wake and intrinsic.
+const MACHINE_ROWS: u16 = 2;
 
 /// Takes a heading and `rows` rows from the top of `rest`; what is inside.
 fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
@@ -60,18 +68,27 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     }
     let glyphs = paint.glyphs();
     paint.rule(Rect { x: area.x + 1, width: area.width - 1, ..row(area, 0) }, title);
-    paint.dot(area.x, area.y, glyphs.branch_right, Ink::Faint);
+    // Only the first heading has nothing above it.
+    let joint = if paint.at(area.x, area.y.saturating_sub(1)) == Some(&glyphs.vertical.to_string()) {
+        glyphs.branch_right
+    } else {
+        glyphs.branch_down
+    };
+    paint.dot(area.x, area.y, joint, Ink::Faint);
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
 }
 
 /// Width of the names, the pointer before them included.
 const NAME: u16 = 12;
+/// Width of the values: `1.50 KiB`.
+const VALUE: u16 = 8;
 
 fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let wanted = model.panel.wanted();
     let (load, ink) = if wanted.load { ("on", Ink::Good) } else { ("off", Ink::Text) };
-    let value = |area: Rect| Rect { x: area.x + NAME, width: 9.min(area.width.saturating_sub(NAME)), ..area };
+    let value =
+        |area: Rect| Rect { x: area.x + NAME, width: VALUE.min(area.width.saturating_sub(NAME)), ..area };
     let first = row(area, 0);
     paint.text(first, "  load", Ink::Text);
     paint.right(value(first), load, ink);
@@ -83,7 +100,7 @@ fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
             paint.dot(line.x, line.y, glyphs.pointer, ink);
         }
         paint.text(Rect { x: line.x + 2, width: NAME - 2, ..line }, knob.name(), ink);
-        let after = Rect { x: line.x + NAME + 9, width: line.width.saturating_sub(NAME + 9), ..line };
+        let after = Rect { x: line.x + NAME + VALUE, width: line.width.saturating_sub(NAME + VALUE), ..line };
         match model.panel.entry().filter(|_| selected) {
             Some(entry) => {
                 let room = Rect { width: line.width.saturating_sub(NAME + 1), x: line.x + NAME + 1, ..line };
@@ -95,7 +112,7 @@ fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
                 if in_force != knob.value(wanted) {
                     paint.parts(after, &[(" was ", Ink::Warn), (&in_force, Ink::Warn)]);
                 } else if selected {
-                    paint.text(after, &format!(" {} {}", glyphs.less, glyphs.more), Ink::Selected);
+                    paint.text(after, &format!(" {}{}", glyphs.less, glyphs.more), Ink::Selected);
                 }
             }
         }

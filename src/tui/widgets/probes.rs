@@ -20,7 +20,7 @@ const NAMES: [(&str, &str); PROBE_LANES as usize] = [
     (" max", "ping max"),
     ("wake", "wake max"),
     ("cpu", "srv cpu"),
-    ("errors", "errors"),
+    ("errs", "errors"),
     ("intr.", "intrins."),
 ];
 

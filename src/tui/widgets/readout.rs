@@ -2,13 +2,13 @@
 
 use ratatui::layout::Rect;
 
-use super::{footer, knob_line, lanes::NONE, status};
+use super::{footer, header, knob_line, lanes::NONE, status};
 use crate::{
     app::{Connection, Model},
     session::timeline::{Level, Timeline},
     tui::{
         axis::TimeAxis,
-        paint::{Paint, from_column, row},
+        paint::{Paint, from_column, row, wrapped},
         scale::linear_top,
         theme::Ink,
     },
@@ -52,7 +52,7 @@ fn throughput(timeline: &Timeline) -> String {
 /// Numbers two by two, a line of throughput, the knob in hand; the parts that matter most first.
 pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
     let timeline = model.shown();
-    line_of_state(paint, row(area, 0), model);
+    header::draw(paint, row(area, 0), model);
     let spark = row(area, 1);
     let label = format!(" {:>8} ", throughput(timeline));
     let x = paint.text(spark, &label, Ink::Strong);
@@ -76,16 +76,13 @@ pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
         let text = super::lanes::figure(ns);
         paint.parts(cell, &[(&format!(" {name:<6}"), Ink::Faint), (&format!("{text:>8}"), Ink::Text)]);
     }
-    if area.height >= 8 {
-        let (text, ink) = status::sentence(model);
-        paint.text(row(area, 5), &format!(" {text}"), ink);
+    let width = usize::from(area.width.saturating_sub(2));
+    let (text, ink) = status::sentence(model, width);
+    for (n, line) in wrapped(&text, width).iter().enumerate().take(area.height.saturating_sub(7).into()) {
+        paint.text(row(area, 5 + n as u16), &format!(" {line}"), ink);
     }
     knob_line::draw(paint, row(area, area.height - 2), model);
     footer::draw(paint, row(area, area.height - 1), model);
-}
-
-fn line_of_state(paint: &mut Paint, area: Rect, model: &Model) {
-    super::header::draw(paint, area, model);
 }
 
 /// Throughput by the second in one row.

@@ -12,13 +12,13 @@ use crate::{
 
 /// Draws the sentence.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let (text, ink) = sentence(model);
+    let (text, ink) = sentence(model, area.width.saturating_sub(1).into());
     paint.text(area, &format!(" {text}"), ink);
 }
 
 /// The sentence, the most pressing first: an answer to the last key, an outage, the end, a frozen view, and
-/// else what the load does.
-pub fn sentence(model: &Model) -> (String, Ink) {
+/// else what the load does, in fewer words where `width` asks for that.
+pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
         return (message.text.clone(), ink);
@@ -39,7 +39,8 @@ pub fn sentence(model: &Model) -> (String, Ink) {
     }
     let knobs = model.in_force();
     if knobs.load {
-        return (load(knobs), Ink::Text);
+        let long = load(knobs);
+        return (if long.chars().count() <= width { long } else { load_in_short(knobs) }, Ink::Text);
     }
     let last = model.timeline.segments().last_busy();
     (last.map_or_else(idle, |segment| format!("load off; {}", result(segment))), Ink::Text)
@@ -62,6 +63,13 @@ fn load(knobs: &Knobs) -> String {
         "{clients} client{plural}, {pipeline} in flight each, {pace}: {}, {size} values, {keys} keys",
         knobs.mix
     )
+}
+
+fn load_in_short(knobs: &Knobs) -> String {
+    let Knobs { clients, pipeline, .. } = knobs;
+    let pace = knobs.rate.map_or_else(|| "no limit".to_owned(), |_| Knob::Rate.value(knobs));
+    let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
+    format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys} keys", knobs.mix)
 }
 
 /// What a segment did, in a line.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::NONE;
+use super::lanes::{NONE, figure};
 use crate::{
     app::Model,
     session::timeline::{Level, PingWindow, Timeline},
@@ -12,6 +12,11 @@ use crate::{
     },
     units,
 };
+
+/// Number, `10000×10`, rate, p50, p99 of a segment.
+const SEGMENT_COLUMNS: [u16; 5] = [4, 10, 8, 9, 8];
+/// What the table of segments needs to be whole.
+pub const SEGMENTS_WIDTH: u16 = 39;
 
 /// How many ping windows there are.
 pub fn ping_rows(timeline: &Timeline) -> u16 {
@@ -49,8 +54,14 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
         ms(rtt.mean_ns()),
         ms(rtt.max_ns() as f64),
         rtt.count().to_string(),
-        units::elapsed((window.end_s * 1e9) as u64).trim_start_matches("00:").to_owned(),
+        clock(window.end_s),
     ]
+}
+
+/// A moment of the session, without the hour while it is the first.
+fn clock(t_s: f64) -> String {
+    let text = units::elapsed((t_s * 1e9) as u64);
+    text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
 /// Microseconds of resolution, as long as that leaves room.
@@ -75,23 +86,63 @@ fn ping_row(paint: &mut Paint, area: Rect, wide: bool, texts: [String; 5], ink: 
 pub fn machine(paint: &mut Paint, area: Rect, model: &Model) {
     let timeline = model.shown();
     let wake = timeline.wake().minute();
-    let p99 = Level::P99.of(wake).map_or_else(|| NONE.to_owned(), units::latency);
-    let max = if wake.is_empty() { NONE.to_owned() } else { units::latency(wake.max_ns()) };
-    paint.parts(row(area, 0), &[("wake ", Ink::Text), (&format!("p99 {p99}  max {max}"), Ink::Text)]);
+    let (p99, max) = (figure(Level::P99.of(wake)), figure(Level::Max.of(wake)));
+    let mut parts = vec![("wake p99 ", Ink::Faint), (&p99, Ink::Text)];
+    if area.width >= WIDE_MACHINE {
+        parts.extend([("  max ", Ink::Faint), (&max, Ink::Text)]);
+    }
+    paint.parts(row(area, 0), &parts);
     let line = row(area, 1);
     let Some(run) = timeline.intrinsic_run() else {
-        paint.parts(line, &[("intrinsic ", Ink::Text), ("i measures it", Ink::Faint)]);
+        paint.text(line, "intrinsic: press i", Ink::Faint);
         return;
     };
-    let state = match run.remaining_s {
-        Some(s) if s > 0.0 => format!("{s:.0} s to go"),
-        Some(_) => run.worst_ratio().map_or_else(String::new, |ratio| format!("{ratio:.0}×")),
-        None if model.gentle_intrinsic => "gentle".to_owned(),
-        None => "gentle, off".to_owned(),
+    let max = units::latency(run.gaps.max_ns());
+    let (state, ink) = match run.remaining_s {
+        Some(s) if s > 0.0 => (format!("{s:.0} s to go"), Ink::Warn),
+        Some(_) => {
+            (run.worst_ratio().map_or_else(String::new, |ratio| format!("{ratio:.0}× the mean")), Ink::Text)
+        }
+        None if model.gentle_intrinsic => ("gentle".to_owned(), Ink::Good),
+        None => ("gentle, off".to_owned(), Ink::Faint),
     };
-    let max = format!("max {}  ", units::latency(run.gaps.max_ns()));
-    let ink = if run.is_running() { Ink::Warn } else { Ink::Faint };
-    paint.parts(line, &[("intrinsic ", Ink::Text), (&max, Ink::Text), (&state, ink)]);
+    let mut parts = vec![("intr. max ", Ink::Faint), (max.as_str(), Ink::Text)];
+    if area.width >= WIDE_MACHINE {
+        parts.extend([("  ", Ink::Text), (state.as_str(), ink)]);
+    } else if run.is_running() {
+        parts = vec![("intrinsic ", Ink::Faint), (state.as_str(), ink)];
+    }
+    paint.parts(line, &parts);
+}
+
+/// From this width on there is room for two figures in a row.
+const WIDE_MACHINE: u16 = 32;
+
+/// The segments, the newest first: what was set and what came of it.
+pub fn segments(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+    segment_row(paint, row(area, 0), ["no", "c × P", "ops/s", "p50", "p99"].map(str::to_owned), Ink::Faint);
+    let newest = timeline.segments().iter().rev().enumerate();
+    for (n, segment) in newest.take(area.height.saturating_sub(1).into()) {
+        let total = &segment.total;
+        let knobs = &segment.start.knobs;
+        let measured = total.length_s > 0.0;
+        let texts = [
+            segment.start.segment.to_string(),
+            if knobs.load { format!("{}×{}", knobs.clients, knobs.pipeline) } else { "off".to_owned() },
+            if measured { units::count(total.ops_per_s) } else { NONE.to_owned() },
+            figure(Level::P50.of(&total.service)),
+            figure(Level::P99.of(&total.service)),
+        ];
+        segment_row(paint, row(area, n as u16 + 1), texts, if n == 0 { Ink::Strong } else { Ink::Text });
+    }
+}
+
+fn segment_row(paint: &mut Paint, area: Rect, texts: [String; 5], ink: Ink) {
+    let mut x = area.x;
+    for (text, width) in texts.iter().zip(SEGMENT_COLUMNS) {
+        paint.right(Rect { x, width, ..area }.intersection(area), text, ink);
+        x += width;
+    }
 }
 
 /// Each kind of error: how often, and its first message.
@@ -127,7 +178,7 @@ pub fn events(paint: &mut Paint, area: Rect, timeline: &Timeline) {
         paint.text(row(area, 0), "none", Ink::Text);
     }
     for (n, event) in newest.take(area.height.into()).enumerate() {
-        let at = format!("{} ", units::elapsed((event.t_s * 1e9) as u64).trim_start_matches("00:"));
+        let at = format!("{} ", clock(event.t_s));
         let parts = [
             (at.as_str(), Ink::Faint),
             (event.name.as_str(), Ink::Strong),

@@ -48,11 +48,16 @@ fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let below = Rect { y: area.y + 1, ..area };
     for (n, value) in values.into_iter().enumerate() {
         let (text, ink) = match value {
-            Some(ops) => (units::rate(ops), if n == 0 { Ink::Strong } else { Ink::Text }),
+            Some(ops) => (figure(lanes, ops), if n == 0 { Ink::Strong } else { Ink::Text }),
             None => (super::lanes::NONE.to_owned(), Ink::Faint),
         };
         paint.right(lanes.value(below, n as u16), &text, ink);
     }
+}
+
+/// `12.4 k/s` fills a narrow column to its neighbour; the heading says what it is.
+fn figure(lanes: &Lanes, ops: f64) -> String {
+    if lanes.columns.value > 8 { units::rate(ops) } else { units::count(ops) }
 }
 
 /// The good replies per second in each tick of one column.
@@ -106,7 +111,8 @@ fn braille(paint: &mut Paint, plot: Rect, columns: &[Column], top: f64) {
             let span = column.span(ticks, top, dots_high - 1);
             if let Some(span) = span {
                 let (low, high) = joined(span, before);
-                for dot in low..=high {
+                // Two dots thick: a single row of dots is too faint a line for what matters most.
+                for dot in low.saturating_sub(1)..=high {
                     cells[usize::from(dot / 4)] |= DOTS[side][usize::from(dot % 4)];
                 }
             }
@@ -146,8 +152,19 @@ fn axis(paint: &mut Paint, chart: Rect, lanes: &Lanes, top: f64) {
     let middle = (last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
     for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
         let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
-        paint.right(label, &format!("{} ", units::count(value)), Ink::Faint);
+        paint.right(label, &axis_label(value), Ink::Faint);
         paint.dot(x, chart.y + n, if n == last { glyphs.origin } else { glyphs.tick }, Ink::Faint);
+    }
+}
+
+/// A round number without needless decimals: `300 k`.
+fn axis_label(value: f64) -> String {
+    let text = units::count(value);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
     }
 }
 
