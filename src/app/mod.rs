@@ -19,7 +19,7 @@ mod update;
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};
 pub use knob::{Direction, Knob, TurnError};
-pub use model::{Connection, Message, Model, Overlay, Screen, Tone, View};
+pub use model::{Connection, Course, Message, Model, Overlay, Screen, Tone, View};
 pub use panel::Panel;
 pub use source::{Delivery, Effect, Notice, Refused, Source};
 pub use summary::summary;

@@ -64,6 +64,17 @@ pub enum Connection {
     },
 }
 
+/// Whether a session goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// Records come.
+    Running,
+    /// No more come, and the screen stays.
+    Ended,
+    /// No more come, and the screen goes.
+    Over,
+}
+
 /// How a message is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
@@ -104,8 +115,8 @@ pub struct Model {
     pub connection: Connection,
     /// Whether the gentle intrinsic probe was turned on.
     pub gentle_intrinsic: bool,
-    /// Whether the source said that no more records come.
-    pub ended: bool,
+    /// Whether more records come.
+    pub course: Course,
     pub(super) message: Option<Message>,
     initial: Knobs,
 }
@@ -121,7 +132,7 @@ impl Model {
             overlay: Overlay::None,
             connection: Connection::default(),
             gentle_intrinsic: false,
-            ended: false,
+            course: Course::Running,
             message: None,
             initial: knobs,
         }
@@ -171,7 +182,8 @@ impl Model {
             }
             Notice::Info(text) => self.say(Tone::Info, text),
             Notice::Warning(text) => self.say(Tone::Warning, text),
-            Notice::Ended => self.ended = true,
+            Notice::Ended => self.course = Course::Ended,
+            Notice::Leave => self.course = Course::Over,
         }
     }
 }

@@ -60,8 +60,10 @@ pub enum Notice {
     Info(String),
     /// Something that went wrong: cause, meaning, next step.
     Warning(String),
-    /// No more records will come: the duration is over, or the recording ends here.
+    /// No more records will come, and the person may look on: a recording ends here.
     Ended,
+    /// The session is over and the screen with it: the duration that was asked for has passed.
+    Leave,
 }
 
 /// What the screen wants done.

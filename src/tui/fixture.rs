@@ -88,7 +88,8 @@ impl MadeUp {
         let mut records = Vec::new();
         if self.knobs.load {
             let median_us = (clients * pipeline / able * 1e6).max(60.0);
-            let service = self.latency(4000, median_us);
+            // Enough for a p99.9 of every second.
+            let service = self.latency(2600, median_us);
             let ops = (rate * length_s) as u64;
             let segment = self.segment;
             let clients = self.knobs.clients;

@@ -172,6 +172,9 @@ mod tests {
         paint.right(Rect::new(0, 0, 3, 1), "1234", Ink::Text);
         paint.right(Rect::new(0, 0, 5, 1), "1234", Ink::Text);
         paint.dot(9, 9, 'x', Ink::Text);
-        assert_eq!(buffer.content.iter().map(|c| c.symbol()).collect::<String>(), " 1234     ab");
+        assert_eq!(
+            buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect::<String>(),
+            " 1234     ab"
+        );
     }
 }

@@ -16,7 +16,7 @@ use super::{
     theme::Theme,
 };
 use crate::{
-    app::{Delivery, Effect, Model, Msg, Notice, Source, update},
+    app::{Course, Delivery, Effect, Model, Msg, Notice, Source, update},
     cli::signals::Signal,
     load::Knobs,
     session::{Timeline, TimelineOptions},
@@ -99,6 +99,9 @@ impl<W: Write, E: Events> Loop<W, E> {
         let mut drawn = Instant::now();
         loop {
             due = due.max(take_records(&mut model, source));
+            if model.course == Course::Over {
+                return Ok(Finished { outcome: Outcome::Ended, timeline: model.timeline });
+            }
             if let Some(outcome) = self.on_signals(signals)? {
                 return Ok(Finished { outcome, timeline: model.timeline });
             }
@@ -137,7 +140,6 @@ impl<W: Write, E: Events> Loop<W, E> {
         };
         for effect in effects {
             match effect {
-                Effect::Quit if model.ended => return Ok(Some(Outcome::Ended)),
                 Effect::Quit => return Ok(Some(Outcome::Quit)),
                 Effect::Suspend => self.suspend()?,
                 effect => {
@@ -183,4 +185,104 @@ fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
         update(model, Msg::Delivery(delivery));
     }
     due
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::VecDeque,
+        sync::{Arc, mpsc},
+    };
+
+    use super::*;
+    use crate::{
+        app::{Key, KeyCode, Refused},
+        session::{Record, Segment},
+        tui::theme::{GlyphSet, Palette},
+    };
+
+    /// Keys one by one, each after a pause without one.
+    struct Script(VecDeque<Option<Event>>);
+
+    impl Events for Script {
+        fn next(&mut self, _: Duration) -> io::Result<Option<Event>> {
+            self.0.pop_front().ok_or_else(|| io::Error::other("the script is over"))
+        }
+    }
+
+    fn script(keys: &str) -> Script {
+        let key = |c| Some(Event::Key(Key::plain(KeyCode::Char(c))));
+        Script(keys.chars().flat_map(|c| [None, key(c), None]).collect())
+    }
+
+    #[derive(Default)]
+    struct Fake {
+        deliveries: Vec<Delivery>,
+        applied: Vec<Effect>,
+        refuses: bool,
+    }
+
+    impl Source for Fake {
+        fn poll(&mut self) -> Vec<Delivery> {
+            std::mem::take(&mut self.deliveries)
+        }
+
+        fn apply(&mut self, effect: &Effect) -> Result<(), Refused> {
+            self.applied.push(effect.clone());
+            if self.refuses { Err(Refused("a recording has no knobs".to_owned())) } else { Ok(()) }
+        }
+    }
+
+    fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Finished>, Vec<u8>) {
+        let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+        let size = || Rect::new(0, 0, 100, 30);
+        let mut wire = Vec::new();
+        let options = Options { theme, knobs: Knobs::default(), timeline: TimelineOptions::default() };
+        let canvas = Canvas::new(&mut wire, size());
+        let (sender, receiver) = mpsc::channel();
+        signals.iter().for_each(|signal| sender.send(*signal).unwrap());
+        let finished = Loop { canvas, events: script(keys), size, options }.run(source, &receiver);
+        (finished, wire)
+    }
+
+    #[test]
+    fn keys_become_effects_and_the_loop_ends_at_q() {
+        let mut source = Fake::default();
+        let record =
+            Record::Segment(Segment { t_s: 3.0, segment: 1, knobs: Knobs::default(), warmup: false });
+        source.deliveries.push(Delivery::Record(Arc::new(record)));
+        let (finished, wire) = run("lq", &mut source, &[]);
+        let finished = finished.unwrap();
+        assert_eq!(finished.outcome, Outcome::Quit);
+        assert_eq!(finished.timeline.now_s(), 3.0);
+        assert_eq!(source.applied, [Effect::SetKnobs(Knobs { load: true, ..Knobs::default() })]);
+        assert!(String::from_utf8_lossy(&wire).contains("throughput"));
+    }
+
+    #[test]
+    fn a_key_is_drawn_at_once() {
+        let (_, wire) = run("?qq", &mut Fake::default(), &[]);
+        assert!(String::from_utf8_lossy(&wire).contains("Reading the screen"));
+    }
+
+    #[test]
+    fn a_refusal_is_shown() {
+        let mut source = Fake { refuses: true, ..Fake::default() };
+        let (_, wire) = run("lq", &mut source, &[]);
+        assert!(String::from_utf8_lossy(&wire).contains("a recording has no knobs"));
+    }
+
+    #[test]
+    fn signals_and_the_end_of_the_session_end_the_loop() {
+        let (finished, _) = run("", &mut Fake::default(), &[Signal::Terminate]);
+        assert_eq!(finished.unwrap().outcome, Outcome::Signal(Signal::Terminate));
+        let mut source = Fake { deliveries: vec![Delivery::Notice(Notice::Leave)], ..Fake::default() };
+        assert_eq!(run("", &mut source, &[]).0.unwrap().outcome, Outcome::Ended);
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_is_an_error_and_no_endless_loop() {
+        let (finished, _) = run("", &mut Fake::default(), &[]);
+        assert!(finished.unwrap_err().to_string().contains("the terminal is gone"));
+    }
 }

@@ -259,7 +259,7 @@ fn ansi16(ink: Ink) -> Style {
         Ink::Level(Level::P999) => plain.fg(Color::LightRed),
         Ink::Level(Level::Max) => plain.fg(Color::Red),
         Ink::Machine => plain.fg(Color::Magenta),
-        Ink::Server => plain.fg(Color::Blue),
+        Ink::Server => plain.fg(Color::LightBlue),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Whole screens, each a composition of widgets.
 
 mod overview;
+#[cfg(test)]
+mod tests;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 

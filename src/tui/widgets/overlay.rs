@@ -51,7 +51,7 @@ fn help(paint: &mut Paint, area: Rect, scroll: u16) {
     let lines = help_lines(text_width(area));
     let height = area.height.saturating_sub(2).min(lines.len() as u16 + 2);
     let place = centred(area, text_width(area) as u16 + 4, height);
-    let title = format!("redyno {}: keys", env!("CARGO_PKG_VERSION"));
+    let title = format!("redyno {}: help", env!("CARGO_PKG_VERSION"));
     let inner = paint.frame(place, &title);
     let first = scroll.min((lines.len() as u16).saturating_sub(inner.height));
     for (n, (text, ink)) in lines.iter().skip(first.into()).take(inner.height.into()).enumerate() {
@@ -73,7 +73,7 @@ fn help(paint: &mut Paint, area: Rect, scroll: u16) {
 fn help_lines(width: usize) -> Vec<(String, Ink)> {
     /// Room for the longest keys.
     const KEYS_WIDTH: usize = 13;
-    let mut lines = Vec::new();
+    let mut lines = vec![("Reading the screen".to_owned(), Ink::Strong)];
     for text in READING {
         lines.extend(wrapped(text, width).into_iter().map(|line| (line, Ink::Text)));
     }

@@ -34,7 +34,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let error_rows = tables::error_rows(timeline).min(6);
     // The ping windows take what the sections below can spare, up to what one takes in at a glance.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
-    let windows = (1 + tables::ping_rows(timeline).clamp(2, (rest.height / 4).max(2)))
+    let windows = (1 + tables::ping_rows(timeline).clamp(2, (rest.height / 4).max(5)))
         .min(rest.height.saturating_sub(below + 1));
     let title = format!("ping by {} s, ms", timeline.pings().length_s());
     let pings = section(paint, &mut rest, &title, windows);
@@ -92,14 +92,20 @@ fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
     let first = row(area, 0);
     paint.text(first, "  load", Ink::Text);
     paint.right(value(first), load, ink);
+    if wanted.load != model.in_force().load {
+        paint.text(
+            Rect { x: first.x + NAME + VALUE, width: first.width.saturating_sub(NAME + VALUE), ..first },
+            " …",
+            Ink::Warn,
+        );
+    }
     for (n, knob) in Knob::ALL.into_iter().enumerate() {
         let line = row(area, n as u16 + 1);
         let selected = model.panel.selected() == knob;
         let ink = if selected { Ink::Selected } else { Ink::Text };
-        if selected {
-            paint.dot(line.x, line.y, glyphs.pointer, ink);
-        }
-        paint.text(Rect { x: line.x + 2, width: NAME - 2, ..line }, knob.name(), ink);
+        let pointer = if selected { glyphs.pointer } else { ' ' };
+        let width = usize::from(NAME + VALUE - 2);
+        paint.text(line, &format!("{pointer} {:<width$}", knob.name()), ink);
         let after = Rect { x: line.x + NAME + VALUE, width: line.width.saturating_sub(NAME + VALUE), ..line };
         match model.panel.entry().filter(|_| selected) {
             Some(entry) => {

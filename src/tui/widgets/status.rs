@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Connection, Knob, Model, Tone},
+    app::{Connection, Course, Knob, Model, Tone},
     load::Knobs,
     session::timeline::{Level, SegmentTotal},
     tui::{paint::Paint, theme::Ink},
@@ -27,7 +27,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         let since = units::elapsed((since_s * 1e9) as u64);
         return (format!("unreachable since {since}: {cause}; trying again"), Ink::Bad);
     }
-    if model.ended {
+    if model.course != Course::Running {
         return ("the session has ended; q leaves".to_owned(), Ink::Strong);
     }
     if let Some(behind_s) = model.behind_s() {

@@ -14,9 +14,9 @@ use crate::{
 };
 
 /// Number, `10000×10`, rate, p50, p99 of a segment.
-const SEGMENT_COLUMNS: [u16; 5] = [4, 10, 8, 9, 8];
+const SEGMENT_COLUMNS: [u16; 5] = [3, 9, 8, 9, 9];
 /// What the table of segments needs to be whole.
-pub const SEGMENTS_WIDTH: u16 = 39;
+pub const SEGMENTS_WIDTH: u16 = 38;
 
 /// How many ping windows there are.
 pub fn ping_rows(timeline: &Timeline) -> u16 {
@@ -35,10 +35,10 @@ const PING_COLUMN: u16 = 7;
 /// prints them; where there is room, the samples and when the window ended.
 pub fn pings(paint: &mut Paint, area: Rect, timeline: &Timeline) {
     let wide = area.width >= 4 * PING_COLUMN + 6;
-    ping_row(paint, row(area, 0), wide, ["min", "avg", "max", "n", "until"].map(str::to_owned), Ink::Faint);
+    ping_row(paint, row(area, 0), wide, &["min", "avg", "max", "n", "until"].map(str::to_owned), Ink::Faint);
     for (n, window) in timeline.pings().newest_first().enumerate().take(area.height.into()) {
         let line = row(area, n as u16 + 1);
-        ping_row(paint, line, wide, ping_texts(window), if n == 0 { Ink::Strong } else { Ink::Text });
+        ping_row(paint, line, wide, &ping_texts(window), if n == 0 { Ink::Strong } else { Ink::Text });
         if window.lost > 0 {
             let lost = format!("{} lost", window.lost);
             paint.right(Rect { width: area.width.saturating_sub(1), ..line }, &lost, Ink::Bad);
@@ -74,7 +74,7 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-fn ping_row(paint: &mut Paint, area: Rect, wide: bool, texts: [String; 5], ink: Ink) {
+fn ping_row(paint: &mut Paint, area: Rect, wide: bool, texts: &[String; 5], ink: Ink) {
     let shown = if wide { 5 } else { 3 };
     for (n, text) in texts.iter().take(shown).enumerate() {
         let column = Rect { x: area.x + n as u16 * PING_COLUMN, width: PING_COLUMN, ..area };
@@ -120,7 +120,7 @@ const WIDE_MACHINE: u16 = 32;
 
 /// The segments, the newest first: what was set and what came of it.
 pub fn segments(paint: &mut Paint, area: Rect, timeline: &Timeline) {
-    segment_row(paint, row(area, 0), ["no", "c × P", "ops/s", "p50", "p99"].map(str::to_owned), Ink::Faint);
+    segment_row(paint, row(area, 0), &["no", "c × P", "ops/s", "p50", "p99"].map(str::to_owned), Ink::Faint);
     let newest = timeline.segments().iter().rev().enumerate();
     for (n, segment) in newest.take(area.height.saturating_sub(1).into()) {
         let total = &segment.total;
@@ -133,11 +133,11 @@ pub fn segments(paint: &mut Paint, area: Rect, timeline: &Timeline) {
             figure(Level::P50.of(&total.service)),
             figure(Level::P99.of(&total.service)),
         ];
-        segment_row(paint, row(area, n as u16 + 1), texts, if n == 0 { Ink::Strong } else { Ink::Text });
+        segment_row(paint, row(area, n as u16 + 1), &texts, if n == 0 { Ink::Strong } else { Ink::Text });
     }
 }
 
-fn segment_row(paint: &mut Paint, area: Rect, texts: [String; 5], ink: Ink) {
+fn segment_row(paint: &mut Paint, area: Rect, texts: &[String; 5], ink: Ink) {
     let mut x = area.x;
     for (text, width) in texts.iter().zip(SEGMENT_COLUMNS) {
         paint.right(Rect { x, width, ..area }.intersection(area), text, ink);

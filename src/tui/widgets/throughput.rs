@@ -30,6 +30,11 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, rate: Option<u32>) {
     let columns: Vec<_> = (0..plot.width).map(|column| Column::read(lanes, column)).collect();
     let highest = columns.iter().flat_map(|column| column.ticks).flatten().fold(0.0, f64::max);
     let top = linear_top(highest.max(f64::from(rate.unwrap_or(0)).min(highest * 2.0)));
+    if highest == 0.0 && columns.iter().all(|column| column.ticks.iter().all(Option::is_none)) {
+        let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
+        paint.text(middle, "  no load in this stretch", Ink::Faint);
+        return;
+    }
     axis(paint, chart, lanes, top);
     if paint.theme().has_braille() {
         braille(paint, plot, &columns, top);

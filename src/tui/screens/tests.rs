@@ -1,0 +1,245 @@
+//! Whole screens: pictures of them, the bytes they cost, and every size there is.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    sync::{Arc, LazyLock},
+};
+
+use proptest::prelude::*;
+use ratatui::{
+    buffer::{Buffer, Cell},
+    layout::Rect,
+    style::Modifier,
+};
+
+use super::draw;
+use crate::{
+    app::{Delivery, Key, KeyCode, Model, Msg, Notice, update},
+    load::Knobs,
+    session::{Record, TimelineOptions},
+    tui::{
+        fixture::{self, MadeUp},
+        layout,
+        terminal::Canvas,
+        theme::{GlyphSet, Palette, Theme},
+    },
+};
+
+fn deliver(model: &mut Model, records: Vec<Record>) {
+    for record in records {
+        update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    }
+}
+
+static SESSION: LazyLock<Vec<Record>> = LazyLock::new(fixture::session);
+
+/// The model after so many records of the session.
+fn model_after(records: usize) -> Model {
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    deliver(&mut model, SESSION.iter().take(records).cloned().collect());
+    model
+}
+
+fn model() -> Model {
+    model_after(usize::MAX)
+}
+
+fn press(model: &mut Model, code: KeyCode) {
+    update(model, Msg::Key(Key::plain(code)));
+}
+
+fn drawn(model: &Model, theme: Theme, width: u16, height: u16) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    draw(&mut buffer, theme, model);
+    buffer
+}
+
+const THEMES: [(&str, Palette, GlyphSet); 3] = [
+    ("unicode", Palette::Ansi16, GlyphSet::Unicode),
+    ("ascii", Palette::Ansi16, GlyphSet::Ascii),
+    ("mono", Palette::Mono, GlyphSet::Unicode),
+];
+
+fn lines(buffer: &Buffer) -> Vec<String> {
+    let rows = buffer.content.chunks(usize::from(buffer.area.width).max(1));
+    rows.map(|row| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned()).collect()
+}
+
+fn look(cell: &Cell) -> String {
+    let colour = Some(cell.fg.to_string().to_lowercase()).filter(|colour| colour != "reset");
+    let modifiers = [
+        (Modifier::BOLD, "bold"),
+        (Modifier::DIM, "dim"),
+        (Modifier::REVERSED, "reversed"),
+        (Modifier::UNDERLINED, "underlined"),
+    ];
+    let worn =
+        modifiers.iter().filter(|(m, _)| cell.modifier.contains(*m)).map(|(_, name)| (*name).to_owned());
+    colour.into_iter().chain(worn).collect::<Vec<_>>().join("+")
+}
+
+/// The text, then for each row which columns wear which look.
+fn picture(buffer: &Buffer) -> String {
+    let mut text = lines(buffer).join("\n") + "\n\n";
+    for (y, row) in buffer.content.chunks(usize::from(buffer.area.width)).enumerate() {
+        let mut runs: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
+        for (x, cell) in row.iter().enumerate().filter(|(_, cell)| cell.symbol() != " ") {
+            let columns = runs.entry(look(cell)).or_default();
+            match columns.last_mut() {
+                // A blank between two words of one look does not end the run.
+                Some((_, end)) if *end + 2 >= x => *end = x,
+                _ => columns.push((x, x)),
+            }
+        }
+        for (look, columns) in runs.iter().filter(|(look, _)| !look.is_empty()) {
+            let columns: Vec<_> = columns.iter().map(|(from, to)| format!("{from}-{to}")).collect();
+            writeln!(text, "{y} {look}: {}", columns.join(" ")).unwrap();
+        }
+    }
+    text
+}
+
+fn snapshot(name: &str, buffer: &Buffer) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/tui"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, picture(buffer)));
+}
+
+#[test]
+fn the_overview_looks_as_it_did() {
+    let model = model();
+    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
+        for (name, palette, glyphs) in THEMES {
+            let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
+            snapshot(&format!("overview_{width}x{height}_{name}"), &buffer);
+        }
+    }
+}
+
+#[test]
+fn overlays_and_states_look_as_they_did() {
+    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    deliver(&mut model, MadeUp::new(Knobs::default()).1);
+    snapshot("idle_80x24", &drawn(&model, theme, 80, 24));
+    let cause = "connection refused".to_owned();
+    update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Unreachable { since_s: 4.0, cause })));
+    snapshot("unreachable_80x24", &drawn(&model, theme, 80, 24));
+    press(&mut model, KeyCode::Char('?'));
+    snapshot("help_80x24", &drawn(&model, theme, 80, 24));
+    press(&mut model, KeyCode::Esc);
+    let question = "This server holds 1204 other keys. Write to it?".to_owned();
+    update(&mut model, Msg::Delivery(Delivery::Notice(Notice::FirstWrite { question })));
+    snapshot("first_write_80x24", &drawn(&model, theme, 80, 24));
+}
+
+#[test]
+fn figures_stand_in_fixed_columns_whatever_their_size() {
+    let columns = layout::plan(Rect::new(0, 0, 120, 36)).columns;
+    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    for (clients, pipeline) in [(1, 1), (50, 1), (10_000, 10), (10_000, 10_000)] {
+        let (mut made, mut records) =
+            MadeUp::new(Knobs { load: true, clients, pipeline, ..Knobs::default() });
+        (0..8).for_each(|_| records.extend(made.next_tick()));
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        deliver(&mut model, records);
+        let buffer = drawn(&model, theme, 120, 36);
+        let rows = lines(&buffer);
+        let p50 = rows.iter().position(|row| row.starts_with(" p50")).unwrap() as u16;
+        for n in 1..=columns.values {
+            let end = columns.gutter + columns.plot + columns.value * n - 1;
+            assert_eq!(buffer[(end, p50)].symbol(), "s", "{}", rows[usize::from(p50)]);
+            assert_eq!(buffer[(end + 1, p50)].symbol(), " ");
+        }
+    }
+}
+
+#[test]
+fn ascii_sends_only_ascii_and_mono_no_colour() {
+    let model = model();
+    let ascii = drawn(&model, Theme::new(Palette::Ansi16, GlyphSet::Ascii), 120, 36);
+    assert!(ascii.content.iter().all(|cell| cell.symbol().is_ascii()));
+    let mut wire = Vec::new();
+    let mut canvas = Canvas::new(&mut wire, Rect::new(0, 0, 120, 36));
+    let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
+    canvas.frame(|buffer| draw(buffer, theme, &model)).unwrap();
+    drop(canvas);
+    let text = String::from_utf8(wire).unwrap();
+    assert!(text.contains("\x1b[1m"), "mono still has bold");
+    // The backend ends every frame with a reset of colours; before that, bold, faint and reverse come and go.
+    let (body, _end) = text.rsplit_once("\x1b[39m").unwrap();
+    let looks: BTreeSet<_> = body
+        .split("\x1b[")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('m'))
+        .map(|(sgr, _)| sgr)
+        .filter(|sgr| sgr.chars().all(|c| c.is_ascii_digit() || c == ';'))
+        .collect();
+    let known = BTreeSet::from(["1", "2", "7", "22", "27"]);
+    assert!(looks.is_subset(&known), "{looks:?}");
+}
+
+/// What a 120x36 screen may send in a second under load.
+const BYTES_A_SECOND: u64 = 30_000;
+
+#[test]
+fn twenty_seconds_of_load_cost_less_than_the_byte_budget() {
+    for (_, palette, glyphs) in THEMES {
+        let theme = Theme::new(palette, glyphs);
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let (mut made, records) = MadeUp::new(knobs);
+        let mut model = Model::new(knobs, TimelineOptions::default());
+        deliver(&mut model, records);
+        for _ in 0..180 {
+            deliver(&mut model, made.next_tick());
+        }
+        let mut canvas = Canvas::new(std::io::sink(), Rect::new(0, 0, 120, 36));
+        canvas.frame(|buffer| draw(buffer, theme, &model)).unwrap();
+        let first = canvas.sent();
+        for _ in 0..20 * 4 {
+            // The records of a tick come one by one, and each may bring a frame.
+            for record in made.next_tick() {
+                deliver(&mut model, vec![record]);
+                canvas.frame(|buffer| draw(buffer, theme, &model)).unwrap();
+            }
+        }
+        let a_second = (canvas.sent() - first) / 20;
+        println!("{theme:?}: first frame {first} bytes, then {a_second} bytes/s");
+        assert!(a_second < BYTES_A_SECOND, "{a_second} bytes/s");
+        assert!(a_second > 100, "nothing moves");
+    }
+}
+
+#[test]
+fn even_one_cell_says_something_true() {
+    let mut model = model();
+    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    assert_eq!(lines(&drawn(&model, theme, 1, 1)), ["*"]);
+    press(&mut model, KeyCode::Char(' '));
+    let line = lines(&drawn(&model, theme, 44, 1)).remove(0);
+    assert!(line.starts_with("* ") && line.contains("/s  p50"), "{line}");
+    drawn(&model, theme, 0, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_size_and_no_state_panics(
+        width in 0_u16..250,
+        height in 0_u16..80,
+        moment in 0_usize..4,
+        keys in "[?q 0-9lijkuI]{0,8}",
+        theme in 0_usize..3,
+    ) {
+        let (_, palette, glyphs) = THEMES[theme];
+        static MOMENTS: LazyLock<[Model; 4]> = LazyLock::new(|| [0, 9, 400, usize::MAX].map(model_after));
+        let mut model = MOMENTS[moment].clone();
+        keys.chars().for_each(|c| press(&mut model, KeyCode::Char(c)));
+        press(&mut model, KeyCode::PageDown);
+        drawn(&model, Theme::new(palette, glyphs), width, height);
+    }
+}
