@@ -223,8 +223,12 @@ impl Theme {
 
     /// How the bars of a lane look: quieter than the figures beside them. Errors are not quiet.
     pub fn bar(&self, ink: Ink) -> Style {
-        let style = self.style(ink);
-        if ink == Ink::Bad { style } else { style.add_modifier(Modifier::DIM) }
+        match (self.palette, ink) {
+            // Reversed, a low bar would look like a high one.
+            (Palette::Mono, Ink::Bad) => self.style(Ink::Strong),
+            (_, Ink::Bad) => self.style(ink),
+            _ => self.style(ink).add_modifier(Modifier::DIM),
+        }
     }
 
     /// The last step of a frame: in ASCII, every other character becomes its stand-in.

@@ -158,10 +158,16 @@ pub fn errors(paint: &mut Paint, area: Rect, timeline: &Timeline) {
         kinds.len()
     };
     for (n, (kind, error)) in kinds.iter().take(shown).enumerate() {
-        let count = format!("{} ", units::count(error.count as f64));
+        let count = units::count(error.count as f64);
         let first = error.first.as_deref().unwrap_or_default();
         let first = first.strip_prefix(&format!("{kind} ")).unwrap_or(first);
-        let parts = [(count.as_str(), Ink::Bad), (kind, Ink::Strong), (" ", Ink::Text), (first, Ink::Text)];
+        let parts = [
+            (count.as_str(), Ink::Bad),
+            (" ", Ink::Text),
+            (kind, Ink::Strong),
+            (" ", Ink::Text),
+            (first, Ink::Text),
+        ];
         paint.parts(row(area, n as u16), &parts);
     }
     if shown < kinds.len() {
