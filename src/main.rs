@@ -1,3 +1,7 @@
-//! The program: parse, run.
+//! redyno: clamp a dynamometer onto a Redis, and turn the knobs.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    redyno::cli::run(std::env::args_os())
+}

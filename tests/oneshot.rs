@@ -13,6 +13,7 @@ use std::{
 
 use redyno::{
     cli::oneshot::{Format, Mode, Percentile, Plan, Streams, run_on},
+    cli::signals::Signal,
     target::Target,
 };
 use scripted::{Scripted, target};
@@ -24,7 +25,7 @@ struct Outcome {
     result: anyhow::Result<()>,
 }
 
-fn run(plan: &Plan, stop: &Receiver<()>, is_tty: bool) -> Outcome {
+fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> Outcome {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let result = run_on(plan, stop, &mut Streams { out: &mut out, err: &mut err, is_tty });
     Outcome { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), result }
@@ -45,7 +46,7 @@ impl<F: Fn(&str) -> bool> std::io::Write for Watched<F> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.text.push_str(std::str::from_utf8(bytes).unwrap());
         if (self.enough)(&self.text) {
-            let _ = self.stop.send(());
+            let _ = self.stop.send(Signal::Interrupt);
         }
         Ok(bytes.len())
     }

@@ -1,7 +1,10 @@
 //! The lines that stay in the scrollback after the screen is gone.
 
 use crate::{
-    session::{Timeline, timeline::Level},
+    session::{
+        Timeline,
+        timeline::{Level, SegmentTotal},
+    },
     stats::Latency,
     units,
 };
@@ -30,16 +33,31 @@ pub fn summary(timeline: &Timeline) -> String {
         let share = sum.hits as f64 / (sum.hits + sum.misses) as f64;
         line(&mut text, "hits", &format!("{} of {} GETs", units::percent(share), sum.hits + sum.misses));
     }
-    let segments = timeline.segments();
-    let count = segments.iter().count() as u64 + segments.forgotten();
-    if count > 1 {
-        line(&mut text, "segments", &count.to_string());
+    let loaded: Vec<_> = timeline.segments().iter().filter(|segment| segment.start.knobs.load).collect();
+    if loaded.len() > 1 {
+        segments(&mut text, &loaded, timeline.segments().forgotten());
     }
     for (kind, error) in timeline.errors().by_count() {
         let first = error.first.as_deref().map(|first| format!(", first: {first}")).unwrap_or_default();
         line(&mut text, "errors", &format!("{kind} {}{first}", error.count));
     }
     text
+}
+
+/// A row for each segment under load.
+fn segments(text: &mut String, loaded: &[&SegmentTotal], forgotten: u64) {
+    if forgotten > 0 {
+        line(text, "segments", &format!("{forgotten} earlier ones are only in the sums above"));
+    }
+    for segment in loaded {
+        let total = &segment.total;
+        let errors: u64 = total.errors.values().sum();
+        let failed = if errors > 0 { format!("  errors {errors}") } else { String::new() };
+        let warmup = if segment.start.warmup { "warm-up, " } else { "" };
+        let name = format!("seg {}", segment.start.segment);
+        line(text, &name, &format!("{warmup}{}", segment.start.knobs));
+        line(text, "", &format!("{}  {}{failed}", units::rate(total.ops_per_s), levels(&total.service)));
+    }
 }
 
 fn line(text: &mut String, name: &str, what: &str) {
@@ -93,6 +111,22 @@ mod tests {
   errors    OOM 3
 ";
         assert_eq!(summary(&timeline), expected);
+    }
+
+    #[test]
+    fn each_segment_under_load_has_its_own_figures() {
+        let mut timeline = Timeline::default();
+        for (segment, clients, ops) in [(1, 50, 100), (2, 200, 400)] {
+            let knobs = Knobs { load: true, clients, ..Knobs::default() };
+            timeline.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false }));
+            let interval = Interval { t_s: 1.0, length_s: 1.0, segment, ops, ..Interval::default() };
+            timeline.push(&Record::Interval(Box::new(interval)));
+        }
+        let text = summary(&timeline);
+        let first =
+            "seg 1     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 100 k keys\n            100/s";
+        assert!(text.contains(first), "{text}");
+        assert!(text.contains("seg 2     200 clients × 1") && text.contains("  400/s"), "{text}");
     }
 
     #[test]

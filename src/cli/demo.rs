@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::signals::Signal;
 use crate::demo::{Error, Fault, Handle, Options, Server};
 use crate::target::Password;
 
@@ -43,11 +44,11 @@ fn password(text: &str) -> Result<Password, std::convert::Infallible> {
 ///
 /// # Errors
 /// When it cannot listen, or the server fails while it runs.
-pub fn run(args: &DemoArgs, stop: &Receiver<()>) -> anyhow::Result<()> {
+pub fn run(args: &DemoArgs, stop: &Receiver<Signal>) -> anyhow::Result<()> {
     run_to(args, stop, &mut io::stdout())
 }
 
-fn run_to(args: &DemoArgs, stop: &Receiver<()>, out: &mut impl Write) -> anyhow::Result<()> {
+fn run_to(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
     let options = Options {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
         unix_socket: args.socket.clone(),
@@ -104,7 +105,7 @@ mod tests {
         let args = parse(&["demo", "-p", "0", "-a", "secret", "--fault", "stall 5ms every 1s"]).unwrap();
         assert!(!format!("{args:?}").contains("secret"));
         let (stop, stopped) = mpsc::channel();
-        stop.send(()).unwrap();
+        stop.send(Signal::Interrupt).unwrap();
         let mut out = Vec::new();
         run_to(&args, &stopped, &mut out).unwrap();
         let line = String::from_utf8(out).unwrap();

@@ -5,8 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use super::{lines::Lines, summary::SessionSummary};
-use crate::session::{Coalesce, Record, line};
+use super::lines::Lines;
+use crate::{
+    app::summary,
+    session::{Coalesce, Record, Timeline, line},
+};
 
 /// The form of a headless session's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,19 +26,13 @@ pub struct Printer<W> {
     out: W,
     coalesce: Coalesce,
     lines: Lines,
-    summary: SessionSummary,
+    timeline: Timeline,
 }
 
 impl<W: Write> Printer<W> {
     /// A printer of `form` on `out`.
     pub fn new(form: Form, out: W) -> Self {
-        Self {
-            form,
-            out,
-            coalesce: Coalesce::new(),
-            lines: Lines::default(),
-            summary: SessionSummary::default(),
-        }
+        Self { form, out, coalesce: Coalesce::new(), lines: Lines::default(), timeline: Timeline::default() }
     }
 
     /// Takes a record, and writes what can be written.
@@ -43,7 +40,7 @@ impl<W: Write> Printer<W> {
     /// # Errors
     /// When `out` takes no more.
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
-        self.summary.push(record);
+        self.timeline.push(record);
         for record in self.coalesce.push(record) {
             match self.form {
                 Form::Json => self.out.write_all(line(&record)?.as_bytes())?,
@@ -63,7 +60,7 @@ impl<W: Write> Printer<W> {
     /// As [`push`](Self::push).
     pub fn finish(mut self) -> io::Result<()> {
         if self.form == Form::Lines {
-            write!(self.out, "\n{}", self.summary.text())?;
+            write!(self.out, "\n{}", summary(&self.timeline))?;
         }
         self.out.flush()
     }
@@ -89,7 +86,7 @@ mod tests {
 
     #[test]
     fn lines_end_with_a_summary() {
-        assert_eq!(printed(Form::Lines), "   1.0 s  mark: hot\n\nno load in 00:00:02\n");
+        assert_eq!(printed(Form::Lines), "   1.0 s  mark: hot\n\n00:00:02 measured\n");
     }
 
     #[test]

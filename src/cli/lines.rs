@@ -6,13 +6,12 @@
 //! ```
 //! A fold over records; it measures nothing.
 
+use crate::{probe::Ping, server::Status};
 use crate::{
-    load::Knobs,
     session::{Interval, Record, Span},
     stats::Latency,
     units,
 };
-use crate::{probe::Ping, server::Status};
 
 /// Lines between two headings.
 const HEADING_EVERY: usize = 20;
@@ -46,7 +45,7 @@ impl Lines {
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
                 let warmup = if segment.warmup { "warm-up, " } else { "" };
-                lines.push(format!("segment {}: {warmup}{}", segment.segment, describe(&segment.knobs)));
+                lines.push(format!("segment {}: {warmup}{}", segment.segment, segment.knobs));
                 self.since_heading = None;
             }
             Record::Interval(interval) => {
@@ -118,26 +117,10 @@ fn longest(latency: &Latency) -> String {
     if latency.is_empty() { "-".to_owned() } else { units::latency(latency.max_ns()) }
 }
 
-/// The knobs in words.
-pub fn describe(knobs: &Knobs) -> String {
-    if !knobs.load {
-        return "load off".to_owned();
-    }
-    let rate = knobs.rate.map_or_else(|| "max".to_owned(), |rate| units::rate(rate.into()));
-    format!(
-        "{} clients × {}, rate {rate}, {}, {} values, {} keys",
-        knobs.clients,
-        knobs.pipeline,
-        knobs.mix,
-        units::bytes(knobs.value_size.into()),
-        units::count(knobs.keyspace as f64),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{session::Segment, stats::Recorder};
+    use crate::{load::Knobs, session::Segment, stats::Recorder};
 
     fn latency(n: u64) -> Latency {
         let mut recorder = Recorder::new();

@@ -1,11 +1,19 @@
 //! The command line: one file per command; arguments become a plan, and nothing is measured here.
 
+pub mod args;
 pub mod clean;
+pub mod demo;
+mod failure;
 pub mod headless;
 pub mod lines;
 pub mod load_args;
 pub mod oneshot;
+pub mod oneshot_args;
+mod run;
+pub mod session;
 pub mod session_args;
 pub mod signals;
-pub mod summary;
 pub mod target_args;
+
+pub use failure::{Failure, UsageError};
+pub use run::run;

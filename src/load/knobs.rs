@@ -1,9 +1,11 @@
 //! What a person can change while the load runs.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::workload::Mix;
+use crate::{units, workload::Mix};
 
 /// The most connections that one process is asked to hold.
 pub const MAX_CLIENTS: u32 = 10_000;
@@ -71,6 +73,25 @@ impl Knobs {
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
         Ok(self)
+    }
+}
+
+impl fmt::Display for Knobs {
+    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 100 k keys`, or `load off`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if !self.load {
+            return f.write_str("load off");
+        }
+        let rate = self.rate.map_or_else(|| "max".to_owned(), |rate| units::rate(rate.into()));
+        write!(
+            f,
+            "{} clients × {}, rate {rate}, {}, {} values, {} keys",
+            self.clients,
+            self.pipeline,
+            self.mix,
+            units::bytes(self.value_size.into()),
+            units::count(self.keyspace as f64),
+        )
     }
 }
 

@@ -16,7 +16,7 @@ use fred::{
 };
 
 use super::ServerError;
-use crate::target::{Address, Greeting, Target};
+use crate::target::{Address, Reached, Target};
 
 /// The name that the control connection gives itself.
 const CLIENT_NAME: &str = "redyno-control";
@@ -38,9 +38,9 @@ impl Drop for Link {
 }
 
 impl Link {
-    /// Connects to a target that was reached with `greeting` a moment ago.
-    pub(super) async fn open(target: &Target, greeting: Greeting) -> Result<Self, ServerError> {
-        let client = Builder::from_config(config(target, greeting))
+    /// Connects to a target that was reached with `reached` a moment ago.
+    pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
+        let client = Builder::from_config(config(target, reached))
             .with_connection_config(|connection| {
                 connection.connection_timeout = REPLY_LIMIT;
                 connection.internal_command_timeout = REPLY_LIMIT;
@@ -82,8 +82,8 @@ impl Link {
     }
 }
 
-fn config(target: &Target, greeting: Greeting) -> Config {
-    let server = match (&target.address, greeting.peer) {
+fn config(target: &Target, reached: Reached) -> Config {
+    let server = match (&target.address, reached.peer) {
         (Address::Unix(path), _) => ServerConfig::Unix { path: path.clone() },
         // The address that answered, not the name: that was looked up already.
         (Address::Tcp { .. }, Some(peer)) => {

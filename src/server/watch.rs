@@ -104,11 +104,11 @@ impl Watch {
 async fn connect(target: &Target) -> Result<Link, String> {
     // By hand first: reach tells what is wrong, fred does not. It blocks, so it has a thread of its own.
     let asked = target.clone();
-    let greeting = tokio::task::spawn_blocking(move || reach(&asked, REACH_LIMIT))
+    let reached = tokio::task::spawn_blocking(move || reach(&asked, REACH_LIMIT))
         .await
         .map_err(|error| format!("the attempt to connect failed: {error}"))?
         .map_err(|error| error.to_string())?;
-    Link::open(target, greeting).await.map_err(|error| error.to_string())
+    Link::open(target, reached).await.map_err(|error| error.to_string())
 }
 
 struct Desk {

@@ -18,7 +18,8 @@ use std::{
 };
 
 use super::{
-    End, Event, Mark, Moment, Record, Segment, SessionStart, Span, Tally, assembly::Assembly, timeline::FIRST_ERROR,
+    End, Event, Mark, Moment, REACHABLE, Record, Segment, SessionStart, Span, Tally, UNREACHABLE,
+    assembly::Assembly, timeline::FIRST_ERROR,
 };
 use crate::{
     clock::{Clock, seconds},
@@ -90,9 +91,12 @@ impl Collector {
     }
 
     /// Emits the first records: the session begins, with its first segment.
-    pub(super) fn begin(&mut self, session: SessionStart, first: Order) {
+    pub(super) fn begin(&mut self, session: SessionStart, first: Order, heard: Option<server::Message>) {
         self.emit(Record::Session(session));
         self.on_order(first);
+        if let Some(message) = heard {
+            self.on_server(message);
+        }
     }
 
     /// Makes records until the session is finished, and returns the last one.
@@ -202,10 +206,10 @@ impl Collector {
                 self.emit(Record::Server(Moment { t_s: seconds(at_ns), body: *status }));
             }
             server::Message::Unreachable { at_ns, cause } | server::Message::Mute { at_ns, cause } => {
-                self.event(at_ns, "unreachable", cause);
+                self.event(at_ns, UNREACHABLE, cause);
             }
             server::Message::Back { at_ns } => {
-                self.event(at_ns, "reachable", "INFO is answered again".into());
+                self.event(at_ns, REACHABLE, "INFO is answered again".into());
             }
         }
     }

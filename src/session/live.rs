@@ -63,7 +63,9 @@ pub struct Beginning {
     pub knobs: Knobs,
     /// How long the first segment is a warm-up, which counts for nothing else.
     pub warmup: Option<Duration>,
-    /// What the control plane tells.
+    /// What the control plane told before the session began.
+    pub heard: Option<server::Message>,
+    /// What it tells.
     pub server: Receiver<server::Message>,
 }
 
@@ -81,13 +83,13 @@ impl Live {
         let tick = Duration::from_nanos(TICK_NS);
         let (orders_up, orders) = std::sync::mpsc::channel();
         let (probes_up, probes) = std::sync::mpsc::channel();
-        let Beginning { start, knobs, warmup, server } = beginning;
+        let Beginning { start, knobs, warmup, heard, server } = beginning;
         let (load, output) = Load::start(plan, knobs, clock)?;
         let inputs = Inputs { load: output, probes, server, orders };
         let mut collector = Collector::new(clock, inputs, listeners);
         let changed_ns = clock.now_ns();
         let first = Order::Segment { at_ns: changed_ns, segment: 1, knobs, warmup: warmup.is_some() };
-        collector.begin(start, first);
+        collector.begin(start, first, heard);
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let ping = PingProbe::start(PingPlan::new(plan.target.clone()), clock, probes_up.clone())?;
         let wake = WakeProbe::start(tick, clock, probes_up.clone())?;

@@ -15,8 +15,8 @@ pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
 pub use live::{Beginning, Live, LiveError};
 pub use record::{
-    CommandInterval, End, Event, Host, Interval, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity,
-    SessionStart, Span, Summary, add_counts,
+    CommandInterval, End, Event, Host, Interval, Mark, Moment, REACHABLE, Record, SCHEMA, Segment,
+    ServerIdentity, SessionStart, Span, Summary, UNREACHABLE, add_counts,
 };
 pub use recorder::Recording;
 pub use tally::Tally;

@@ -224,6 +224,11 @@ pub struct Event {
     pub detail: String,
 }
 
+/// The name of the event that the server cannot be reached; its detail is the cause.
+pub const UNREACHABLE: &str = "unreachable";
+/// The name of the event that it can be reached again.
+pub const REACHABLE: &str = "reachable";
+
 /// A person's note on the time axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mark {

@@ -191,6 +191,7 @@ fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
 mod tests {
     use std::{
         collections::VecDeque,
+        num::NonZeroU16,
         sync::{Arc, mpsc},
     };
 
@@ -240,7 +241,8 @@ mod tests {
     impl Write for Frames {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.extend(bytes);
-            let mut terminal = vt100::Parser::new(30, 100, 0);
+            let (rows, columns) = (NonZeroU16::new(30).unwrap(), NonZeroU16::new(100).unwrap());
+            let mut terminal = vt100::Parser::new(rows, columns, 0);
             terminal.process(&self.0);
             self.1.push(terminal.screen().contents());
             Ok(bytes.len())

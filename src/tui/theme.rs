@@ -184,6 +184,24 @@ impl Theme {
         Self { palette, glyphs }
     }
 
+    /// The theme for the terminal that the environment describes; `ascii` forgoes all other characters, and so does
+    /// a locale without UTF-8.
+    pub fn from_env(ascii: bool) -> Self {
+        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+        let glyphs =
+            if ascii || !Self::is_utf8(locale.as_deref()) { GlyphSet::Ascii } else { GlyphSet::Unicode };
+        Self::new(Self::palette_for(variable("NO_COLOR").as_deref(), variable("TERM").as_deref()), glyphs)
+    }
+
+    /// Whether a locale (`en_US.UTF-8`) writes UTF-8. One that is not set says nothing; nearly all terminals do.
+    fn is_utf8(locale: Option<&str>) -> bool {
+        locale.is_none_or(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        })
+    }
+
     /// The palette that the environment asks for: mono when `NO_COLOR` is set to anything but nothing, or the
     /// terminal is called `dumb`.
     pub fn palette_for(no_color: Option<&str>, term: Option<&str>) -> Palette {
@@ -307,6 +325,18 @@ mod tests {
         assert_eq!(Theme::palette_for(Some("1"), None), Palette::Mono);
         assert_eq!(Theme::palette_for(Some(""), Some("xterm")), Palette::Ansi16);
         assert_eq!(Theme::palette_for(None, Some("dumb")), Palette::Mono);
+    }
+
+    #[test]
+    fn a_locale_without_utf8_is_drawn_in_ascii() {
+        assert!(
+            Theme::is_utf8(Some("de_DE.UTF-8")) && Theme::is_utf8(Some("C.utf8")) && Theme::is_utf8(None)
+        );
+        assert!(
+            !Theme::is_utf8(Some("C"))
+                && !Theme::is_utf8(Some("POSIX"))
+                && !Theme::is_utf8(Some("de_DE@euro"))
+        );
     }
 
     fn sources(directory: &Path, into: &mut Vec<std::path::PathBuf>) {

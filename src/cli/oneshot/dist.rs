@@ -10,6 +10,7 @@ use super::{
     plan::{Palette, Plan},
     run::Streams,
 };
+use crate::cli::signals::Signal;
 use crate::stats::Latency;
 
 /// A row's window unless `-i` says otherwise.
@@ -60,7 +61,7 @@ const COLOUR: [u8; 19] =
 const GREY: [u8; 13] = [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 249, 251, 253];
 
 /// Runs the mode.
-pub(super) fn run(plan: &Plan, stop: &Receiver<()>, streams: &mut Streams) -> anyhow::Result<()> {
+pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     let colours = colours(plan.palette);
     let mut rows = 0;
     windows(plan, plan.interval.unwrap_or(WINDOW), stop, streams, |streams, window, moment| {

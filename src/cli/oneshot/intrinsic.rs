@@ -8,6 +8,7 @@ use std::{
 use anyhow::Context as _;
 
 use super::run::Streams;
+use crate::cli::signals::Signal;
 use crate::{
     clock::Clock,
     probe::{IntrinsicProbe, Message},
@@ -21,7 +22,7 @@ const TICK: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When the stream cannot be written, or the system gives no thread.
-pub(super) fn run(length: Duration, stop: &Receiver<()>, streams: &mut Streams) -> anyhow::Result<()> {
+pub(super) fn run(length: Duration, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     let (messages, inbox) = channel();
     let probe = IntrinsicProbe::start(TICK, Clock::start(), messages)
         .context("cannot start the intrinsic latency thread")?;

@@ -8,6 +8,7 @@ use super::{
     plan::{Format, Mode, Plan},
     run::Streams,
 };
+use crate::cli::signals::Signal;
 
 /// How long `--latency` measures where it does not redraw, unless `-i` says otherwise.
 const ONE_LINE: Duration = Duration::from_secs(1);
@@ -26,7 +27,7 @@ enum Style {
 }
 
 /// Runs either mode.
-pub(super) fn run(plan: &Plan, stop: &Receiver<()>, streams: &mut Streams) -> anyhow::Result<()> {
+pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     let style = match plan.format {
         Format::Standard if streams.is_tty => Style::Redrawn,
         Format::Standard => Style::Written(Format::Raw),

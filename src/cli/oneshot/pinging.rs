@@ -8,6 +8,7 @@ use std::{
 use anyhow::Context as _;
 
 use super::{plan::Plan, run::Streams, trouble::Trouble};
+use crate::cli::signals::Signal;
 use crate::{
     clock::Clock,
     probe::{Message, Ping, PingPlan, PingProbe, Report},
@@ -54,7 +55,7 @@ pub(super) enum Next {
 pub(super) fn windows(
     plan: &Plan,
     length: Duration,
-    stop: &Receiver<()>,
+    stop: &Receiver<Signal>,
     streams: &mut Streams,
     mut draw: impl FnMut(&mut Streams, &Window, Moment) -> anyhow::Result<Next>,
 ) -> anyhow::Result<()> {

@@ -10,6 +10,7 @@ use super::{
     line::CLEAR,
     plan::{Mode, Plan},
 };
+use crate::cli::signals::Signal;
 
 /// Where a mode writes.
 pub struct Streams<'a> {
@@ -44,7 +45,7 @@ impl Streams<'_> {
 /// # Errors
 /// When the plan makes no sense (a [`PlanError`](super::PlanError)), when not a single sample was taken
 /// (with a diagnosis), when `out` cannot be written, or when the system gives no thread.
-pub fn run(plan: &Plan, stop: &Receiver<()>, out: &mut dyn Write, is_tty: bool) -> anyhow::Result<()> {
+pub fn run(plan: &Plan, stop: &Receiver<Signal>, out: &mut dyn Write, is_tty: bool) -> anyhow::Result<()> {
     run_on(plan, stop, &mut Streams { out, err: &mut io::stderr(), is_tty })
 }
 
@@ -52,7 +53,7 @@ pub fn run(plan: &Plan, stop: &Receiver<()>, out: &mut dyn Write, is_tty: bool) 
 ///
 /// # Errors
 /// As [`run`], or when `err` cannot be written.
-pub fn run_on(plan: &Plan, stop: &Receiver<()>, streams: &mut Streams) -> anyhow::Result<()> {
+pub fn run_on(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     plan.check()?;
     let done = match plan.mode {
         Mode::Latency | Mode::LatencyHistory => latency::run(plan, stop, streams),

@@ -1,0 +1,66 @@
+//! The command line: options and commands, and which of them contradict each other.
+
+use clap::{Parser, Subcommand};
+
+use super::{
+    clean::CleanArgs, demo::DemoArgs, load_args::LoadArgs, oneshot_args::OneshotArgs,
+    session_args::SessionArgs, target_args::TargetArgs,
+};
+
+const ABOUT: &str = "A dynamometer for Redis and Valkey: live load, live knobs and live probes on one screen";
+
+const EXAMPLES: &str = "\
+Examples:
+  redyno                              try it: drives the built-in server when nothing listens on port 6379
+  redyno -h 10.0.0.5 -p 6379          look without load: ping, wake-up delays, what the server says
+  redyno -p 6379 -c 200 -P 16         put load on, and turn the knobs while it runs
+  redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
+  redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
+
+The password is taken from -a, the URI, or the environment variable REDISCLI_AUTH.
+Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.";
+
+/// All that can be asked for.
+#[derive(Debug, Parser)]
+#[command(
+    name = "redyno",
+    version,
+    about = ABOUT,
+    after_help = EXAMPLES,
+    disable_help_flag = true,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    override_usage = "redyno [TARGET] [LOAD] [SESSION]\n       redyno --latency | --latency-history | --latency-dist | \
+        --intrinsic-latency SECONDS\n       redyno demo | clean"
+)]
+pub struct CommandLine {
+    /// Another command than the screen.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// What to talk to.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What to ask of it.
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// How long, and who watches.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// redis-cli's modes.
+    #[command(flatten)]
+    pub oneshot: OneshotArgs,
+    /// Print this help
+    #[arg(long, action = clap::ArgAction::Help, global = true)]
+    help: Option<bool>,
+}
+
+/// Commands beside the screen.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve as a small Redis, with faults on request
+    #[command(disable_help_flag = true)]
+    Demo(DemoArgs),
+    /// Remove the keys that a killed run left behind
+    #[command(disable_help_flag = true)]
+    Clean(CleanArgs),
+}

@@ -1,0 +1,66 @@
+//! How a command fails, and with which exit code.
+
+use thiserror::Error;
+
+use super::{clean::CleanError, load_args::LoadArgsError, oneshot::PlanError, target_args::TargetArgsError};
+
+/// Bad usage: exit code 2.
+#[derive(Debug, Error)]
+pub enum UsageError {
+    /// The command line itself.
+    #[error("{0}")]
+    Line(String),
+    /// The target.
+    #[error(transparent)]
+    Target(#[from] TargetArgsError),
+    /// The load or the session.
+    #[error(transparent)]
+    Load(#[from] LoadArgsError),
+    /// A one-shot mode.
+    #[error(transparent)]
+    Oneshot(#[from] PlanError),
+    /// The server holds other keys or serves other clients, and nobody is there to be asked.
+    #[error("{0}\nSay --yes to go on.")]
+    NeedsYes(String),
+}
+
+/// Why a command did not do what was asked.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// It was asked for wrongly.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    /// Keys were not removed.
+    #[error(transparent)]
+    Clean(#[from] CleanError),
+    /// It failed.
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+    /// A signal ended it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Failure {
+    /// The exit code of the program.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Clean(error) => error.exit_code(),
+            Self::Failed(_) => 1,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<LoadArgsError> for Failure {
+    fn from(error: LoadArgsError) -> Self {
+        Self::Usage(error.into())
+    }
+}
+
+impl From<TargetArgsError> for Failure {
+    fn from(error: TargetArgsError) -> Self {
+        Self::Usage(error.into())
+    }
+}

@@ -1,0 +1,113 @@
+//! From the command line to an exit code.
+
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use anyhow::Context as _;
+use clap::{
+    Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+
+use super::{
+    Failure, UsageError,
+    args::{Command, CommandLine},
+    clean, demo, oneshot, session,
+    signals::{Signal, listen},
+};
+
+/// Runs the program.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let line = match CommandLine::try_parse_from(args) {
+        Ok(line) => line,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            // A help that cannot be written has no other place to go.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return fail(&UsageError::Line(one_line(&error)).into()),
+    };
+    match dispatch(&line) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => fail(&failure),
+    }
+}
+
+fn dispatch(line: &CommandLine) -> Result<(), Failure> {
+    match &line.command {
+        Some(Command::Demo(args)) => {
+            let stop = listen(&Signal::ENDS).context("cannot take signals")?;
+            return Ok(demo::run(args, &stop)?);
+        }
+        Some(Command::Clean(args)) => return Ok(clean::run(args, &mut io::stdout())?),
+        None => {}
+    }
+    let has_terminal = io::stdout().is_terminal();
+    match line.oneshot.plan(line.target.target()?, line.session.json)? {
+        Some(plan) => {
+            let stop = listen(&Signal::ENDS).context("cannot take signals")?;
+            Ok(oneshot::run(&plan, &stop, &mut io::stdout(), has_terminal)?)
+        }
+        None => session::run(line, has_terminal),
+    }
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    if !matches!(failure, Failure::Interrupted) {
+        // Without a stderr only the exit code can tell.
+        let _ = writeln!(io::stderr(), "redyno: {failure}");
+    }
+    ExitCode::from(failure.exit_code())
+}
+
+/// What is wrong with the command line, in one line with the next step.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let what: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let what = what.join(" ");
+    let what = what.strip_prefix("error: ").unwrap_or(&what);
+    let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].into_iter().find_map(
+        |kind| match error.get(kind)? {
+            ContextValue::String(text) => Some(text.clone()),
+            ContextValue::Strings(texts) => texts.first().cloned(),
+            _ => None,
+        },
+    );
+    match suggestion {
+        Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
+        None => format!("{what}; redyno --help lists what there is"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(args: &str) -> String {
+        let args = std::iter::once("redyno").chain(args.split_whitespace());
+        one_line(&CommandLine::try_parse_from(args).unwrap_err())
+    }
+
+    #[test]
+    fn a_wrong_command_line_gets_one_line_with_the_next_step() {
+        assert_eq!(complaint("--lod"), "unexpected argument '--lod' found; did you mean '--load'?");
+        assert_eq!(
+            complaint("-p"),
+            "a value is required for '--port <PORT>' but none was supplied; redyno --help lists what there is"
+        );
+        for line in
+            ["--load --no-load", "--ratio 1:1 --workload get", "-p x", "demo --load", "--raw", "nonsense"]
+        {
+            assert_eq!(complaint(line).lines().count(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_host_is_h_as_in_every_redis_tool() {
+        let line = CommandLine::try_parse_from(["redyno", "-h", "example.org", "-3"]).unwrap();
+        assert_eq!(line.target.host.as_deref(), Some("example.org"));
+    }
+}

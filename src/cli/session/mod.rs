@@ -1,0 +1,16 @@
+//! The main job: a session on the screen, or headless.
+//!
+//! ```text
+//! arguments ─► launch: target or built-in server, is it there? ─► gate: may we write? ─► source: a live session
+//!                                                                                          │
+//!                                          screen or headless lines ◄── records, notices ──┘
+//!                                                       └─► finish: last replies, keys removed, summary
+//! ```
+
+mod finish;
+mod gate;
+mod launch;
+mod run;
+mod source;
+
+pub use run::run;

@@ -1,0 +1,289 @@
+//! Runs a session from the arguments to the summary.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Write},
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+
+use super::{
+    finish::finish,
+    gate::{Gate, Verdict},
+    launch::{Destination, destination},
+    source::LiveSource,
+};
+use crate::{
+    app::{Delivery, Notice, Source, summary},
+    cli::{
+        Failure, UsageError,
+        args::CommandLine,
+        headless::{Form, Printer},
+        signals::{Signal, listen},
+    },
+    clock::Clock,
+    load::{Knobs, Plan},
+    server::{Control, Marker, Message},
+    session::{Beginning, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
+    tui::{self, theme::Theme},
+};
+
+/// How often the server is asked for its INFO.
+const INFO_EVERY: Duration = Duration::from_secs(1);
+/// How long the session waits for the first INFO, to name the server in its first record.
+const FIRST_INFO: Duration = Duration::from_millis(500);
+/// How long the server may take to say what lives on it before the first write.
+const GATE_LIMIT: Duration = Duration::from_secs(10);
+/// How often a headless session looks for records.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+
+/// What the arguments ask for, read once and checked.
+struct Wishes {
+    knobs: Knobs,
+    plan: Plan,
+    length: Option<Duration>,
+    warmup: Option<Duration>,
+    timeline: TimelineOptions,
+    /// Headless, and in which form; else the screen.
+    form: Option<Form>,
+}
+
+impl Wishes {
+    fn read(line: &CommandLine, destination: &Destination, form: Option<Form>) -> Result<Self, Failure> {
+        let mut timeline = TimelineOptions::default();
+        timeline.ping_window = line.oneshot.window()?.unwrap_or(timeline.ping_window);
+        Ok(Self {
+            knobs: line.load.knobs(destination.built_in.is_some())?,
+            plan: Plan {
+                target: destination.target.clone(),
+                threads: line.load.worker_threads()?,
+                seed: line.load.seed(),
+                timeout: line.load.reply_timeout()?,
+            },
+            length: line.session.length()?,
+            warmup: line.session.warmup_length()?,
+            timeline,
+            form,
+        })
+    }
+}
+
+/// Runs a session; `has_terminal` is whether stdout is one.
+///
+/// # Errors
+/// When the arguments are wrong, the server cannot be reached, nothing can be drawn or written, or a signal ends it.
+pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
+    let form = form(line, has_terminal)?;
+    // Wrong arguments are told before anything is opened, started or asked.
+    check(line)?;
+    let writer =
+        line.session.record.as_deref().map(Writer::create).transpose().map_err(anyhow::Error::from)?;
+    let wanted = if form.is_some() { &Signal::ENDS[..] } else { &Signal::ALL[..] };
+    let signals = listen(wanted).context("cannot take signals")?;
+    let destination = destination(&line.target, form.is_none())?;
+    let wishes = Wishes::read(line, &destination, form)?;
+    let mut source = start(line, &destination, &wishes, writer)?;
+    let ended_by = match wishes.form {
+        Some(form) => headless(source, form, &signals)?,
+        None => {
+            let ended_by = on_screen(&mut source, line, &wishes, &signals)?;
+            let (outcome, mut timeline) = ended_by;
+            finish(source, &signals, |record| timeline.push(record))?;
+            print!("{}", summary(&timeline));
+            outcome
+        }
+    };
+    drop(destination);
+    match ended_by {
+        Some(_) => Err(Failure::Interrupted),
+        None => Ok(()),
+    }
+}
+
+fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, UsageError> {
+    let headless = line.session.headless || !has_terminal;
+    match (headless, line.session.json) {
+        (true, true) => Ok(Some(Form::Json)),
+        (true, false) => Ok(Some(Form::Lines)),
+        (false, false) => Ok(None),
+        (false, true) => Err(UsageError::Line(
+            "--json is for --headless and the one-shot modes, not for the screen".to_owned(),
+        )),
+    }
+}
+
+/// Reads every argument that can be wrong.
+fn check(line: &CommandLine) -> Result<(), Failure> {
+    line.load.knobs(false)?;
+    line.load.worker_threads()?;
+    line.load.reply_timeout()?;
+    line.session.length()?;
+    line.session.warmup_length()?;
+    line.oneshot.window()?;
+    Ok(())
+}
+
+/// Starts everything that measures.
+fn start(
+    line: &CommandLine,
+    destination: &Destination,
+    wishes: &Wishes,
+    writer: Option<Writer>,
+) -> Result<LiveSource, Failure> {
+    let clock = Clock::start();
+    let (news, server) = channel();
+    let control = Control::start(destination.target.clone(), clock, INFO_EVERY, news)
+        .context("cannot start the control plane")?;
+    let heard = if destination.unreachable.is_none() { server.recv_timeout(FIRST_INFO).ok() } else { None };
+    let session = SessionStart::now(identity(destination, heard.as_ref()));
+    let mut gate = gate(destination, &session, line.load.yes);
+    let mut notices = VecDeque::new();
+    let knobs = pass(wishes, destination, &control, &mut gate, &mut notices)?;
+    let (listener, records) = channel();
+    let mut listeners = vec![listener];
+    let mut recording = None;
+    if let Some(writer) = writer {
+        let (started, listener) = Recording::start(writer).context("cannot start recording")?;
+        recording = Some(started);
+        listeners.push(listener);
+    }
+    let leftovers = destination.built_in.is_none().then(|| control.find_leftovers());
+    let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
+    let live = Live::start(&wishes.plan, beginning, clock, listeners).map_err(anyhow::Error::from)?;
+    let length = wishes.length.map(|length| length + wishes.warmup.unwrap_or_default());
+    let until_ns = length.map(|length| clock.now_ns() + length.as_nanos() as u64);
+    Ok(LiveSource { live, control, gate, records, recording, leftovers, clock, until_ns, notices })
+}
+
+fn identity(destination: &Destination, heard: Option<&Message>) -> ServerIdentity {
+    let mut identity = ServerIdentity {
+        address: destination.target.address.to_string(),
+        built_in: destination.built_in.is_some(),
+        ..ServerIdentity::default()
+    };
+    if let Some(Message::Status { status, .. }) = heard {
+        identity.server = format!("{} {}", status.name, status.version);
+        identity.mode.clone_from(&status.mode);
+        identity.role.clone_from(&status.role);
+    }
+    identity
+}
+
+fn gate(destination: &Destination, session: &SessionStart, yes: bool) -> Gate {
+    if destination.built_in.is_some() {
+        return Gate::open();
+    }
+    let marker = Marker {
+        started: session.started.clone(),
+        host: session.host.name.clone(),
+        pid: Some(std::process::id()),
+    };
+    Gate::shut(marker, yes)
+}
+
+/// Lets the first knobs pass the gate. Without a screen there is nobody to ask; on the screen the load waits.
+fn pass(
+    wishes: &Wishes,
+    destination: &Destination,
+    control: &Control,
+    gate: &mut Gate,
+    notices: &mut VecDeque<Notice>,
+) -> Result<Knobs, Failure> {
+    let off = Knobs { load: false, ..wishes.knobs };
+    if let Some(error) = &destination.unreachable {
+        notices.push_back(Notice::Unreachable { since_s: 0.0, cause: error.to_string() });
+    }
+    if let Some(knobs) = gate.want(wishes.knobs, control) {
+        return Ok(knobs);
+    }
+    if destination.unreachable.is_some() {
+        return Ok(off);
+    }
+    // The survey, then the marker.
+    let verdict = gate.look(GATE_LIMIT, control).or_else(|| gate.look(GATE_LIMIT, control));
+    match (verdict, wishes.form) {
+        (Some(Verdict::Pass(knobs)), _) => Ok(knobs),
+        (Some(Verdict::Ask(question)), Some(_)) => {
+            Err(UsageError::NeedsYes(question.replace(" Continue?", "")).into())
+        }
+        (Some(Verdict::Ask(question)), None) => {
+            notices.push_back(Notice::FirstWrite { question });
+            Ok(off)
+        }
+        (Some(Verdict::Refuse(cause)), Some(_)) => Err(Failure::Failed(anyhow::anyhow!(cause))),
+        (Some(Verdict::Refuse(cause)), None) => {
+            notices.push_back(Notice::Warning(format!("the load stays off: {cause}")));
+            Ok(off)
+        }
+        (None, Some(_)) => {
+            let address = &destination.target.address;
+            Err(Failure::Failed(anyhow::anyhow!(
+                "{address} does not tell what lives on it, so nothing is written there"
+            )))
+        }
+        (None, None) => Ok(off),
+    }
+}
+
+/// The screen. What ended it, and all that was measured.
+fn on_screen(
+    source: &mut LiveSource,
+    line: &CommandLine,
+    wishes: &Wishes,
+    signals: &Receiver<Signal>,
+) -> anyhow::Result<(Option<Signal>, Timeline)> {
+    let options = tui::Options {
+        theme: Theme::from_env(line.session.ascii),
+        knobs: wishes.knobs,
+        timeline: wishes.timeline,
+    };
+    let finished = tui::run(source, options, signals)?;
+    let ended_by = match finished.outcome {
+        tui::Outcome::Signal(signal) => Some(signal),
+        tui::Outcome::Quit | tui::Outcome::Ended => None,
+    };
+    Ok((ended_by, finished.timeline))
+}
+
+/// Lines or JSON until the end. What ended it, unless it was the time asked for.
+fn headless(
+    mut source: LiveSource,
+    form: Form,
+    signals: &Receiver<Signal>,
+) -> anyhow::Result<Option<Signal>> {
+    let mut printer = Printer::new(form, io::stdout().lock());
+    let mut written = Ok(());
+    let ended_by = 'session: loop {
+        for delivery in source.poll() {
+            match delivery {
+                Delivery::Record(record) => written = written.and_then(|()| printer.push(&record)),
+                Delivery::Notice(Notice::Leave | Notice::Ended) => break 'session None,
+                Delivery::Notice(Notice::Info(text) | Notice::Warning(text)) => {
+                    // Nobody reads it any more when stderr is gone.
+                    let _ = writeln!(io::stderr(), "redyno: {text}");
+                }
+                // These are records as well, or belong to a screen.
+                Delivery::Notice(_) => {}
+            }
+        }
+        if written.is_err() {
+            break None;
+        }
+        if let Ok(signal) = signals.recv_timeout(LOOK_EVERY) {
+            break Some(signal);
+        }
+    };
+    finish(source, signals, |record| {
+        if written.is_ok() {
+            written = printer.push(record);
+        }
+    })?;
+    match written.and_then(|()| printer.finish()) {
+        // Whoever read our lines has had enough, as `head` does.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ended_by),
+        Err(error) => Err(anyhow::Error::from(error).context("cannot write to stdout")),
+        Ok(()) => Ok(ended_by),
+    }
+}

@@ -1,0 +1,121 @@
+//! A live session as a source: what the screen and the headless lines read, and what they turn.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
+
+use super::gate::{Gate, Verdict};
+use crate::{
+    app::{Delivery, Effect, Notice, Refused, Source},
+    clock::Clock,
+    load::Knobs,
+    server::{Answer, Control, Marker},
+    session::{Live, REACHABLE, Record, Recording, UNREACHABLE},
+};
+
+/// A running session with the gate before its first write.
+pub struct LiveSource {
+    pub(super) live: Live,
+    pub(super) control: Control,
+    pub(super) gate: Gate,
+    pub(super) records: Receiver<Arc<Record>>,
+    pub(super) recording: Option<Recording>,
+    pub(super) leftovers: Option<Answer<Option<Marker>>>,
+    pub(super) clock: Clock,
+    /// When the session ends by itself, on its clock.
+    pub(super) until_ns: Option<u64>,
+    /// What is to be told at the next poll.
+    pub(super) notices: VecDeque<Notice>,
+}
+
+impl LiveSource {
+    fn set_knobs(&mut self, knobs: Knobs) {
+        match self.gate.want(knobs, &self.control) {
+            Some(knobs) => self.live.turn(knobs),
+            // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
+            None => self.live.turn(Knobs { load: false, ..knobs }),
+        }
+    }
+
+    fn look_at_gate(&mut self) {
+        match self.gate.look(Duration::ZERO, &self.control) {
+            Some(Verdict::Pass(knobs)) => self.live.turn(knobs),
+            Some(Verdict::Ask(question)) => self.notices.push_back(Notice::FirstWrite { question }),
+            Some(Verdict::Refuse(cause)) => {
+                self.notices.push_back(Notice::Warning(format!("the load stays off: {cause}")));
+            }
+            None => {}
+        }
+    }
+
+    fn look_for_leftovers(&mut self) {
+        let Some(found) = self.leftovers.as_ref().and_then(|answer| answer.wait(Duration::ZERO)) else {
+            return;
+        };
+        self.leftovers = None;
+        // Where it could not be found out, the survey before the first write or `redyno clean` will.
+        if let Ok(Some(marker)) = found {
+            let found = format!("{marker} left its keys here; `redyno clean` removes them");
+            self.notices.push_back(Notice::Info(found));
+        }
+    }
+
+    fn look_at_recording(&mut self) {
+        if self.recording.as_ref().is_some_and(Recording::has_failed)
+            && let Some(Err(error)) = self.recording.take().map(Recording::finish)
+        {
+            self.live.event("recording failed", error.to_string());
+            self.notices.push_back(Notice::Warning(format!("{error}; what was written before is whole")));
+        }
+    }
+
+    /// What a record means for the person at the screen, beside itself.
+    fn notice(&mut self, record: &Record) -> Option<Notice> {
+        match record {
+            Record::Event(event) if event.name == UNREACHABLE => {
+                Some(Notice::Unreachable { since_s: event.t_s, cause: event.detail.clone() })
+            }
+            Record::Event(event) if event.name == REACHABLE => Some(Notice::Reachable),
+            // It answers: a load that was wanted while it did not can be looked into now.
+            Record::Server(_) => {
+                self.gate.retry(&self.control);
+                None
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Source for LiveSource {
+    fn poll(&mut self) -> Vec<Delivery> {
+        self.live.settle();
+        self.look_at_gate();
+        self.look_for_leftovers();
+        self.look_at_recording();
+        let mut deliveries = Vec::new();
+        while let Ok(record) = self.records.try_recv() {
+            deliveries.extend(self.notice(&record).map(Delivery::Notice));
+            deliveries.push(Delivery::Record(record));
+        }
+        if self.until_ns.is_some_and(|until_ns| self.clock.now_ns() >= until_ns) {
+            self.notices.push_back(Notice::Leave);
+            self.until_ns = None;
+        }
+        deliveries.extend(self.notices.drain(..).map(Delivery::Notice));
+        deliveries
+    }
+
+    fn apply(&mut self, effect: &Effect) -> Result<(), Refused> {
+        match effect {
+            Effect::SetKnobs(knobs) => self.set_knobs(*knobs),
+            Effect::RunIntrinsic(length) => self.live.intrinsic().run(*length),
+            Effect::StopIntrinsic => self.live.intrinsic().stop(),
+            Effect::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
+            Effect::AllowWrites(yes) => self.gate.answer(*yes, &self.control),
+            Effect::Suspend | Effect::Quit => {}
+        }
+        Ok(())
+    }
+}
