@@ -2,12 +2,14 @@
 //!
 //! The command that takes them in must switch clap's own help flag off (`disable_help_flag`): `-h` is the host here.
 
-use std::{env, fmt, path::PathBuf, str::FromStr};
+use std::{env, env::VarError, fmt, path::PathBuf, str::FromStr};
 
 use clap::Args;
 use thiserror::Error;
 
-use crate::target::{Address, Credentials, Password, Target, UriError, parse_uri};
+use crate::target::{
+    Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target, UriError, parse_uri,
+};
 
 /// The environment variable that holds the password, as for redis-cli.
 const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
@@ -27,8 +29,13 @@ pub struct TargetArgs {
     /// Unix socket, instead of host and port
     #[arg(short, long, value_name = "SOCKET")]
     pub socket: Option<PathBuf>,
-    /// All in one: redis://[[user]:password@]host[:port][/db], or unix:///path[?db=N]
-    #[arg(short, long, value_name = "URI")]
+    /// All in one, as a URI
+    #[arg(
+        short,
+        long,
+        value_name = "URI",
+        help = "All in one: redis://[[user]:password@]host[:port][/db], or unix:///path[?db=N]"
+    )]
     pub uri: Option<Secret>,
     /// ACL user, with a password
     #[arg(long, value_name = "NAME")]
@@ -74,6 +81,9 @@ pub enum TargetArgsError {
     /// A user alone.
     #[error("--user needs a password: give it with -a, or in the environment as {PASSWORD_VARIABLE}")]
     UserWithoutPassword,
+    /// A password that cannot be read.
+    #[error("the environment's {PASSWORD_VARIABLE} is no UTF-8 text")]
+    PasswordNotText,
     /// Port 0, or above 65535.
     #[error("the port must lie between 1 and 65535, not {0}")]
     Port(u32),
@@ -99,7 +109,11 @@ impl TargetArgs {
     /// # Errors
     /// When options contradict each other or lie outside their range.
     pub fn target(&self) -> Result<Target, TargetArgsError> {
-        self.target_with(env::var(PASSWORD_VARIABLE).ok())
+        match env::var(PASSWORD_VARIABLE) {
+            Ok(password) => self.target_with(Some(password)),
+            Err(VarError::NotPresent) => self.target_with(None),
+            Err(VarError::NotUnicode(_)) => Err(TargetArgsError::PasswordNotText),
+        }
     }
 
     fn target_with(&self, password_variable: Option<String>) -> Result<Target, TargetArgsError> {
@@ -143,14 +157,11 @@ impl TargetArgs {
                 _ => Ok(Address::Unix(path.clone())),
             };
         }
-        let Address::Tcp { host, port } = Address::default() else {
-            return Ok(Address::default());
-        };
-        let host = self.host.clone().unwrap_or(host);
+        let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         if host.is_empty() {
             return Err(TargetArgsError::Empty("-h"));
         }
-        let asked = self.port.unwrap_or(port.into());
+        let asked = self.port.unwrap_or(DEFAULT_PORT.into());
         let port = u16::try_from(asked).ok().filter(|port| *port > 0).ok_or(TargetArgsError::Port(asked))?;
         Ok(Address::Tcp { host, port })
     }

@@ -29,9 +29,14 @@ pub enum Address {
     Unix(PathBuf),
 }
 
+/// The host when none is named.
+pub const DEFAULT_HOST: &str = "127.0.0.1";
+/// The port when none is named.
+pub const DEFAULT_PORT: u16 = 6379;
+
 impl Default for Address {
     fn default() -> Self {
-        Self::Tcp { host: "127.0.0.1".to_owned(), port: 6379 }
+        Self::Tcp { host: DEFAULT_HOST.to_owned(), port: DEFAULT_PORT }
     }
 }
 

@@ -11,7 +11,7 @@ mod reach_error;
 mod stranger;
 mod uri;
 
-pub use address::{Address, Credentials, Password, Target};
+pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target};
 pub use back_off::BackOff;
 pub use endpoint::Endpoint;
 pub use greeting::{Greeting, TurnedDown};

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::Address;
 
-/// Why [`reach`](super::reach) failed. No message holds a password.
+/// Why [`reach`](super::reach()) failed. No message holds a password.
 #[derive(Debug, Error)]
 pub enum ReachError {
     /// The name has no address, or the resolver failed.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{Address, Credentials, Password, Target};
+use super::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target};
 
 /// Why a text is no URI of a target.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -110,7 +110,7 @@ fn credentials(user_info: &str) -> Result<Credentials, UriError> {
     Ok(Credentials { user, password: Password::new(decoded(password)?) })
 }
 
-/// Reads `host`, `host:port`, `[v6]` and `[v6]:port`. What is left out is 127.0.0.1 and 6379, as everywhere.
+/// Reads `host`, `host:port`, `[v6]` and `[v6]:port`. What is left out is the default.
 fn host_and_port(text: &str) -> Result<(String, u16), UriError> {
     let (host, port) = if let Some(bracketed) = text.strip_prefix('[') {
         let (host, after) = bracketed.split_once(']').ok_or(UriError::Host)?;
@@ -124,8 +124,8 @@ fn host_and_port(text: &str) -> Result<(String, u16), UriError> {
         }
         (decoded(host)?, port)
     };
-    let host = if host.is_empty() { "127.0.0.1".to_owned() } else { host };
-    let port = port.map_or(Some(6379), number).filter(|port| *port > 0);
+    let host = if host.is_empty() { DEFAULT_HOST.to_owned() } else { host };
+    let port = port.map_or(Some(DEFAULT_PORT), number).filter(|port| *port > 0);
     Ok((host, port.ok_or(UriError::Port)?))
 }
 
