@@ -32,7 +32,7 @@ pub struct Control {
 
 impl Control {
     /// Begins to connect to `target`, and to poll its INFO `every` so long; the news goes to `news`. It connects
-    /// again, with pauses of 250 ms to 2 s, for as long as it lives.
+    /// again, with a [`BackOff`](crate::target::BackOff), for as long as it lives.
     ///
     /// # Errors
     /// When the system gives no thread or no event queue.

@@ -3,7 +3,7 @@
 //! fred could reconnect by itself; it does not here. A [`Link`] lives as long as its connection, and who wants
 //! another opens another, so that every loss is seen, and no command is ever sent twice.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use fred::{
     clients::Client,
@@ -38,7 +38,7 @@ impl Drop for Link {
 }
 
 impl Link {
-    /// Connects to a target that was reached with `reached` a moment ago.
+    /// Connects to a target that was `reached` a moment ago.
     pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
         let client = Builder::from_config(config(target, reached))
             .with_connection_config(|connection| {
@@ -87,7 +87,12 @@ fn config(target: &Target, reached: Reached) -> Config {
         (Address::Unix(path), _) => ServerConfig::Unix { path: path.clone() },
         // The address that answered, not the name: that was looked up already.
         (Address::Tcp { .. }, Some(peer)) => {
-            ServerConfig::Centralized { server: Server::new(peer.ip().to_string(), peer.port()) }
+            let host = match peer {
+                // A link-local address means nothing without its interface.
+                SocketAddr::V6(v6) if v6.scope_id() != 0 => format!("{}%{}", v6.ip(), v6.scope_id()),
+                _ => peer.ip().to_string(),
+            };
+            ServerConfig::Centralized { server: Server::new(host, peer.port()) }
         }
         (Address::Tcp { host, port }, None) => {
             ServerConfig::Centralized { server: Server::new(host.as_str(), *port) }

@@ -22,15 +22,11 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    target::{Target, reach},
+    target::{BackOff, Target, reach},
 };
 
 /// How long one attempt to connect may take.
 const REACH_LIMIT: Duration = Duration::from_secs(2);
-/// The pause after the first failure; it doubles with each further one …
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// … up to this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Something to be done on the server, and where its answer goes.
 pub(super) enum Order {
@@ -84,19 +80,23 @@ impl Watch {
     /// Runs until it is dropped.
     pub(super) async fn run(self) {
         let Self { target, clock, every, news, orders } = self;
-        let mut desk = Desk { target, clock, news, orders, told: Told::Nothing, counters: None };
-        let mut pause = FIRST_PAUSE;
+        let mut desk = Desk {
+            target,
+            clock,
+            news,
+            orders,
+            told: Told::Nothing,
+            counters: None,
+            back_off: BackOff::new(),
+        };
         loop {
             let cause = match connect(&desk.target).await {
                 Err(cause) => cause,
-                Ok(link) => {
-                    pause = FIRST_PAUSE;
-                    desk.serve(link, every).await
-                }
+                Ok(link) => desk.serve(link, every).await,
             };
             desk.tell_unreachable(&cause);
+            let pause = desk.back_off.next(&mut rand::rng());
             desk.refuse_orders(&cause, Instant::now() + pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
@@ -118,6 +118,7 @@ struct Desk {
     orders: UnboundedReceiver<Order>,
     told: Told,
     counters: Option<Counters>,
+    back_off: BackOff,
 }
 
 impl Desk {
@@ -153,6 +154,7 @@ impl Desk {
         let at_ns = self.clock.now_ns();
         let (status, counters) = Info::parse(text).status(at_ns, self.counters.as_ref());
         self.counters = Some(counters);
+        self.back_off.reset();
         if matches!(self.told, Told::Mute(_) | Told::Unreachable(_)) {
             self.tell(Message::Back { at_ns });
         }
