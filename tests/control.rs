@@ -1,0 +1,248 @@
+//! The control plane against real servers: it sees them, loses them, finds them again, and writes nothing by itself.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use std::{
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+
+use redyno::{
+    clock::Clock,
+    server::{Control, Foreign, Marker, Message, ServerError, Status},
+    target::{Address, Credentials, Password, Target},
+};
+use support::{Server, wait_for};
+
+const POLL: Duration = Duration::from_millis(20);
+/// Long enough for any answer; nothing is judged by it.
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn at(server: &Server) -> Target {
+    Target { address: Address::Tcp { host: "127.0.0.1".into(), port: server.port() }, ..Target::default() }
+}
+
+fn start(target: Target) -> (Control, Receiver<Message>) {
+    let (news, messages) = channel();
+    (Control::start(target, Clock::start(), POLL, news).unwrap(), messages)
+}
+
+fn status(messages: &Receiver<Message>) -> Status {
+    loop {
+        match messages.recv_timeout(LIMIT).expect("a status") {
+            Message::Status { status, .. } => return *status,
+            other => assert!(!matches!(other, Message::Unreachable { .. }), "{other:?}"),
+        }
+    }
+}
+
+fn unreachable(messages: &Receiver<Message>) -> String {
+    loop {
+        if let Message::Unreachable { cause, .. } = messages.recv_timeout(LIMIT).expect("bad news") {
+            return cause;
+        }
+    }
+}
+
+#[test]
+fn redis_and_valkey_tell_their_status_by_port_and_by_socket() {
+    let cases = [(Server::redis().start(), "redis", "7.0."), (Server::valkey().start(), "valkey", "9.1.")];
+    for (server, name, version) in cases {
+        server.cli(&["SET", "a", "1"]);
+        let by_socket = Target { address: Address::Unix(server.socket()), db: 7, ..Target::default() };
+        let loopback6 =
+            Target { address: Address::Tcp { host: "::1".into(), port: server.port() }, ..Target::default() };
+        // Not every machine has IPv6.
+        let has_v6 = std::net::TcpListener::bind("[::1]:0").is_ok();
+        for target in [at(&server), by_socket].into_iter().chain(has_v6.then_some(loopback6)) {
+            let (_control, messages) = start(target);
+            let status = status(&messages);
+            assert_eq!((status.name.as_str(), status.role.as_str()), (name, "master"));
+            assert!(status.version.starts_with(version), "{}", status.version);
+            assert_eq!((status.mode.as_str(), status.keys), ("standalone", Some(1)));
+        }
+    }
+}
+
+#[test]
+fn differences_come_with_the_second_status() {
+    let server = Server::redis().start();
+    server.cli(&["SET", "a", "1"]);
+    let (_control, messages) = start(at(&server));
+    assert_eq!(status(&messages).hits, None);
+    server.cli(&["GET", "a"]);
+    server.cli(&["GET", "b"]);
+    let (mut hits, mut misses) = (0, 0);
+    while (hits, misses) != (1, 1) {
+        let status = status(&messages);
+        hits += status.hits.unwrap();
+        misses += status.misses.unwrap();
+        assert!(status.cpu.is_some_and(|cpu| cpu >= 0.0));
+    }
+}
+
+#[test]
+fn passwords_and_acl_users_are_let_in() {
+    let args = ["--requirepass", "pw", "--user", "ann", "on", ">pw-ann", "~*", "+@all"];
+    for server in [Server::redis(), Server::valkey()].map(|recipe| recipe.with_args(&args).start()) {
+        for (user, password) in [(None, "pw"), (Some("ann".to_owned()), "pw-ann")] {
+            let who = Credentials { user, password: Password::new(password) };
+            let (_control, messages) = start(Target { credentials: Some(who), ..at(&server) });
+            assert!(status(&messages).clients.is_some());
+        }
+        let (_control, messages) = start(at(&server));
+        assert!(unreachable(&messages).contains("wants a password"));
+    }
+}
+
+#[test]
+fn a_user_who_may_not_ask_for_info_is_mute_and_not_unreachable() {
+    let args = ["--user", "ann", "on", ">pw", "~*", "+@all", "-info"];
+    let server = Server::redis().with_args(&args).start();
+    let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
+    let (control, messages) = start(Target { credentials: Some(who), ..at(&server) });
+    let news = messages.recv_timeout(LIMIT).unwrap();
+    assert!(matches!(&news, Message::Mute { cause, .. } if cause.contains("NOPERM")), "{news:?}");
+    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(None)));
+    server.cli(&["ACL", "SETUSER", "ann", "+info"]);
+    assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }));
+    assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Status { .. }));
+}
+
+#[test]
+fn a_killed_server_is_unreachable_and_a_restarted_one_is_back() {
+    let mut server = Server::redis().start();
+    let (control, messages) = start(at(&server));
+    status(&messages);
+    server.kill();
+    let mut last = unreachable(&messages);
+    while !last.contains("connection refused") {
+        last = unreachable(&messages);
+    }
+    // An order is refused with the cause while nobody is there.
+    let refused = wait_for("a refusal", || control.survey().wait(LIMIT));
+    assert!(
+        matches!(&refused, Err(ServerError::Unreachable(cause)) if cause.contains("refused")),
+        "{refused:?}"
+    );
+    server.restart();
+    while !matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }) {}
+    let status = status(&messages);
+    assert_eq!((status.hits, status.cpu), (None, None), "a new process has nothing to compare with");
+    assert_eq!(control.survey().wait(LIMIT).unwrap().unwrap().keys, 0);
+}
+
+#[test]
+fn a_server_that_is_not_there_yet_is_waited_for() {
+    let mut server = Server::valkey().start();
+    server.kill();
+    let (_control, messages) = start(at(&server));
+    assert!(unreachable(&messages).contains("nothing listens"));
+    server.restart();
+    while !matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }) {}
+    status(&messages);
+}
+
+#[test]
+fn a_hung_server_is_noticed_and_holds_up_neither_the_end_nor_the_answers() {
+    let server = Server::redis().start();
+    let (control, messages) = start(at(&server));
+    status(&messages);
+    server.pause();
+    let ordered = control.survey();
+    let cause = unreachable(&messages);
+    assert!(cause.contains("no answer to INFO"), "{cause}");
+    let cut_short = control.clean();
+    // The server stays paused: were the end to wait for it, this would wait in vain.
+    let end = thread::spawn(move || drop(control));
+    wait_for("the end of the control plane", || end.is_finished().then_some(()));
+    assert!(ordered.wait(LIMIT).unwrap().is_err());
+    assert!(cut_short.wait(LIMIT).unwrap().is_err());
+    server.resume();
+}
+
+#[test]
+fn a_paused_server_that_goes_on_is_back_and_holds_one_connection_of_ours() {
+    let server = Server::valkey().start();
+    let (_control, messages) = start(at(&server));
+    status(&messages);
+    server.pause();
+    unreachable(&messages);
+    server.resume();
+    while !matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }) {}
+    wait_for("abandoned connections to be closed", || {
+        let list = server.cli(&["CLIENT", "LIST"]);
+        // Ours and redis-cli's.
+        (list.matches("name=redyno-control").count() == 1 && list.lines().count() == 2).then_some(())
+    });
+}
+
+#[test]
+fn polling_surveying_and_looking_for_leftovers_write_nothing() {
+    let server = Server::redis().start();
+    let (control, messages) = start(Target { db: 2, ..at(&server) });
+    for _ in 0..3 {
+        status(&messages);
+    }
+    control.survey().wait(LIMIT).unwrap().unwrap();
+    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(None)));
+    drop(control);
+    let stats = server.cli(&["INFO", "commandstats"]);
+    let read_only = ["ping", "select", "client|", "info", "dbsize", "scan", "hgetall", "command"];
+    for line in stats.lines().filter_map(|line| line.strip_prefix("cmdstat_")) {
+        assert!(read_only.iter().any(|name| line.starts_with(name)), "{line}");
+    }
+    assert!(server.cli(&["INFO", "persistence"]).contains("rdb_changes_since_last_save:0\r"));
+}
+
+#[test]
+fn a_survey_counts_keys_and_clients_that_are_not_ours() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let (control, _messages) = start(at(&server));
+        let survey = || control.survey().wait(LIMIT).unwrap().unwrap();
+        let empty = wait_for("clients of the start to be gone", || {
+            Some(survey()).filter(|survey| survey.neighbours.clients == 0)
+        });
+        assert_eq!((empty.total_keys, empty.asks(), empty.obstacle()), (0, None, None));
+        server.cli(&["MSET", "redyno:000000000001", "x", "theirs", "x"]);
+        server.cli(&["-n", "3", "SET", "elsewhere", "x"]);
+        let found = survey();
+        assert_eq!((found.keys, found.total_keys, found.foreign), (2, 3, Foreign::Exactly(2)));
+        let question = found.asks().unwrap().to_string();
+        assert!(question.contains("holds 2 keys beside redyno's own"), "{question}");
+        server.cli(&["EVAL", "for i=1,6000 do redis.call('SET','key:'..i,1) end", "0"]);
+        assert!(matches!(survey().foreign, Foreign::AtMost(n) if n >= 6002));
+    }
+}
+
+#[test]
+fn a_survey_sees_a_replica_as_an_obstacle_and_replicas_apart() {
+    let master = Server::redis().start();
+    let replica =
+        Server::redis().with_args(&["--replicaof", "127.0.0.1", &master.port().to_string()]).start();
+    let survey = |server: &Server| {
+        let (control, _messages) = start(at(server));
+        control.survey().wait(LIMIT).unwrap().ok()
+    };
+    let seen = wait_for("the replica to be connected", || {
+        survey(&master).filter(|survey| survey.neighbours.replicas == 1 && survey.neighbours.clients == 0)
+    });
+    assert!(seen.asks().unwrap().to_string().contains("serves 1 replica;"));
+    let obstacle = wait_for("the replica to be loaded", || survey(&replica).filter(|found| !found.loading));
+    assert!(obstacle.obstacle().unwrap().to_string().contains("READONLY"));
+}
+
+#[test]
+fn the_marker_is_found_again_and_leaves_get_and_set_uncounted() {
+    let server = Server::valkey().start();
+    let marker = Marker { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(4711) };
+    let (control, _messages) = start(at(&server));
+    control.mark(marker.clone()).wait(LIMIT).unwrap().unwrap();
+    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(Some(marker.clone()))));
+    assert_eq!(control.survey().wait(LIMIT).unwrap().unwrap().leftover, Some(marker));
+    let stats = server.cli(&["INFO", "commandstats"]);
+    assert!(!stats.contains("cmdstat_get:") && !stats.contains("cmdstat_set:"), "{stats}");
+}

