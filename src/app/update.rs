@@ -56,9 +56,10 @@ fn on_record(model: &mut Model, record: &Record) {
         // Nobody is turning here and now, so the panel follows what holds: a replay, a warm-up's end.
         model.panel.follow(segment.knobs);
     }
-    if matches!(record, Record::Interval(interval) if interval.ops > 0)
-        || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty())
-    {
+    let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
+        || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
+    // An outage ends when the source says so: a record of the time before it may still be under way.
+    if answers && model.connection == Connection::Unknown {
         model.connection = Connection::Up;
     }
     model.timeline.push(record);

@@ -108,8 +108,8 @@ pub fn plan(area: Rect) -> Plan {
 fn charts(area: Rect, tier: Tier) -> Plan {
     let (w, h) = (area.width, area.height);
     let panel_width = if tier == Tier::Panel { panel_width(w) } else { 0 };
-    // A blank column keeps the figures off the panel's edge.
-    let main = w - panel_width - u16::from(panel_width > 0);
+    // A blank column keeps the figures off the edge.
+    let main = w - panel_width - 1;
     let server_rows = u16::from(tier == Tier::Panel);
     let knob_rows = u16::from(tier == Tier::Compact);
     // Header, status and footer stand above and below.
@@ -121,8 +121,9 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         _ => 3,
     };
     let latency = 1 + LEVELS * latency_rows;
-    // A chart of less than four rows says little; the probes' lanes give way to it.
-    let spare = body.saturating_sub(axis_rows + latency + 1 + 4);
+    // A chart of two rows is the least; of four, once there is a lane for ping.
+    let chart = 1 + if body < 13 { 2 } else { 4 };
+    let spare = body.saturating_sub(axis_rows + latency + chart);
     let probe_rule = spare > 4;
     let probe_lanes = spare.saturating_sub(u16::from(probe_rule)).min(PROBE_LANES);
     let probe_rows = if body >= 46 { 2 } else { 1 };
