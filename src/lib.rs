@@ -15,7 +15,7 @@
 //!
 //! | room | what lives there | what it must not know |
 //! |---|---|---|
-//! | [`units`], [`clock`] | how quantities are written; the one monotonic clock | anything else |
+//! | [`units`], [`clock`], [`signals`] | how quantities are written; the one monotonic clock; signals as messages | anything else |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: commands, keys, values, mixes | sockets, time |
@@ -40,6 +40,7 @@ pub mod probe;
 pub mod protocol;
 pub mod server;
 pub mod session;
+pub mod signals;
 pub mod stats;
 pub mod target;
 pub mod tui;

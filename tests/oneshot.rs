@@ -39,7 +39,7 @@ fn run_to_its_end(plan: &Plan) -> Outcome {
 struct Watched<F> {
     text: String,
     enough: F,
-    stop: Sender<()>,
+    stop: Sender<Signal>,
 }
 
 impl<F: Fn(&str) -> bool> std::io::Write for Watched<F> {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::signals::Signal;
 use crate::demo::{Error, Fault, Handle, Options, Server};
+use crate::signals::Signal;
 use crate::target::Password;
 
 /// How often it is seen whether the server still runs.

@@ -12,7 +12,6 @@ pub mod oneshot_args;
 mod run;
 pub mod session;
 pub mod session_args;
-pub mod signals;
 pub mod target_args;
 
 pub use failure::{Failure, UsageError};

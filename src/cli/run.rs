@@ -16,8 +16,8 @@ use super::{
     Failure, UsageError,
     args::{Command, CommandLine},
     clean, demo, oneshot, session,
-    signals::{Signal, listen},
 };
+use crate::signals::{Signal, listen};
 
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {

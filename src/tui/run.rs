@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     app::{Course, Delivery, Effect, Model, Msg, Notice, Source, update},
-    cli::signals::Signal,
     load::Knobs,
     session::{Timeline, TimelineOptions},
+    signals::Signal,
 };
 
 /// Frames for data alone: ten a second at the most. A key draws at once.

@@ -10,7 +10,7 @@ use super::{
     plan::{Palette, Plan},
     run::Streams,
 };
-use crate::cli::signals::Signal;
+use crate::signals::Signal;
 use crate::stats::Latency;
 
 /// A row's window unless `-i` says otherwise.

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 
 use super::run::Streams;
-use crate::cli::signals::Signal;
+use crate::signals::Signal;
 use crate::{
     clock::Clock,
     probe::{IntrinsicProbe, Message},

@@ -8,7 +8,7 @@ use super::{
     plan::{Format, Mode, Plan},
     run::Streams,
 };
-use crate::cli::signals::Signal;
+use crate::signals::Signal;
 
 /// How long `--latency` measures where it does not redraw, unless `-i` says otherwise.
 const ONE_LINE: Duration = Duration::from_secs(1);

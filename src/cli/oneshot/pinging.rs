@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 
 use super::{plan::Plan, run::Streams, trouble::Trouble};
-use crate::cli::signals::Signal;
+use crate::signals::Signal;
 use crate::{
     clock::Clock,
     probe::{Message, Ping, PingPlan, PingProbe, Report},

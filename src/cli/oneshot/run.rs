@@ -10,7 +10,7 @@ use super::{
     line::CLEAR,
     plan::{Mode, Plan},
 };
-use crate::cli::signals::Signal;
+use crate::signals::Signal;
 
 /// Where a mode writes.
 pub struct Streams<'a> {

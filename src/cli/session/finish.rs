@@ -8,9 +8,9 @@ use std::{
 
 use super::source::LiveSource;
 use crate::{
-    cli::signals::Signal,
     server::{Control, counted},
     session::Record,
+    signals::Signal,
 };
 
 /// How often a removal that takes its time is looked at.

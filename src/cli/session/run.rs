@@ -21,12 +21,12 @@ use crate::{
         Failure, UsageError,
         args::CommandLine,
         headless::{Form, Printer},
-        signals::{Signal, listen},
     },
     clock::Clock,
     load::{Knobs, Plan},
     server::{Control, Marker, Message},
     session::{Beginning, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
+    signals::{Signal, listen},
     tui::{self, theme::Theme},
 };
 
