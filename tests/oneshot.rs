@@ -13,7 +13,7 @@ use std::{
 
 use redyno::{
     cli::oneshot::{Format, Mode, Percentile, Plan, Streams, run_on},
-    cli::signals::Signal,
+    signals::Signal,
     target::Target,
 };
 use scripted::{Scripted, target};

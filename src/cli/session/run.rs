@@ -138,6 +138,8 @@ fn start(
         .context("cannot start the control plane")?;
     let heard = if destination.unreachable.is_none() { server.recv_timeout(FIRST_INFO).ok() } else { None };
     let session = SessionStart::now(identity(destination, heard.as_ref()));
+    // Asked before our own marker is set.
+    let leftovers = destination.built_in.is_none().then(|| control.find_leftovers());
     let mut gate = gate(destination, &session, line.load.yes);
     let mut notices = VecDeque::new();
     let knobs = pass(wishes, destination, &control, &mut gate, &mut notices)?;
@@ -149,7 +151,6 @@ fn start(
         recording = Some(started);
         listeners.push(listener);
     }
-    let leftovers = destination.built_in.is_none().then(|| control.find_leftovers());
     let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
     let live = Live::start(&wishes.plan, beginning, clock, listeners).map_err(anyhow::Error::from)?;
     let length = wishes.length.map(|length| length + wishes.warmup.unwrap_or_default());
