@@ -7,8 +7,10 @@
 //! socket ◄─ outbox ◄──────────────────── reply
 //! ```
 //! It speaks RESP2 and RESP3, follows Redis 7.0 in its words, and is a null server: cheap enough that a generator
-//! measured against it shows its own cost. It has no persistence, replication, cluster, scripts or transactions. It
-//! knows nothing of what is above it: load, probes, sessions, screens.
+//! measured against it shows its own cost. It has no persistence, replication, cluster, scripts or transactions.
+//!
+//! It knows nothing of load, probes, sessions and screens; of the other rooms it uses the clock, the units and the type
+//! of a password.
 
 mod buffer;
 mod commands;

@@ -8,18 +8,21 @@
 
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
-use std::ops::{Deref, DerefMut};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::Value;
+use super::edit::Edit;
+use super::key::Key;
 
 /// What a key costs beside its own and its value's bytes: the entry and its share of the table.
 const ENTRY_OVERHEAD: usize = 72;
 
+/// A key and its value, in one cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Entry {
-    key: Box<[u8]>,
+    key: Key,
     value: Value,
     /// Unix time in ms; 0 when it does not expire.
     expires_ms: u64,
@@ -52,7 +55,7 @@ pub struct Database {
     pub misses: u64,
     /// Keys that went because their time was over.
     pub expired: u64,
-    /// Changes to the data.
+    /// Times that a key was written to, whether its value became another or not.
     pub changes: u64,
 }
 
@@ -85,7 +88,7 @@ impl Database {
     /// The value of `key` to change.
     pub fn edit(&mut self, key: &[u8]) -> Option<Edit<'_>> {
         let place = self.find_live(key)?;
-        Some(Edit { database: self, place })
+        Some(Edit::new(self, place))
     }
 
     /// The value of `key` to change, made by `new` if there is none.
@@ -94,7 +97,7 @@ impl Database {
             Some(place) => place,
             None => self.insert(key, new()),
         };
-        Edit { database: self, place }
+        Edit::new(self, place)
     }
 
     /// Sets `key` to a string and makes it live forever. Its old buffer is used again.
@@ -149,7 +152,7 @@ impl Database {
         let end = start.saturating_add(count).min(self.places.len());
         for entry in self.places[start..end].iter().flatten() {
             if entry.expires_ms == 0 || entry.expires_ms > self.now_ms {
-                visit(&entry.key, &entry.value);
+                visit(entry.key.bytes(), &entry.value);
             }
         }
         if end == self.places.len() { 0 } else { end as u64 }
@@ -223,7 +226,7 @@ impl Database {
 
     fn find(&self, key: &[u8]) -> Option<u32> {
         let same =
-            |place: &u32| self.places[*place as usize].as_ref().is_some_and(|entry| &*entry.key == key);
+            |place: &u32| self.places[*place as usize].as_ref().is_some_and(|entry| entry.key.bytes() == key);
         self.table.find(self.hasher.hash_one(key), same).copied()
     }
 
@@ -239,12 +242,33 @@ impl Database {
         Some(place)
     }
 
+    /// The value at an occupied place.
+    pub(super) fn value(&self, place: u32) -> &Value {
+        let entry = self.places[place as usize].as_ref();
+        &entry.expect("a place in the table holds an entry").value
+    }
+
+    /// The same, to change; the change must end with [`Self::settle`].
+    pub(super) fn value_mut(&mut self, place: u32) -> &mut Value {
+        &mut self.entry_mut(place).value
+    }
+
+    /// Counts a value's bytes anew after a change, or removes it if it was emptied.
+    pub(super) fn settle(&mut self, place: u32) {
+        self.changes += 1;
+        if self.value(place).is_gone() {
+            self.vacate(place);
+        } else {
+            self.charge(place);
+        }
+    }
+
     fn entry_mut(&mut self, place: u32) -> &mut Entry {
         self.places[place as usize].as_mut().expect("a place in the table holds an entry")
     }
 
     fn insert(&mut self, key: &[u8], value: Value) -> u32 {
-        let entry = Entry { key: key.into(), value, expires_ms: 0, charged: 0 };
+        let entry = Entry { key: Key::new(key), value, expires_ms: 0, charged: 0 };
         let place = match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = Some(entry);
@@ -257,7 +281,7 @@ impl Database {
         };
         let (places, hasher) = (&self.places, &self.hasher);
         let hash_of = |place: &u32| {
-            hasher.hash_one(places[*place as usize].as_ref().map_or(&[][..], |entry| &*entry.key))
+            hasher.hash_one(places[*place as usize].as_ref().map_or(&[][..], |entry| entry.key.bytes()))
         };
         self.table.insert_unique(hasher.hash_one(key), place, hash_of);
         self.charge(place);
@@ -268,7 +292,9 @@ impl Database {
         self.set_deadline(place, 0);
         let Some(entry) = self.places[place as usize].take() else { return };
         self.bytes -= entry.charged;
-        if let Ok(found) = self.table.find_entry(self.hasher.hash_one(&*entry.key), |other| *other == place) {
+        if let Ok(found) =
+            self.table.find_entry(self.hasher.hash_one(entry.key.bytes()), |other| *other == place)
+        {
             found.remove();
         }
         self.free.push(place);
@@ -287,43 +313,9 @@ impl Database {
 
     fn charge(&mut self, place: u32) {
         let entry = self.entry_mut(place);
-        let size = ENTRY_OVERHEAD + entry.key.len() + entry.value.size();
+        let size = ENTRY_OVERHEAD + entry.key.bytes().len() + entry.value.size();
         let old = std::mem::replace(&mut entry.charged, size);
         self.bytes = self.bytes + size - old;
-    }
-}
-
-/// A value that is being changed. When this goes, its bytes are counted anew, and a collection that was emptied is
-/// removed with its key.
-#[derive(Debug)]
-pub struct Edit<'a> {
-    database: &'a mut Database,
-    place: u32,
-}
-
-impl Deref for Edit<'_> {
-    type Target = Value;
-
-    fn deref(&self) -> &Value {
-        let entry = self.database.places[self.place as usize].as_ref();
-        &entry.expect("an edited entry stays until its edit ends").value
-    }
-}
-
-impl DerefMut for Edit<'_> {
-    fn deref_mut(&mut self) -> &mut Value {
-        &mut self.database.entry_mut(self.place).value
-    }
-}
-
-impl Drop for Edit<'_> {
-    fn drop(&mut self) {
-        self.database.changes += 1;
-        if self.is_gone() {
-            self.database.vacate(self.place);
-        } else {
-            self.database.charge(self.place);
-        }
     }
 }
 
@@ -356,6 +348,11 @@ mod tests {
         for n in 0..1000 {
             assert_eq!(seen.get(format!("stay:{n}").as_bytes()), Some(&1), "stay:{n}");
         }
+    }
+
+    #[test]
+    fn an_entry_is_one_cache_line() {
+        assert_eq!(size_of::<Option<Entry>>(), 64);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Pure: no sockets, no clock of its own (the time is told), no protocol.
 
 mod database;
+mod edit;
+mod key;
 mod sorted_set;
 mod value;
 
