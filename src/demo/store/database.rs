@@ -6,29 +6,14 @@
 //! An entry keeps its place for as long as its key lives. So SCAN's cursor is a place, and a key that is there from
 //! the first call to the last is returned, whatever comes and goes meanwhile.
 
-use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::Value;
+use super::deadlines::Deadlines;
 use super::edit::Edit;
-use super::key::Key;
-
-/// What a key costs beside its own and its value's bytes: the entry and its share of the table.
-const ENTRY_OVERHEAD: usize = 72;
-
-/// A key and its value, in one cache line.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Entry {
-    key: Key,
-    value: Value,
-    /// Unix time in ms; 0 when it does not expire.
-    expires_ms: u64,
-    /// Bytes counted for this entry.
-    charged: usize,
-}
+use super::entry::Entry;
 
 /// Which keys may go to make room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +30,7 @@ pub struct Database {
     table: HashTable<u32>,
     places: Vec<Option<Entry>>,
     free: Vec<u32>,
-    deadlines: BTreeSet<(u64, u32)>,
+    deadlines: Deadlines,
     hasher: DefaultHashBuilder,
     bytes: usize,
     now_ms: u64,
@@ -161,8 +146,8 @@ impl Database {
     /// Removes keys whose time is over, at most `limit`.
     pub fn expire_due(&mut self, limit: usize) {
         for _ in 0..limit {
-            match self.deadlines.first() {
-                Some(&(at_ms, place)) if at_ms <= self.now_ms => {
+            match self.deadlines.soonest() {
+                Some((at_ms, place)) if at_ms <= self.now_ms => {
                     self.expired += 1;
                     self.vacate(place);
                 }
@@ -174,7 +159,7 @@ impl Database {
     /// Removes one key to make room, near place `draw` if any may go; whether there was one.
     pub fn evict(&mut self, pressure: Pressure, draw: usize) -> bool {
         let place = match pressure {
-            Pressure::VolatileKeys => self.deadlines.first().map(|(_, place)| *place),
+            Pressure::VolatileKeys => self.deadlines.soonest().map(|(_, place)| place),
             Pressure::AnyKey if self.places.is_empty() => None,
             Pressure::AnyKey => {
                 let start = draw % self.places.len();
@@ -213,10 +198,9 @@ impl Database {
         self.deadlines.len()
     }
 
-    /// Mean time to live of the keys that expire, in ms, from a sample; 0 if there is none.
+    /// Mean time to live in ms of the keys that expire soonest; 0 if there is none.
     pub fn mean_ttl_ms(&self) -> u64 {
-        let sample = self.deadlines.iter().take(100).map(|(at_ms, _)| at_ms.saturating_sub(self.now_ms));
-        sample.clone().sum::<u64>() / (sample.count() as u64).max(1)
+        self.deadlines.mean_ttl_ms(self.now_ms)
     }
 
     /// Bytes of all keys and values.
@@ -268,7 +252,7 @@ impl Database {
     }
 
     fn insert(&mut self, key: &[u8], value: Value) -> u32 {
-        let entry = Entry { key: Key::new(key), value, expires_ms: 0, charged: 0 };
+        let entry = Entry::new(key, value);
         let place = match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = Some(entry);
@@ -303,19 +287,12 @@ impl Database {
     fn set_deadline(&mut self, place: u32, at_ms: u64) {
         let entry = self.entry_mut(place);
         let old = std::mem::replace(&mut entry.expires_ms, at_ms);
-        if old > 0 {
-            self.deadlines.remove(&(old, place));
-        }
-        if at_ms > 0 {
-            self.deadlines.insert((at_ms, place));
-        }
+        self.deadlines.move_to(place, old, at_ms);
     }
 
     fn charge(&mut self, place: u32) {
-        let entry = self.entry_mut(place);
-        let size = ENTRY_OVERHEAD + entry.key.bytes().len() + entry.value.size();
-        let old = std::mem::replace(&mut entry.charged, size);
-        self.bytes = self.bytes + size - old;
+        let (old, new) = self.entry_mut(place).charge();
+        self.bytes = self.bytes + new - old;
     }
 }
 
@@ -348,11 +325,6 @@ mod tests {
         for n in 0..1000 {
             assert_eq!(seen.get(format!("stay:{n}").as_bytes()), Some(&1), "stay:{n}");
         }
-    }
-
-    #[test]
-    fn an_entry_is_one_cache_line() {
-        assert_eq!(size_of::<Option<Entry>>(), 64);
     }
 
     #[test]

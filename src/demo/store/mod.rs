@@ -3,7 +3,9 @@
 //! Pure: no sockets, no clock of its own (the time is told), no protocol.
 
 mod database;
+mod deadlines;
 mod edit;
+mod entry;
 mod key;
 mod sorted_set;
 mod value;
