@@ -87,7 +87,7 @@ mod tests {
         timeline.push(&Record::Segment(Segment {
             t_s: 0.0,
             segment: 1,
-            knobs: Knobs::default(),
+            knobs: Knobs { load: true, ..Knobs::default() },
             warmup: false,
         }));
         let mut recorder = Recorder::new();

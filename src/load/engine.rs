@@ -84,7 +84,7 @@ impl Load {
         let (events_up, events) = channel();
         let mut load = Self { settings, wakers: Vec::new(), threads: Vec::new() };
         let mut lanes = Vec::new();
-        let endpoint = plan.endpoint()?;
+        let endpoints = plan.endpoints()?;
         for index in 0..plan.threads {
             let poll = Poll::new()?;
             load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
@@ -95,7 +95,7 @@ impl Load {
                 threads: plan.threads,
                 seed: plan.seed,
                 timeout: plan.timeout,
-                endpoint: endpoint.clone(),
+                endpoints: endpoints.clone(),
                 greeting: Greeting::new(&plan.target, CLIENT_NAME),
                 clock,
                 settings: Arc::clone(&load.settings),

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::target::{Address, Endpoint, Target};
+use crate::target::{Address, Endpoint, Resolution, Target};
 
 /// The name that load connections give themselves, so that `CLIENT LIST` tells them apart.
 pub const CLIENT_NAME: &str = "redyno-load";
+
+/// How long the lookup of the host's name may take.
+const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// What the engine runs against, and with what.
 #[derive(Debug, Clone)]
@@ -39,11 +42,12 @@ pub enum LoadError {
 }
 
 impl Plan {
-    /// The endpoint that connections are made to: the first address that the host's name resolves to.
-    pub(super) fn endpoint(&self) -> Result<Endpoint, LoadError> {
+    /// The endpoints that connections are made to, at least one: all addresses that the host's name has.
+    pub(super) fn endpoints(&self) -> Result<Vec<Endpoint>, LoadError> {
         let address = &self.target.address;
         let resolve_error = |cause| LoadError::Resolve { address: address.clone(), cause };
-        let mut found = Endpoint::resolve(address).map_err(resolve_error)?;
-        Ok(found.swap_remove(0))
+        let found = Resolution::start(address).and_then(|mut search| search.wait(RESOLVE_LIMIT));
+        let late = || resolve_error(std::io::ErrorKind::TimedOut.into());
+        Ok(found.map_err(resolve_error)?.ok_or_else(late)?.into())
     }
 }

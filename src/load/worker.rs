@@ -46,7 +46,8 @@ pub(super) struct Outfit {
     pub(super) threads: usize,
     pub(super) seed: u64,
     pub(super) timeout: Duration,
-    pub(super) endpoint: Endpoint,
+    /// Where the server may be: all addresses of its name, at least one.
+    pub(super) endpoints: Vec<Endpoint>,
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<Setting>>,
@@ -58,6 +59,8 @@ pub(super) struct Worker {
     outfit: Outfit,
     poll: Poll,
     alarm: Alarm,
+    /// Which of the endpoints is tried.
+    endpoint: usize,
     setting: Arc<Setting>,
     requests: Requests,
     clients: Clients,
@@ -89,6 +92,7 @@ impl Worker {
             out: Vec::new(),
             buffer: vec![0; READ_BUFFER].into(),
             setting,
+            endpoint: 0,
             alarm,
             poll,
             outfit,
@@ -240,7 +244,8 @@ impl Worker {
     /// Begins the connections that are wanted and may begin now.
     fn connect(&mut self, now_ns: u64) {
         while let Some(i) = self.clients.next_to_open() {
-            match Connection::open(&self.outfit.endpoint, self.poll.registry(), Token(i), now_ns) {
+            let endpoint = &self.outfit.endpoints[self.endpoint];
+            match Connection::open(endpoint, self.poll.registry(), Token(i), now_ns) {
                 Ok(connection) => self.clients.opened(i, connection),
                 Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
             }
@@ -251,6 +256,9 @@ impl Worker {
     #[cold]
     fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         let kind = broken.kind();
+        if self.clients.connection(i).is_none_or(|connection| connection.phase == Phase::Connecting) {
+            self.endpoint = (self.endpoint + 1) % self.outfit.endpoints.len();
+        }
         let lost = self.clients.connection(i).map(|connection| connection.unanswered());
         match lost {
             Some((generation, commands)) if !commands.is_empty() => {

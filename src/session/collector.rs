@@ -205,7 +205,8 @@ impl Collector {
             server::Message::Status { at_ns, status } => {
                 self.emit(Record::Server(Moment { t_s: seconds(at_ns), body: *status }));
             }
-            server::Message::Unreachable { at_ns, cause } | server::Message::Mute { at_ns, cause } => {
+            server::Message::Mute { at_ns, cause } => self.event(at_ns, "INFO refused", cause),
+            server::Message::Unreachable { at_ns, cause } => {
                 self.event(at_ns, UNREACHABLE, cause);
             }
             server::Message::Back { at_ns } => {

@@ -11,7 +11,7 @@
 //! ```
 //! Times are seconds since the session began (`t_s`); a stretch ends at its `t_s` and lasts `length_s`.
 //! Durations carry their unit in the name. Distributions are written as
-//! [`Latency`](crate::stats::Latency) documents.
+//! [`Latency`] documents.
 
 use std::collections::BTreeMap;
 
@@ -268,4 +268,22 @@ pub struct Summary {
     pub service: Latency,
     /// From when a request was due; `null` in closed loop.
     pub response: Option<Latency>,
+}
+
+impl Summary {
+    /// Adds an interval; its length counts only if the load was on.
+    pub fn add(&mut self, interval: &Interval, loaded: bool) {
+        if loaded {
+            self.length_s += interval.length_s;
+        }
+        self.ops += interval.ops;
+        self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
+        self.hits += interval.hits;
+        self.misses += interval.misses;
+        add_counts(&mut self.errors, &interval.errors);
+        self.service.merge(&interval.service);
+        if let Some(response) = &interval.response {
+            self.response.get_or_insert_default().merge(response);
+        }
+    }
 }

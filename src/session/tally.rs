@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Record, Summary, add_counts};
+use super::{Record, Summary};
 
 /// A fold that ends in a [`Summary`].
 #[derive(Debug, Default)]
@@ -39,22 +39,10 @@ impl Tally {
                 };
                 self.segments.insert(segment.segment, part);
             }
-            Record::Interval(interval) => {
-                let sum = &mut self.summary;
-                match self.segments.get(&interval.segment) {
-                    Some(Part::Warmup) => return,
-                    Some(Part::Load) => sum.length_s += interval.length_s,
-                    Some(Part::Rest) | None => {}
-                }
-                sum.ops += interval.ops;
-                sum.hits += interval.hits;
-                sum.misses += interval.misses;
-                add_counts(&mut sum.errors, &interval.errors);
-                sum.service.merge(&interval.service);
-                if let Some(response) = &interval.response {
-                    sum.response.get_or_insert_default().merge(response);
-                }
-            }
+            Record::Interval(interval) => match self.segments.get(&interval.segment) {
+                Some(Part::Warmup) => {}
+                part => self.summary.add(interval, part == Some(&Part::Load)),
+            },
             _ => {}
         }
     }
@@ -66,9 +54,7 @@ impl Tally {
 
     /// The summary so far.
     pub fn summary(&self) -> Summary {
-        let mut summary = self.summary.clone();
-        summary.ops_per_s = if summary.length_s > 0.0 { summary.ops as f64 / summary.length_s } else { 0.0 };
-        summary
+        self.summary.clone()
     }
 }
 

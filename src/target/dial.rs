@@ -2,26 +2,35 @@
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    net::SocketAddr,
     path::Path,
-    sync::mpsc,
-    thread,
     time::{Duration, Instant},
 };
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::{Address, ReachError};
+use super::{Address, Endpoint, ReachError, Resolution};
 
 /// Connects, and says which of the host's addresses answered; a unix socket has none.
 pub(super) fn dial(address: &Address, deadline: Instant) -> Result<(Socket, Option<SocketAddr>), ReachError> {
     match address {
         Address::Unix(path) => dial_unix(path, address, deadline).map(|socket| (socket, None)),
-        Address::Tcp { host, port } => {
-            let found = resolve(host, *port, deadline)?;
+        Address::Tcp { host, .. } => {
+            let found = resolve(address, deadline)
+                .map_err(|cause| ReachError::HostNotFound { host: host.clone(), cause })?;
             dial_each(&found, address, deadline)
         }
     }
+}
+
+fn resolve(address: &Address, deadline: Instant) -> io::Result<Vec<SocketAddr>> {
+    let found = Resolution::start(address)?.wait(left(deadline))?;
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
+    let tcp = |endpoint| match endpoint {
+        Endpoint::Tcp(peer) => Some(peer),
+        Endpoint::Unix(_) => None,
+    };
+    Ok(found.ok_or_else(late)?.into_iter().filter_map(tcp).collect())
 }
 
 /// What is left until `deadline`; at least a millisecond, since a timeout of 0 means none to the system.
@@ -66,27 +75,6 @@ fn dial_each(
         }
     }
     Err(from_io(address, last))
-}
-
-/// The addresses of a host. A name is looked up on a thread of its own, because the system's resolver takes no
-/// deadline; a look-up that is late ends unheard.
-fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>, ReachError> {
-    if let Ok(ip) = host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, port)]);
-    }
-    let failed = |cause| ReachError::HostNotFound { host: host.to_owned(), cause };
-    let (answer, found) = mpsc::channel();
-    let name = host.to_owned();
-    let look_up = move || {
-        // An error means that nobody waits any more.
-        let _ = answer.send((name.as_str(), port).to_socket_addrs().map(Vec::from_iter));
-    };
-    thread::Builder::new().name("resolve".into()).spawn(look_up).map_err(failed)?;
-    match found.recv_timeout(left(deadline)) {
-        Ok(Ok(addresses)) => Ok(addresses),
-        Ok(Err(cause)) => Err(failed(cause)),
-        Err(_) => Err(failed(io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time"))),
-    }
 }
 
 fn from_io(address: &Address, cause: io::Error) -> ReachError {

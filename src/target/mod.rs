@@ -8,6 +8,7 @@ mod endpoint;
 mod greeting;
 mod reach;
 mod reach_error;
+mod resolve;
 mod stranger;
 mod uri;
 
@@ -17,4 +18,5 @@ pub use endpoint::Endpoint;
 pub use greeting::{Greeting, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::ReachError;
+pub use resolve::Resolution;
 pub use uri::{UriError, parse_uri};

@@ -161,7 +161,7 @@ impl Plan {
         }
     }
 
-    /// Checks that the options go together. [`run`](super::run) does it too; a command line checks first, to
+    /// Checks that the options go together. [`run`](fn@super::run) does it too; a command line checks first, to
     /// answer a mistake as one.
     ///
     /// # Errors

@@ -13,8 +13,8 @@ use crate::{
 #[derive(Debug, Error)]
 pub(super) enum Failure {
     /// The name has no address.
-    #[error("cannot find {host}: {source}")]
-    Resolve { host: String, source: io::Error },
+    #[error("the host was not found: {0}")]
+    Resolve(io::Error),
     /// The system could not connect, write or read.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -43,7 +43,7 @@ impl Failure {
     /// `unreachable` or an error reply's prefix.
     pub(super) fn kind(&self) -> &str {
         match self {
-            Self::Resolve { .. } => "unreachable",
+            Self::Resolve(_) => "unreachable",
             Self::Io(error) => match error.kind() {
                 io::ErrorKind::ConnectionRefused => "refused",
                 io::ErrorKind::TimedOut => "timeout",

@@ -12,11 +12,10 @@ use std::{collections::VecDeque, time::Duration};
 use super::{
     connection::{Connection, Readiness, pause},
     failure::Failure,
-    resolve::Resolution,
 };
 use crate::{
     protocol::{Reply, Skipper},
-    target::{Address, BackOff, Endpoint, Greeting, Target},
+    target::{Address, BackOff, Endpoint, Greeting, Resolution, Target},
 };
 
 /// The name that the connection has in CLIENT LIST.
@@ -132,13 +131,13 @@ impl Link {
         if let Phase::Resting { until_ns } = self.phase
             && now_ns >= until_ns
         {
-            let resolution = Resolution::start(&self.address)?;
+            let resolution = Resolution::start(&self.address).map_err(Failure::Resolve)?;
             self.phase =
                 Phase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
         }
         if let Phase::Resolving { resolution, deadline_ns } = &mut self.phase {
             let deadline_ns = *deadline_ns;
-            if let Some(endpoints) = resolution.poll()? {
+            if let Some(endpoints) = resolution.wait(Duration::ZERO).map_err(Failure::Resolve)? {
                 self.connect(endpoints, deadline_ns, None)?;
             }
         }

@@ -24,7 +24,6 @@ mod connection;
 mod failure;
 mod link;
 mod probe;
-mod resolve;
 mod schedule;
 
 pub use probe::{PingPlan, PingProbe};

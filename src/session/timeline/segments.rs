@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::session::{Interval, Segment, Summary, add_counts};
+use crate::session::{Interval, Segment, Summary};
 
 /// How many segments keep their distribution. Older ones live on in the session's sums.
 const KEPT: usize = 200;
@@ -72,29 +72,15 @@ impl Segments {
     pub(super) fn push(&mut self, interval: &Interval) {
         match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
             Some(segment) => segment.total.merge(interval),
-            None => add_interval(&mut self.older, interval),
+            // What comes this late was asked under load.
+            None => self.older.add(interval, true),
         }
     }
 }
 
 fn add(sum: &mut Summary, segment: &SegmentTotal) {
     if !segment.start.warmup {
-        add_interval(sum, &segment.total);
-    }
-}
-
-fn add_interval(sum: &mut Summary, interval: &Interval) {
-    if interval.ops > 0 || !interval.errors.is_empty() {
-        sum.length_s += interval.length_s;
-    }
-    sum.ops += interval.ops;
-    sum.ops_per_s = if sum.length_s > 0.0 { sum.ops as f64 / sum.length_s } else { 0.0 };
-    sum.hits += interval.hits;
-    sum.misses += interval.misses;
-    add_counts(&mut sum.errors, &interval.errors);
-    sum.service.merge(&interval.service);
-    if let Some(response) = &interval.response {
-        sum.response.get_or_insert_default().merge(response);
+        sum.add(&segment.total, segment.start.knobs.load);
     }
 }
 
@@ -104,7 +90,8 @@ mod tests {
     use crate::load::Knobs;
 
     fn segment(number: u32, warmup: bool) -> Segment {
-        Segment { t_s: f64::from(number), segment: number, knobs: Knobs::default(), warmup }
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        Segment { t_s: f64::from(number), segment: number, knobs, warmup }
     }
 
     fn interval(segment: u32, ops: u64) -> Interval {

@@ -1,32 +1,34 @@
-//! From a target's address to endpoints, without ever blocking the probe: a name server that hangs must not
-//! keep ticks from being reported.
+//! From an address to endpoints, without ever blocking for longer than one likes: a name server that hangs must keep
+//! nobody from measuring.
 
 use std::{
     collections::VecDeque,
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
-    sync::mpsc::{Receiver, TryRecvError, channel},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread::Builder,
+    time::Duration,
 };
 
-use crate::target::{Address, Endpoint};
-
-use super::failure::Failure;
+use super::{Address, Endpoint};
 
 /// A search for endpoints.
 #[derive(Debug)]
-pub(super) enum Resolution {
+pub enum Resolution {
     /// Found.
     Done(VecDeque<Endpoint>),
     /// Asked for in another thread.
-    Pending { host: String, answer: Receiver<io::Result<VecDeque<Endpoint>>> },
+    Pending(Receiver<io::Result<VecDeque<Endpoint>>>),
 }
 
 impl Resolution {
     /// Begins a search. Addresses in figures and unix sockets are found at once; a name is looked up by a thread
     /// `resolve`, which is left to itself when its answer is no longer wanted: the system's resolver cannot be
     /// interrupted, only outwaited.
-    pub(super) fn start(address: &Address) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(address: &Address) -> io::Result<Self> {
         let (host, port) = match address {
             Address::Unix(path) => return Ok(Self::Done([Endpoint::Unix(path.clone())].into())),
             Address::Tcp { host, port } => (host.clone(), *port),
@@ -35,30 +37,33 @@ impl Resolution {
             return Ok(Self::Done([Endpoint::Tcp(SocketAddr::new(ip, port))].into()));
         }
         let (sender, answer) = channel();
-        let name = host.clone();
         let look_up = move || {
-            let found = (name.as_str(), port).to_socket_addrs();
+            let found = (host.as_str(), port).to_socket_addrs();
             // Nobody waits for it any more when it took too long.
             let _ = sender.send(found.map(|addresses| addresses.map(Endpoint::Tcp).collect()));
         };
         Builder::new().name("resolve".to_owned()).spawn(look_up)?;
-        Ok(Self::Pending { host, answer })
+        Ok(Self::Pending(answer))
     }
 
-    /// The endpoints, at least one, if they are known by now.
-    pub(super) fn poll(&mut self) -> Result<Option<VecDeque<Endpoint>>, Failure> {
-        let (host, answer) = match self {
+    /// The endpoints, at least one, if they are known within `limit`; once.
+    ///
+    /// # Errors
+    /// When the name resolves to nothing.
+    pub fn wait(&mut self, limit: Duration) -> io::Result<Option<VecDeque<Endpoint>>> {
+        let answer = match self {
             Self::Done(endpoints) => return Ok(Some(std::mem::take(endpoints))),
-            Self::Pending { host, answer } => (host, answer),
+            Self::Pending(answer) => answer,
         };
-        let error = match answer.try_recv() {
-            Err(TryRecvError::Empty) => return Ok(None),
-            Ok(Ok(endpoints)) if !endpoints.is_empty() => return Ok(Some(endpoints)),
-            Ok(Ok(_)) => io::Error::other("the name has no address"),
-            Ok(Err(error)) => error,
-            Err(TryRecvError::Disconnected) => io::Error::other("the lookup ended without an answer"),
-        };
-        Err(Failure::Resolve { host: host.clone(), source: error })
+        match answer.recv_timeout(limit) {
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Ok(Ok(endpoints)) if !endpoints.is_empty() => Ok(Some(endpoints)),
+            Ok(Ok(_)) => Err(io::Error::other("the name has no address")),
+            Ok(Err(error)) => Err(error),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(io::Error::other("the lookup ended without an answer"))
+            }
+        }
     }
 }
 
@@ -73,19 +78,13 @@ mod tests {
     #[test]
     fn addresses_in_figures_need_no_lookup() {
         for host in ["127.0.0.1", "::1"] {
-            assert_eq!(start(host).poll().unwrap().unwrap().len(), 1);
+            assert_eq!(start(host).wait(Duration::ZERO).unwrap().unwrap().len(), 1);
         }
     }
 
     #[test]
     fn a_name_is_looked_up_by_another_thread() {
-        let mut resolution = start("localhost");
-        let endpoints = loop {
-            if let Some(endpoints) = resolution.poll().unwrap() {
-                break endpoints;
-            }
-            std::thread::yield_now();
-        };
+        let endpoints = start("localhost").wait(Duration::from_secs(60)).unwrap().unwrap();
         assert!(endpoints.iter().all(|e| matches!(e, Endpoint::Tcp(address) if address.ip().is_loopback())));
     }
 }
