@@ -70,6 +70,14 @@ pub enum LoadArgsError {
         /// What is wrong.
         cause: ParseQuantityError,
     },
+    /// A number beyond every range.
+    #[error("{option}: {given} is far too large")]
+    TooLarge {
+        /// The option as it is given.
+        option: &'static str,
+        /// What was given.
+        given: u64,
+    },
     /// A knob is out of its range.
     #[error(transparent)]
     Knob(#[from] KnobError),
@@ -121,8 +129,10 @@ impl LoadArgs {
             pipeline: count("-P", self.pipeline.as_deref(), default.pipeline.into())?,
             rate: self.rate.as_deref().map(|rate| count("--rate", Some(rate), 0)).transpose()?,
             mix,
-            value_size: quantity("-d", self.data_size.as_deref(), default.value_size.into(), parse_bytes)
-                .map(saturating_u32)?,
+            value_size: fitting(
+                "-d",
+                quantity("-d", self.data_size.as_deref(), default.value_size.into(), parse_bytes)?,
+            )?,
             keyspace: quantity("-r", self.keys.as_deref(), default.keyspace, parse_count)?,
         };
         Ok(knobs.checked()?)
@@ -171,12 +181,12 @@ pub fn seconds(option: &'static str, given: &str) -> Result<Duration, LoadArgsEr
 }
 
 fn count(option: &'static str, given: Option<&str>, default: u64) -> Result<u32, LoadArgsError> {
-    quantity(option, given, default, parse_count).map(saturating_u32)
+    fitting(option, quantity(option, given, default, parse_count)?)
 }
 
-/// What does not fit is above every knob's range, where it is refused by name.
-fn saturating_u32(n: u64) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
+/// No knob that takes a `u32` goes beyond it.
+fn fitting(option: &'static str, given: u64) -> Result<u32, LoadArgsError> {
+    u32::try_from(given).map_err(|_| LoadArgsError::TooLarge { option, given })
 }
 
 fn quantity(
@@ -213,7 +223,7 @@ mod tests {
         );
         assert_eq!(
             message(LoadArgs { clients: Some("99999999999".into()), ..with() }),
-            "clients must lie between 1 and 10000, not 4294967295"
+            "-c: 99999999999 is far too large"
         );
         assert_eq!(
             message(LoadArgs { rate: Some("0".into()), ..with() }),

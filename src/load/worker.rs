@@ -243,6 +243,9 @@ impl Worker {
 
     /// Begins the connections that are wanted and may begin now.
     fn connect(&mut self, now_ns: u64) {
+        if self.stopping_since_ns.is_some() {
+            return;
+        }
         while let Some(i) = self.clients.next_to_open() {
             let endpoint = &self.outfit.endpoints[self.endpoint];
             match Connection::open(endpoint, self.poll.registry(), Token(i), now_ns) {

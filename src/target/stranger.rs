@@ -20,6 +20,8 @@ pub(super) fn recognize(bytes: &[u8]) -> Stranger {
     let line = || printable(bytes.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii());
     match bytes {
         [b'H', b'T', b'T', b'P', b'/', ..] => Stranger::Http(line()),
+        // A request that it does not understand gets a page without a status line, as of HTTP/0.9.
+        [b'<', b'!', b'D' | b'd', ..] | [b'<', b'h' | b'H', b't' | b'T', ..] => Stranger::Http(line()),
         [b'E', b'R', b'R', b'O', b'R', b'\r', b'\n', ..] => Stranger::Memcached,
         // A TLS record of type alert (21), version 3.x.
         [0x15, 0x03, ..] => Stranger::Tls,
