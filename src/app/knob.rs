@@ -114,7 +114,7 @@ impl Knob {
     /// comes down to just below it, where turning first makes a difference.
     ///
     /// # Errors
-    /// When it is at its end, or there is nothing to turn.
+    /// When it is at its end, when there is nothing to turn, or when it does not go with the others.
     pub fn turned(
         self,
         knobs: &Knobs,
@@ -137,7 +137,7 @@ impl Knob {
             let end = if direction == Direction::Up { "highest" } else { "lowest" };
             return Err(TurnError::AtTheEnd { knob: self, end, value: self.value(knobs) });
         }
-        Ok(turned)
+        Ok(turned.checked()?)
     }
 
     /// `knobs` with this one set to what was typed: a count or size with an optional suffix, a percentage,

@@ -49,29 +49,58 @@ impl Default for Knobs {
     }
 }
 
-/// A setting outside its range.
+/// The most bytes of values in one batch: 256 MiB.
+pub const MAX_BATCH: u64 = 256 << 20;
+
+/// Settings that cannot be.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("{name} must lie between 1 and {highest}, not {given}")]
-pub struct KnobError {
-    name: &'static str,
-    highest: u64,
-    given: u64,
+pub enum KnobError {
+    /// One lies outside its range.
+    #[error("{name} must lie between 1 and {highest}, not {given}")]
+    Range {
+        /// Which.
+        name: &'static str,
+        /// The end of its range.
+        highest: u64,
+        /// What was given.
+        given: u64,
+    },
+    /// Pipeline and value size together ask for too much memory.
+    #[error(
+        "{pipeline} values of {} are more than the {} of a batch; lower the pipeline or the value size",
+        units::bytes(*.value_size),
+        units::bytes(MAX_BATCH)
+    )]
+    Batch {
+        /// Requests in a batch.
+        pipeline: u64,
+        /// Bytes of each value.
+        value_size: u64,
+    },
 }
 
 impl Knobs {
     /// The knobs, if each lies in its range.
     ///
     /// # Errors
-    /// Names the first that does not, and its range.
+    /// Names the first that does not, and its range; or the two that do not go together.
     pub fn checked(self) -> Result<Self, KnobError> {
         let in_range = |name, given: u64, highest: u64| {
-            if (1..=highest).contains(&given) { Ok(()) } else { Err(KnobError { name, highest, given }) }
+            if (1..=highest).contains(&given) {
+                Ok(())
+            } else {
+                Err(KnobError::Range { name, highest, given })
+            }
         };
         in_range("clients", self.clients.into(), MAX_CLIENTS.into())?;
         in_range("pipeline", self.pipeline.into(), MAX_PIPELINE.into())?;
         in_range("rate", self.rate.unwrap_or(1).into(), u32::MAX.into())?;
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
+        let (pipeline, value_size) = (u64::from(self.pipeline), u64::from(self.value_size));
+        if self.mix.set > 0 && pipeline * value_size > MAX_BATCH {
+            return Err(KnobError::Batch { pipeline, value_size });
+        }
         Ok(self)
     }
 }
@@ -105,5 +134,15 @@ mod tests {
         let error = Knobs { clients: 0, ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(error.to_string(), "clients must lie between 1 and 10000, not 0");
         assert!(Knobs { rate: Some(0), ..Knobs::default() }.checked().is_err());
+    }
+
+    #[test]
+    fn a_batch_that_no_memory_holds_is_refused() {
+        let error =
+            Knobs { pipeline: 10_000, value_size: 1 << 20, ..Knobs::default() }.checked().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "10000 values of 1.00 MiB are more than the 256 MiB of a batch; lower the pipeline or the value size"
+        );
     }
 }
