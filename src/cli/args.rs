@@ -11,8 +11,8 @@ const ABOUT: &str = "A dynamometer for Redis and Valkey: live load, live knobs a
 
 const EXAMPLES: &str = "\
 Examples:
-  redyno                              try it: drives the built-in server when nothing listens on port 6379
-  redyno -h 10.0.0.5 -p 6379          look without load: ping, wake-up delays, what the server says
+  redyno                              try it, with the built-in server when there is none
+  redyno -h 10.0.0.5 -p 6379          look without load: probes, and what the server says
   redyno -p 6379 -c 200 -P 16         put load on, and turn the knobs while it runs
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
   redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
@@ -50,7 +50,7 @@ pub struct CommandLine {
     #[command(flatten)]
     pub oneshot: OneshotArgs,
     /// Print this help
-    #[arg(long, action = clap::ArgAction::Help, global = true)]
+    #[arg(long, action = clap::ArgAction::Help, global = true, help_heading = "Options")]
     help: Option<bool>,
 }
 
