@@ -27,6 +27,18 @@ pub fn count(n: f64) -> String {
     }
 }
 
+/// A number that a person set, exactly, with a suffix where one fits without loss: `1500`, `100 k`, `1 M`; one that
+/// would be too long with three digits.
+pub fn setting(n: u64) -> String {
+    match n {
+        n if n >= 1_000_000_000 && n.is_multiple_of(1_000_000_000) => format!("{} G", n / 1_000_000_000),
+        n if n >= 1_000_000 && n.is_multiple_of(1_000_000) => format!("{} M", n / 1_000_000),
+        n if n >= 10_000 && n.is_multiple_of(1_000) => format!("{} k", n / 1_000),
+        0..=999_999 => n.to_string(),
+        n => count(n as f64),
+    }
+}
+
 /// A rate of operations: `121 k/s`.
 pub fn rate(per_second: f64) -> String {
     format!("{}/s", count(per_second))
@@ -155,6 +167,7 @@ mod tests {
         assert_eq!(count(950.0), "950");
         assert_eq!(count(0.5), "0.50");
         assert_eq!(rate(121_300.0), "121 k/s");
+        assert_eq!([setting(10_000), setting(1500), setting(1_234_567)], ["10 k", "1500", "1.23 M"]);
         assert_eq!(count(999_600.0), "1.00 M");
         assert_eq!(bytes(32), "32 B");
         assert_eq!(bytes(1536), "1.50 KiB");

@@ -103,10 +103,12 @@ impl Knob {
         match self {
             Self::Clients => knobs.clients.to_string(),
             Self::Pipeline => knobs.pipeline.to_string(),
-            Self::Rate => knobs.rate.map_or_else(|| "max".to_owned(), |rate| whole(rate.into()) + "/s"),
+            Self::Rate => {
+                knobs.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s")
+            }
             Self::Reads => knobs.mix.read_share().map_or_else(|| "none".to_owned(), units::percent),
             Self::ValueSize => units::bytes(knobs.value_size.into()),
-            Self::Keys => whole(knobs.keyspace),
+            Self::Keys => units::setting(knobs.keyspace),
         }
     }
 
@@ -173,18 +175,6 @@ impl Knob {
 
 fn percent_of(text: &str) -> u64 {
     units::parse_count(text.trim_end_matches('%').trim_end()).unwrap_or(u64::MAX)
-}
-
-/// A number exactly, with a suffix where one fits without loss: `1500`, `100 k`, `1 M`; one too long for the
-/// panel with three digits.
-fn whole(n: u64) -> String {
-    match n {
-        n if n >= 1_000_000_000 && n.is_multiple_of(1_000_000_000) => format!("{} G", n / 1_000_000_000),
-        n if n >= 1_000_000 && n.is_multiple_of(1_000_000) => format!("{} M", n / 1_000_000),
-        n if n >= 10_000 && n.is_multiple_of(1_000) => format!("{} k", n / 1_000),
-        0..=999_999 => n.to_string(),
-        n => units::count(n as f64),
-    }
 }
 
 /// The next of 1, 2, 5, 10, 20, 50, … beyond `n`.

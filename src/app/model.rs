@@ -181,6 +181,11 @@ impl Model {
                 self.say(Tone::Info, format!("removed {removed} keys of the load"));
             }
             Notice::Info(text) => self.say(Tone::Info, text),
+            Notice::LoadStaysOff(cause) => {
+                let in_force = *self.in_force();
+                self.panel.follow(in_force);
+                self.say(Tone::Warning, format!("the load stays off: {cause}"));
+            }
             Notice::Warning(text) => self.say(Tone::Warning, text),
             Notice::Ended => self.course = Course::Ended,
             Notice::Leave => self.course = Course::Over,

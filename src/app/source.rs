@@ -37,6 +37,8 @@ pub enum Notice {
         /// What is there that would stand beside our keys, and what will be written.
         question: String,
     },
+    /// The load that was wanted cannot be, for this reason.
+    LoadStaysOff(String),
     /// The target cannot be reached; the source keeps trying.
     Unreachable {
         /// Since when, in seconds of the session.

@@ -124,7 +124,7 @@ mod tests {
         }
         let text = summary(&timeline);
         let first =
-            "seg 1     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 100 k keys\n            100/s";
+            "seg 1     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys\n            100/s";
         assert!(text.contains(first), "{text}");
         assert!(text.contains("seg 2     200 clients × 1") && text.contains("  400/s"), "{text}");
     }

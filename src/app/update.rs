@@ -5,7 +5,10 @@ use std::time::Duration;
 use super::{
     Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Tone, View, action,
 };
-use crate::{load::Knobs, session::Record};
+use crate::{
+    load::Knobs,
+    session::{Record, Segment},
+};
 
 /// The length of an intrinsic run unless another is typed, as text for the entry.
 const USUAL_INTRINSIC_S: &str = "10";
@@ -49,9 +52,17 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
 }
 
+/// Whether a session that was to begin under load begins without: it waits for the server, or for a person's yes.
+fn is_held_back(model: &Model, first: &Segment) -> bool {
+    let wanted = model.panel.wanted();
+    let is_first = model.timeline.segments().current().is_none();
+    is_first && wanted.load && first.knobs == Knobs { load: false, ..*wanted }
+}
+
 fn on_record(model: &mut Model, record: &Record) {
     if let Record::Segment(segment) = record
         && model.panel.wanted() == model.in_force()
+        && !is_held_back(model, segment)
     {
         // Nobody is turning here and now, so the panel follows what holds: a replay, a warm-up's end.
         model.panel.follow(segment.knobs);
@@ -206,7 +217,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Notice, Screen},
-        session::{Segment, TimelineOptions},
+        session::TimelineOptions,
     };
 
     fn model() -> Model {
@@ -292,6 +303,18 @@ mod tests {
         press(&mut model, ">>");
         segment(&mut model, 2.0, Knobs { clients: 10, ..recorded });
         assert_eq!(model.panel.wanted().clients, 20);
+    }
+
+    #[test]
+    fn a_load_that_waits_at_the_start_stays_wanted_until_it_is_refused() {
+        let wanted = Knobs { load: true, ..Knobs::default() };
+        let mut model = Model::new(wanted, TimelineOptions::default());
+        segment(&mut model, 0.0, Knobs { load: false, ..wanted });
+        assert!(model.panel.wanted().load && !model.in_force().load);
+        let notice = Notice::LoadStaysOff("a replica".to_owned());
+        update(&mut model, Msg::Delivery(Delivery::Notice(notice)));
+        assert!(!model.panel.wanted().load);
+        assert_eq!(model.message().unwrap().text, "the load stays off: a replica");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The readable lines of a headless session: one a second, and one a segment.
 //!
 //! ```text
-//! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 100 k keys
+//! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │  ping p50      max │  server ops  clients
 //! ```
 //! A fold over records; it measures nothing.
@@ -149,7 +149,7 @@ mod tests {
         let knobs = Knobs { load: true, ..Knobs::default() };
         let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false });
         let all: Vec<_> = [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.push(r)).collect();
-        assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 100 k keys");
+        assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys");
         assert_eq!(all[1], HEADING);
         assert_eq!(
             all[2],

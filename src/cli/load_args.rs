@@ -36,7 +36,7 @@ pub struct LoadArgs {
     /// Bytes of a value, with k or M behind it if you like [default: 32]
     #[arg(short = 'd', long, value_name = "BYTES")]
     pub data_size: Option<String>,
-    /// Keys that are chosen from, uniformly [default: 100k]
+    /// Keys that are chosen from, uniformly [default: 10k]
     #[arg(short = 'r', long, value_name = "KEYS")]
     pub keys: Option<String>,
     /// Worker threads [default: cores less one, at least 1]

@@ -44,7 +44,8 @@ impl Default for Knobs {
             rate: None,
             mix: Mix::default(),
             value_size: 32,
-            keyspace: 100_000,
+            // So few that SETs fill it within moments: the hit rate is steady when a person looks.
+            keyspace: 10_000,
         }
     }
 }
@@ -106,12 +107,13 @@ impl Knobs {
 }
 
 impl fmt::Display for Knobs {
-    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 100 k keys`, or `load off`.
+    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys`, or `load off`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");
         }
-        let rate = self.rate.map_or_else(|| "max".to_owned(), |rate| units::rate(rate.into()));
+        let rate =
+            self.rate.map_or_else(|| "max".to_owned(), |rate| format!("{}/s", units::setting(rate.into())));
         write!(
             f,
             "{} clients × {}, rate {rate}, {}, {} values, {} keys",
@@ -119,7 +121,7 @@ impl fmt::Display for Knobs {
             self.pipeline,
             self.mix,
             units::bytes(self.value_size.into()),
-            units::count(self.keyspace as f64),
+            units::setting(self.keyspace),
         )
     }
 }

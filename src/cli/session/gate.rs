@@ -87,6 +87,14 @@ impl Gate {
         self.held.is_some() && matches!(self.state, State::Shut)
     }
 
+    /// The server is back, perhaps without its data: the marker is set again, if it was.
+    pub fn renew(&self, control: &Control) {
+        if self.has_marked {
+            // Where it cannot be set the load will fail likewise, and tell.
+            drop(control.mark(self.marker.clone()));
+        }
+    }
+
     /// Tries again to let the waiting knobs pass.
     pub fn retry(&mut self, control: &Control) {
         if self.is_stuck() {

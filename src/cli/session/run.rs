@@ -215,7 +215,7 @@ fn pass(
         }
         (Some(Verdict::Refuse(cause)), Some(_)) => Err(Failure::Failed(anyhow::anyhow!(cause))),
         (Some(Verdict::Refuse(cause)), None) => {
-            notices.push_back(Notice::Warning(format!("the load stays off: {cause}")));
+            notices.push_back(Notice::LoadStaysOff(cause));
             Ok(off)
         }
         (None, Some(_)) => {
@@ -261,7 +261,7 @@ fn headless(
             match delivery {
                 Delivery::Record(record) => written = written.and_then(|()| printer.push(&record)),
                 Delivery::Notice(Notice::Leave | Notice::Ended) => break 'session None,
-                Delivery::Notice(Notice::Info(text) | Notice::Warning(text)) => {
+                Delivery::Notice(Notice::Info(text) | Notice::Warning(text) | Notice::LoadStaysOff(text)) => {
                     // Nobody reads it any more when stderr is gone.
                     let _ = writeln!(io::stderr(), "redyno: {text}");
                 }

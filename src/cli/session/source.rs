@@ -44,7 +44,7 @@ impl LiveSource {
             Some(Verdict::Pass(knobs)) => self.live.turn(knobs),
             Some(Verdict::Ask(question)) => self.notices.push_back(Notice::FirstWrite { question }),
             Some(Verdict::Refuse(cause)) => {
-                self.notices.push_back(Notice::Warning(format!("the load stays off: {cause}")));
+                self.notices.push_back(Notice::LoadStaysOff(cause));
             }
             None => {}
         }
@@ -77,7 +77,10 @@ impl LiveSource {
             Record::Event(event) if event.name == UNREACHABLE => {
                 Some(Notice::Unreachable { since_s: event.t_s, cause: event.detail.clone() })
             }
-            Record::Event(event) if event.name == REACHABLE => Some(Notice::Reachable),
+            Record::Event(event) if event.name == REACHABLE => {
+                self.gate.renew(&self.control);
+                Some(Notice::Reachable)
+            }
             // It answers: a load that was wanted while it did not can be looked into now.
             Record::Server(_) => {
                 self.gate.retry(&self.control);
