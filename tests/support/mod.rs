@@ -9,7 +9,12 @@
 //! A missing program is a failure that says what to install, never a skip.
 #![allow(dead_code, reason = "every test file takes what it needs of this")]
 
+pub mod program;
+pub mod session;
+pub mod terminal;
+
 use std::{
+    collections::BTreeSet,
     env,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
@@ -93,6 +98,11 @@ impl Server {
         self.port
     }
 
+    /// Its port as redyno's `-p` takes it.
+    pub fn port_text(&self) -> String {
+        self.port.to_string()
+    }
+
     /// Its unix socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("socket")
@@ -114,6 +124,17 @@ impl Server {
             .output()
             .expect("redis-cli is missing: apt-get install redis-tools");
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// How often the server says that it carried `command` out, from INFO commandstats; `auth` are words that let
+    /// redis-cli in.
+    pub fn calls(&self, auth: &[&str], command: &str) -> u64 {
+        calls(&self.cli(&[auth, &["INFO", "commandstats"]].concat()), command)
+    }
+
+    /// The ids of the connections that carry load, as the server lists them.
+    pub fn load_ids(&self) -> BTreeSet<u64> {
+        load_ids(&self.cli(&["CLIENT", "LIST"]))
     }
 
     /// Stops it in its tracks: it accepts connections and answers nothing.
@@ -162,6 +183,30 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// How often `command` (lower case) was carried out, by the text of INFO commandstats.
+pub fn calls(commandstats: &str, command: &str) -> u64 {
+    let prefix = format!("cmdstat_{command}:calls=");
+    let line = commandstats.lines().find_map(|line| line.strip_prefix(&prefix));
+    line.map_or(0, |rest| rest.split(',').next().unwrap_or(rest).parse().expect("a count of calls"))
+}
+
+/// The ids of the connections that carry load, by the text of CLIENT LIST.
+pub fn load_ids(list: &str) -> BTreeSet<u64> {
+    let loads = list.lines().filter(|line| line.contains(" name=redyno-load "));
+    loads.map(|line| line["id=".len()..].split(' ').next().unwrap_or("").parse().expect("an id")).collect()
+}
+
+/// What redis-cli prints for a command to the server on `port`, without the last line feed.
+pub fn cli_at(port: u16, words: &[&str]) -> String {
+    let output = Command::new("redis-cli")
+        .args(["-p", &port.to_string(), "--no-auth-warning"])
+        .args(words)
+        .env_remove("REDISCLI_AUTH")
+        .output()
+        .expect("redis-cli is missing: apt-get install redis-tools");
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
 /// A port that nothing listened on a moment ago.

@@ -1,0 +1,164 @@
+//! A live session under a test's hand: knobs in, records out, waiting for records and never for a time.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
+    time::{Duration, Instant},
+};
+
+use redyno::{
+    clock::Clock,
+    load::{Knobs, Plan},
+    session::{Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart},
+    target::{Address, Target},
+    workload::Command,
+};
+
+/// How long a test waits for a record.
+const LIMIT: Duration = Duration::from_secs(30);
+/// A session wants to be looked at ten times a second.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A server on this machine.
+pub fn at_port(port: u16) -> Target {
+    Target { address: Address::Tcp { host: "127.0.0.1".into(), port }, ..Target::default() }
+}
+
+/// A plan with one worker and a fixed seed.
+pub fn plan(target: Target) -> Plan {
+    Plan { target, threads: 1, seed: 7, timeout: Duration::from_secs(5) }
+}
+
+/// A running session and every record that has come.
+pub struct Driven {
+    live: Live,
+    incoming: Receiver<Arc<Record>>,
+    seen: Vec<Arc<Record>>,
+}
+
+/// What a session left.
+pub struct Past {
+    /// Every record, the last one included.
+    pub records: Vec<Arc<Record>>,
+    /// The last record.
+    pub end: End,
+}
+
+impl Driven {
+    /// Starts a session.
+    pub fn start(plan: &Plan, knobs: Knobs) -> Self {
+        let (listener, incoming) = channel();
+        let start = SessionStart::now(ServerIdentity::default());
+        let (_, server) = channel();
+        let beginning = Beginning { start, knobs, warmup: None, heard: None, server };
+        let live = Live::start(plan, beginning, Clock::start(), vec![listener]).expect("a session");
+        Self { live, incoming, seen: Vec::new() }
+    }
+
+    /// Turns the knobs and waits until they hold. The number of the new segment.
+    pub fn turn(&mut self, change: impl FnOnce(&mut Knobs)) -> u32 {
+        let mut knobs = self.live.knobs();
+        change(&mut knobs);
+        self.live.turn(knobs);
+        self.wait_for("the new segment", |records| {
+            let mut segments = records.iter().filter_map(|record| match &**record {
+                Record::Segment(segment) => Some(segment),
+                _ => None,
+            });
+            segments.next_back().filter(|segment| segment.knobs == knobs).map(|segment| segment.segment)
+        })
+    }
+
+    /// Waits until `found` sees in all records so far what it looks for.
+    pub fn wait_for<T>(&mut self, what: &str, mut found: impl FnMut(&[Arc<Record>]) -> Option<T>) -> T {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(found) = found(&self.seen) {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "waited in vain for {what}; last: {:?}", self.last_words());
+            self.live.settle();
+            match self.incoming.recv_timeout(LOOK_EVERY) {
+                Ok(record) => self.seen.push(record),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("the session ended while {what} was awaited"),
+            }
+        }
+    }
+
+    /// Waits until `segment` has a stretch with `clients` connections and `ops` good replies in all.
+    pub fn wait_for_work(&mut self, segment: u32, clients: u32, ops: u64) {
+        self.wait_for(&format!("{ops} ops of {clients} clients in segment {segment}"), |records| {
+            let mine: Vec<_> = intervals(records).filter(|i| i.segment == segment).collect();
+            let connected = mine.iter().any(|i| i.clients == clients);
+            (connected && mine.iter().map(|i| i.ops).sum::<u64>() >= ops).then_some(())
+        });
+    }
+
+    /// Ends the session.
+    pub fn finish(mut self) -> Past {
+        let end = self.live.finish();
+        self.seen.extend(self.incoming.iter());
+        Past { records: self.seen, end }
+    }
+
+    fn last_words(&self) -> Vec<String> {
+        let telling = self.seen.iter().rev().filter(|record| !matches!(&***record, Record::Wake(_)));
+        let shorten = |record: &Arc<Record>| format!("{record:?}").chars().take(300).collect();
+        telling.take(6).map(shorten).collect()
+    }
+}
+
+impl Past {
+    /// All stretches of load.
+    pub fn intervals(&self) -> impl Iterator<Item = &Interval> {
+        intervals(&self.records)
+    }
+
+    /// All that `segment` did, in one.
+    pub fn segment(&self, segment: u32) -> Interval {
+        let mut total = Interval { segment, ..Interval::default() };
+        self.intervals().filter(|i| i.segment == segment).for_each(|i| total.merge(i));
+        total
+    }
+
+    /// Good replies by command, over everything.
+    pub fn ops(&self) -> BTreeMap<Command, u64> {
+        let mut ops = BTreeMap::new();
+        for (command, part) in self.intervals().flat_map(|interval| &interval.commands) {
+            *ops.entry(*command).or_default() += part.ops;
+        }
+        ops
+    }
+
+    /// Errors by kind, over everything.
+    pub fn errors(&self) -> BTreeMap<String, u64> {
+        let mut errors = BTreeMap::new();
+        for (kind, n) in self.intervals().flat_map(|interval| &interval.errors) {
+            *errors.entry(kind.clone()).or_default() += n;
+        }
+        errors
+    }
+}
+
+/// The intervals among `records`.
+pub fn intervals(records: &[Arc<Record>]) -> impl Iterator<Item = &Interval> {
+    records.iter().filter_map(|record| match &**record {
+        Record::Interval(interval) => Some(&**interval),
+        _ => None,
+    })
+}
+
+/// The names of the events among `records`, in order.
+pub fn events(records: &[Arc<Record>]) -> Vec<&str> {
+    records
+        .iter()
+        .filter_map(|record| match &**record {
+            Record::Event(event) => Some(event.name.as_str()),
+            _ => None,
+        })
+        .collect()
+}
