@@ -166,3 +166,19 @@ impl Stream {
         self.so_far()
     }
 }
+
+/// Waits for the end of a child that the test started itself; one that does not end is killed.
+pub fn end_of(child: &mut Child) -> ExitStatus {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        if let Some(status) = child.try_wait().expect("its state") {
+            return status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("waited in vain for the program's end");
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
