@@ -106,6 +106,16 @@ mod tests {
     }
 
     #[test]
+    fn a_mode_of_redis_cli_refuses_the_options_of_a_session_instead_of_ignoring_them() {
+        for option in ["-c 5", "--load", "--seed 1", "--duration 3", "--record x", "--headless", "--ascii"] {
+            let line = format!("--latency {option}");
+            assert!(complaint(&line).contains("cannot be used with"), "{line}: {}", complaint(&line));
+        }
+        let fine = CommandLine::try_parse_from(["redyno", "--latency", "--json", "-i", "1", "-3"]);
+        assert!(fine.is_ok_and(|line| line.oneshot.latency));
+    }
+
+    #[test]
     fn the_host_is_h_as_in_every_redis_tool() {
         let line = CommandLine::try_parse_from(["redyno", "-h", "example.org", "-3"]).unwrap();
         assert_eq!(line.target.host.as_deref(), Some("example.org"));
