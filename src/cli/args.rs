@@ -34,6 +34,10 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.";
         --intrinsic-latency SECONDS\n       redyno demo | clean"
 )]
 pub struct CommandLine {
+    /// Print this help
+    // The first of all: the headings of what is flattened below hold for everything after them.
+    #[arg(long, action = clap::ArgAction::Help, global = true)]
+    help: Option<bool>,
     /// Another command than the screen.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -49,9 +53,6 @@ pub struct CommandLine {
     /// redis-cli's modes.
     #[command(flatten)]
     pub oneshot: OneshotArgs,
-    /// Print this help
-    #[arg(long, action = clap::ArgAction::Help, global = true, help_heading = "Options")]
-    help: Option<bool>,
 }
 
 /// Commands beside the screen.

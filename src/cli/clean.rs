@@ -25,12 +25,13 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
 pub struct CleanArgs {
+    /// Remove the keys even while another redyno puts load on the server
+    // Before the target, whose heading holds for everything after it.
+    #[arg(long)]
+    pub yes: bool,
     /// Where.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Remove the keys even while another redyno puts load on the server
-    #[arg(long)]
-    pub yes: bool,
 }
 
 /// Why keys were not removed, or not all.
