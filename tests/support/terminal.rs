@@ -1,1 +1,172 @@
-//! The real program in a pseudo-terminal.
+//! The real program in a pseudo-terminal: keys go in, the screen is read, signals and sizes come as from a terminal.
+
+use std::{
+    io::{Read, Write},
+    num::NonZeroU16,
+    process::Command,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long a test waits for the screen to show something.
+const LIMIT: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Lines that the terminal remembers above its screen.
+const SCROLLBACK: usize = 200;
+
+/// A terminal with the program in it, until this is dropped.
+pub struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    keys: Box<dyn Write + Send>,
+    shared: Arc<Mutex<Shown>>,
+}
+
+/// What came from the program.
+struct Shown {
+    parser: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
+impl Terminal {
+    /// Starts `command` in a terminal of `columns` × `rows`.
+    pub fn start(command: &Command, columns: u16, rows: u16) -> Self {
+        let pair = native_pty_system().openpty(size(columns, rows)).expect("a pseudo-terminal");
+        let mut reader = pair.master.try_clone_reader().expect("its output");
+        let child = pair.slave.spawn_command(builder(command)).expect("the program starts");
+        drop(pair.slave);
+        let keys = pair.master.take_writer().expect("its input");
+        let parser = vt100::Parser::new(nonzero(rows), nonzero(columns), SCROLLBACK);
+        let shared = Arc::new(Mutex::new(Shown { parser, bytes: Vec::new() }));
+        let shown = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 16 * 1024];
+            // The read fails when the program has ended.
+            while let Ok(n @ 1..) = reader.read(&mut bytes) {
+                let mut shown = shown.lock().expect("no reader panics");
+                shown.parser.process(&bytes[..n]);
+                shown.bytes.extend_from_slice(&bytes[..n]);
+            }
+        });
+        Self { child, master: pair.master, keys, shared }
+    }
+
+    /// Presses keys.
+    pub fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).and_then(|()| self.keys.flush()).expect("the terminal is there");
+    }
+
+    /// Makes the terminal another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let mut shown = self.shared.lock().expect("no reader panics");
+        shown.parser.screen_mut().set_size(nonzero(rows), nonzero(columns));
+        self.master.resize(size(columns, rows)).expect("the terminal is there");
+    }
+
+    /// Sends the program a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("the program runs");
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        let pid = self.child.process_id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        pid.expect("a process has an id")
+    }
+
+    /// What the screen shows.
+    pub fn text(&self) -> String {
+        self.screen(vt100::Screen::contents)
+    }
+
+    /// Something of the screen.
+    pub fn screen<T>(&self, read: impl FnOnce(&vt100::Screen) -> T) -> T {
+        read(self.shared.lock().expect("no reader panics").parser.screen())
+    }
+
+    /// Everything that came so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.shared.lock().expect("no reader panics").bytes.clone()
+    }
+
+    /// Waits until `found` sees on the screen what it looks for.
+    pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut(&str) -> Option<T>) -> T {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let text = self.text();
+            if let Some(found) = found(&text) {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "waited in vain for {what}; the screen:\n{text}");
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Waits until the screen shows `text`.
+    pub fn wait_for_text(&self, text: &str) {
+        self.wait_for(text, |screen| screen.contains(text).then_some(()));
+    }
+
+    /// Waits until the screen does not show `text` any more.
+    pub fn wait_until_gone(&self, text: &str) {
+        self.wait_for(&format!("the end of '{text}'"), |screen| (!screen.contains(text)).then_some(()));
+    }
+
+    /// Waits for the program's end: its exit code, none after a signal, and what is left on the terminal.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let status = super::wait_for("the program's end", || self.child.try_wait().expect("its state"));
+        // What it wrote last may still be on its way.
+        let mut before = usize::MAX;
+        super::wait_for("the last bytes", || {
+            std::thread::sleep(Duration::from_millis(50));
+            let now = self.bytes().len();
+            (std::mem::replace(&mut before, now) == now).then_some(())
+        });
+        let code = status.signal().is_none().then(|| status.exit_code().cast_signed());
+        (code, self.text())
+    }
+
+    /// Whether the terminal is as the program found it: main screen, cursor shown, colours off.
+    pub fn is_given_back(&self) -> bool {
+        self.screen(|screen| {
+            !screen.alternate_screen()
+                && !screen.hide_cursor()
+                && screen.fgcolor() == vt100::Color::Default
+                && screen.bgcolor() == vt100::Color::Default
+                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+                && !screen.bracketed_paste()
+        })
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = kill_process(self.pid(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+fn builder(command: &Command) -> CommandBuilder {
+    let mut builder = CommandBuilder::new(command.get_program());
+    builder.args(command.get_args());
+    builder.env("TERM", "xterm-256color");
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => builder.env(name, value),
+            None => builder.env_remove(name),
+        }
+    }
+    builder
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+fn nonzero(n: u16) -> NonZeroU16 {
+    NonZeroU16::new(n).expect("a terminal has rows and columns")
+}

@@ -1,0 +1,235 @@
+//! What is asked for wrongly, and servers that are no Redis: one clear line, the right exit code, never a hang; and
+//! no password anywhere.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    path::PathBuf,
+};
+
+use support::{
+    Server, free_port,
+    program::{Outcome, Running, redyno, run},
+};
+
+/// What is not a command line, and a part of the line that says why.
+const WRONG: [(&str, &str); 41] = [
+    ("--lod", "did you mean '--load'?"),
+    ("nonsense", "unrecognized subcommand 'nonsense'"),
+    ("-p", "a value is required for '--port <PORT>'"),
+    ("-p x", "invalid value 'x' for '--port <PORT>'"),
+    ("-p 0", "the port must lie between 1 and 65535, not 0"),
+    ("-p 70000", "the port must lie between 1 and 65535, not 70000"),
+    ("-h=", "-h must not be empty"),
+    ("-s /x -p 1", "-s and -p both say where the server is"),
+    ("-u redis://h -h h", "-u and -h both say where the server is"),
+    ("-u http://h", "not with 'http://'"),
+    ("-u rediss://h", "TLS (rediss://) is not supported yet"),
+    ("-u redis://h:0", "must be a number from 1 to 65535"),
+    ("-u redis://h/x", "the database in the URI must be a whole number"),
+    ("-u redis://[::1", "redis://[::1]:6379"),
+    ("-u redis://:p@h -a p", "leave out -a"),
+    ("--user ann", "--user needs a password"),
+    ("--db 9999999999", "invalid value '9999999999'"),
+    ("-c many", "-c: 'many' is not a count"),
+    ("-c 0", "clients must lie between 1 and 10000, not 0"),
+    ("-c 10001", "clients must lie between 1 and 10000, not 10001"),
+    ("-P 0", "pipeline must lie between 1 and 10000, not 0"),
+    ("--rate 0", "rate must lie between 1 and"),
+    ("--ratio 0:0", "a ratio of 0:0 asks for nothing"),
+    ("--ratio 1", "'1' is not a ratio SET:GET"),
+    ("--workload zip", "there is no workload 'zip'; there are cache,"),
+    ("--ratio 1:1 --workload get", "cannot be used with"),
+    ("-d 0", "value size must lie between 1 and"),
+    ("-r 0", "keys must lie between 1 and"),
+    ("--threads 0", "--threads must lie between 1 and"),
+    ("--timeout 0", "--timeout must be a number of seconds above 0"),
+    ("--duration soon", "--duration must be a number of seconds above 0, not 'soon'"),
+    ("--warmup 0", "--warmup must be a number of seconds above 0"),
+    ("-i 0", "-i must be a number of seconds above 0"),
+    ("--seed x", "invalid value 'x' for '--seed <N>'"),
+    ("--load --no-load", "cannot be used with"),
+    ("--raw", "required arguments were not provided"),
+    ("--latency --latency-dist", "cannot be used with"),
+    ("--latency -c 5", "cannot be used with '--clients <CLIENTS>'"),
+    ("--intrinsic-latency 0", "--intrinsic-latency must be a number of seconds above 0"),
+    ("demo --fault explode", "'explode' is none of stall, slow,"),
+    ("clean -p 0", "the port must lie between 1 and 65535, not 0"),
+];
+
+fn run_line(line: &str) -> Outcome {
+    run(&line.split_whitespace().collect::<Vec<_>>())
+}
+
+/// One line on stderr with these parts, and nothing on stdout.
+fn assert_one_line(outcome: &Outcome, what: &str, parts: &[&str]) {
+    let line = outcome.err.strip_suffix('\n').unwrap_or_else(|| panic!("{what}: {outcome:?}"));
+    assert!(line.starts_with("redyno: ") && !line.contains('\n'), "{what}: {outcome:?}");
+    for part in parts {
+        assert!(line.contains(part), "{what}: no '{part}' in: {line}");
+    }
+    assert_eq!(outcome.out, "", "{what}");
+}
+
+#[test]
+fn a_wrong_command_line_gets_one_line_on_stderr_and_exit_code_2() {
+    for (line, part) in WRONG {
+        let outcome = run_line(line);
+        assert_one_line(&outcome, line, &[part]);
+        assert_eq!(outcome.code(), 2, "{line}");
+    }
+}
+
+#[test]
+fn json_on_a_screen_is_refused() {
+    let terminal = support::terminal::Terminal::start(&redyno(&["--json"]), 80, 24);
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(2), "{text}");
+    assert_eq!(text.trim(), "redyno: --json is for --headless and the one-shot modes, not for the screen");
+}
+
+/// A headless session against what is no Redis: exit code 1 and a diagnosis in one line.
+fn assert_diagnosis(target: &[&str], parts: &[&str]) {
+    let outcome = run(&[target, &["--headless", "--json", "--load", "--duration", "1"]].concat());
+    assert_one_line(&outcome, &format!("{target:?}"), parts);
+    assert_eq!(outcome.code(), 1, "{target:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_with_its_address_and_the_cause() {
+    let port = free_port().to_string();
+    assert_diagnosis(&["-p", &port], &[&format!("127.0.0.1:{port}"), "connection refused"]);
+    assert_diagnosis(&["-s", "/there/is/no.sock"], &["there is no socket /there/is/no.sock"]);
+    assert_diagnosis(&["-h", "no.such.host.invalid"], &["the host 'no.such.host.invalid' was not found"]);
+}
+
+/// A listener whose connections get `answer` to their first bytes, or before them, and are then held open.
+fn stranger(answer: &'static [u8], speaks_first: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            let heard = speaks_first || stream.read(&mut [0; 512]).is_ok();
+            if heard && stream.write_all(answer).is_ok() {
+                held.push(stream);
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn what_is_no_redis_is_told_by_what_it_says() {
+    let http = stranger(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", false);
+    assert_diagnosis(&["-p", &http], &["is an HTTP server, not a Redis", "HTTP/1.1 400 Bad Request"]);
+    let ssh = stranger(b"SSH-2.0-OpenSSH_9.2\r\n", true);
+    assert_diagnosis(&["-p", &ssh], &["speaks SSH, not Redis"]);
+    let garbage = stranger(b"\xff\xfe\x00garbage", false);
+    assert_diagnosis(&["-p", &garbage], &["is not a Redis: it sent"]);
+    let memcached = Server::memcached().start();
+    assert_diagnosis(&["-p", &memcached.port_text()], &["is a memcached"]);
+}
+
+#[test]
+fn a_socket_that_says_nothing_is_given_up() {
+    let silent = stranger(b"", false);
+    assert_diagnosis(&["-p", &silent], &["accepted the connection and said nothing"]);
+    let hanging = Server::redis().start();
+    hanging.pause();
+    assert_diagnosis(&["-p", &hanging.port_text()], &["accepted the connection and said nothing"]);
+}
+
+#[test]
+fn a_password_that_is_missing_or_wrong_is_told_apart() {
+    let server = Server::redis().with_args(&["--requirepass", "s3cret"]).start();
+    let port = server.port_text();
+    assert_diagnosis(&["-p", &port], &["wants a password"]);
+    assert_diagnosis(&["-p", &port, "-a", "wr0ng"], &["refused the password of the default user"]);
+    assert_diagnosis(&["-p", &port, "-a", "wr0ng", "--user", "ann"], &["user 'ann'"]);
+    let open = Server::valkey().start();
+    assert_diagnosis(&["-p", &open.port_text(), "-a", "s3cret"], &["has no password set"]);
+}
+
+#[test]
+fn a_replica_is_not_written_to() {
+    let master = Server::redis().start();
+    let replica = Server::redis().with_args(&["--replicaof", "127.0.0.1", &master.port_text()]).start();
+    support::wait_for("the replica", || {
+        replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
+    });
+    assert_diagnosis(&["-p", &replica.port_text(), "--yes"], &["is a read-only replica"]);
+}
+
+#[test]
+fn help_goes_to_stdout_and_is_as_it_was_read_last() {
+    for (name, line) in [("help", "--help"), ("help_demo", "demo --help"), ("help_clean", "clean --help")] {
+        let outcome = run_line(line).expect_code(0);
+        assert_eq!(outcome.err, "");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(name, outcome.out));
+    }
+    assert_eq!(run_line("--version").expect_code(0).out, concat!("redyno ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+/// A session with that password by every way there is: what it wrote anywhere.
+fn everything_written(ways: &[&str], form: &[&str], variable: Option<&str>) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path: PathBuf = directory.path().join("session.jsonl");
+    let session = ["--load", "--yes", "-c", "5", "--duration", "1", "--record", path.to_str().unwrap()];
+    let mut command = redyno(&[ways, &session, form].concat());
+    command.envs(variable.map(|password| ("REDISCLI_AUTH", password)));
+    let outcome = Running::start(command).end();
+    format!(
+        "{}\n{}\n{}\n{}",
+        outcome.status,
+        outcome.out,
+        outcome.err,
+        std::fs::read_to_string(path).unwrap()
+    )
+}
+
+#[test]
+fn a_password_is_in_no_record_and_no_message() {
+    let server = Server::redis().with_args(&["--requirepass", "s3cret-hunter2"]).start();
+    server.cli(&["-a", "s3cret-hunter2", "ACL", "SETUSER", "ann", "on", ">s3cret-hunter2", "~*", "+@all"]);
+    let port = server.port_text();
+    let uri = format!("redis://:s3cret-hunter2@127.0.0.1:{port}/1");
+    let ann = format!("redis://ann:s3cret-hunter2@127.0.0.1:{port}");
+    let ways: [(&[&str], Option<&str>); 4] = [
+        (&["-p", &port, "-a", "s3cret-hunter2"], None),
+        (&["-u", &uri], None),
+        (&["-u", &ann], None),
+        (&["-p", &port], Some("s3cret-hunter2")),
+    ];
+    for (way, variable) in ways {
+        for form in [&["--headless", "--json"][..], &["--headless"]] {
+            let written = everything_written(way, form, variable);
+            assert!(written.starts_with("exit status: 0\n"), "{written}");
+            assert!(!written.contains("s3cret") && !written.contains("hunter2"), "{way:?}: {written}");
+        }
+    }
+    let wrong = format!("redis://:s3cret-wr0ng@127.0.0.1:{port}");
+    for line in [
+        format!("-u {wrong} --headless"),
+        format!("-p {port} -a s3cret-wr0ng --headless"),
+        format!("-p {port} -a s3cret-wr0ng --latency -i 0.2"),
+        format!("clean -p {port} -a s3cret-wr0ng"),
+        format!("-u {wrong} -h x"),
+        "-u redis://:s3cret@h:99999".to_owned(),
+        "-u redis://:s3cret@h:p -c 0".to_owned(),
+        "-a s3cret -u".to_owned(),
+        "-a s3cret --seed x".to_owned(),
+    ] {
+        let outcome = run_line(&line);
+        assert_ne!(outcome.code(), 0, "{line}");
+        assert!(!format!("{outcome:?}").contains("s3cret"), "{line}: {outcome:?}");
+    }
+}
