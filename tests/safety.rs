@@ -1,0 +1,224 @@
+//! Safe on somebody's server: nothing is written without load and without leave, only keys under redyno's own prefix
+//! are, and they are gone at the end whatever the end.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use std::{
+    collections::BTreeSet,
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use rustix::process::Signal;
+use support::{
+    Server,
+    program::{Running, redyno, run},
+};
+
+/// What may reach a server that is only looked at. PING is the probe, INFO the poll, HGETALL looks for the marker of a
+/// session that was killed; the others introduce a connection.
+const READ_ONLY: [&str; 6] = ["ping", "info", "hgetall", "client|setname", "client|id", "hello"];
+
+/// Keys of somebody else, of each kind, some of them close to our prefix.
+const FOREIGN: [&[&str]; 5] = [
+    &["SET", "theirs", "1"],
+    &["SET", "redyno", "1"],
+    &["SET", "xredyno:1", "1"],
+    &["HSET", "redyn:session", "a", "1"],
+    &["RPUSH", "list", "a", "b"],
+];
+
+fn with_foreign_keys(server: &Server) {
+    for command in FOREIGN {
+        server.cli(command);
+    }
+    server.cli(&["-n", "1", "SET", "redyno:000000000001", "somebody's in another database"]);
+}
+
+/// The keys of database 0, without redyno's.
+fn foreign_keys(server: &Server) -> BTreeSet<String> {
+    let keys = server.cli(&["KEYS", "*"]);
+    keys.lines().filter(|key| !key.starts_with("redyno:") && !key.is_empty()).map(str::to_owned).collect()
+}
+
+fn own_keys(server: &Server) -> usize {
+    server.cli(&["KEYS", "redyno:*"]).lines().filter(|key| !key.is_empty()).count()
+}
+
+/// What the foreign keys hold, byte by byte.
+fn foreign_values(server: &Server) -> Vec<String> {
+    let dump = |key: &String| server.cli(&["DUMP", key]);
+    foreign_keys(server)
+        .iter()
+        .map(dump)
+        .chain([server.cli(&["-n", "1", "GET", "redyno:000000000001"])])
+        .collect()
+}
+
+/// The commands that reached the server, by its own statistics.
+fn commands(server: &Server) -> BTreeSet<String> {
+    let stats = server.cli(&["INFO", "commandstats"]);
+    let name = |line: &str| line.strip_prefix("cmdstat_")?.split(':').next().map(str::to_owned);
+    stats.lines().filter_map(name).collect()
+}
+
+/// A session under load that has written something.
+fn loaded(server: &Server, more: &[&str]) -> Running {
+    let port = server.port_text();
+    let args =
+        [&["-p", &port, "--headless", "--json", "--ratio", "1:1", "-c", "10", "-r", "500"], more].concat();
+    let running = Running::start(redyno(&args));
+    running.wait_for_lines(1, r#""kind":"interval""#);
+    assert!(own_keys(server) > 100, "the load has written");
+    running
+}
+
+#[test]
+fn only_keys_under_the_prefix_are_written_and_none_of_them_expires() {
+    let server = Server::redis().start();
+    for workload in ["cache", "mixed", "set", "incr"] {
+        let port = server.port_text();
+        let args = ["-p", &port, "--headless", "--json", "--workload", workload, "-r", "500"];
+        let running = Running::start(redyno(&args));
+        running.wait_for_lines(1, r#""kind":"interval""#);
+        assert!(own_keys(&server) > 1, "{workload}");
+        assert_eq!(foreign_keys(&server), [].into(), "{workload}");
+        let expiring = "local n=0 for _,k in ipairs(redis.call('KEYS','*')) do \
+                        if redis.call('PTTL',k) ~= -1 then n=n+1 end end return n";
+        assert_eq!(server.cli(&["EVAL", expiring, "0"]), "0", "{workload}");
+        running.signal(Signal::INT);
+        running.end().expect_code(130);
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "{workload}");
+    }
+}
+
+#[test]
+fn the_keys_are_gone_after_every_end_that_leaves_time_for_it() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        with_foreign_keys(&server);
+        let before = foreign_values(&server);
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+            let running = loaded(&server, &["--yes"]);
+            running.signal(signal);
+            let outcome = running.end().expect_code(130);
+            assert!(outcome.err.contains("removed ") && outcome.err.contains(" keys"), "{}", outcome.err);
+            assert_eq!(own_keys(&server), 0, "after {signal:?}");
+        }
+        let port = server.port_text();
+        run(&["-p", &port, "--headless", "--load", "--yes", "--duration", "0.5"]).expect_code(0);
+        assert_eq!(own_keys(&server), 0, "after the duration");
+        assert_eq!(foreign_values(&server), before);
+        assert_eq!(foreign_values(&server).len(), FOREIGN.len() + 1);
+    }
+}
+
+#[test]
+fn what_a_killed_session_left_is_told_at_the_next_start_and_removed_by_clean() {
+    let server = Server::redis().start();
+    with_foreign_keys(&server);
+    let before = foreign_values(&server);
+    let running = loaded(&server, &["--yes"]);
+    let pid = running.pid();
+    running.signal(Signal::KILL);
+    running.end();
+    assert!(own_keys(&server) > 100, "nobody was there to remove them");
+
+    let port = server.port_text();
+    let looking = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0);
+    let told = format!("process {pid} left its keys here; `redyno clean` removes them");
+    assert!(looking.err.contains(&told), "{}", looking.err);
+    assert!(own_keys(&server) > 100, "looking removes nothing");
+
+    let cleaned = run(&["clean", "-p", &port]).expect_code(0);
+    assert!(cleaned.out.contains(&format!("process {pid} left its keys behind")), "{}", cleaned.out);
+    assert!(cleaned.out.contains("and the marker of that session"), "{}", cleaned.out);
+    assert_eq!((own_keys(&server), foreign_values(&server)), (0, before));
+    let looking = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0);
+    assert_eq!(looking.err, "");
+}
+
+/// A session that asks for load without `--yes`: it asks, ends with 2, and has written nothing.
+fn assert_question(server: &Server, about: &str) {
+    let port = server.port_text();
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    let outcome = run(&["-p", &port, "--headless", "--json", "--load", "--duration", "0.5"]).expect_code(2);
+    assert!(outcome.err.contains(about) && outcome.err.contains("Say --yes to go on."), "{}", outcome.err);
+    assert_eq!(outcome.out, "");
+    let reached = commands(server);
+    for write in ["set", "hset", "incr", "unlink", "del", "expire"] {
+        assert!(!reached.contains(write), "{write} in {reached:?}");
+    }
+    assert_eq!(own_keys(server), 0);
+}
+
+#[test]
+fn a_first_write_beside_somebody_else_is_asked_for() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        server.cli(&["-n", "5", "SET", "theirs", "1"]);
+        assert_question(&server, "holds 1 key;");
+        server.cli(&["-n", "5", "DEL", "theirs"]);
+
+        let mut other = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        other.write_all(b"PING\r\n").and_then(|()| other.read_exact(&mut [0; 7])).unwrap();
+        assert_question(&server, "serves 1 other client;");
+
+        // Leave was given: on it goes, and theirs stays.
+        server.cli(&["SET", "theirs", "1"]);
+        let port = server.port_text();
+        run(&["-p", &port, "--headless", "--load", "--duration", "0.5", "--yes"]).expect_code(0);
+        assert!(server.calls(&[], "set") > 1);
+        assert_eq!(
+            (server.cli(&["DBSIZE"]), server.cli(&["GET", "theirs"])),
+            ("1".to_owned(), "1".to_owned())
+        );
+        drop(other);
+    }
+}
+
+#[test]
+fn nobody_is_asked_on_a_server_of_ones_own_or_when_nothing_is_written() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    run(&["-p", &port, "--headless", "--load", "--duration", "0.3"]).expect_code(0);
+    server.cli(&["SET", "theirs", "1"]);
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    run(&["-p", &port, "--headless", "--workload", "get", "--duration", "0.3"]).expect_code(0);
+    let reached = commands(&server);
+    assert!(reached.contains("get") && !reached.contains("set") && !reached.contains("hset"), "{reached:?}");
+}
+
+#[test]
+fn looking_without_load_sends_read_only_commands_and_ping_only() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        with_foreign_keys(&server);
+        server.cli(&["CONFIG", "RESETSTAT"]);
+        let port = server.port_text();
+        run(&["-p", &port, "--headless", "--json", "--duration", "1.5"]).expect_code(0);
+        run(&["-p", &port, "--headless", "-3", "--duration", "0.5"]).expect_code(0);
+        run(&["-p", &port, "--latency", "-i", "0.2"]).expect_code(0);
+        let mut terminal = support::terminal::Terminal::start(&redyno(&["-p", &port, "--no-load"]), 100, 30);
+        terminal.wait_for_text("load off: only PING and read-only commands are sent");
+        terminal.press("q");
+        assert_eq!(terminal.end().0, Some(0));
+        let mut reached = commands(&server);
+        // Ours, of this test.
+        reached.remove("config|resetstat");
+        let allowed: BTreeSet<_> = READ_ONLY.map(str::to_owned).into();
+        assert!(reached.is_subset(&allowed), "{:?}", reached.difference(&allowed));
+        assert!(reached.contains("ping") && reached.contains("info"));
+    }
+}
+
+#[test]
+fn a_session_that_loses_its_server_says_that_keys_may_be_left() {
+    let mut server = Server::redis().start();
+    let running = loaded(&server, &[]);
+    server.kill();
+    running.wait_for_lines(1, r#""name":"load lost""#);
+    running.signal(Signal::INT);
+    let outcome = running.end().expect_code(130);
+    assert!(outcome.err.contains("may be left on the server"), "{}", outcome.err);
+    assert!(outcome.err.contains("`redyno clean` removes them"), "{}", outcome.err);
+}
