@@ -276,6 +276,16 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_that_closes_late_does_not_drag_the_minute_down() {
+        let mut timeline = fold([segment(0.2, 1), interval(1, 0.252, 0.052, of(1_000, 52))]);
+        assert!(timeline.ops_per_s_minute().is_some_and(|rate| (rate - 1000.0).abs() < 1e-6));
+        for tick in 2..=400 {
+            timeline.push(&interval(1, f64::from(tick) * 0.25 + 0.002, 0.25, of(1_000, 250)));
+        }
+        assert!(timeline.ops_per_s_minute().is_some_and(|rate| (rate - 1000.0).abs() < 1e-6));
+    }
+
+    #[test]
     fn what_was_not_measured_is_a_gap() {
         let timeline = fold([
             segment(0.0, 1),

@@ -35,13 +35,19 @@ impl Timeline {
 
     /// Good replies per second over the last 60 s of this segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
+        const MINUTE_S: f64 = 60.0;
         let segment = self.segments.current()?;
-        let length_s = (self.now_s - segment.start.t_s).min(60.0);
-        let ticks = (length_s / self.throughput.step_s()).round() as u64;
-        let end = self.throughput.step_ending(self.now_s) + 1;
-        let measured = (end.saturating_sub(ticks)..end).filter_map(|tick| self.throughput.get(tick));
+        // A young segment is known as a whole; its first and last ticks are not all its own.
+        if self.now_s - segment.start.t_s <= MINUTE_S {
+            return (segment.total.length_s > 0.0).then_some(segment.total.ops_per_s);
+        }
+        // A tick that still runs would count as a dip.
+        let step_s = self.throughput.step_s();
+        let end = (self.now_s / step_s + 1e-6) as u64;
+        let first = end.saturating_sub((MINUTE_S / step_s) as u64);
+        let measured = (first..end).filter_map(|tick| self.throughput.get(tick));
         let (n, ops) = measured.fold((0, 0.0), |(n, ops), cell| (n + 1, ops + cell.ops));
-        (n > 0).then(|| ops / (f64::from(n) * self.throughput.step_s()))
+        (n > 0).then(|| ops / (f64::from(n) * step_s))
     }
 
     /// Time from the write of a request to its own reply.
