@@ -25,8 +25,20 @@ pub trait Events {
 }
 
 /// The terminal on standard input.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TerminalEvents;
+
+impl TerminalEvents {
+    /// Begins to listen. A change of size from here on is not missed: until it listens, crossterm does not hear
+    /// SIGWINCH.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn begin() -> io::Result<Self> {
+        event::poll(Duration::ZERO)?;
+        Ok(Self)
+    }
+}
 
 impl Events for TerminalEvents {
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {

@@ -69,8 +69,10 @@ pub fn run(
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<Finished> {
     let guard = Guard::take().context("cannot take the terminal")?;
+    // The size is asked after the listening has begun, so that none is missed between the two.
+    let events = TerminalEvents::begin().context("cannot read the terminal")?;
     let canvas = Canvas::new(io::stdout(), terminal::size());
-    let mut screen = Loop { canvas, events: TerminalEvents, size: terminal::size, options };
+    let mut screen = Loop { canvas, events, size: terminal::size, options };
     let finished = screen.run(source, signals);
     drop(guard);
     finished
