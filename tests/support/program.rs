@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The program with `args`, deaf to what the environment of the tests says.
 pub fn redyno(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redyno"));
-    command.args(args).stdin(Stdio::null());
+    command.args(args).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
     for variable in ["REDISCLI_AUTH", "NO_COLOR", "COLUMNS", "LINES"] {
         command.env_remove(variable);
     }

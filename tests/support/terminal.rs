@@ -129,6 +129,18 @@ impl Terminal {
         (code, self.text())
     }
 
+    /// The screen, row by row.
+    pub fn rows(&self) -> Vec<String> {
+        self.screen(|screen| screen.rows(0, screen.size().1.get()).collect())
+    }
+
+    /// Whether the program is stopped, as after Ctrl-Z.
+    pub fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid().as_raw_nonzero()));
+        // The state follows the name, which stands in brackets.
+        stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
+    }
+
     /// Whether the terminal is as the program found it: main screen, cursor shown, colours off.
     pub fn is_given_back(&self) -> bool {
         self.screen(|screen| {
