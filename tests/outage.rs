@@ -1,0 +1,184 @@
+//! What goes wrong on the other side is counted by kind and told; the session goes on, and what was measured stays
+//! true.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use redyno::{
+    demo,
+    load::{Knobs, Plan},
+    session::Record,
+    workload::{Command, Mix},
+};
+use rustix::process::Signal;
+use support::{
+    Server,
+    program::{Running, redyno},
+    session::{Driven, Past, at_port, events, intervals, plan},
+};
+
+fn knobs(mix: Mix) -> Knobs {
+    Knobs { load: true, mix, keyspace: 1000, ..Knobs::default() }
+}
+
+/// Waits until `n` more stretches with a reply and all clients have come.
+fn wait_for_more_work(session: &mut Driven, n: usize) {
+    let working =
+        |records: &[Arc<Record>]| intervals(records).filter(|i| i.clients == 50 && i.ops > 0).count();
+    let before = session.wait_for("the intervals", |records| Some(working(records)));
+    session.wait_for("replies again", |records| (working(records) >= before + n).then_some(()));
+}
+
+fn wait_for_event(session: &mut Driven, name: &str) {
+    session.wait_for(name, |records| events(records).contains(&name).then_some(()));
+}
+
+#[test]
+fn a_server_that_is_killed_and_started_again_is_an_outage_and_no_end() {
+    for mut server in [Server::redis().start(), Server::valkey().start()] {
+        let mut session =
+            Driven::start(&Plan { threads: 2, ..plan(at_port(server.port())) }, knobs(Mix::ratio(1, 1)));
+        session.wait_for_work(1, 50, 1000);
+        server.kill();
+        wait_for_event(&mut session, "load lost");
+        wait_for_event(&mut session, "ping lost");
+        session.wait_for("refused attempts", |records| {
+            intervals(records).any(|i| i.errors.contains_key("refused")).then_some(())
+        });
+        server.restart();
+        wait_for_event(&mut session, "load back");
+        wait_for_event(&mut session, "ping back");
+        wait_for_more_work(&mut session, 2);
+        let past = session.finish();
+        let errors = past.errors();
+        assert!(errors["reset"] <= 50, "a connection has one request in flight: {errors:?}");
+        assert!(errors.keys().all(|kind| ["reset", "refused"].contains(&kind.as_str())), "{errors:?}");
+        assert_eq!(past.end.summary.errors, errors);
+        assert_eq!(
+            past.end.summary.first_errors.keys().collect::<Vec<_>>(),
+            errors.keys().collect::<Vec<_>>()
+        );
+        assert_eq!(past.end.summary.service.count(), past.end.summary.ops);
+        assert!(!events(&past.records).contains(&"worker died"));
+    }
+}
+
+#[test]
+fn a_server_that_hangs_for_a_second_is_no_error_and_its_stall_is_in_the_maxima() {
+    let server = Server::redis().start();
+    let mut session = Driven::start(&plan(at_port(server.port())), knobs(Mix::ratio(1, 1)));
+    session.wait_for_work(1, 50, 1000);
+    server.pause();
+    let since = Instant::now();
+    session.wait_for("a second", |_| (since.elapsed() > Duration::from_millis(1100)).then_some(()));
+    server.resume();
+    wait_for_more_work(&mut session, 2);
+    let past = session.finish();
+    assert_eq!(past.errors(), BTreeMap::new());
+    let second_ns = 1_000_000_000;
+    assert!(past.end.summary.service.max_ns() >= second_ns);
+    let pings = past.records.iter().filter_map(|record| match &**record {
+        Record::Ping(ping) => Some(&ping.body.rtt),
+        _ => None,
+    });
+    let rtt = redyno::stats::Latency::merged(pings);
+    let late: u64 = rtt.cells().iter().filter(|(ns, _)| *ns > second_ns / 10).map(|(_, n)| n).sum();
+    assert!(rtt.max_ns() >= second_ns);
+    assert!(late >= 85, "a second without an answer is about ninety late PINGs and not one: {late}");
+    assert_eq!(past.ops()[&Command::Set], server.calls(&[], "set"));
+    assert_eq!(past.ops()[&Command::Get], server.calls(&[], "get"));
+}
+
+#[test]
+fn errors_of_a_real_server_are_counted_as_it_counts_them() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let mut session = Driven::start(&plan(at_port(server.port())), knobs(Mix::ratio(1, 1)));
+        session.wait_for_work(1, 50, 1000);
+        server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+        session.wait_for("OOM", |records| {
+            intervals(records).any(|i| i.errors.get("OOM").is_some_and(|n| *n > 1000)).then_some(())
+        });
+        let past = session.finish();
+        let stats = server.cli(&["INFO", "commandstats"]);
+        let set = stats.lines().find(|line| line.starts_with("cmdstat_set:")).unwrap();
+        assert!(set.contains(&format!(",rejected_calls={},", past.errors()["OOM"])), "{set}");
+        assert_eq!(past.errors().len(), 1);
+        assert_eq!(past.ops()[&Command::Set], server.calls(&[], "set"));
+        assert_eq!(past.ops()[&Command::Get], server.calls(&[], "get"));
+        assert!(past.end.summary.first_errors["OOM"].starts_with("OOM command not allowed"));
+    }
+}
+
+/// A session of GETs alone against the built-in server with this fault, until `kind` has come ten times.
+fn with_fault(fault: &str, kind: &str) -> Past {
+    let options = demo::Options { faults: vec![fault.parse().unwrap()], ..demo::Options::default() };
+    let server = demo::Server::start(options).unwrap();
+    let plan = Plan { timeout: Duration::from_millis(300), ..plan(at_port(server.address().port())) };
+    let knobs = Knobs { clients: 10, pipeline: 4, ..knobs(Mix::ratio(0, 1)) };
+    let mut session = Driven::start(&plan, knobs);
+    session.wait_for(&format!("{kind} by '{fault}'"), |records| {
+        let n: u64 = intervals(records).filter_map(|interval| interval.errors.get(kind)).sum();
+        (n >= 10 && intervals(records).map(|interval| interval.ops).sum::<u64>() > 1000).then_some(())
+    });
+    let past = session.finish();
+    server.stop().unwrap();
+    past
+}
+
+#[test]
+fn every_request_that_was_sent_is_an_operation_or_an_error_of_its_kind() {
+    let request = "*2\r\n$3\r\nGET\r\n$19\r\nredyno:000000000000\r\n".len() as u64;
+    for (fault, kind) in [
+        ("error LOADING 2%", "LOADING"),
+        ("error MISCONF every 300", "MISCONF"),
+        ("garbage on GET every 500", "protocol"),
+        ("reset on GET every 500", "reset"),
+        ("cut close on GET every 500", "reset"),
+        ("cut on GET every 2000", "timeout"),
+    ] {
+        let past = with_fault(fault, kind);
+        let errors = past.errors();
+        assert_eq!(errors.keys().collect::<Vec<_>>(), [kind], "{fault}");
+        let sent: u64 = past.intervals().map(|interval| interval.bytes_out).sum();
+        assert_eq!(past.end.summary.ops + errors[kind], sent / request, "{fault}: {errors:?}");
+        assert_eq!(sent % request, 0, "{fault}: a request was written in part");
+        assert_eq!(past.end.summary.service.count(), past.end.summary.ops, "{fault}");
+        assert_eq!(past.end.summary.hits + past.end.summary.misses, past.end.summary.ops, "{fault}");
+        assert_eq!(past.end.summary.first_errors.keys().collect::<Vec<_>>(), [kind], "{fault}");
+        let told = &past.end.summary.first_errors[kind];
+        assert!(
+            !told.is_empty() && (kind.chars().any(char::is_lowercase) || told.starts_with(kind)),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn the_program_goes_on_through_a_restart_and_says_when_it_was() {
+    let mut server = Server::redis().start();
+    let port = server.port_text();
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
+    running.wait_for_lines(1, r#""kind":"interval""#);
+    server.kill();
+    running.wait_for_lines(1, r#""name":"load lost""#);
+    running.wait_for_lines(1, r#""name":"unreachable""#);
+    server.restart();
+    running.wait_for_lines(1, r#""name":"load back""#);
+    running.wait_for_lines(1, r#""name":"reachable""#);
+    let before = running.wait_for("intervals", |out| Some(out.matches(r#""kind":"interval""#).count()));
+    running.wait_for_lines(before + 2, r#""kind":"interval""#);
+    running.signal(Signal::INT);
+    let outcome = running.end().expect_code(130);
+    assert!(!outcome.err.contains("panicked"), "{}", outcome.err);
+    let records = outcome.records();
+    let Some(Record::End(end)) = records.last() else { panic!("no end record") };
+    assert!(end.summary.errors.contains_key("refused"), "{:?}", end.summary.errors);
+    assert_eq!(server.cli(&["DBSIZE"]), "0", "the keys of the second life are removed too");
+}
