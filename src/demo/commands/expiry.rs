@@ -94,8 +94,9 @@ mod tests {
     #[test]
     fn a_key_is_gone_once_its_time_is_over() {
         let mut desk = Desk::new();
-        desk.ok("SET a 1 PX 1");
+        // b is the older one: when a is gone, b's time is over too.
         desk.ok("SET b 1 PX 1");
+        desk.ok("SET a 1 PX 1");
         let mut asked = 0;
         while desk.ask("GET a") != "$-1\n" {
             asked += 1;
