@@ -3,6 +3,12 @@
 use std::{io, time::Duration};
 
 use ratatui::crossterm::event::{self, Event as Raw, KeyCode as RawCode, KeyEvent, KeyModifiers};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    stdio::{stdin, stdout},
+    termios::isatty,
+};
 
 use crate::app::{Key, KeyCode};
 
@@ -35,15 +41,49 @@ impl TerminalEvents {
     /// # Errors
     /// When the terminal is gone.
     pub fn begin() -> io::Result<Self> {
+        wait_for_input(Duration::ZERO)?;
         event::poll(Duration::ZERO)?;
         Ok(Self)
     }
 }
 
 impl Events for TerminalEvents {
+    /// crossterm is asked only while the terminal is there, and never waits itself: it reads a terminal that is
+    /// gone (a dropped SSH line) for ever.
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
-        Ok(if event::poll(wait)? { decode(&event::read()?) } else { None })
+        wait_for_input(Duration::ZERO)?;
+        if !event::poll(Duration::ZERO)? {
+            wait_for_input(wait)?;
+            // Changes of size come to crossterm by a signal, so it is asked even when there is no input.
+            if !event::poll(Duration::ZERO)? {
+                return Ok(None);
+            }
+        }
+        Ok(decode(&event::read()?))
     }
+}
+
+/// Returns when there is input, or after `wait`.
+///
+/// # Errors
+/// When the terminal is gone.
+fn wait_for_input(wait: Duration) -> io::Result<()> {
+    let (stdin, stdout) = (stdin(), stdout());
+    let mut terminals = vec![PollFd::new(&stdout, PollFlags::IN)];
+    if isatty(stdin) {
+        terminals.push(PollFd::new(&stdin, PollFlags::IN));
+    }
+    let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
+    match poll(&mut terminals, Some(&wait)) {
+        // A signal woke us.
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    if terminals.iter().any(|terminal| terminal.revents().intersects(gone)) {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up"));
+    }
+    Ok(())
 }
 
 /// An event in our words; `None` for what means nothing here: releases, mouse, focus, unknown keys.

@@ -16,8 +16,8 @@ use crate::{
 /// How often a removal that takes its time is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Ends the session. Every record that is still to come goes to `take`. Then the keys are removed, unless one of
-/// `signals` says that there is no time; what happens to them is told on stderr.
+/// Ends the session. Every record that is still to come goes to `take`. Then the keys are removed, unless an
+/// interrupt or a `kill` among `signals` says that there is no time; what happens to them is told on stderr.
 ///
 /// # Errors
 /// When the recording could not be written to its end.
@@ -43,7 +43,8 @@ fn clean(control: &Control, signals: &Receiver<Signal>, out: &mut (impl Write + 
         if let Some(ended) = cleaning.wait(LOOK_EVERY) {
             break ended;
         }
-        if signals.try_recv().is_ok() {
+        // A terminal that goes says so more than once: that is no haste.
+        if signals.try_iter().any(|signal| matches!(signal, Signal::Interrupt | Signal::Terminate)) {
             cleaning.stop();
         }
         if shows_progress {

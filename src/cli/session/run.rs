@@ -87,13 +87,19 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let mut source = start(line, &destination, &wishes, writer)?;
     let ended_by = match wishes.form {
         Some(form) => headless(source, form, &signals)?,
-        None => {
-            let ended_by = on_screen(&mut source, line, &wishes, &signals)?;
-            let (outcome, mut timeline) = ended_by;
-            finish(source, &signals, |record| timeline.push(record))?;
-            print!("{}", summary(&timeline));
-            outcome
-        }
+        None => match on_screen(&mut source, line, &wishes, &signals) {
+            Ok((outcome, mut timeline)) => {
+                finish(source, &signals, |record| timeline.push(record))?;
+                // The terminal may be gone, and with it who would read this.
+                let _ = write!(io::stdout(), "{}", summary(&timeline));
+                outcome
+            }
+            Err(error) => {
+                // The session ends with the screen, whatever ended that: its keys must go.
+                finish(source, &signals, |_| ())?;
+                return Err(error.into());
+            }
+        },
     };
     drop(destination);
     match ended_by {
