@@ -7,7 +7,12 @@ mod support;
 use std::net::TcpStream;
 
 use rustix::process::Signal;
-use support::{Server, program::redyno, terminal::Terminal, wait_for};
+use support::{
+    Server,
+    program::{Running, redyno},
+    terminal::Terminal,
+    wait_for,
+};
 
 const RIGHT: &str = "\x1b[C";
 const LEFT: &str = "\x1b[D";
@@ -278,6 +283,49 @@ fn before_a_first_write_beside_other_keys_the_screen_asks() {
     wait_for("a SET", || (server.calls(&[], "set") > 0).then_some(()));
     quit(terminal, &server);
     assert_eq!(server.cli(&["KEYS", "*"]), "theirs");
+}
+
+/// Runs the program in a terminal of its own, takes the terminal away once there is throughput, and prints the
+/// program's process id and, when it has ended, its exit code.
+const DYING_TERMINAL: &str = "\
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+print(pid, flush=True)
+seen = b''
+while b'k/s' not in seen:
+    seen += os.read(fd, 65536)
+os.close(fd)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+
+/// Ends an orphan, should it still be there.
+struct Orphan(rustix::process::Pid);
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        // It has ended already, unless the test failed.
+        let _ = rustix::process::kill_process(self.0, Signal::KILL);
+    }
+}
+
+#[test]
+fn a_terminal_that_dies_ends_the_session_and_the_keys_are_removed() {
+    let server = Server::redis().start();
+    let mut command = std::process::Command::new("python3");
+    let program = redyno(&[]).get_program().to_owned();
+    command.args(["-c", DYING_TERMINAL]).arg(program).args(["-p", &server.port_text(), "--load"]);
+    command.env("TERM", "xterm-256color");
+    let running = Running::start(command);
+    let pid = running.wait_for("its process id", |out| out.lines().next()?.parse().ok());
+    let orphan = Orphan(rustix::process::Pid::from_raw(pid).unwrap());
+    let outcome = running.end().expect_code(0);
+    // By the signal or by the failing terminal, whichever is noticed first.
+    let code = outcome.out.lines().nth(1).unwrap_or_default();
+    assert!(["130", "1"].contains(&code), "{outcome:?}");
+    std::mem::forget(orphan);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
 }
 
 /// The numbers in a colour command that name a colour.
