@@ -182,3 +182,19 @@ fn the_program_goes_on_through_a_restart_and_says_when_it_was() {
     assert!(end.summary.errors.contains_key("refused"), "{:?}", end.summary.errors);
     assert_eq!(server.cli(&["DBSIZE"]), "0", "the keys of the second life are removed too");
 }
+
+#[test]
+fn a_server_that_hangs_at_the_end_does_not_hold_the_session() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
+    running.wait_for_lines(1, r#""kind":"interval""#);
+    server.pause();
+    running.signal(Signal::INT);
+    let outcome = running.end().expect_code(130);
+    let records = outcome.records();
+    let Some(Record::End(end)) = records.last() else { panic!("no end record") };
+    assert_eq!(end.summary.errors, BTreeMap::from([("unanswered".to_owned(), 50)]));
+    assert!(outcome.err.contains("may be left on the server"), "{}", outcome.err);
+    assert!(outcome.err.contains("`redyno clean` removes them"), "{}", outcome.err);
+}
