@@ -222,3 +222,19 @@ fn a_session_that_loses_its_server_says_that_keys_may_be_left() {
     assert!(outcome.err.contains("may be left on the server"), "{}", outcome.err);
     assert!(outcome.err.contains("`redyno clean` removes them"), "{}", outcome.err);
 }
+
+#[test]
+fn of_two_sessions_the_last_to_end_removes_the_keys() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let first = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
+    first.wait_for_lines(1, r#""kind":"interval""#);
+    let second = run(&["-p", &port, "--headless", "--load", "--yes", "--duration", "0.5"]).expect_code(0);
+    assert!(second.err.contains("another redyno puts load on this server"), "{}", second.err);
+    assert!(!second.err.contains("left its keys"), "the first one is still at work: {}", second.err);
+    assert!(own_keys(&server) > 0);
+    first.signal(Signal::TERM);
+    let first = first.end().expect_code(130);
+    assert!(first.err.contains("removed"), "{}", first.err);
+    assert_eq!(own_keys(&server), 0);
+}

@@ -48,7 +48,7 @@ pub struct LoadArgs {
     /// Where all random numbers come from: the same seed asks the same [default: another each time]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Begin with the load on; any other load option does so too
+    /// Begin with the load on; any option that shapes the load does so too
     #[arg(long, conflicts_with = "no_load")]
     pub load: bool,
     /// Begin with the load off

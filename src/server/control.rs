@@ -68,7 +68,8 @@ impl Control {
         answer
     }
 
-    /// Looks for the marker of a session that was killed before it could clean up. Writes nothing.
+    /// Looks for the marker of a session that was killed before it could clean up; one that still puts load on the
+    /// server is no such. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Option<Marker>> {
         let (reply, answer) = Answer::new();
         self.order(Order::FindLeftovers(reply));

@@ -109,6 +109,17 @@ pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, Serve
     })
 }
 
+/// The marker of a session that was killed before it could clean up; not that of one that is still at work.
+pub(super) async fn leftovers(wire: &Wire) -> Result<Option<Marker>, ServerError> {
+    let Some(marker) = marker::find(wire).await? else { return Ok(None) };
+    let at_work = match wire.text(&["CLIENT", "LIST"]).await {
+        Ok(list) => clients::count(&list).load > 0,
+        Err(error) if error.ends_connection() => return Err(error),
+        Err(_) => false,
+    };
+    Ok((!at_work).then_some(marker))
+}
+
 async fn foreign_keys(wire: &Wire, keys: u64) -> Result<Foreign, ServerError> {
     if keys > LOOK_THROUGH_KEYS {
         return Ok(Foreign::AtMost(keys));

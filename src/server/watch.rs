@@ -42,7 +42,7 @@ impl Order {
         match self {
             Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
             Self::Mark(marker, reply) => drop(reply.send(marker::set(&wire, &marker).await)),
-            Self::FindLeftovers(reply) => drop(reply.send(marker::find(&wire).await)),
+            Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
             Self::Clean(shared, reply) => drop(reply.send(clean::clean(&wire, &shared).await)),
         }
     }

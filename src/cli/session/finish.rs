@@ -16,6 +16,11 @@ use crate::{
 /// How often a removal that takes its time is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// How often it is looked whether our own connections are gone.
+const CLOSING_LOOKS: u32 = 5;
+/// How long the server may take to say who is connected.
+const SURVEY_LIMIT: Duration = Duration::from_secs(5);
+
 /// Ends the session. Every record that is still to come goes to `take`. Then the keys are removed, unless an
 /// interrupt or a `kill` among `signals` says that there is no time; what happens to them is told on stderr.
 ///
@@ -30,9 +35,28 @@ pub fn finish(
     live.finish();
     records.into_iter().for_each(|record| take(&record));
     if gate.has_marked() {
-        clean(&control, signals, &mut io::stderr());
+        if others_are_at_work(&control) {
+            let left = "another redyno puts load on this server: its end removes the keys of both";
+            // If stderr is gone, so is who would read this.
+            let _ = writeln!(io::stderr(), "{left}");
+        } else {
+            clean(&control, signals, &mut io::stderr());
+        }
     }
     recording.map_or(Ok(()), |recording| Ok(recording.finish()?))
+}
+
+/// Whether another redyno puts load on the server. Our own connections are closed by now; the server may take a
+/// moment to see that.
+fn others_are_at_work(control: &Control) -> bool {
+    for _ in 0..CLOSING_LOOKS {
+        match control.survey().wait(SURVEY_LIMIT) {
+            Some(Ok(survey)) if survey.neighbours.load.is_some_and(|n| n > 0) => {}
+            _ => return false,
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    true
 }
 
 /// Removes the keys. Its words go to `out`; if that is gone, so is who would read them.
