@@ -175,7 +175,7 @@ fn axis_label(value: f64) -> String {
 
 /// What stands behind the line: segment borders and the rate that was asked for.
 fn behind(paint: &mut Paint, plot: Rect, lanes: &Lanes, rate_share: Option<f64>) {
-    let glyphs = paint.glyphs();
+    let (glyphs, has_braille) = (paint.glyphs(), paint.theme().has_braille());
     let mut dot = |x, y, glyph| {
         if paint.at(x, y) == Some(" ") {
             paint.dot(x, y, glyph, Ink::Faint);
@@ -187,7 +187,11 @@ fn behind(paint: &mut Paint, plot: Rect, lanes: &Lanes, rate_share: Option<f64>)
         }
     }
     if let Some(share) = rate_share.filter(|share| *share <= 1.0) {
-        let up = (share * f64::from(plot.height - 1)).round() as u16;
-        (plot.left()..plot.right()).for_each(|x| dot(x, plot.bottom() - 1 - up, glyphs.target_line));
+        // In the row in which the load stands when it keeps the rate, and since it was asked to.
+        let dots = if has_braille { 4 } else { 1 };
+        let up = (share * f64::from(plot.height * dots - 1)).round() as u16 / dots;
+        let since = lanes.timeline.segments().current().and_then(|s| lanes.axis.column(s.start.t_s));
+        let from = plot.x + since.unwrap_or(0);
+        (from..plot.right()).for_each(|x| dot(x, plot.bottom() - 1 - up, glyphs.target_line));
     }
 }
