@@ -116,11 +116,14 @@ impl<'a> Info<'a> {
     }
 }
 
+/// Polls closer together than this, as after a stall, measure the jitter of their arrival and not the server.
+const CPU_MIN_S: f64 = 0.1;
+
 /// CPU seconds per second between two polls.
 fn cpu_share(before: &Counters, now: &Counters) -> Option<f64> {
     let passed_s = crate::clock::seconds(now.at_ns.checked_sub(before.at_ns)?);
     let used_s = now.cpu_s? - before.cpu_s?;
-    (passed_s > 0.0 && used_s >= 0.0).then(|| used_s / passed_s)
+    (passed_s >= CPU_MIN_S && used_s >= 0.0).then(|| used_s / passed_s)
 }
 
 #[cfg(test)]
