@@ -7,6 +7,7 @@
 //! ```
 //! A live engine and a replayed file are both a [`Source`], so no screen can tell them apart.
 
+mod change;
 mod entry;
 mod keys;
 mod knob;
@@ -16,10 +17,11 @@ mod source;
 mod summary;
 mod update;
 
+pub use change::change;
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};
 pub use knob::{Direction, Knob, TurnError};
-pub use model::{Connection, Course, Message, Model, Overlay, Screen, Tone, View};
+pub use model::{Connection, Course, LoadState, Message, Model, Overlay, Screen, Tone, View};
 pub use panel::Panel;
 pub use source::{Delivery, Effect, Notice, Refused, Source};
 pub use summary::summary;

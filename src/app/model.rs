@@ -54,7 +54,10 @@ pub enum Connection {
     #[default]
     Unknown,
     /// It answers.
-    Up,
+    Up {
+        /// Since when, in seconds of the session.
+        since_s: f64,
+    },
     /// It does not.
     Down {
         /// Since when, in seconds of the session.
@@ -62,6 +65,21 @@ pub enum Connection {
         /// Why.
         cause: String,
     },
+}
+
+/// What the load does, or is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadState {
+    /// It runs as wanted.
+    On,
+    /// It is off, as wanted.
+    Off,
+    /// A change is on its way.
+    Settling,
+    /// A change waits for the answer to a question.
+    Asking,
+    /// A change waits for the target to answer.
+    Waiting,
 }
 
 /// Whether a session goes on.
@@ -159,6 +177,23 @@ impl Model {
         self.timeline.segments().current().map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
+    /// What the load does, or is about to do.
+    pub fn load_state(&self) -> LoadState {
+        let (wanted, in_force) = (self.panel.wanted(), self.in_force());
+        match self.connection {
+            _ if self.course != Course::Running || wanted == in_force => {
+                if in_force.load {
+                    LoadState::On
+                } else {
+                    LoadState::Off
+                }
+            }
+            _ if matches!(self.overlay, Overlay::FirstWrite { .. }) => LoadState::Asking,
+            Connection::Down { .. } => LoadState::Waiting,
+            Connection::Unknown | Connection::Up { .. } => LoadState::Settling,
+        }
+    }
+
     /// The message to show now.
     pub fn message(&self) -> Option<&Message> {
         self.message.as_ref().filter(|message| self.timeline.now_s() - message.since_s < MESSAGE_S)
@@ -173,7 +208,7 @@ impl Model {
         match notice {
             Notice::FirstWrite { question } => self.overlay = Overlay::FirstWrite { question },
             Notice::Unreachable { since_s, cause } => self.connection = Connection::Down { since_s, cause },
-            Notice::Reachable => self.connection = Connection::Up,
+            Notice::Reachable => self.connection = Connection::Up { since_s: self.timeline.now_s() },
             Notice::Cleaning { removed } => {
                 self.say(Tone::Info, format!("removing the keys of the load: {removed} so far"));
             }

@@ -71,7 +71,7 @@ fn on_record(model: &mut Model, record: &Record) {
         || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
     // An outage ends when the source says so: a record of the time before it may still be under way.
     if answers && model.connection == Connection::Unknown {
-        model.connection = Connection::Up;
+        model.connection = Connection::Up { since_s: 0.0 };
     }
     model.timeline.push(record);
 }
@@ -355,6 +355,6 @@ mod tests {
         deliver(&mut model, Notice::Unreachable { since_s: 4.0, cause: cause.clone() });
         assert_eq!(model.connection, Connection::Down { since_s: 4.0, cause });
         deliver(&mut model, Notice::Reachable);
-        assert_eq!(model.connection, Connection::Up);
+        assert_eq!(model.connection, Connection::Up { since_s: 0.0 });
     }
 }

@@ -5,8 +5,10 @@
 
 mod latency;
 mod recorder;
+mod spectrum;
 mod text;
 
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub use recorder::{HIGHEST_NS, Recorder};
+pub use spectrum::{Band, spectrum};
 pub use text::DecodeError;

@@ -161,8 +161,10 @@ fn charts(area: Rect, tier: Tier) -> Plan {
 fn panel_width(w: u16) -> u16 {
     match w {
         0..WIDE => 25,
-        WIDE..160 => 41,
-        _ => 50,
+        WIDE..160 => 43,
+        // Room for all figures of a segment.
+        160..190 => 52,
+        _ => 61,
     }
 }
 

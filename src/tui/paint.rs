@@ -1,8 +1,11 @@
 //! A brush: writes text and rules into a frame, clipped to it, in the theme's inks.
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
 use super::theme::{Glyphs, Ink, Theme};
+
+/// From this width on a cut is shown; below it, each character counts.
+const SHOWN_CUT: u16 = 4;
 
 /// A frame being painted.
 pub struct Paint<'a> {
@@ -26,14 +29,18 @@ impl<'a> Paint<'a> {
         self.theme.glyphs()
     }
 
-    /// Writes `text` from the left of `area`'s first row, cut at its end. The column after it.
+    /// Writes `text` from the left of `area`'s first row; the column after it. What does not fit is cut, and where
+    /// there is room for that, the cut is shown: half a sentence or number would be another one.
     pub fn text(&mut self, area: Rect, text: &str, ink: Ink) -> u16 {
         let area = area.intersection(self.buffer.area);
         if area.is_empty() {
             return area.x;
         }
         let style = self.theme.style(ink);
-        self.buffer.set_stringn(area.x, area.y, text, area.width.into(), style).0
+        let is_cut = Span::raw(text).width() > area.width.into() && area.width >= SHOWN_CUT;
+        let room = usize::from(area.width) - usize::from(is_cut);
+        let x = self.buffer.set_stringn(area.x, area.y, text, room, style).0;
+        if is_cut { self.buffer.set_stringn(x, area.y, "…", 1, style).0 } else { x }
     }
 
     /// Writes `parts` one after another; what does not fit is cut. The column after the last.
@@ -66,6 +73,13 @@ impl<'a> Paint<'a> {
     pub fn bar(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if let Some(cell) = self.buffer.cell_mut((x, y)) {
             cell.set_char(character).set_style(self.theme.bar(ink));
+        }
+    }
+
+    /// One character where nothing stands yet.
+    pub fn behind(&mut self, x: u16, y: u16, character: char, ink: Ink) {
+        if self.at(x, y) == Some(" ") {
+            self.dot(x, y, character, ink);
         }
     }
 

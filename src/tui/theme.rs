@@ -48,7 +48,7 @@ pub enum Ink {
     Bad,
     /// The throughput line.
     Throughput,
-    /// A level of the service time, cool to hot.
+    /// A level of the service time, from cool to bright. None is warm: a long tail is a finding and no alarm.
     Level(Level),
     /// The ping probe.
     Ping,
@@ -275,13 +275,14 @@ fn ansi16(ink: Ink) -> Style {
         Ink::Good => plain.fg(Color::Green).add_modifier(Modifier::BOLD),
         Ink::Warn => plain.fg(Color::Yellow).add_modifier(Modifier::BOLD),
         Ink::Bad => plain.fg(Color::Red).add_modifier(Modifier::BOLD),
-        Ink::Throughput | Ink::Level(Level::P90) => plain.fg(Color::Green),
+        // Yellow and red say that something needs attention or is wrong, and nothing else.
+        Ink::Throughput => plain.fg(Color::Green),
         Ink::Level(Level::P50) | Ink::Ping => plain.fg(Color::Cyan),
-        Ink::Level(Level::P99) => plain.fg(Color::Yellow),
-        Ink::Level(Level::P999) => plain.fg(Color::LightRed),
-        Ink::Level(Level::Max) => plain.fg(Color::Red),
-        Ink::Machine => plain.fg(Color::Magenta),
-        Ink::Server => plain.fg(Color::LightBlue),
+        Ink::Level(Level::P90) => plain.fg(Color::LightBlue),
+        Ink::Level(Level::P99) => plain.fg(Color::Magenta),
+        Ink::Level(Level::P999) => plain.fg(Color::LightMagenta),
+        Ink::Level(Level::Max) | Ink::Machine => plain.fg(Color::Gray),
+        Ink::Server => plain.fg(Color::Green),
     }
 }
 

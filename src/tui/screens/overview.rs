@@ -30,11 +30,11 @@ fn charts(paint: &mut Paint, plan: &Plan, model: &Model) {
     let lanes = Lanes {
         timeline,
         columns: plan.columns,
-        axis: TimeAxis::ending_at(timeline.now_s(), plan.columns.plot),
+        axis: TimeAxis::holding(timeline.now_s(), plan.columns.plot),
     };
     header::draw(paint, plan.header, model);
     status::draw(paint, plan.status, model);
-    throughput::draw(paint, plan.throughput, &lanes, model.in_force().rate);
+    throughput::draw(paint, plan.throughput, &lanes);
     let scale = lanes.log_scale();
     latency::draw(paint, plan.latency, &lanes, scale, plan.latency_rows);
     probes::draw(paint, plan, &lanes, scale);

@@ -106,10 +106,23 @@ impl Lanes<'_> {
 
     /// A heading over the lanes, with the names of the figures if `headings`.
     pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str, headings: bool) {
-        paint.rule(area, title);
+        let figures = self.columns.values * self.columns.value;
+        let width = area.width.saturating_sub(if headings { figures } else { 0 });
+        paint.rule(Rect { width, ..area }, title);
         if headings {
             for (n, name) in ["now", "60 s", "segment"].into_iter().enumerate() {
-                paint.right(self.value(area, n as u16), &format!(" {name}"), Ink::Faint);
+                paint.right(self.value(area, n as u16), name, Ink::Faint);
+            }
+        }
+    }
+
+    /// Draws the borders of the segments through what `plot` leaves blank.
+    pub fn borders(&self, paint: &mut Paint, plot: Rect) {
+        for segment in self.timeline.segments().iter().skip(1) {
+            let Some(column) = self.axis.column(segment.start.t_s) else { continue };
+            let x = plot.x + column;
+            for y in (plot.top()..plot.bottom()).filter(|_| x < plot.right()) {
+                paint.behind(x, y, paint.glyphs().border_line, Ink::Faint);
             }
         }
     }
@@ -135,6 +148,7 @@ impl Lanes<'_> {
         for (x, cell) in (plot.left()..plot.right()).zip(&lane.cells) {
             column(paint, plot, x, *cell, lane.ink);
         }
+        self.borders(paint, plot);
     }
 }
 

@@ -32,7 +32,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, scale: LogScale, rows:
     }
 }
 
-/// A power of ten without decimals: `10 µs`.
-fn decade(ns: u64) -> String {
+/// A round latency without decimals: `10 µs`.
+pub fn decade(ns: u64) -> String {
     units::latency(ns).replace(".00", "").replace(".0", "")
 }

@@ -40,6 +40,8 @@ fn text_width(area: Rect) -> usize {
 
 fn dialog(paint: &mut Paint, area: Rect, title: &str, lines: &[String]) {
     let size = (text_width(area) as u16 + 4, lines.len() as u16 + 2);
+    // A blank column on either side keeps the box apart from what it lies over.
+    paint.clear(centred(area, size.0 + 2, size.1));
     let inner = paint.frame(centred(area, size.0, size.1), title);
     for (n, text) in lines.iter().enumerate() {
         let ink = if n + 1 == lines.len() { Ink::Strong } else { Ink::Text };

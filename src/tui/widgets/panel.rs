@@ -1,4 +1,4 @@
-//! The panel beside the charts: knobs, ping windows, this machine, errors, events.
+//! The panel beside the charts: knobs, ping windows, this machine, errors, results, events.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -9,9 +9,10 @@
 
 use ratatui::layout::Rect;
 
-use super::tables;
+use super::{results, spectrum, tables};
 use crate::{
     app::{Knob, Model},
+    session::timeline::Timeline,
     tui::{
         paint::{Paint, row},
         theme::Ink,
@@ -43,16 +44,42 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     tables::machine(paint, machine, model);
     let errors = section(paint, &mut rest, "errors", error_rows);
     tables::errors(paint, errors, timeline);
-    if rest.height >= 4 && area.width > tables::SEGMENTS_WIDTH {
-        let rows = 1 + timeline.segments().iter().count().min(12) as u16;
-        let segments = section(paint, &mut rest, "segments", rows);
-        tables::segments(paint, segments, timeline);
+    if area.width >= results::WIDTH + 3 {
+        draw_results(paint, &mut rest, timeline);
     }
     if rest.height >= 3 {
         let room = rest.height - 1;
         let events = section(paint, &mut rest, "events", room);
         tables::events(paint, events, timeline);
     }
+}
+
+/// From this many rows on, the current segment is shown from closer by, and the segments and events keep enough.
+const ROOM_FOR_DETAIL: u16 = 22;
+
+/// The segments and, where there is room, commands and distribution of the current one.
+fn draw_results(paint: &mut Paint, rest: &mut Rect, timeline: &Timeline) {
+    if rest.height >= ROOM_FOR_DETAIL {
+        let commands = section(paint, rest, "commands, this segment", 1 + results::command_rows(timeline));
+        results::commands(paint, roomy(commands), timeline);
+        let bars = timeline.segment_service().map(|service| spectrum::bars(service, rest.height / 3));
+        let bars = bars.unwrap_or_default();
+        let title = "service time up to, this segment";
+        let place = section(paint, rest, title, (bars.len() as u16).max(1));
+        spectrum::draw(paint, roomy(place), &bars);
+    }
+    if rest.height >= 4 {
+        // Two thirds, and the rest for the events.
+        let most = (rest.height * 2 / 3).max(3);
+        let rows = 1 + timeline.segments().iter().count().min(most.into()) as u16;
+        let segments = section(paint, rest, "segments", rows);
+        results::segments(paint, roomy(segments), timeline);
+    }
+}
+
+/// Without the last column, which keeps figures off the edge.
+fn roomy(area: Rect) -> Rect {
+    Rect { width: area.width.saturating_sub(1), ..area }
 }
 
 /// Wake and intrinsic.

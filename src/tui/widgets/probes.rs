@@ -62,7 +62,7 @@ fn lane(n: usize, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
 /// Share of one core, on a linear scale to 100 % or to what a server of many threads needs.
 fn server_cpu(lanes: &Lanes, rows: u16) -> Row {
     let shares: Vec<_> = (0..lanes.axis.columns)
-        .map(|column| lanes.timeline.server().get(lanes.axis.second(column)?)?.cpu)
+        .map(|column| lanes.timeline.server().get(lanes.axis.second(column))?.cpu)
         .collect();
     let top = linear_top(shares.iter().flatten().copied().fold(1.0, f64::max));
     let now = lanes.timeline.status().and_then(|status| status.body.cpu);
@@ -78,11 +78,11 @@ fn server_cpu(lanes: &Lanes, rows: u16) -> Row {
 fn errors(lanes: &Lanes, rows: u16) -> Row {
     let series = lanes.timeline.throughput();
     let of_column = |column| {
-        let second = lanes.axis.second(column)?;
+        let second = lanes.axis.second(column);
         let ticks = second * 4..second * 4 + 4;
-        Some(ticks.filter_map(|tick| series.get(tick)).map(|cell| cell.errors).sum::<u64>())
+        ticks.filter_map(|tick| series.get(tick)).map(|cell| cell.errors).sum::<u64>()
     };
-    let counts: Vec<_> = (0..lanes.axis.columns).map(|column| of_column(column).unwrap_or(0)).collect();
+    let counts: Vec<_> = (0..lanes.axis.columns).map(of_column).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
     let total = lanes.timeline.errors().total();
     Row {

@@ -87,9 +87,9 @@ pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
 
 /// Throughput by the second in one row.
 fn sparkline(paint: &mut Paint, area: Rect, timeline: &Timeline) {
-    let axis = TimeAxis::ending_at(timeline.now_s(), area.width.saturating_sub(1));
+    let axis = TimeAxis::holding(timeline.now_s(), area.width.saturating_sub(1));
     let of = |column| {
-        let second = axis.second(column)?;
+        let second = axis.second(column);
         let ticks: Vec<_> =
             (second * 4..second * 4 + 4).filter_map(|tick| timeline.throughput().get(tick)).collect();
         let ops: f64 = ticks.iter().map(|cell| cell.ops).sum();

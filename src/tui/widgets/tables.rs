@@ -7,16 +7,11 @@ use crate::{
     app::Model,
     session::timeline::{Level, PingWindow, Timeline},
     tui::{
-        paint::{Paint, row},
+        paint::{Paint, from_column, row},
         theme::Ink,
     },
     units,
 };
-
-/// Number, `10000×10`, rate, p50, p99 of a segment.
-const SEGMENT_COLUMNS: [u16; 5] = [3, 9, 8, 9, 9];
-/// What the table of segments needs to be whole.
-pub const SEGMENTS_WIDTH: u16 = 38;
 
 /// How many ping windows there are.
 pub fn ping_rows(timeline: &Timeline) -> u16 {
@@ -38,7 +33,12 @@ pub fn pings(paint: &mut Paint, area: Rect, timeline: &Timeline) {
     ping_row(paint, row(area, 0), wide, &["min", "avg", "max", "n", "until"].map(str::to_owned), Ink::Faint);
     for (n, window) in timeline.pings().newest_first().enumerate().take(area.height.into()) {
         let line = row(area, n as u16 + 1);
-        ping_row(paint, line, wide, &ping_texts(window), if n == 0 { Ink::Strong } else { Ink::Text });
+        let mut texts = ping_texts(window);
+        if window.lost > 0 {
+            // A loss says more than the moment, and needs its place.
+            texts[4].clear();
+        }
+        ping_row(paint, line, wide, &texts, if n == 0 { Ink::Strong } else { Ink::Text });
         if window.lost > 0 {
             let lost = format!("{} lost", window.lost);
             paint.right(Rect { width: area.width.saturating_sub(1), ..line }, &lost, Ink::Bad);
@@ -59,7 +59,7 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
 }
 
 /// A moment of the session, without the hour while it is the first.
-fn clock(t_s: f64) -> String {
+pub fn clock(t_s: f64) -> String {
     let text = units::elapsed((t_s * 1e9) as u64);
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
@@ -118,33 +118,6 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model) {
 /// From this width on there is room for two figures in a row.
 const WIDE_MACHINE: u16 = 32;
 
-/// The segments, the newest first: what was set and what came of it.
-pub fn segments(paint: &mut Paint, area: Rect, timeline: &Timeline) {
-    segment_row(paint, row(area, 0), &["no", "c × P", "ops/s", "p50", "p99"].map(str::to_owned), Ink::Faint);
-    let newest = timeline.segments().iter().rev().enumerate();
-    for (n, segment) in newest.take(area.height.saturating_sub(1).into()) {
-        let total = &segment.total;
-        let knobs = &segment.start.knobs;
-        let measured = total.length_s > 0.0;
-        let texts = [
-            segment.start.segment.to_string(),
-            if knobs.load { format!("{}×{}", knobs.clients, knobs.pipeline) } else { "off".to_owned() },
-            if measured { units::count(total.ops_per_s) } else { NONE.to_owned() },
-            figure(Level::P50.of(&total.service)),
-            figure(Level::P99.of(&total.service)),
-        ];
-        segment_row(paint, row(area, n as u16 + 1), &texts, if n == 0 { Ink::Strong } else { Ink::Text });
-    }
-}
-
-fn segment_row(paint: &mut Paint, area: Rect, texts: &[String; 5], ink: Ink) {
-    let mut x = area.x;
-    for (text, width) in texts.iter().zip(SEGMENT_COLUMNS) {
-        paint.right(Rect { x, width, ..area }.intersection(area), text, ink);
-        x += width;
-    }
-}
-
 /// Each kind of error: how often, and its first message.
 pub fn errors(paint: &mut Paint, area: Rect, timeline: &Timeline) {
     let kinds = timeline.errors().by_count();
@@ -177,20 +150,69 @@ pub fn errors(paint: &mut Paint, area: Rect, timeline: &Timeline) {
     }
 }
 
-/// What happened last, the newest first.
+/// What happened last, the newest first; a long one goes on in a second row.
 pub fn events(paint: &mut Paint, area: Rect, timeline: &Timeline) {
     let mut newest = timeline.events().rev().peekable();
     if newest.peek().is_none() {
         paint.text(row(area, 0), "none", Ink::Text);
     }
-    for (n, event) in newest.take(area.height.into()).enumerate() {
+    let mut n = 0;
+    for event in newest {
+        if n >= area.height {
+            break;
+        }
+        let line = row(area, n);
         let at = format!("{} ", clock(event.t_s));
-        let parts = [
-            (at.as_str(), Ink::Faint),
-            (event.name.as_str(), Ink::Strong),
-            (" ", Ink::Text),
-            (&event.detail, Ink::Text),
-        ];
-        paint.parts(row(area, n as u16), &parts);
+        let parts = [(at.as_str(), Ink::Faint), (event.name.as_str(), Ink::Strong), (" ", Ink::Text)];
+        let rest = from_column(line, paint.parts(line, &parts));
+        let indent = at.len() as u16;
+        let below = Rect { x: area.x + indent, width: area.width.saturating_sub(indent), ..row(area, n + 1) };
+        let detail = said_once(&event.detail);
+        let (first, second) = split(detail, rest.width.into());
+        n += 1;
+        if second.is_empty() || n >= area.height {
+            paint.text(rest, detail, Ink::Text);
+        } else {
+            paint.text(rest, first, Ink::Text);
+            paint.text(below, second, Ink::Text);
+            n += 1;
+        }
+    }
+}
+
+/// `OOM: OOM command not allowed` without the first of the two.
+fn said_once(detail: &str) -> &str {
+    let repeated = detail.split_once(": ").filter(|(kind, message)| message.starts_with(kind));
+    repeated.map_or(detail, |(_, message)| message)
+}
+
+/// `text` in what fits into `width` and the rest, parted at a blank.
+fn split(text: &str, width: usize) -> (&str, &str) {
+    if text.chars().count() <= width {
+        return (text, "");
+    }
+    let end = text.char_indices().nth(width).map_or(text.len(), |(at, _)| at);
+    let blank = text.char_indices().rfind(|(at, c)| *c == ' ' && *at <= end);
+    let at = blank.map_or(0, |(at, _)| at);
+    (&text[..at], text[at..].trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_an_error_is_said_once() {
+        assert_eq!(said_once("OOM: OOM command not allowed"), "OOM command not allowed");
+        assert_eq!(said_once("refused: Connection refused"), "refused: Connection refused");
+    }
+
+    #[test]
+    fn a_long_text_is_parted_at_a_blank() {
+        assert_eq!(split("short", 5), ("short", ""));
+        assert_eq!(split("two words", 5), ("two", "words"));
+        assert_eq!(split("two words", 3), ("two", "words"));
+        assert_eq!(split("unbreakable", 5), ("", "unbreakable"));
+        assert_eq!(split("größere Wörter", 7), ("größere", "Wörter"));
     }
 }

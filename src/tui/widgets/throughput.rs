@@ -20,7 +20,7 @@ use crate::{
 const TICKS: u64 = 4;
 
 /// Draws the heading, the chart and its axis.
-pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, rate: Option<u32>) {
+pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.height < 2 {
         return;
     }
@@ -29,7 +29,9 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, rate: Option<u32>) {
     let plot = lanes.plot(chart);
     let columns: Vec<_> = (0..plot.width).map(|column| Column::read(lanes, column)).collect();
     let highest = columns.iter().flat_map(|column| column.ticks).flatten().fold(0.0, f64::max);
-    let top = linear_top(highest.max(f64::from(rate.unwrap_or(0)).min(highest * 2.0)));
+    let asked = lanes.timeline.segments().current().and_then(|segment| segment.start.knobs.rate);
+    // A rate far above what is reached must not press the line to the floor.
+    let top = linear_top(highest.max(f64::from(asked.unwrap_or(0)).min(highest * 2.0)));
     if highest == 0.0 && columns.iter().all(|column| column.ticks.iter().all(Option::is_none)) {
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         paint.text(middle, "  no load in this stretch", Ink::Faint);
@@ -41,7 +43,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, rate: Option<u32>) {
     } else {
         points(paint, plot, &columns, top);
     }
-    behind(paint, plot, lanes, rate.map(|rate| f64::from(rate) / top));
+    lanes.borders(paint, plot);
+    rates(paint, plot, lanes, top);
 }
 
 fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
@@ -76,13 +79,11 @@ impl Column {
         let series: &Series<_> = lanes.timeline.throughput();
         let now_s = lanes.timeline.now_s();
         let mut ticks = [None; TICKS as usize];
-        if let Some(second) = lanes.axis.second(column) {
-            for (n, tick) in ticks.iter_mut().enumerate() {
-                let number = second * TICKS + n as u64;
-                // A tick that still runs would look like a dip.
-                let is_over = (number + 1) as f64 * series.step_s() <= now_s + 1e-6;
-                *tick = series.get(number).filter(|_| is_over).map(|cell| cell.ops / series.step_s());
-            }
+        for (n, tick) in ticks.iter_mut().enumerate() {
+            let number = lanes.axis.second(column) * TICKS + n as u64;
+            // A tick that still runs would look like a dip.
+            let is_over = (number + 1) as f64 * series.step_s() <= now_s + 1e-6;
+            *tick = series.get(number).filter(|_| is_over).map(|cell| cell.ops / series.step_s());
         }
         Self { ticks }
     }
@@ -153,8 +154,8 @@ fn axis(paint: &mut Paint, chart: Rect, lanes: &Lanes, top: f64) {
     for n in 0..chart.height {
         paint.dot(x, chart.y + n, glyphs.vertical, Ink::Faint);
     }
-    // Half the height has its label where it is exactly a row.
-    let middle = (last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
+    // Half the height has its label where it is exactly a row, or the chart so high that half a row is little.
+    let middle = (last >= 12 || last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
     for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
         let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
         paint.right(label, &axis_label(value), Ink::Faint);
@@ -173,25 +174,20 @@ fn axis_label(value: f64) -> String {
     }
 }
 
-/// What stands behind the line: segment borders and the rate that was asked for.
-fn behind(paint: &mut Paint, plot: Rect, lanes: &Lanes, rate_share: Option<f64>) {
-    let (glyphs, has_braille) = (paint.glyphs(), paint.theme().has_braille());
-    let mut dot = |x, y, glyph| {
-        if paint.at(x, y) == Some(" ") {
-            paint.dot(x, y, glyph, Ink::Faint);
-        }
-    };
-    for segment in lanes.timeline.segments().iter().skip(1) {
-        if let Some(column) = lanes.axis.column(segment.start.t_s) {
-            (plot.top()..plot.bottom()).for_each(|y| dot(plot.x + column, y, glyphs.border_line));
-        }
-    }
-    if let Some(share) = rate_share.filter(|share| *share <= 1.0) {
-        // In the row in which the load stands when it keeps the rate, and since it was asked to.
-        let dots = if has_braille { 4 } else { 1 };
+/// Behind the line: the rate that each segment asked for, as far as the segment reaches.
+fn rates(paint: &mut Paint, plot: Rect, lanes: &Lanes, top: f64) {
+    let now_s = lanes.timeline.now_s();
+    for segment in lanes.timeline.segments().iter() {
+        let knobs = &segment.start.knobs;
+        let share = knobs.rate.filter(|_| knobs.load).map(|rate| f64::from(rate) / top);
+        let Some(share) = share.filter(|share| *share <= 1.0) else { continue };
+        // In the row in which the load stands when it keeps the rate.
+        let dots = if paint.theme().has_braille() { 4 } else { 1 };
         let up = (share * f64::from(plot.height * dots - 1)).round() as u16 / dots;
-        let since = lanes.timeline.segments().current().and_then(|s| lanes.axis.column(s.start.t_s));
-        let from = plot.x + since.unwrap_or(0);
-        (from..plot.right()).for_each(|x| dot(x, plot.bottom() - 1 - up, glyphs.target_line));
+        let Some(last) = lanes.axis.column(segment.ended_s.unwrap_or(now_s)) else { continue };
+        let first = lanes.axis.column(segment.start.t_s).unwrap_or(0);
+        for column in (first..=last).take_while(|column| *column < plot.width) {
+            paint.behind(plot.x + column, plot.bottom() - 1 - up, paint.glyphs().target_line, Ink::Faint);
+        }
     }
 }

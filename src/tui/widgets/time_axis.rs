@@ -1,15 +1,15 @@
-//! The time axis below the lanes: segment borders with their numbers, events and marks; seconds below it.
+//! The time axis below the lanes: segment borders with their numbers, events and marks; moments below it.
 
 use ratatui::layout::Rect;
 
-use super::Lanes;
+use super::{Lanes, tables::clock};
 use crate::tui::{
     paint::{Paint, row},
     theme::Ink,
 };
 
-/// Columns between two labels of seconds.
-const LABEL_EVERY: u16 = 10;
+/// Seconds, and so columns, between two labels.
+const LABEL_EVERY: u64 = 10;
 
 /// Draws the axis, and its labels when `area` is two high.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
@@ -28,7 +28,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         }
     }
     if area.height > 1 {
-        seconds(paint, lanes.plot(row(area, 1)));
+        moments(paint, lanes.plot(row(area, 1)), lanes);
     }
 }
 
@@ -53,14 +53,17 @@ fn segments(paint: &mut Paint, plot: Rect, lanes: &Lanes) {
     }
 }
 
-/// Labels by the distance from now: they stand still while the picture moves.
-fn seconds(paint: &mut Paint, area: Rect) {
-    paint.right(area, "now", Ink::Faint);
-    let labels = (1..).map(|n| n * LABEL_EVERY).take_while(|back| back + 4 < area.width);
-    for back in labels {
-        let text = format!("-{back} s");
-        let x = area.right().saturating_sub(1 + back);
-        // The minus sign stands in the column it names.
-        paint.text(Rect { x, width: area.right() - x, ..area }, &text, Ink::Faint);
+/// Moments of the session, as the header, the events and the ping windows write them; each begins in the column
+/// of its second.
+fn moments(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+    for column in 0..area.width {
+        let second = lanes.axis.second(column);
+        if second.is_multiple_of(LABEL_EVERY) {
+            let text = clock(second as f64);
+            let room = Rect { x: area.x + column, width: area.width - column, ..area };
+            if text.len() <= room.width.into() {
+                paint.text(room, &text, Ink::Faint);
+            }
+        }
     }
 }

@@ -1,0 +1,44 @@
+//! What a segment is about, in a few words: the knobs in which it differs from the one before.
+
+use super::Knob;
+use crate::load::Knobs;
+
+/// How `now` differs from the segment `before`: `clients 200`, `load off`; for the first one under load its clients
+/// and pipeline, `50×1`, and whatever else is not as at the start.
+pub fn change(before: Option<&Knobs>, now: &Knobs) -> String {
+    if !now.load {
+        return "load off".to_owned();
+    }
+    let turned = |base: &Knobs, knob: &Knob| knob.value(base) != knob.value(now);
+    let told = |knob: &Knob| format!("{knob} {}", knob.value(now));
+    match before.filter(|before| before.load) {
+        Some(before) => {
+            let words: Vec<_> = Knob::ALL.iter().filter(|knob| turned(before, knob)).map(told).collect();
+            if words.is_empty() { "as before".to_owned() } else { words.join(", ") }
+        }
+        None => {
+            let shape = format!("{}×{}", now.clients, now.pipeline);
+            let others = Knob::ALL.iter().filter(|knob| !matches!(knob, Knob::Clients | Knob::Pipeline));
+            let unusual = others.filter(|knob| turned(&Knobs::default(), knob)).map(told);
+            std::iter::once(shape).chain(unusual).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_named_by_what_was_turned() {
+        let off = Knobs::default();
+        let on = Knobs { load: true, ..off };
+        assert_eq!(change(None, &off), "load off");
+        assert_eq!(change(Some(&off), &on), "50×1");
+        let more = Knobs { clients: 200, rate: Some(5000), ..on };
+        assert_eq!(change(Some(&on), &more), "clients 200, rate 5000/s");
+        assert_eq!(change(Some(&off), &more), "200×1, rate 5000/s");
+        assert_eq!(change(Some(&more), &more), "as before");
+        assert_eq!(change(Some(&more), &off), "load off");
+    }
+}

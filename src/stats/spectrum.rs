@@ -1,0 +1,81 @@
+//! A distribution in coarse steps, to be drawn as bars.
+
+use super::Latency;
+
+/// One step of a spectrum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// The longest latency of this step in ns; those up to the end of the step before are not in it.
+    pub up_to_ns: u64,
+    /// Its share of all samples, 0 to 1.
+    pub share: f64,
+}
+
+/// Steps within a decade, in tenths of its beginning; the finest first.
+const FINENESS: [&[u64]; 3] = [&[10, 15, 20, 30, 50, 70], &[10, 20, 50], &[10]];
+
+/// The distribution in the finest round steps of which `most` are enough, from the first step that holds something
+/// to the last; whole decades if even those are more. Empty when nothing was counted. Latencies over range are in
+/// the last step.
+pub fn spectrum(latency: &Latency, most: usize) -> Vec<Band> {
+    let finest = FINENESS.iter().map(|tenths| in_steps(latency, tenths)).find(|bands| bands.len() <= most);
+    finest.unwrap_or_else(|| in_steps(latency, FINENESS[2]))
+}
+
+fn in_steps(latency: &Latency, tenths: &[u64]) -> Vec<Band> {
+    if latency.is_empty() {
+        return Vec::new();
+    }
+    let mut bands: Vec<(u64, u64)> = Vec::new();
+    let mut cells = latency.cells().iter().peekable();
+    // From 10 ns on, so that tenths are whole, to what 64 bits hold.
+    let steps = (0..18).flat_map(|power| tenths.iter().map(move |tenth| tenth * 10_u64.pow(power)));
+    for up_to_ns in steps {
+        let mut n = 0;
+        // A cell's value is the highest that counts as equal, a hair above the border it may stand on.
+        while let Some((_, count)) = cells.next_if(|(ns, _)| *ns <= up_to_ns + up_to_ns / 1000) {
+            n += count;
+        }
+        if n > 0 || !bands.is_empty() {
+            bands.push((up_to_ns, n));
+        }
+        if cells.peek().is_none() {
+            break;
+        }
+    }
+    match bands.last_mut() {
+        Some((_, n)) => *n += latency.over_range(),
+        None => bands.push((latency.max_ns(), latency.over_range())),
+    }
+    let all = latency.count() as f64;
+    bands.into_iter().map(|(up_to_ns, n)| Band { up_to_ns, share: n as f64 / all }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{HIGHEST_NS, Recorder};
+
+    fn of(values: &[u64], most: usize) -> Vec<(u64, f64)> {
+        let mut recorder = Recorder::new();
+        values.iter().for_each(|ns| recorder.record(*ns));
+        spectrum(&recorder.latency(), most).into_iter().map(|band| (band.up_to_ns, band.share)).collect()
+    }
+
+    #[test]
+    fn every_sample_is_in_one_step_and_steps_between_are_not_left_out() {
+        assert_eq!(of(&[], 9), []);
+        let values = [151_000, 200_000, 701_000, 900_000];
+        assert_eq!(of(&values, 3), [(200_000, 0.5), (500_000, 0.0), (1_000_000, 0.5)]);
+        let fine: Vec<_> = of(&values, 9).into_iter().map(|(ns, _)| ns / 1000).collect();
+        assert_eq!(fine, [200, 300, 500, 700, 1000]);
+        assert_eq!(of(&values, 1), [(1_000_000, 1.0)]);
+    }
+
+    #[test]
+    fn what_is_over_range_is_in_the_last_step() {
+        let shares = of(&[1_000, HIGHEST_NS * 2], 9);
+        assert_eq!(shares.iter().map(|(_, share)| share).sum::<f64>(), 1.0);
+        assert_eq!(of(&[HIGHEST_NS * 2], 9).len(), 1);
+    }
+}
