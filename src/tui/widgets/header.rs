@@ -2,18 +2,19 @@
 
 use ratatui::layout::Rect;
 
+use super::tables::clock;
 use crate::{
-    app::{Connection, Model},
+    app::{Connection, LoadState, Model},
     tui::{
         paint::{Paint, from_column},
-        theme::Ink,
+        theme::{Glyphs, Ink},
     },
     units,
 };
 
 /// Draws the header. On the right stands what changes, on the left what it is about.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let right = right_side(model, paint.glyphs().on, paint.glyphs().off, area.width);
+    let right = right_side(model, paint.glyphs(), area.width);
     let length: usize = right.iter().map(|(text, _)| text.chars().count()).sum();
     let right_x = area.right().saturating_sub(length as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
@@ -63,21 +64,17 @@ fn fit(parts: &[(String, Ink)], width: usize) -> Vec<(&str, Ink)> {
         .collect()
 }
 
-fn right_side(model: &Model, on: char, off: char, width: u16) -> Vec<(String, Ink)> {
+/// From this width on there is room for how long the connection has been as it is.
+const ROOM_FOR_SINCE: u16 = 100;
+
+fn right_side(model: &Model, glyphs: &Glyphs, width: u16) -> Vec<(String, Ink)> {
     let shown = model.shown();
     let mut parts = Vec::new();
     if model.behind_s().is_some() {
         parts.push(("FROZEN".to_owned(), Ink::Warn));
     }
-    if matches!(model.connection, Connection::Down { .. }) {
-        parts.push(("UNREACHABLE".to_owned(), Ink::Bad));
-    }
-    let load = if model.in_force().load {
-        (format!("{on} LOAD"), Ink::Good)
-    } else {
-        (format!("{off} load off"), Ink::Text)
-    };
-    parts.push(load);
+    parts.extend(connection(model, width >= ROOM_FOR_SINCE));
+    parts.push(load(model, glyphs));
     if let Some(segment) = shown.segments().current().filter(|_| width >= 60) {
         let warmup = if segment.start.warmup { " warm-up" } else { "" };
         parts.push((format!("segment {}{warmup}", segment.start.segment), Ink::Text));
@@ -88,4 +85,30 @@ fn right_side(model: &Model, on: char, off: char, width: u16) -> Vec<(String, In
         .map(|(text, ink)| (format!("  {text}"), ink))
         .chain([(" ".to_owned(), Ink::Text)])
         .collect()
+}
+
+/// Whether the target answers, and since when where there is room for that.
+fn connection(model: &Model, in_full: bool) -> Option<(String, Ink)> {
+    let (word, since_s, ink) = match model.connection {
+        Connection::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
+        // From the start on is nothing to tell.
+        Connection::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
+        Connection::Up { .. } if in_full => return Some(("connected".to_owned(), Ink::Text)),
+        Connection::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
+        Connection::Up { .. } | Connection::Unknown => return None,
+    };
+    Some((if in_full { format!("{word} since {}", clock(since_s)) } else { word.to_owned() }, ink))
+}
+
+/// The state of the load. While a change is on its way, its sign pulses.
+fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
+    let is_even = ((model.timeline.now_s() * 4.0) as u64).is_multiple_of(2);
+    let pulse = if is_even { glyphs.on } else { glyphs.off };
+    match model.load_state() {
+        LoadState::On => (format!("{} LOAD", glyphs.on), Ink::Good),
+        LoadState::Off => (format!("{} load off", glyphs.off), Ink::Text),
+        LoadState::Settling => (format!("{pulse} settling"), Ink::Warn),
+        LoadState::Asking => (format!("{} may it write?", glyphs.off), Ink::Warn),
+        LoadState::Waiting => (format!("{} load waits", glyphs.off), Ink::Warn),
+    }
 }

@@ -24,12 +24,13 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         return (message.text.clone(), ink);
     }
     if let Connection::Down { since_s, cause } = &model.connection {
-        let since = units::elapsed((since_s * 1e9) as u64);
+        let for_s = model.timeline.now_s() - since_s;
         // The cause comes before what to do about it, which goes where there is no room.
         let in_short = cause.split("; ").next().unwrap_or(cause);
-        let whole = format!("unreachable since {since}: {cause}; trying again");
+        let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
+        let whole = say(cause);
         let fits = whole.chars().count() <= width;
-        return (if fits { whole } else { format!("unreachable since {since}: {in_short}") }, Ink::Bad);
+        return (if fits { whole } else { say(in_short) }, Ink::Bad);
     }
     if model.course != Course::Running {
         return ("the session has ended; q leaves".to_owned(), Ink::Strong);
