@@ -1,6 +1,9 @@
 //! The fold itself: one record after another into lanes, windows and totals.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use super::{ErrorLog, FIRST_ERROR, IntrinsicRun, Lane, PingWindows, Segments, Series};
 use crate::{
@@ -35,8 +38,6 @@ impl Default for TimelineOptions {
 pub struct Throughput {
     /// Good replies in the tick; a longer interval is shared out among its ticks.
     pub ops: f64,
-    /// Errors in the tick.
-    pub errors: u64,
 }
 
 /// What the server said of itself in one second.
@@ -65,6 +66,7 @@ pub struct Timeline {
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
     pub(super) errors: ErrorLog,
+    pub(super) error_counts: Series<u64>,
     pub(super) events: VecDeque<Event>,
     pub(super) marks: VecDeque<Mark>,
     pub(super) end: Option<End>,
@@ -95,6 +97,7 @@ impl Timeline {
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
             errors: ErrorLog::default(),
+            error_counts: Series::new(1.0, KEPT_S),
             events: VecDeque::new(),
             marks: VecDeque::new(),
             end: None,
@@ -110,7 +113,7 @@ impl Timeline {
             Record::Ping(span) => {
                 self.ping.push(span.t_s, span.length_s, &span.body.rtt);
                 self.pings.push(span.t_s, span.length_s, &span.body);
-                self.errors.count(span.t_s, &span.body.errors);
+                self.count_errors(span.t_s, &span.body.errors);
                 self.advance(span.t_s);
             }
             Record::Wake(span) => {
@@ -162,12 +165,6 @@ impl Timeline {
                 cell.ops += interval.ops as f64 * share;
             }
         }
-        let errors = interval.errors.values().sum::<u64>();
-        if errors > 0
-            && let Some(cell) = self.throughput.entry(self.throughput.step_ending(t_s))
-        {
-            cell.errors += errors;
-        }
         let current = self.segments.current().map(|segment| segment.start.segment);
         if current.is_none_or(|current| current == interval.segment) && length_s > 0.0 {
             self.service.push(t_s, length_s, &interval.service);
@@ -176,8 +173,18 @@ impl Timeline {
             self.service.note_late(t_s, &interval.service);
         }
         self.segments.push(interval);
-        self.errors.count(t_s, &interval.errors);
+        self.count_errors(t_s, &interval.errors);
         self.advance(t_s);
+    }
+
+    fn count_errors(&mut self, t_s: f64, errors: &BTreeMap<String, u64>) {
+        self.errors.count(t_s, errors);
+        let all = errors.values().sum::<u64>();
+        if all > 0
+            && let Some(count) = self.error_counts.entry(self.error_counts.step_ending(t_s))
+        {
+            *count += all;
+        }
     }
 
     fn push_status(&mut self, moment: &Moment<Status>) {
@@ -317,7 +324,7 @@ mod tests {
             Record::Ping(Span { t_s: 1.0, length_s: 0.25, body: Ping { errors: lost, ..Ping::default() } }),
             Record::Event(first),
         ]);
-        assert_eq!(timeline.throughput().get(3).unwrap().errors, 3);
+        assert_eq!(timeline.error_counts().get(0), Some(&28), "those of load and ping");
         let kinds: Vec<_> = timeline.errors().by_count().into_iter().map(|(k, e)| (k, e.count)).collect();
         assert_eq!(kinds, [("timeout", 25), ("OOM", 3)]);
         let summary = timeline.summary();

@@ -105,6 +105,11 @@ impl Timeline {
         &self.errors
     }
 
+    /// Errors in each second, of load and ping; a second without one is a gap.
+    pub fn error_counts(&self) -> &Series<u64> {
+        &self.error_counts
+    }
+
     /// What happened, oldest first; the last thousand.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter()

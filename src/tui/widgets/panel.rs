@@ -43,23 +43,26 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let machine = section(paint, &mut rest, "this machine, 60 s", MACHINE_ROWS);
     tables::machine(paint, machine, model);
     let errors = section(paint, &mut rest, "errors", error_rows);
-    tables::errors(paint, errors, timeline);
-    if area.width >= results::WIDTH + 3 {
+    tables::errors(paint, roomy(errors), timeline);
+    if area.width >= results::MIN_WIDTH + 3 {
         draw_results(paint, &mut rest, timeline);
     }
     if rest.height >= 3 {
         let room = rest.height - 1;
         let events = section(paint, &mut rest, "events", room);
-        tables::events(paint, events, timeline);
+        tables::events(paint, roomy(events), timeline);
     }
 }
 
 /// From this many rows on, the current segment is shown from closer by, and the segments and events keep enough.
 const ROOM_FOR_DETAIL: u16 = 22;
 
+/// Below this width, bars and figures of commands say little.
+const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
+
 /// The segments and, where there is room, commands and distribution of the current one.
 fn draw_results(paint: &mut Paint, rest: &mut Rect, timeline: &Timeline) {
-    if rest.height >= ROOM_FOR_DETAIL {
+    if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
         let commands = section(paint, rest, "commands, this segment", 1 + results::command_rows(timeline));
         results::commands(paint, roomy(commands), timeline);
         let bars = timeline.segment_service().map(|service| spectrum::bars(service, rest.height / 3));

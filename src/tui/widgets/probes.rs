@@ -76,12 +76,8 @@ fn server_cpu(lanes: &Lanes, rows: u16) -> Row {
 
 /// Errors in each second; a second without one is blank.
 fn errors(lanes: &Lanes, rows: u16) -> Row {
-    let series = lanes.timeline.throughput();
-    let of_column = |column| {
-        let second = lanes.axis.second(column);
-        let ticks = second * 4..second * 4 + 4;
-        ticks.filter_map(|tick| series.get(tick)).map(|cell| cell.errors).sum::<u64>()
-    };
+    let of_column =
+        |column| lanes.timeline.error_counts().get(lanes.axis.second(column)).copied().unwrap_or(0);
     let counts: Vec<_> = (0..lanes.axis.columns).map(of_column).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
     let total = lanes.timeline.errors().total();

@@ -26,8 +26,8 @@ const FIGURES: [(&str, u16); 5] = [("ops/s", 7), ("p50", 8), ("p99", 8), ("p99.9
 const NUMBER: u16 = 4;
 /// `clients 200`: less says too little.
 const WHAT: u16 = 11;
-/// What the tables need to be whole.
-pub const WIDTH: u16 = NUMBER + WHAT + 7 + 8 + 8;
+/// What the tables need for one figure a row; less says nothing.
+pub const MIN_WIDTH: u16 = NUMBER + WHAT + FIGURES[0].1;
 
 /// The segments, the newest first.
 pub fn segments(paint: &mut Paint, area: Rect, timeline: &Timeline) {
@@ -147,7 +147,8 @@ mod tests {
     #[test]
     fn a_wider_table_has_more_figures_and_a_narrow_one_keeps_the_first() {
         let of = |width| Columns::of(Rect::new(0, 0, width, 5));
-        assert_eq!((of(WIDTH).figures, of(WIDTH).what), (3, WHAT));
+        assert_eq!((of(MIN_WIDTH).figures, of(MIN_WIDTH).what), (1, WHAT));
+        assert_eq!(of(40).figures, 3);
         assert_eq!(of(60).figures, 5);
         assert_eq!((of(10).figures, of(10).what), (0, 6));
     }

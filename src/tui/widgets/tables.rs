@@ -99,7 +99,7 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model) {
     };
     let max = units::latency(run.gaps.max_ns());
     let (state, ink) = match run.remaining_s {
-        Some(s) if s > 0.0 => (format!("{s:.0} s to go"), Ink::Warn),
+        Some(s) if s > 0.0 => (format!("{s:.0} s to go"), Ink::Strong),
         Some(_) => {
             (run.worst_ratio().map_or_else(String::new, |ratio| format!("{ratio:.0}× the mean")), Ink::Text)
         }
