@@ -224,6 +224,13 @@ pub struct Event {
     pub detail: String,
 }
 
+impl Event {
+    /// Whether something that was lost is back.
+    pub fn is_recovery(&self) -> bool {
+        self.name == REACHABLE || self.name.ends_with(" back")
+    }
+}
+
 /// The name of the event that the server cannot be reached; its detail is the cause.
 pub const UNREACHABLE: &str = "unreachable";
 /// The name of the event that it can be reached again.

@@ -67,6 +67,8 @@ pub struct Timeline {
     pub(super) pings: PingWindows,
     pub(super) errors: ErrorLog,
     pub(super) error_counts: Series<u64>,
+    pub(super) last_reply_s: Option<f64>,
+    pub(super) last_pong_s: Option<f64>,
     pub(super) events: VecDeque<Event>,
     pub(super) marks: VecDeque<Mark>,
     pub(super) end: Option<End>,
@@ -98,6 +100,8 @@ impl Timeline {
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
             errors: ErrorLog::default(),
             error_counts: Series::new(1.0, KEPT_S),
+            last_reply_s: None,
+            last_pong_s: None,
             events: VecDeque::new(),
             marks: VecDeque::new(),
             end: None,
@@ -113,6 +117,9 @@ impl Timeline {
             Record::Ping(span) => {
                 self.ping.push(span.t_s, span.length_s, &span.body.rtt);
                 self.pings.push(span.t_s, span.length_s, &span.body);
+                if !span.body.rtt.is_empty() {
+                    self.last_pong_s = Some(span.t_s);
+                }
                 self.count_errors(span.t_s, &span.body.errors);
                 self.advance(span.t_s);
             }
@@ -171,6 +178,9 @@ impl Timeline {
             self.recent_ops.push_back((t_s, length_s, interval.ops));
         } else {
             self.service.note_late(t_s, &interval.service);
+        }
+        if interval.ops > 0 {
+            self.last_reply_s = Some(t_s);
         }
         self.segments.push(interval);
         self.count_errors(t_s, &interval.errors);

@@ -105,6 +105,16 @@ impl Timeline {
         &self.errors
     }
 
+    /// When the load last had a good reply, by the tick.
+    pub fn last_reply_s(&self) -> Option<f64> {
+        self.last_reply_s
+    }
+
+    /// When a PING was last answered, by the tick.
+    pub fn last_pong_s(&self) -> Option<f64> {
+        self.last_pong_s
+    }
+
     /// Errors in each second, of load and ping; a second without one is a gap.
     pub fn error_counts(&self) -> &Series<u64> {
         &self.error_counts

@@ -42,6 +42,9 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
             Ink::Warn,
         );
     }
+    if let Some(text) = silence(model) {
+        return (text, Ink::Bad);
+    }
     let knobs = model.in_force();
     if knobs.load {
         let long = load(knobs);
@@ -49,6 +52,24 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let last = model.timeline.segments().last_busy();
     (last.map_or_else(idle, |segment| format!("load off; {}", result(segment))), Ink::Text)
+}
+
+/// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.
+const SILENCE_S: f64 = 1.5;
+
+/// Nothing answers, though the connections stand: a stopped server, a long command, a lost network.
+fn silence(model: &Model) -> Option<String> {
+    let timeline = &model.timeline;
+    let (what, since_s) = if model.in_force().load {
+        let began_s = timeline.segments().current().map_or(0.0, |segment| segment.start.t_s);
+        ("the load", timeline.last_reply_s()?.max(began_s))
+    } else {
+        ("PING", timeline.last_pong_s()?)
+    };
+    let for_s = timeline.now_s() - since_s;
+    (for_s >= SILENCE_S).then(|| {
+        format!("no good reply to {what} for {for_s:.1} s; the connections stand, the server is silent")
+    })
 }
 
 fn idle() -> String {
@@ -97,4 +118,37 @@ fn result(segment: &SegmentTotal) -> String {
         level(Level::P50),
         level(Level::P99),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Delivery, Msg, update},
+        session::{Event, Record, TimelineOptions},
+        tui::fixture::MadeUp,
+    };
+
+    #[test]
+    fn silence_is_said_and_ends_with_the_next_reply() {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let (mut made, records) = MadeUp::new(knobs);
+        let mut model = Model::new(knobs, TimelineOptions::default());
+        let take = |model: &mut Model, records: Vec<Record>| {
+            for record in records {
+                update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+            }
+        };
+        take(&mut model, records);
+        take(&mut model, made.next_tick());
+        assert_eq!(sentence(&model, 120).1, Ink::Text);
+        let event = Event { t_s: 3.25, name: "slowlog".to_owned(), detail: String::new() };
+        take(&mut model, vec![Record::Event(event)]);
+        let (text, ink) = sentence(&model, 120);
+        assert!(text.starts_with("no good reply to the load for 3.0 s") && ink == Ink::Bad, "{text}");
+        (0..12).for_each(|_| take(&mut model, made.next_tick()));
+        assert_eq!(sentence(&model, 120).1, Ink::Text);
+    }
 }

@@ -2,7 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::{NONE, figure};
+use super::{
+    lanes::{NONE, figure},
+    time_axis::event_ink,
+};
 use crate::{
     app::Model,
     session::timeline::{Level, PingWindow, Timeline},
@@ -163,7 +166,7 @@ pub fn events(paint: &mut Paint, area: Rect, timeline: &Timeline) {
         }
         let line = row(area, n);
         let at = format!("{} ", clock(event.t_s));
-        let parts = [(at.as_str(), Ink::Faint), (event.name.as_str(), Ink::Strong), (" ", Ink::Text)];
+        let parts = [(at.as_str(), Ink::Faint), (event.name.as_str(), event_ink(event)), (" ", Ink::Text)];
         let rest = from_column(line, paint.parts(line, &parts));
         let indent = at.len() as u16;
         let below = Rect { x: area.x + indent, width: area.width.saturating_sub(indent), ..row(area, n + 1) };

@@ -3,9 +3,12 @@
 use ratatui::layout::Rect;
 
 use super::{Lanes, tables::clock};
-use crate::tui::{
-    paint::{Paint, row},
-    theme::Ink,
+use crate::{
+    session::Event,
+    tui::{
+        paint::{Paint, row},
+        theme::Ink,
+    },
 };
 
 /// Seconds, and so columns, between two labels.
@@ -20,9 +23,12 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let plot = lanes.plot(row(area, 0));
     segments(paint, plot, lanes);
     let glyphs = paint.glyphs();
-    let events = lanes.timeline.events().map(|event| (event.t_s, glyphs.event, Ink::Warn));
+    let event = |event: &Event| (event.t_s, glyphs.event, event_ink(event));
+    // Trouble is drawn over a recovery of the same second.
+    let recoveries = lanes.timeline.events().filter(|event| event.is_recovery()).map(event);
+    let others = lanes.timeline.events().filter(|event| !event.is_recovery()).map(event);
     let marks = lanes.timeline.marks().map(|mark| (mark.t_s, glyphs.mark, Ink::Strong));
-    for (t_s, glyph, ink) in events.chain(marks) {
+    for (t_s, glyph, ink) in recoveries.chain(others).chain(marks) {
         if let Some(column) = lanes.axis.column(t_s) {
             paint.dot(plot.x + column, plot.y, glyph, ink);
         }
@@ -30,6 +36,11 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.height > 1 {
         moments(paint, lanes.plot(row(area, 1)), lanes);
     }
+}
+
+/// How an event looks, here and in the list of events.
+pub fn event_ink(event: &Event) -> Ink {
+    if event.is_recovery() { Ink::Good } else { Ink::Warn }
 }
 
 /// A border where each segment begins, its number behind it where the next leaves room.
