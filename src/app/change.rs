@@ -4,23 +4,23 @@ use super::Knob;
 use crate::load::Knobs;
 
 /// How `now` differs from the segment `before`: `clients 200`, `load off`; for the first one under load its clients
-/// and pipeline, `50×1`, and whatever else is not as at the start.
-pub fn change(before: Option<&Knobs>, now: &Knobs) -> String {
+/// and pipeline, `50×1`, and whatever else is not as at the start. At least one word, the most telling first.
+pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
-        return "load off".to_owned();
+        return vec!["load off".to_owned()];
     }
     let turned = |base: &Knobs, knob: &Knob| knob.value(base) != knob.value(now);
     let told = |knob: &Knob| format!("{knob} {}", knob.value(now));
     match before.filter(|before| before.load) {
         Some(before) => {
             let words: Vec<_> = Knob::ALL.iter().filter(|knob| turned(before, knob)).map(told).collect();
-            if words.is_empty() { "as before".to_owned() } else { words.join(", ") }
+            if words.is_empty() { vec!["as before".to_owned()] } else { words }
         }
         None => {
             let shape = format!("{}×{}", now.clients, now.pipeline);
             let others = Knob::ALL.iter().filter(|knob| !matches!(knob, Knob::Clients | Knob::Pipeline));
             let unusual = others.filter(|knob| turned(&Knobs::default(), knob)).map(told);
-            std::iter::once(shape).chain(unusual).collect::<Vec<_>>().join(", ")
+            std::iter::once(shape).chain(unusual).collect()
         }
     }
 }
@@ -31,6 +31,7 @@ mod tests {
 
     #[test]
     fn a_segment_is_named_by_what_was_turned() {
+        let change = |before, now| change(before, now).join(", ");
         let off = Knobs::default();
         let on = Knobs { load: true, ..off };
         assert_eq!(change(None, &off), "load off");

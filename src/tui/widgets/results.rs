@@ -48,11 +48,23 @@ pub fn segments(paint: &mut Paint, area: Rect, timeline: &Timeline) {
         let ink = if n == 0 { Ink::Strong } else { Ink::Text };
         paint.right(columns.number(line), &segment.start.segment.to_string(), ink);
         let knobs = |segment: &SegmentTotal| segment.start.knobs;
-        let what = change(before.map(knobs).as_ref(), &segment.start.knobs);
-        let what = if segment.start.warmup { format!("warm-up, {what}") } else { what };
-        paint.text(columns.what(line), &what, ink);
+        let mut what = change(before.map(knobs).as_ref(), &segment.start.knobs);
+        if segment.start.warmup {
+            what.insert(0, "warm-up".to_owned());
+        }
+        paint.text(columns.what(line), &fitted(&what, columns.what(line).width.into()), ink);
         columns.figures(paint, line, &figures, ink);
     }
+}
+
+/// As many of `words` as fit whole, and how many do not: `50×4 +1`.
+fn fitted(words: &[String], width: usize) -> String {
+    let text = |shown: usize| {
+        let hidden = words.len() - shown;
+        words[..shown].join(", ") + &if hidden > 0 { format!(" +{hidden}") } else { String::new() }
+    };
+    let fits = |shown: &usize| text(*shown).chars().count() <= width;
+    text((1..=words.len()).rev().find(fits).unwrap_or(words.len().min(1)))
 }
 
 /// The commands of the current segment.
@@ -143,6 +155,15 @@ impl Columns {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let words = ["50×4", "rate 50 k/s", "reads 85 %"].map(str::to_owned);
+        assert_eq!(fitted(&words, 99), "50×4, rate 50 k/s, reads 85 %");
+        assert_eq!(fitted(&words, 20), "50×4, rate 50 k/s +1");
+        assert_eq!(fitted(&words, 13), "50×4 +2");
+        assert_eq!((fitted(&words, 1), fitted(&[], 9)), ("50×4 +2".to_owned(), String::new()));
+    }
 
     #[test]
     fn a_wider_table_has_more_figures_and_a_narrow_one_keeps_the_first() {

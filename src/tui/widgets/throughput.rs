@@ -181,7 +181,7 @@ fn rates(paint: &mut Paint, plot: Rect, lanes: &Lanes, top: f64) {
         let knobs = &segment.start.knobs;
         let share = knobs.rate.filter(|_| knobs.load).map(|rate| f64::from(rate) / top);
         let Some(share) = share.filter(|share| *share <= 1.0) else { continue };
-        // In the row in which the load stands when it keeps the rate.
+        // In the cell in which the line would stand, so that a rate that is reached hides its target.
         let dots = if paint.theme().has_braille() { 4 } else { 1 };
         let up = (share * f64::from(plot.height * dots - 1)).round() as u16 / dots;
         let Some(last) = lanes.axis.column(segment.ended_s.unwrap_or(now_s)) else { continue };
