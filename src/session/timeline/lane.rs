@@ -73,7 +73,12 @@ impl Lane {
         let of_second = self.recent.iter().find(|(known, _)| *known == second);
         let quantiles = of_second.map(|(_, latency)| Quantiles::of(latency)).unwrap_or_default();
         for (step, _) in self.seconds.shares(t_s, length_s) {
-            if let Some(cell) = self.seconds.entry(step) {
+            // A tick that crosses a border counts for the second in which it ends. One that fills the second before
+            // too stands for that as well; one that only reaches into it has no say in what was measured there.
+            let stands_for = step == second || step as f64 >= t_s - length_s - 1e-6;
+            if (stands_for || self.seconds.get(step).is_none())
+                && let Some(cell) = self.seconds.entry(step)
+            {
                 *cell = quantiles;
             }
         }
@@ -159,6 +164,18 @@ mod tests {
         assert_eq!((cell.get(Level::P50).map(|ns| ns / 100), cell.get(Level::Max)), (Some(10), Some(9000)));
         assert_eq!(lane.now().count(), 40);
         assert_eq!(lane.seconds().get(0), None);
+    }
+
+    #[test]
+    fn a_tick_that_crosses_a_border_leaves_the_second_before_as_it_was() {
+        let mut lane = Lane::new(100);
+        for tick in 1..=4 {
+            lane.push(f64::from(tick) * 0.25 + 0.01, 0.25, &of(1000, 3000));
+        }
+        lane.push(1.26, 0.25, &of(9000, 3000));
+        let cell = lane.seconds().get(0).unwrap();
+        assert_eq!(cell.get(Level::P50).map(|ns| ns / 100), Some(10));
+        assert_eq!(lane.seconds().get(1).unwrap().get(Level::P999).map(|ns| ns / 100), None);
     }
 
     #[test]
