@@ -95,7 +95,7 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 3] = [
+const READING: [&str; 4] = [
     "Every column of every chart is one second; a border on the time axis is a change of a knob. Latencies \
      share one logarithmic scale, so lanes can be compared by height. A percentile with fewer than ten samples \
      above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, both \
@@ -104,6 +104,7 @@ const READING: [&str; 3] = [
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
      server's main thread, as a share of one core.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
+    "Yellow needs attention and red is wrong; a percentile is never either, however high it is.",
 ];
 
 fn padded(area: Rect) -> Rect {
