@@ -69,7 +69,7 @@ pub struct Neighbours {
     pub clients: u64,
     /// Replicas.
     pub replicas: u64,
-    /// Connections named as redyno's load, of this session or another. `None` when CLIENT LIST is not permitted;
+    /// Connections named as redyno's load, ours or another's. `None` when CLIENT LIST is not permitted;
     /// `clients` is then all connections but our own, and `replicas` what INFO says.
     pub load: Option<u64>,
 }
