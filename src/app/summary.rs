@@ -2,7 +2,7 @@
 
 use crate::{
     session::{
-        Timeline,
+        Summary, Timeline,
         timeline::{Level, SegmentTotal},
     },
     stats::Latency,
@@ -27,6 +27,7 @@ pub fn summary(timeline: &Timeline) -> String {
         line(&mut text, "service", &levels(&sum.service));
         if let Some(response) = &sum.response {
             line(&mut text, "response", &levels(response));
+            line(&mut text, "behind", &behind(&sum));
         }
     }
     if sum.hits + sum.misses > 0 {
@@ -42,6 +43,12 @@ pub fn summary(timeline: &Timeline) -> String {
         line(&mut text, "errors", &format!("{kind} {}{first}", error.count));
     }
     text
+}
+
+/// How far the load was behind its schedule at most, and what it gave up.
+fn behind(sum: &Summary) -> String {
+    let late = format!("at most {}", units::latency(sum.behind_us * 1000));
+    if sum.shed == 0 { late } else { format!("{late}, {} requests that were due were not sent", sum.shed) }
 }
 
 /// A row for each segment under load.

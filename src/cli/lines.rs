@@ -4,6 +4,7 @@
 //! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │  ping p50      max │  server ops  clients
 //! ```
+//! In open loop these are service times, and the response times beside them have columns of their own.
 //! A fold over records; it measures nothing.
 
 use crate::{probe::Ping, server::Status};
@@ -16,8 +17,9 @@ use crate::{
 /// Lines between two headings.
 const HEADING_EVERY: usize = 20;
 
-const HEADING: &str = "   time      ops/s      p50      p90      p99    p99.9      max   errors | ping p50      max | \
-    server ops/s  clients";
+const HEADING: &str = "   time      ops/s      p50      p90      p99    p99.9      max   errors ";
+const HEADING_OPEN: &str = "| response p50      p99      max   behind     shed ";
+const HEADING_REST: &str = "| ping p50      max | server ops/s  clients";
 
 /// Makes lines of one-second records.
 #[derive(Debug, Default)]
@@ -25,6 +27,8 @@ pub struct Lines {
     /// An interval whose ping is not there yet.
     held: Option<Box<Interval>>,
     server: Option<Status>,
+    /// Whether the current segment is an open loop.
+    is_open: bool,
     since_heading: Option<usize>,
 }
 
@@ -46,6 +50,7 @@ impl Lines {
                 self.complete(None, &mut lines);
                 let warmup = if segment.warmup { "warm-up, " } else { "" };
                 lines.push(format!("segment {}: {warmup}{}", segment.segment, segment.knobs));
+                self.is_open = segment.knobs.load && segment.knobs.rate.is_some();
                 self.since_heading = None;
             }
             Record::Interval(interval) => {
@@ -70,14 +75,20 @@ impl Lines {
             return;
         };
         if self.since_heading.is_none_or(|n| n == HEADING_EVERY) {
-            lines.push(HEADING.to_owned());
+            let open = if self.is_open { HEADING_OPEN } else { "" };
+            lines.push([HEADING, open, HEADING_REST].concat());
             self.since_heading = Some(0);
         }
         self.since_heading = self.since_heading.map(|n| n + 1);
-        let load = held.map_or_else(|| " ".repeat(64), |interval| load_columns(&interval));
+        let load = held.as_ref().map_or_else(|| " ".repeat(64), |interval| load_columns(interval));
+        let open = match held.filter(|_| self.is_open) {
+            Some(interval) => response_columns(&interval) + " ",
+            None if self.is_open => format!("|{}", " ".repeat(HEADING_OPEN.len() - 1)),
+            None => String::new(),
+        };
         let ping = ping.map_or_else(|| " ".repeat(17), |ping| ping_columns(&ping.body));
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
-        lines.push(format!("{t_s:5.1} s {load} | {ping} | {server}").trim_end().to_owned());
+        lines.push(format!("{t_s:5.1} s {load} {open}| {ping} | {server}").trim_end().to_owned());
     }
 }
 
@@ -92,6 +103,19 @@ fn load_columns(interval: &Interval) -> String {
         percentile(service, 0.99),
         percentile(service, 0.999),
         longest(service),
+    )
+}
+
+fn response_columns(interval: &Interval) -> String {
+    let response = interval.response.as_ref();
+    let level = |quantile| response.map_or_else(|| "-".to_owned(), |latency| percentile(latency, quantile));
+    format!(
+        "| {:>12} {:>8} {:>8} {:>8} {:>8}",
+        level(0.50),
+        level(0.99),
+        response.map_or_else(|| "-".to_owned(), longest),
+        units::latency(interval.behind_us * 1000),
+        interval.shed,
     )
 }
 
@@ -150,12 +174,38 @@ mod tests {
         let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false });
         let all: Vec<_> = [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.push(r)).collect();
         assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys");
-        assert_eq!(all[1], HEADING);
+        assert_eq!(all[1], format!("{HEADING}{HEADING_REST}"));
         assert_eq!(
             all[2],
             "  1.0 s    121 k/s   301 µs   302 µs   302 µs        -   302 µs        0 |   300 µs   300 µs |"
         );
         assert_eq!(all.len(), 3);
+    }
+
+    #[test]
+    fn an_open_loop_has_columns_for_response_times_under_their_names() {
+        let mut lines = Lines::default();
+        let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
+        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false });
+        let Record::Interval(mut interval) = interval(1.0) else { panic!("an interval") };
+        interval.response = Some(latency(2000));
+        (interval.behind_us, interval.shed) = (1500, 3);
+        let records = [segment, Record::Interval(interval), ping(1.0), ping(2.0)];
+        let all: Vec<_> = records.iter().flat_map(|r| lines.push(r)).collect();
+        assert_eq!(all[1], [HEADING, HEADING_OPEN, HEADING_REST].concat());
+        assert!(
+            all[2].ends_with("|       301 µs   302 µs   302 µs  1.50 ms        3 |   300 µs   300 µs |"),
+            "{}",
+            all[2]
+        );
+        let bars = |line: &str| {
+            line.char_indices()
+                .filter(|(_, c)| *c == '|')
+                .map(|(i, _)| line[..i].chars().count())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(bars(&all[1]), bars(&all[2]));
+        assert_eq!(bars(&all[1]), bars(&all[3]), "without load as well");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The options of the load: arguments become knobs and a plan.
 
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 use clap::Args;
 use thiserror::Error;
 
 use crate::{
-    load::{KnobError, Knobs},
+    load::{KnobError, Knobs, ParseChoiceError},
     units::{ParseQuantityError, parse_bytes, parse_count},
     workload::{Mix, ParseMixError},
 };
@@ -24,9 +24,16 @@ pub struct LoadArgs {
     /// Requests that a client writes before it waits for the replies [default: 1]
     #[arg(short = 'P', long, value_name = "PIPELINE")]
     pub pipeline: Option<String>,
-    /// Requests per second over all clients at the most [default: as fast as the server answers]
+    /// Requests per second over all clients, due whatever the server does [default: as fast as it answers]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
+    /// How requests come due under a rate: constant or poisson [default: constant]
+    #[arg(long, value_name = "NAME", requires = "rate")]
+    pub arrivals: Option<String>,
+    /// What becomes of requests that no connection is free for: queue sends them late, shed drops those that are more
+    /// than 10 ms late and counts them [default: queue]
+    #[arg(long, value_name = "NAME", requires = "rate")]
+    pub backlog: Option<String>,
     /// A preset: cache (GET:SET 10:1), mixed (1:1), get, set, incr, ping [default: cache]
     #[arg(long, value_name = "NAME", conflicts_with = "ratio")]
     pub workload: Option<String>,
@@ -84,6 +91,17 @@ pub enum LoadArgsError {
     /// The ratio or workload is none.
     #[error(transparent)]
     Mix(#[from] ParseMixError),
+    /// Arrivals or backlog is none of the choices.
+    #[error("{option}: {cause}")]
+    Choice {
+        /// The option as it is given.
+        option: &'static str,
+        /// What is wrong.
+        cause: ParseChoiceError,
+    },
+    /// A run of no requests.
+    #[error("-n must be at least 1; leave it out for a run without a limit")]
+    NoRequests,
     /// Too many threads, or none.
     #[error("--threads must lie between 1 and {MAX_THREADS}, not {0}")]
     Threads(u64),
@@ -128,6 +146,8 @@ impl LoadArgs {
             clients: count("-c", self.clients.as_deref(), default.clients.into())?,
             pipeline: count("-P", self.pipeline.as_deref(), default.pipeline.into())?,
             rate: self.rate.as_deref().map(|rate| count("--rate", Some(rate), 0)).transpose()?,
+            arrivals: choice("--arrivals", self.arrivals.as_deref(), default.arrivals)?,
+            backlog: choice("--backlog", self.backlog.as_deref(), default.backlog)?,
             mix,
             value_size: fitting(
                 "-d",
@@ -184,12 +204,20 @@ fn count(option: &'static str, given: Option<&str>, default: u64) -> Result<u32,
     fitting(option, quantity(option, given, default, parse_count)?)
 }
 
+fn choice<T>(option: &'static str, given: Option<&str>, default: T) -> Result<T, LoadArgsError>
+where
+    T: FromStr<Err = ParseChoiceError>,
+{
+    let parsed = given.map_or(Ok(default), str::parse);
+    parsed.map_err(|cause| LoadArgsError::Choice { option, cause })
+}
+
 /// No knob that takes a `u32` goes beyond it.
 fn fitting(option: &'static str, given: u64) -> Result<u32, LoadArgsError> {
     u32::try_from(given).map_err(|_| LoadArgsError::TooLarge { option, given })
 }
 
-fn quantity(
+pub(super) fn quantity(
     option: &'static str,
     given: Option<&str>,
     default: u64,

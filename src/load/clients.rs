@@ -48,7 +48,9 @@ pub(super) struct Clients {
     all: Vec<Client>,
     /// How many are wanted: those with a lower index.
     wanted: usize,
-    /// How many connections are not greeted yet.
+    /// How many connections there are.
+    open: usize,
+    /// How many of them are not greeted yet.
     opening: usize,
     /// How many clients lost their connection and have no batch answered since.
     lost: usize,
@@ -64,6 +66,7 @@ impl Clients {
         Self {
             all: Vec::new(),
             wanted: 0,
+            open: 0,
             opening: 0,
             lost: 0,
             to_open: VecDeque::new(),
@@ -96,9 +99,10 @@ impl Clients {
         })
     }
 
-    /// Connections that are greeted.
-    pub(super) fn connected(&mut self) -> usize {
-        self.connections().filter(|(_, c)| !is_opening(c)).count()
+    /// How many connections are greeted.
+    #[inline]
+    pub(super) fn connected(&self) -> usize {
+        self.open - self.opening
     }
 
     /// Wants the first `n` clients and no others; `seed_of` gives a new client's random numbers. Surplus
@@ -149,6 +153,7 @@ impl Clients {
 
     /// Client `i` has a new connection in the making.
     pub(super) fn opened(&mut self, i: usize, connection: Connection) {
+        self.open += 1;
         self.opening += 1;
         self.all[i].link = Link::Open(connection);
     }
@@ -169,6 +174,7 @@ impl Clients {
     fn take_connection(&mut self, i: usize) -> Option<Connection> {
         match std::mem::replace(&mut self.all[i].link, Link::Down) {
             Link::Open(connection) => {
+                self.open -= 1;
                 self.opening -= usize::from(is_opening(&connection));
                 Some(connection)
             }

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::{
     ErrorKind,
+    interval::Times,
     segments::{Replies, Segments},
     socket::Socket,
 };
@@ -83,6 +84,8 @@ pub(super) struct Connection {
     skipper: Skipper,
     /// The batch in flight: what was asked, and how much of it is answered.
     commands: Vec<Command>,
+    /// When each was due; empty in closed loop.
+    dues: Vec<u64>,
     answered: usize,
     generation: u32,
     /// When the batch was written, or the connection begun.
@@ -107,6 +110,7 @@ impl Connection {
             phase: Phase::Connecting,
             skipper: Skipper::new(),
             commands: Vec::new(),
+            dues: Vec::new(),
             answered: 0,
             generation: 0,
             since_ns: now_ns,
@@ -144,12 +148,13 @@ impl Connection {
         Ok(())
     }
 
-    /// The commands of the next batch, to be filled before [`send`](Self::send).
+    /// The next batch, to be filled before [`send`](Self::send).
     #[inline]
-    pub(super) fn next_batch(&mut self) -> &mut Vec<Command> {
+    pub(super) fn next_batch(&mut self) -> Batch<'_> {
         self.commands.clear();
+        self.dues.clear();
         self.answered = 0;
-        &mut self.commands
+        Batch { commands: &mut self.commands, dues: &mut self.dues }
     }
 
     /// Writes a batch that was due to be written at `now_ns`, in the current segment.
@@ -215,8 +220,7 @@ impl Connection {
             Phase::Busy => {
                 let mut replies = read.segments.replies(self.generation);
                 replies.count_bytes(bytes.len());
-                let service_ns = read.now_ns.saturating_sub(self.since_ns);
-                self.take_replies(bytes, service_ns, &mut replies, &mut read.first_error)
+                self.take_replies(bytes, read.now_ns, &mut replies, &mut read.first_error)
             }
             Phase::Greeting { replies } => self.take_greeting(bytes, replies, read.greeting),
             Phase::Idle | Phase::Connecting => Err(Broken::Unasked),
@@ -227,16 +231,19 @@ impl Connection {
     fn take_replies(
         &mut self,
         mut bytes: &[u8],
-        service_ns: u64,
+        now_ns: u64,
         replies: &mut Replies,
         first_error: &mut FirstError,
     ) -> Result<(), Broken> {
+        let service_ns = now_ns.saturating_sub(self.since_ns);
         while let Some(reply) = self.skipper.next(&mut bytes)? {
             let Some(command) = self.commands.get(self.answered) else {
                 return Err(Broken::Unasked);
             };
+            let due_ns = self.dues.get(self.answered);
+            let response_ns = due_ns.map(|due_ns| now_ns.saturating_sub(*due_ns));
             self.answered += 1;
-            if replies.count(*command, reply, service_ns)
+            if replies.count(*command, reply, Times { service_ns, response_ns })
                 && let Reply::Error(line) = reply
             {
                 *first_error = Some(line.to_vec());
@@ -267,6 +274,14 @@ impl Connection {
         };
         Ok(())
     }
+}
+
+/// A batch that is being put together.
+pub(super) struct Batch<'a> {
+    /// What is asked.
+    pub(super) commands: &'a mut Vec<Command>,
+    /// When each was due, in open loop.
+    pub(super) dues: &'a mut Vec<u64>,
 }
 
 /// What reading needs from the worker.

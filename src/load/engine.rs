@@ -13,7 +13,9 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    CLIENT_NAME, Knobs, LaneEnd, LoadError, MAX_CLIENTS, Plan, lane,
+    CLIENT_NAME, Knobs, LaneEnd, LoadError, MAX_CLIENTS, Plan,
+    budget::Budget,
+    lane,
     worker::{Outfit, WAKE, Worker},
 };
 use crate::{clock::Clock, target::Greeting};
@@ -24,6 +26,10 @@ pub(super) struct Setting {
     /// Counts the changes of the knobs; also the number of the segment.
     pub(super) generation: u32,
     pub(super) knobs: Knobs,
+    /// Since when the knobs hold.
+    pub(super) since_ns: u64,
+    /// Whether what is sent counts against the number of requests asked for; that of a warm-up does not.
+    pub(super) is_counted: bool,
     pub(super) stopping: bool,
 }
 
@@ -68,21 +74,36 @@ pub struct Output {
 
 /// A running engine. Dropped, it stops.
 pub struct Load {
+    clock: Clock,
+    /// Whether the number of requests is limited.
+    is_limited: bool,
     settings: Arc<ArcSwap<Setting>>,
     wakers: Vec<Arc<Waker>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1.
+    /// Starts the workers. The first segment has the number 1; `is_counted` is as for [`set`](Self::set).
     ///
     /// # Errors
     /// When the target's host does not resolve, or a worker cannot be set up.
-    pub fn start(plan: &Plan, knobs: Knobs, clock: Clock) -> Result<(Self, Output), LoadError> {
+    pub fn start(
+        plan: &Plan,
+        knobs: Knobs,
+        is_counted: bool,
+        clock: Clock,
+    ) -> Result<(Self, Output), LoadError> {
         raise_file_limit();
-        let settings = Arc::new(ArcSwap::from_pointee(Setting { generation: 1, knobs, stopping: false }));
+        let first = Setting { generation: 1, knobs, since_ns: clock.now_ns(), is_counted, stopping: false };
         let (events_up, events) = channel();
-        let mut load = Self { settings, wakers: Vec::new(), threads: Vec::new() };
+        let mut load = Self {
+            clock,
+            is_limited: plan.requests.is_some(),
+            settings: Arc::new(ArcSwap::from_pointee(first)),
+            wakers: Vec::new(),
+            threads: Vec::new(),
+        };
+        let budget = plan.requests.map(Budget::new);
         let mut lanes = Vec::new();
         let endpoints = plan.endpoints()?;
         for index in 0..plan.threads {
@@ -95,6 +116,7 @@ impl Load {
                 threads: plan.threads,
                 seed: plan.seed,
                 timeout: plan.timeout,
+                budget: budget.clone(),
                 endpoints: endpoints.clone(),
                 greeting: Greeting::new(&plan.target, CLIENT_NAME),
                 clock,
@@ -115,18 +137,25 @@ impl Load {
         Ok((load, Output { lanes, events }))
     }
 
-    /// Changes the knobs; every worker learns of it at once. Returns the number of the new segment.
-    pub fn set(&self, knobs: Knobs) -> u32 {
+    /// Changes the knobs; every worker learns of it at once. What is sent under them counts against
+    /// [`Plan::requests`] if it `is_counted`. Returns the number of the new segment.
+    pub fn set(&self, knobs: Knobs, is_counted: bool) -> u32 {
         let generation = self.settings.load().generation + 1;
-        self.publish(Setting { generation, knobs, stopping: false });
+        let since_ns = self.clock.now_ns();
+        self.publish(Setting { generation, knobs, since_ns, is_counted, stopping: false });
         generation
+    }
+
+    /// Whether all [`Plan::requests`] were sent, and answered or lost.
+    pub fn is_spent(&self) -> bool {
+        self.is_limited && self.threads.iter().all(JoinHandle::is_finished)
     }
 
     /// Tells the workers to send nothing more, to wait a second at the most for the replies in flight, and to
     /// hand up what they counted; then their lanes end.
     pub fn stop(&self) {
         let now = self.settings.load_full();
-        self.publish(Setting { generation: now.generation, knobs: now.knobs, stopping: true });
+        self.publish(Setting { stopping: true, ..*now });
     }
 
     fn publish(&self, setting: Setting) {

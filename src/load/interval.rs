@@ -24,10 +24,25 @@ pub struct IntervalBuffer {
     pub hits: u64,
     /// GETs that did not.
     pub misses: u64,
-    /// Errors that belong to no request.
+    /// Requests that were due and not sent: they would have been too late, or the pace changed.
+    pub shed: u64,
+    /// How late the oldest request that was due and not sent was at most.
+    pub behind_ns: u64,
+    /// From when a request was due to the last byte of its reply, over all commands; empty in closed loop.
+    pub response: Recorder,
+    /// Errors that belong to no request that was sent.
     pub errors: ErrorCounts,
     /// Counts by command, in the order of [`Command::ALL`].
     pub commands: [CommandCounts; Command::ALL.len()],
+}
+
+/// How long a reply took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// From the write of its request.
+    pub(super) service_ns: u64,
+    /// From when its request was due; `None` in closed loop, where it is the same.
+    pub(super) response_ns: Option<u64>,
 }
 
 /// Counts of one command.
@@ -54,6 +69,9 @@ impl IntervalBuffer {
             bytes_out: 0,
             hits: 0,
             misses: 0,
+            shed: 0,
+            behind_ns: 0,
+            response: Recorder::new(),
             errors: ErrorCounts::default(),
             commands: Default::default(),
         })
@@ -70,6 +88,9 @@ impl IntervalBuffer {
         self.bytes_out = 0;
         self.hits = 0;
         self.misses = 0;
+        self.shed = 0;
+        self.behind_ns = 0;
+        self.response.reset();
         self.errors.clear();
         for counts in &mut self.commands {
             counts.ops = 0;
@@ -80,7 +101,7 @@ impl IntervalBuffer {
 
     /// Counts the reply to one request. Whether it was the first error of its kind here.
     #[inline]
-    pub(super) fn count(&mut self, command: Command, reply: Reply, service_ns: u64) -> bool {
+    pub(super) fn count(&mut self, command: Command, reply: Reply, times: Times) -> bool {
         let counts = &mut self.commands[command.index()];
         match reply {
             Reply::Error(line) => return counts.errors.count_line(line),
@@ -89,7 +110,10 @@ impl IntervalBuffer {
             Reply::Value | Reply::Nil => {}
         }
         counts.ops += 1;
-        counts.service.record(service_ns);
+        counts.service.record(times.service_ns);
+        if let Some(response_ns) = times.response_ns {
+            self.response.record(response_ns);
+        }
         false
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::{Arrivals, Backlog};
 use crate::{units, workload::Mix};
 
 /// The most connections that one process is asked to hold.
@@ -25,8 +26,15 @@ pub struct Knobs {
     pub clients: u32,
     /// Requests that a client writes before it waits for the replies, 1 to [`MAX_PIPELINE`].
     pub pipeline: u32,
-    /// Requests per second over all clients at the most; `None` is as fast as the server answers.
+    /// Requests per second over all clients that are due whatever the server does: an open loop. `None` is a closed
+    /// loop, as fast as the server answers.
     pub rate: Option<u32>,
+    /// How requests come due in an open loop.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// What becomes of those that cannot be sent in time.
+    #[serde(default)]
+    pub backlog: Backlog,
     /// Which commands, how often.
     pub mix: Mix,
     /// Bytes of a value written by SET, 1 to [`MAX_VALUE_SIZE`].
@@ -42,6 +50,8 @@ impl Default for Knobs {
             clients: 50,
             pipeline: 1,
             rate: None,
+            arrivals: Arrivals::Constant,
+            backlog: Backlog::Queue,
             mix: Mix::default(),
             value_size: 32,
             // So few that SETs fill it within moments: the hit rate is steady when a person looks.
@@ -106,19 +116,35 @@ impl Knobs {
     }
 }
 
+impl Knobs {
+    /// The rate and what differs from the usual open loop: `max`, `5000/s`, `5000/s poisson shed`.
+    pub fn pace(&self) -> String {
+        let Some(rate) = self.rate else {
+            return "max".to_owned();
+        };
+        let mut pace = format!("{}/s", units::setting(rate.into()));
+        if self.arrivals != Arrivals::default() {
+            pace += &format!(" {}", self.arrivals);
+        }
+        if self.backlog != Backlog::default() {
+            pace += &format!(" {}", self.backlog);
+        }
+        pace
+    }
+}
+
 impl fmt::Display for Knobs {
     /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys`, or `load off`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");
         }
-        let rate =
-            self.rate.map_or_else(|| "max".to_owned(), |rate| format!("{}/s", units::setting(rate.into())));
         write!(
             f,
-            "{} clients × {}, rate {rate}, {}, {} values, {} keys",
+            "{} clients × {}, rate {}, {}, {} values, {} keys",
             self.clients,
             self.pipeline,
+            self.pace(),
             self.mix,
             units::bytes(self.value_size.into()),
             units::setting(self.keyspace),
@@ -136,6 +162,21 @@ mod tests {
         let error = Knobs { clients: 0, ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(error.to_string(), "clients must lie between 1 and 10000, not 0");
         assert!(Knobs { rate: Some(0), ..Knobs::default() }.checked().is_err());
+    }
+
+    #[test]
+    fn an_open_loop_is_told_by_its_rate_and_what_is_unusual() {
+        let open = Knobs { rate: Some(5000), ..Knobs::default() };
+        assert_eq!((Knobs::default().pace(), open.pace()), ("max".into(), "5000/s".into()));
+        let unusual = Knobs { arrivals: Arrivals::Poisson, backlog: Backlog::Shed, ..open };
+        assert_eq!(unusual.pace(), "5000/s poisson shed");
+    }
+
+    #[test]
+    fn knobs_of_an_older_recording_are_read() {
+        let old = r#"{"load":true,"clients":5,"pipeline":1,"rate":null,"mix":{"GET":1,"SET":0,"INCR":0,"PING":0},
+            "value_size":32,"keyspace":10}"#;
+        assert_eq!(serde_json::from_str::<Knobs>(old).unwrap().backlog, Backlog::Queue);
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! It does not know what a record or a screen is.
 
 mod alarm;
+mod arrivals;
+mod budget;
 mod clients;
 mod connection;
 mod engine;
@@ -16,12 +18,14 @@ mod knobs;
 mod lane;
 mod pacing;
 mod plan;
+mod schedule;
 mod segments;
 mod socket;
 #[cfg(test)]
 pub mod testing;
 mod worker;
 
+pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
 use engine::Setting;
 pub use engine::{Load, LoadEvent, Output};
 pub use errors::{ErrorCounts, ErrorKind};

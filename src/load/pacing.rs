@@ -1,57 +1,124 @@
-//! When the next batch may be sent under a rate.
+//! When a worker may write: at once in closed loop, when a request is due in open loop.
 //!
-//! A cap: a batch of P requests makes the next one wait P intervals, counted from when it was due, so lateness does
-//! not add up. After a stall of more than [`CATCH_UP_NS`] what was missed stays missed.
+//! ```text
+//! closed   a client writes when its last batch is answered
+//! open     due ──► sent             a connection is free
+//!              ├─► waits, then sent  none is free              (Backlog::Queue)
+//!              ├─► shed              none is free for 10 ms    (Backlog::Shed)
+//!              ├─► shed              the rate was turned, or the load off, before it could be sent
+//!              └─► failed            there is no connection at all
+//! ```
+//! Each request that was due ends in exactly one of these. Pure.
 
-use crate::clock::SECOND_NS;
-
-/// How much lateness of our own is made good by sending sooner. Longer than any wake-up takes, shorter than what a
-/// person would call a burst.
-const CATCH_UP_NS: f64 = 10e6;
+use super::{
+    Arrivals, Backlog, Knobs,
+    arrivals::SHED_AFTER_NS,
+    schedule::{Schedule, Share},
+};
 
 /// The pace of one worker.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Pace {
-    /// Time between two requests; `None` sends as fast as replies come.
-    interval_ns: Option<f64>,
-    next_ns: f64,
+    /// What sets it; `None` is a closed loop, or no load.
+    source: Option<Source>,
+    schedule: Option<Schedule>,
+    backlog: Backlog,
+    /// Whether the worker had a connection under this load: its requests are due from then on.
+    begun: bool,
+}
+
+/// What a schedule depends on. While it stays, so does the schedule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Source {
+    rate: u32,
+    arrivals: Arrivals,
+    share: Share,
 }
 
 impl Pace {
-    /// No cap.
-    pub(super) fn unlimited() -> Self {
-        Self { interval_ns: None, next_ns: 0.0 }
+    /// A closed loop.
+    pub(super) fn new() -> Self {
+        Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false }
     }
 
-    /// Changes to `per_second` requests (above 0) from `now_ns` on, or to no cap. `phase` (0 to 1) shifts the
-    /// grid, so that workers do not all send at once.
-    pub(super) fn change(&mut self, per_second: Option<f64>, phase: f64, now_ns: u64) {
-        let now = now_ns as f64;
-        let interval_ns = per_second.map(|rate| SECOND_NS as f64 / rate);
-        if let Some(new) = interval_ns {
-            // A batch that was due soon stays due; one that a slower pace put far away comes closer.
-            let first = if self.interval_ns.is_some() { self.next_ns } else { now + phase * new };
-            self.next_ns = first.clamp(now, now + new);
+    /// Follows the knobs from `since_ns` on; `share` is `None` for a worker without clients. What was due before and
+    /// is not sent any more because the pace changes is returned.
+    pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
+        self.backlog = knobs.backlog;
+        let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| Source {
+            rate,
+            arrivals: knobs.arrivals,
+            share,
+        });
+        if source == self.source {
+            return 0;
         }
-        self.interval_ns = interval_ns;
+        let owed = self.give_up(since_ns);
+        let schedule = |s: Source| Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed);
+        self.schedule = source.map(schedule);
+        self.source = source;
+        self.begun = false;
+        owed
     }
 
-    /// Whether there is no cap.
+    /// Whether clients write as soon as they are answered.
     #[inline]
-    pub(super) fn is_unlimited(&self) -> bool {
-        self.interval_ns.is_none()
+    pub(super) fn is_closed(&self) -> bool {
+        self.schedule.is_none()
     }
 
-    /// When the next batch is due; now, without a cap.
-    pub(super) fn due_ns(&self, now_ns: u64) -> u64 {
-        if self.is_unlimited() { now_ns } else { self.next_ns as u64 }
+    /// When the next request is due, which may be long ago; `None` in closed loop.
+    #[inline]
+    pub(super) fn due_ns(&self) -> Option<u64> {
+        self.schedule.as_ref().map(Schedule::due_ns)
     }
 
-    /// A batch of so many requests was sent.
-    pub(super) fn sent(&mut self, requests: usize, now_ns: u64) {
-        if let Some(interval) = self.interval_ns {
-            let due = self.next_ns.max(now_ns as f64 - CATCH_UP_NS);
-            self.next_ns = due + interval * requests as f64;
+    /// The worker has a connection. Its requests are due from the first time on: the time that it took to connect
+    /// is ours and not the server's.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        if !self.begun
+            && let Some(schedule) = &mut self.schedule
+        {
+            schedule.pass(now_ns);
+            self.begun = true;
+        }
+    }
+
+    /// Whether a request may be written at `now_ns`.
+    #[inline]
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        self.schedule.as_ref().is_none_or(|schedule| schedule.due_ns() <= now_ns)
+    }
+
+    /// Takes the next request: when it is due; `None` in closed loop.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<u64> {
+        let schedule = self.schedule.as_mut()?;
+        let due_ns = schedule.due_ns();
+        schedule.advance();
+        Some(due_ns)
+    }
+
+    /// How late the oldest request is that is due and not sent; 0 when there is none.
+    pub(super) fn behind_ns(&self, now_ns: u64) -> u64 {
+        self.due_ns().filter(|_| self.begun).map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
+    }
+
+    /// Passes over the requests that are too late to be sent, where they are shed. How many.
+    pub(super) fn shed(&mut self, now_ns: u64) -> u64 {
+        match (self.backlog, &mut self.schedule) {
+            (Backlog::Shed, Some(schedule)) if self.begun => {
+                schedule.pass(now_ns.saturating_sub(SHED_AFTER_NS))
+            }
+            _ => 0,
+        }
+    }
+
+    /// Passes over everything that was due before `now_ns`. How much that was.
+    pub(super) fn give_up(&mut self, now_ns: u64) -> u64 {
+        match &mut self.schedule {
+            Some(schedule) if self.begun => schedule.pass(now_ns),
+            _ => 0,
         }
     }
 }
@@ -59,50 +126,92 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND_NS;
+
+    const ALONE: Option<Share> = Some(Share { index: 0, of: 1 });
+
+    fn at(rate: u32) -> Knobs {
+        Knobs { load: true, rate: Some(rate), ..Knobs::default() }
+    }
+
+    fn pace(knobs: &Knobs) -> Pace {
+        let mut pace = Pace::new();
+        assert_eq!(pace.follow(knobs, ALONE, 0, 1), 0);
+        pace.begin(0);
+        pace
+    }
+
+    fn sent_by(pace: &mut Pace, now_ns: u64) -> usize {
+        std::iter::from_fn(|| pace.is_due(now_ns).then(|| pace.take())).count()
+    }
 
     #[test]
     fn lateness_does_not_add_up() {
-        let mut pace = Pace::unlimited();
-        pace.change(Some(1000.0), 0.0, 0);
-        let mut now = 0;
-        for _ in 0..1000 {
-            now = pace.due_ns(now) + 60_000;
-            pace.sent(1, now);
+        let mut pace = pace(&at(1000));
+        let mut now_ns = 0;
+        for k in 0..1000 {
+            let due_ns = pace.due_ns().unwrap();
+            assert_eq!(due_ns, 500_000 + k * 1_000_000);
+            now_ns = due_ns + 60_000;
+            assert_eq!(sent_by(&mut pace, now_ns), 1);
         }
-        assert_eq!(now, 999_000_000 + 60_000);
+        assert_eq!(now_ns, 999_500_000 + 60_000);
+    }
+
+    /// wrk2's catching up was misread as speed: the gauge shows the backlog, and that it is gone.
+    #[test]
+    fn after_a_stall_the_backlog_is_sent_at_once_and_behind_returns_to_0() {
+        let mut pace = pace(&at(1000));
+        assert_eq!(sent_by(&mut pace, SECOND_NS), 1000);
+        assert_eq!(pace.behind_ns(2 * SECOND_NS), SECOND_NS - 500_000);
+        assert_eq!(sent_by(&mut pace, 2 * SECOND_NS), 1000);
+        assert_eq!(pace.behind_ns(2 * SECOND_NS), 0);
     }
 
     #[test]
-    fn what_a_stall_missed_is_not_sent_in_a_burst() {
-        let mut pace = Pace::unlimited();
-        pace.change(Some(1000.0), 0.0, 0);
-        pace.sent(1, 0);
-        let after_stall = 3 * SECOND_NS;
-        let mut burst = 0;
-        while pace.due_ns(after_stall) <= after_stall {
-            pace.sent(1, after_stall);
-            burst += 1;
-        }
-        assert_eq!(burst, 11, "10 ms of 1000/s and the one that is due now");
+    fn shed_requests_are_counted_and_what_is_fresh_is_sent() {
+        let mut pace = pace(&Knobs { backlog: Backlog::Shed, ..at(1000) });
+        assert_eq!(pace.shed(SECOND_NS), 990);
+        assert_eq!(sent_by(&mut pace, SECOND_NS), 10);
     }
 
     #[test]
-    fn a_batch_costs_as_many_intervals_as_it_has_requests() {
-        let mut pace = Pace::unlimited();
-        pace.change(Some(1000.0), 0.5, 0);
-        assert_eq!(pace.due_ns(0), 500_000);
-        pace.sent(16, 500_000);
-        assert_eq!(pace.due_ns(0), 16_500_000);
+    fn a_change_of_the_rate_takes_effect_at_once_and_without_a_burst() {
+        let mut pace = pace(&at(1000));
+        let owed = pace.follow(&at(2000), ALONE, SECOND_NS, 1);
+        assert_eq!(owed, 1000, "what was due and not sent is told");
+        pace.begin(SECOND_NS);
+        assert_eq!(sent_by(&mut pace, SECOND_NS), 0);
+        assert_eq!(sent_by(&mut pace, SECOND_NS + 10_000_000), 20);
+        pace.follow(&at(1), ALONE, 2 * SECOND_NS, 1);
+        pace.begin(2 * SECOND_NS);
+        assert_eq!(pace.due_ns(), Some(2 * SECOND_NS + SECOND_NS / 2));
     }
 
     #[test]
-    fn a_faster_pace_does_not_wait_for_the_slower_ones_next_batch() {
-        let mut pace = Pace::unlimited();
-        pace.change(Some(1.0), 0.0, 0);
-        pace.sent(1, 0);
-        pace.change(Some(1000.0), 0.0, 10);
-        assert_eq!(pace.due_ns(10), 1_000_010);
-        pace.change(None, 0.0, 10);
-        assert_eq!(pace.due_ns(10), 10);
+    fn a_change_of_other_knobs_leaves_the_schedule_alone() {
+        let mut pace = pace(&at(1000));
+        let more = Knobs { clients: 200, ..at(1000) };
+        assert_eq!(pace.follow(&more, ALONE, SECOND_NS, 1), 0);
+        assert_eq!(pace.behind_ns(SECOND_NS), SECOND_NS - 500_000);
+    }
+
+    #[test]
+    fn the_time_to_the_first_connection_is_not_the_servers() {
+        let mut pace = Pace::new();
+        pace.follow(&at(1000), ALONE, 0, 1);
+        assert_eq!((pace.behind_ns(SECOND_NS), pace.give_up(SECOND_NS)), (0, 0));
+        pace.begin(SECOND_NS);
+        assert_eq!(pace.due_ns(), Some(SECOND_NS + 500_000));
+        pace.begin(2 * SECOND_NS);
+        assert_eq!(pace.due_ns(), Some(SECOND_NS + 500_000), "it begins once");
+    }
+
+    #[test]
+    fn without_a_rate_the_loop_is_closed() {
+        let mut pace = pace(&at(1000));
+        pace.follow(&Knobs { rate: None, ..at(1) }, ALONE, SECOND_NS, 1);
+        assert!(pace.is_closed());
+        assert_eq!((pace.is_due(0), pace.take(), pace.behind_ns(2 * SECOND_NS)), (true, None, 0));
     }
 }

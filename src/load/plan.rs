@@ -23,6 +23,8 @@ pub struct Plan {
     pub seed: u64,
     /// How long a reply may take before its connection is given up.
     pub timeout: Duration,
+    /// How many requests are sent in all, those of a warm-up not counted; `None` is no limit.
+    pub requests: Option<u64>,
 }
 
 /// Why the engine cannot start.

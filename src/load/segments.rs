@@ -8,7 +8,10 @@
 //! A request belongs to the segment in which it was written, so a percentile never mixes two settings. A segment
 //! that was cut stays open until its last reply is in.
 
-use super::{ErrorKind, Lane, interval::IntervalBuffer};
+use super::{
+    ErrorKind, Lane,
+    interval::{IntervalBuffer, Times},
+};
 use crate::{protocol::Reply, workload::Command};
 
 /// A segment with requests in flight, or the current one.
@@ -69,9 +72,21 @@ impl Segments {
         Replies { in_flight: &mut open.in_flight, buffer: &mut open.buffer }
     }
 
-    /// Counts an error that belongs to no request.
-    pub(super) fn count_error(&mut self, kind: &ErrorKind) {
-        self.current.buffer.errors.count(kind, 1);
+    /// Counts errors that belong to no request that was sent.
+    pub(super) fn count_errors(&mut self, kind: &ErrorKind, n: u64) {
+        self.current.buffer.errors.count(kind, n);
+    }
+
+    /// Counts requests that were due and are not sent.
+    pub(super) fn count_shed(&mut self, n: u64) {
+        self.current.buffer.shed += n;
+    }
+
+    /// The oldest request that was due and not sent was so late.
+    #[inline]
+    pub(super) fn note_behind(&mut self, behind_ns: u64) {
+        let buffer = &mut self.current.buffer;
+        buffer.behind_ns = buffer.behind_ns.max(behind_ns);
     }
 
     /// Hands the last counts up, for which it waits until there is room, as long as somebody takes them.
@@ -121,9 +136,9 @@ impl Replies<'_> {
 
     /// Counts the reply to one request. Whether it was the first error of its kind in this interval.
     #[inline]
-    pub(super) fn count(&mut self, command: Command, reply: Reply, service_ns: u64) -> bool {
+    pub(super) fn count(&mut self, command: Command, reply: Reply, times: Times) -> bool {
         *self.in_flight -= 1;
-        self.buffer.count(command, reply, service_ns)
+        self.buffer.count(command, reply, times)
     }
 
     /// Counts requests that will get no reply.
@@ -140,16 +155,20 @@ mod tests {
     use super::*;
     use crate::load::lane;
 
+    fn of(service_ns: u64) -> Times {
+        Times { service_ns, response_ns: None }
+    }
+
     #[test]
     fn a_reply_counts_for_the_segment_that_its_request_was_written_in() {
         let (lane, mut collector) = lane::pair();
         let mut segments = Segments::new(1, 0, lane);
         segments.wrote(2, 20);
-        segments.replies(1).count(Command::Get, Reply::Value, 5);
+        segments.replies(1).count(Command::Get, Reply::Value, of(5));
         segments.cut(2, 100);
         segments.wrote(1, 10);
-        segments.replies(1).count(Command::Get, Reply::Nil, 7);
-        segments.replies(2).count(Command::Set, Reply::Value, 9);
+        segments.replies(1).count(Command::Get, Reply::Nil, of(7));
+        segments.replies(2).count(Command::Set, Reply::Value, of(9));
         segments.close_tick(250, 1);
 
         let first = collector.intervals.pop().unwrap();
@@ -188,7 +207,7 @@ mod tests {
         let mut segments = Segments::new(1, 0, lane);
         for tick in 1..=1000 {
             segments.wrote(1, 1);
-            segments.replies(1).count(Command::Get, Reply::Value, 1);
+            segments.replies(1).count(Command::Get, Reply::Value, of(1));
             segments.close_tick(tick, 1);
         }
         let mut taken = 0;

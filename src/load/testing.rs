@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::IntervalBuffer;
+use super::{IntervalBuffer, interval::Times};
 use crate::{protocol::Reply, workload::Command};
 
 /// A buffer of `generation` over `span_ns` with so many good replies of each command, at 1 µs each.
@@ -18,7 +18,7 @@ pub fn interval(
     buffer.closes_tick = closes_tick;
     for (command, n) in ops {
         for _ in 0..*n {
-            buffer.count(*command, Reply::Value, 1000);
+            buffer.count(*command, Reply::Value, Times { service_ns: 1000, response_ns: None });
         }
     }
     buffer

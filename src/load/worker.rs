@@ -18,9 +18,11 @@ use mio::{Events, Poll, Token, event::Event};
 use super::{
     ErrorKind, Knobs, LoadEvent, Setting,
     alarm::Alarm,
+    budget::{Allowance, Budget},
     clients::{Clients, is_opening},
     connection::{Broken, Connection, Phase, Reading},
     pacing::Pace,
+    schedule::Share,
     segments::Segments,
 };
 use crate::{
@@ -46,6 +48,8 @@ pub(super) struct Outfit {
     pub(super) threads: usize,
     pub(super) seed: u64,
     pub(super) timeout: Duration,
+    /// What all workers may send; `None` is no limit.
+    pub(super) budget: Option<Arc<Budget>>,
     /// Where the server may be: all addresses of its name, at least one.
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) greeting: Greeting,
@@ -66,6 +70,9 @@ pub(super) struct Worker {
     clients: Clients,
     segments: Segments,
     pace: Pace,
+    allowance: Allowance,
+    /// Why the last connection was lost; the kind of those requests that come due while there is none.
+    outage: ErrorKind,
     next_tick_ns: u64,
     /// Since when the worker has been told to stop.
     stopping_since_ns: Option<u64>,
@@ -85,7 +92,9 @@ impl Worker {
             requests: Requests::new(&setting.knobs.mix, setting.knobs.keyspace, values),
             clients: Clients::new(outfit.seed ^ outfit.index as u64),
             segments: Segments::new(setting.generation, now_ns, lane),
-            pace: Pace::unlimited(),
+            pace: Pace::new(),
+            allowance: Allowance::of(outfit.budget.clone()),
+            outage: ErrorKind::Unreachable,
             next_tick_ns: next_tick_ns(now_ns),
             stopping_since_ns: None,
             told_errors: HashSet::new(),
@@ -97,7 +106,7 @@ impl Worker {
             poll,
             outfit,
         };
-        worker.follow_knobs(now_ns);
+        worker.follow_knobs();
         Ok(worker)
     }
 
@@ -142,8 +151,10 @@ impl Worker {
     fn sleep(&mut self) -> std::io::Result<Duration> {
         let now_ns = self.outfit.clock.now_ns();
         let mut until_ns = self.next_tick_ns.min(self.clients.next_retry_ns().unwrap_or(u64::MAX));
-        if self.may_send() && self.clients.any_ready() {
-            let due_ns = self.pace.due_ns(now_ns);
+        if self.may_send()
+            && self.clients.any_ready()
+            && let Some(due_ns) = self.pace.due_ns()
+        {
             if let Some(wait) = self.alarm.set(due_ns, now_ns)? {
                 until_ns = until_ns.min(now_ns + wait.as_nanos() as u64);
             }
@@ -198,16 +209,16 @@ impl Worker {
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);
-        } else if self.may_send() && self.pace.is_unlimited() {
-            self.send(i);
+        } else if self.may_send() && self.pace.is_closed() {
+            self.send(i, 0);
         } else {
             self.clients.queue(i);
         }
     }
 
-    /// Writes the next batch of client `i`, which is idle.
+    /// Writes the next batch of client `i`, which is idle: in open loop what is due by `now_ns`.
     #[inline]
-    fn send(&mut self, i: usize) {
+    fn send(&mut self, i: usize, now_ns: u64) {
         let Some(client) = self.clients.get_mut(i) else {
             return;
         };
@@ -217,10 +228,19 @@ impl Worker {
         self.out.clear();
         let batch = connection.next_batch();
         for _ in 0..self.setting.knobs.pipeline {
-            batch.push(self.requests.append(&mut client.random, &mut self.out));
+            if !self.pace.is_due(now_ns) || (self.setting.is_counted && !self.allowance.take()) {
+                break;
+            }
+            batch.dues.extend(self.pace.take());
+            batch.commands.push(self.requests.append(&mut client.random, &mut self.out));
+        }
+        if batch.commands.is_empty() {
+            return;
         }
         let now_ns = self.outfit.clock.now_ns();
-        self.pace.sent(batch.len(), now_ns);
+        if let Some(due_ns) = batch.dues.first() {
+            self.segments.note_behind(now_ns.saturating_sub(*due_ns));
+        }
         let sent = connection.send(self.poll.registry(), &self.out, now_ns, &mut self.segments);
         if let Err(broken) = sent {
             self.lose(i, &broken, now_ns);
@@ -229,15 +249,28 @@ impl Worker {
 
     /// Writes what is due among the clients that wait for their turn.
     fn send_due(&mut self) {
-        if !self.may_send() || !self.clients.any_ready() {
+        if !self.may_send() || (self.pace.is_closed() && !self.clients.any_ready()) {
             return;
         }
         let now_ns = self.outfit.clock.now_ns();
-        while self.pace.due_ns(now_ns) <= now_ns {
-            let Some(i) = self.clients.next_ready() else {
-                return;
-            };
-            self.send(i);
+        self.pass_over(now_ns);
+        while self.pace.is_due(now_ns)
+            && let Some(i) = self.clients.next_ready()
+        {
+            self.send(i, now_ns);
+        }
+    }
+
+    /// Counts what is due and will not be sent: all of it while there is no connection, and what is too late where
+    /// that is shed.
+    fn pass_over(&mut self, now_ns: u64) {
+        if self.clients.connected() == 0 {
+            let failed = self.pace.give_up(now_ns);
+            self.segments.count_errors(&self.outage, failed);
+        } else {
+            self.pace.begin(now_ns);
+            let shed = self.pace.shed(now_ns);
+            self.segments.count_shed(shed);
         }
     }
 
@@ -267,12 +300,13 @@ impl Worker {
             Some((generation, commands)) if !commands.is_empty() => {
                 self.segments.replies(generation).count_lost(commands, &kind);
             }
-            _ => self.segments.count_error(&kind),
+            _ => self.segments.count_errors(&kind, 1),
         }
         self.tell_error(&kind, || broken.to_string());
         if self.clients.lost(i, now_ns) {
             self.tell(LoadEvent::Lost { at_ns: now_ns, cause: broken.to_string() });
         }
+        self.outage = kind;
     }
 
     fn tell_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
@@ -297,6 +331,10 @@ impl Worker {
             self.lose(i, &Broken::Timeout(self.outfit.timeout.as_millis()), now_ns);
         }
         let connected = self.clients.connected() as u32;
+        if self.may_send() {
+            self.pass_over(now_ns);
+            self.segments.note_behind(self.pace.behind_ns(now_ns));
+        }
         self.segments.close_tick(now_ns, connected);
         self.next_tick_ns = next_tick_ns(now_ns);
     }
@@ -306,23 +344,25 @@ impl Worker {
         let new = self.outfit.settings.load_full();
         if new.stopping && self.stopping_since_ns.is_none() {
             self.stopping_since_ns = Some(now_ns);
+            let owed = self.pace.give_up(now_ns);
+            self.segments.count_shed(owed);
         }
         if new.generation == self.setting.generation {
             return;
         }
         let old = std::mem::replace(&mut self.setting, new);
+        self.follow_knobs();
         self.segments.cut(self.setting.generation, now_ns);
         let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
         if content(&old.knobs) != content(&self.setting.knobs) {
             let values = Values::new(self.setting.knobs.value_size as usize, self.outfit.seed);
             self.requests = Requests::new(&self.setting.knobs.mix, self.setting.knobs.keyspace, values);
         }
-        self.follow_knobs(now_ns);
     }
 
     /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
-    /// off; none is opened before it is first on.
-    fn follow_knobs(&mut self, now_ns: u64) {
+    /// off; none is opened before it is first on. What is owed at the old pace counts for the old segment.
+    fn follow_knobs(&mut self) {
         let knobs = &self.setting.knobs;
         let (index, threads) = (self.outfit.index, self.outfit.threads);
         let all = knobs.clients as usize;
@@ -331,15 +371,23 @@ impl Worker {
             let seed = self.outfit.seed;
             self.clients.want(share, |i| client_seed(seed, index + i * threads));
         }
-        let rate =
-            knobs.rate.map(|rate| f64::from(rate) * share as f64 / all as f64).filter(|rate| *rate > 0.0);
-        self.pace.change(rate, index as f64 / threads as f64, now_ns);
+        let of = threads.min(all);
+        let part = (index < of).then_some(Share { index, of });
+        let seed = client_seed(self.outfit.seed ^ ARRIVALS, index);
+        let owed = self.pace.follow(knobs, part, self.setting.since_ns, seed);
+        self.segments.count_shed(owed);
     }
 
-    /// Whether the worker was told to stop and nothing is left to wait for. What it has counted is handed up.
+    /// Whether the worker was told to stop, or has sent all that it may, and nothing is left to wait for. What it
+    /// has counted is handed up.
     fn is_finished(&mut self, now_ns: u64) -> bool {
         let Some(since_ns) = self.stopping_since_ns else {
-            return false;
+            let is_done = self.allowance.is_spent() && self.segments.in_flight() == 0;
+            if is_done {
+                let connected = self.clients.connected() as u32;
+                self.segments.finish(now_ns, connected);
+            }
+            return is_done;
         };
         if self.segments.in_flight() > 0 {
             if now_ns < since_ns + LAST_REPLIES_NS {
@@ -356,6 +404,9 @@ impl Worker {
         true
     }
 }
+
+/// Keeps the random numbers of arrivals apart from those of clients.
+const ARRIVALS: u64 = 0xA881_7A15;
 
 /// The seed of the client with the number `number` over all workers. Neighbours share no stream: the generator
 /// mixes the seed.

@@ -44,6 +44,16 @@ impl Assembly {
         buffer.closes_tick
     }
 
+    /// A worker has ended: it closes this tick by that.
+    pub(super) fn close(&mut self) {
+        self.closed += 1;
+    }
+
+    /// Whether any worker's counts are in this tick.
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
     /// Whether every worker has closed this tick.
     pub(super) fn is_complete(&self) -> bool {
         self.closed == self.workers
@@ -74,6 +84,11 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.hits += buffer.hits;
     interval.misses += buffer.misses;
     interval.clients += buffer.connected;
+    interval.shed += buffer.shed;
+    interval.behind_us = interval.behind_us.max(buffer.behind_ns / 1000);
+    if !buffer.response.is_empty() {
+        interval.response.get_or_insert_default().merge(&buffer.response.latency());
+    }
     buffer.errors.add_to(&mut interval.errors);
     for (command, counts) in Command::ALL.into_iter().zip(&buffer.commands) {
         if counts.ops == 0 && counts.errors.is_empty() {

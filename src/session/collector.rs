@@ -60,8 +60,8 @@ pub(super) struct Collector {
     probes: Receiver<probe::Message>,
     server: Receiver<server::Message>,
     orders: Receiver<Order>,
-    /// Whether the load is on, by segment.
-    loaded: BTreeMap<u32, bool>,
+    /// The knobs by segment.
+    knobs: BTreeMap<u32, Knobs>,
     tally: Tally,
     listeners: Vec<Sender<Arc<Record>>>,
 }
@@ -84,7 +84,7 @@ impl Collector {
             probes: inputs.probes,
             server: inputs.server,
             orders: inputs.orders,
-            loaded: BTreeMap::new(),
+            knobs: BTreeMap::new(),
             tally: Tally::new(),
             listeners,
         }
@@ -111,8 +111,6 @@ impl Collector {
             self.take_all();
         }
         self.take_all();
-        // A worker that died in the middle of a tick never closes it.
-        self.emit_intervals();
         let end = End { t_s: seconds(self.clock.now_ns()), summary: self.tally.summary() };
         self.emit(Record::End(Box::new(end.clone())));
         end
@@ -131,18 +129,28 @@ impl Collector {
         self.take_intervals();
     }
 
-    /// Takes buffers, tick by tick: of each worker up to the one that closes the tick.
+    /// Takes buffers, tick by tick: of each worker up to the one that closes the tick. A worker that has ended closes
+    /// every tick.
     fn take_intervals(&mut self) {
         loop {
             for lane in &mut self.lanes {
+                // Asked first: what it sent before its end is there by then.
+                let has_ended = lane.end.intervals.is_abandoned();
                 while !lane.closed
                     && let Ok(buffer) = lane.end.intervals.pop()
                 {
                     lane.closed = self.assembly.add(&buffer);
                     lane.end.recycle(buffer);
                 }
+                if has_ended && !lane.closed {
+                    self.assembly.close();
+                    lane.closed = true;
+                }
             }
             if !self.assembly.is_complete() {
+                return;
+            }
+            if self.assembly.is_empty() {
                 return;
             }
             self.emit_intervals();
@@ -153,9 +161,13 @@ impl Collector {
         for lane in &mut self.lanes {
             lane.closed = false;
         }
-        for interval in self.assembly.take() {
+        for mut interval in self.assembly.take() {
+            let knobs = self.knobs.get(&interval.segment);
+            let loaded = knobs.is_some_and(|knobs| knobs.load);
+            if knobs.is_some_and(|knobs| knobs.rate.is_some()) {
+                interval.response.get_or_insert_default();
+            }
             // Without load there is nothing to tell but the last replies of the segment before.
-            let loaded = self.loaded.get(&interval.segment) == Some(&true);
             if (loaded && interval.length_s > 0.0) || interval.ops > 0 || !interval.errors.is_empty() {
                 self.emit(Record::Interval(Box::new(interval)));
             }
@@ -165,7 +177,7 @@ impl Collector {
     fn on_order(&mut self, order: Order) {
         match order {
             Order::Segment { at_ns, segment, knobs, warmup } => {
-                self.loaded.insert(segment, knobs.load);
+                self.knobs.insert(segment, knobs);
                 self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs, warmup }));
             }
             Order::Mark { at_ns, text } => self.emit(Record::Mark(Mark { t_s: seconds(at_ns), text })),

@@ -84,7 +84,7 @@ impl Live {
         let (orders_up, orders) = std::sync::mpsc::channel();
         let (probes_up, probes) = std::sync::mpsc::channel();
         let Beginning { start, knobs, warmup, heard, server } = beginning;
-        let (load, output) = Load::start(plan, knobs, clock)?;
+        let (load, output) = Load::start(plan, knobs, warmup.is_none(), clock)?;
         let inputs = Inputs { load: output, probes, server, orders };
         let mut collector = Collector::new(clock, inputs, listeners);
         let changed_ns = clock.now_ns();
@@ -134,9 +134,14 @@ impl Live {
         }
         self.in_force = self.wanted;
         self.changed_ns = now_ns;
-        let segment = self.load.set(self.in_force);
         let warmup = self.warmup_until_ns.is_some();
+        let segment = self.load.set(self.in_force, !warmup);
         self.order(Order::Segment { at_ns: now_ns, segment, knobs: self.in_force, warmup });
+    }
+
+    /// Whether all requests that were asked for are sent, and answered or lost.
+    pub fn is_spent(&self) -> bool {
+        self.load.is_spent()
     }
 
     /// Puts a note on the time axis.

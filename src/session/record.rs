@@ -151,8 +151,13 @@ pub struct Interval {
     pub misses: u64,
     /// Errors by kind. They are neither in `ops` nor in a distribution.
     pub errors: BTreeMap<String, u64>,
-    /// How late the oldest due, unsent request is; in closed loop nothing is due before it is sent.
+    /// How late the oldest request that was due and not sent was at most; in closed loop nothing is due before it is
+    /// sent.
     pub behind_us: u64,
+    /// Requests of an open loop that were due and never sent: they would have been too late (`--backlog shed`), or the
+    /// rate was turned or the load ended before there was a connection for them.
+    #[serde(default)]
+    pub shed: u64,
     /// Connections that carried load at the end of the stretch.
     pub clients: u32,
     /// From the write of a request to the last byte of its reply.
@@ -185,7 +190,8 @@ impl Interval {
         self.bytes_out += later.bytes_out;
         self.hits += later.hits;
         self.misses += later.misses;
-        self.behind_us = later.behind_us;
+        self.behind_us = self.behind_us.max(later.behind_us);
+        self.shed += later.shed;
         self.clients = later.clients;
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
@@ -267,6 +273,12 @@ pub struct Summary {
     pub hits: u64,
     /// GETs that did not.
     pub misses: u64,
+    /// Requests that were due and never sent.
+    #[serde(default)]
+    pub shed: u64,
+    /// The longest time that a request was due and not sent.
+    #[serde(default)]
+    pub behind_us: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
     /// The first message of each kind of error.
@@ -287,6 +299,8 @@ impl Summary {
         self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
         self.hits += interval.hits;
         self.misses += interval.misses;
+        self.shed += interval.shed;
+        self.behind_us = self.behind_us.max(interval.behind_us);
         add_counts(&mut self.errors, &interval.errors);
         self.service.merge(&interval.service);
         if let Some(response) = &interval.response {

@@ -29,7 +29,7 @@ pub fn at_port(port: u16) -> Target {
 
 /// A plan with one worker and a fixed seed.
 pub fn plan(target: Target) -> Plan {
-    Plan { target, threads: 1, seed: 7, timeout: Duration::from_secs(5) }
+    Plan { target, threads: 1, seed: 7, timeout: Duration::from_secs(5), requests: None }
 }
 
 /// A running session and every record that has come.

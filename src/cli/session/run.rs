@@ -55,12 +55,14 @@ impl Wishes {
         let mut timeline = TimelineOptions::default();
         timeline.ping_window = line.oneshot.window()?.unwrap_or(timeline.ping_window);
         Ok(Self {
-            knobs: line.load.knobs(destination.built_in.is_some())?,
+            // A number of requests is a load, too.
+            knobs: line.load.knobs(destination.built_in.is_some() || line.session.requests.is_some())?,
             plan: Plan {
                 target: destination.target.clone(),
                 threads: line.load.worker_threads()?,
                 seed: line.load.seed(),
                 timeout: line.load.reply_timeout()?,
+                requests: line.session.requests()?,
             },
             length: line.session.length()?,
             warmup: line.session.warmup_length()?,
@@ -126,6 +128,7 @@ fn check(line: &CommandLine) -> Result<(), Failure> {
     line.load.worker_threads()?;
     line.load.reply_timeout()?;
     line.session.length()?;
+    line.session.requests()?;
     line.session.warmup_length()?;
     line.oneshot.window()?;
     Ok(())
@@ -161,7 +164,18 @@ fn start(
     let live = Live::start(&wishes.plan, beginning, clock, listeners).map_err(anyhow::Error::from)?;
     let length = wishes.length.map(|length| length + wishes.warmup.unwrap_or_default());
     let until_ns = length.map(|length| clock.now_ns() + length.as_nanos() as u64);
-    Ok(LiveSource { live, control, gate, records, recording, leftovers, clock, until_ns, notices })
+    Ok(LiveSource {
+        live,
+        control,
+        gate,
+        records,
+        recording,
+        leftovers,
+        clock,
+        until_ns,
+        is_spent: false,
+        notices,
+    })
 }
 
 fn identity(destination: &Destination, heard: Option<&Message>) -> ServerIdentity {

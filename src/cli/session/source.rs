@@ -26,6 +26,8 @@ pub struct LiveSource {
     pub(super) clock: Clock,
     /// When the session ends by itself, on its clock.
     pub(super) until_ns: Option<u64>,
+    /// Whether all requests that were asked for were sent, and that was told.
+    pub(super) is_spent: bool,
     /// What is to be told at the next poll.
     pub(super) notices: VecDeque<Notice>,
 }
@@ -105,6 +107,10 @@ impl Source for LiveSource {
         if self.until_ns.is_some_and(|until_ns| self.clock.now_ns() >= until_ns) {
             self.notices.push_back(Notice::Leave);
             self.until_ns = None;
+        }
+        if self.live.is_spent() && !self.is_spent {
+            self.notices.push_back(Notice::Leave);
+            self.is_spent = true;
         }
         deliveries.extend(self.notices.drain(..).map(Delivery::Notice));
         deliveries

@@ -1,0 +1,184 @@
+//! When the requests of an open loop are due.
+//!
+//! ```text
+//!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even ones,
+//!    ├───────────●───────○───────●───────○──►       worker 1 the odd ones; together one even grid
+//! ```
+//! The moment at which request k is due is a function of k (and, for Poisson arrivals, of the seed) alone. What
+//! the server does moves no request, so a backlog needs no memory: it is the distance between the next request that
+//! was not sent and the present. Pure.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::Arrivals;
+use crate::clock::SECOND_NS;
+
+/// Which part of the requests a worker has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    /// The worker's number among those that have clients.
+    pub(super) index: usize,
+    /// How many workers have clients.
+    pub(super) of: usize,
+}
+
+/// One worker's requests in the order in which they are due.
+#[derive(Debug, Clone)]
+pub(super) struct Schedule {
+    start_ns: u64,
+    gaps: Gaps,
+    due_ns: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Gaps {
+    /// The next request of all workers is the `next`th; the first is due half an interval after the start.
+    Constant { interval_ns: f64, next: u64, stride: u64 },
+    /// The next request is due `after_ns` after the start. Poisson processes of n workers add up to one with the
+    /// sum of their rates.
+    Poisson { mean_ns: f64, after_ns: f64, random: Box<Pcg64Mcg> },
+}
+
+impl Schedule {
+    /// `per_second` requests over all workers from `start_ns` on, of which this one has its share.
+    pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
+        let interval_ns = SECOND_NS as f64 / per_second;
+        let gaps = match arrivals {
+            Arrivals::Constant => {
+                Gaps::Constant { interval_ns, next: share.index as u64, stride: share.of as u64 }
+            }
+            Arrivals::Poisson => Gaps::Poisson {
+                mean_ns: interval_ns * share.of as f64,
+                after_ns: 0.0,
+                random: Box::new(Pcg64Mcg::seed_from_u64(seed)),
+            },
+        };
+        let mut schedule = Self { start_ns, gaps, due_ns: start_ns };
+        if let Gaps::Poisson { .. } = schedule.gaps {
+            // Nothing is due at the start itself.
+            schedule.advance();
+        }
+        schedule.set_due();
+        schedule
+    }
+
+    /// When the next request is due.
+    #[inline]
+    pub(super) fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// The next request is sent, failed or shed: on to the one after it.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        match &mut self.gaps {
+            Gaps::Constant { next, stride, .. } => *next += *stride,
+            Gaps::Poisson { mean_ns, after_ns, random } => {
+                // The inverse of the exponential distribution function; 1 - u is never 0.
+                *after_ns -= *mean_ns * (1.0 - random.random::<f64>()).ln();
+            }
+        }
+        self.set_due();
+    }
+
+    /// Passes over everything that is due before `until_ns`. How much that was.
+    pub(super) fn pass(&mut self, until_ns: u64) -> u64 {
+        let mut passed = 0;
+        while self.due_ns < until_ns {
+            self.advance();
+            passed += 1;
+        }
+        passed
+    }
+
+    #[inline]
+    fn set_due(&mut self) {
+        let after_ns = match &self.gaps {
+            Gaps::Constant { interval_ns, next, .. } => (*next as f64 + 0.5) * interval_ns,
+            Gaps::Poisson { after_ns, .. } => *after_ns,
+        };
+        self.due_ns = self.start_ns + after_ns as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALONE: Share = Share { index: 0, of: 1 };
+
+    fn dues(arrivals: Arrivals, rate: f64, workers: usize, until_ns: u64) -> Vec<u64> {
+        let mut dues = Vec::new();
+        for index in 0..workers {
+            let share = Share { index, of: workers };
+            let mut schedule = Schedule::new(arrivals, rate, share, 0, 7 + index as u64);
+            while schedule.due_ns() < until_ns {
+                dues.push(schedule.due_ns());
+                schedule.advance();
+            }
+        }
+        dues.sort_unstable();
+        dues
+    }
+
+    /// Standard deviation over mean of the gaps.
+    fn variation(dues: &[u64]) -> f64 {
+        let gaps: Vec<_> = dues.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        variance.sqrt() / mean
+    }
+
+    #[test]
+    fn workers_share_one_even_grid() {
+        for workers in [1, 3, 16] {
+            let dues = dues(Arrivals::Constant, 10_000.0, workers, SECOND_NS);
+            assert_eq!((dues.len(), dues[0], dues[1]), (10_000, 50_000, 150_000));
+            assert!(variation(&dues) < 1e-4, "{workers} workers");
+        }
+    }
+
+    #[test]
+    fn the_rate_holds_for_hours_and_is_not_rounded_to_whole_nanoseconds() {
+        let mut schedule = Schedule::new(Arrivals::Constant, 3_000_000.0, ALONE, 0, 1);
+        assert_eq!(schedule.pass(10 * SECOND_NS), 30_000_000);
+        let odd = dues(Arrivals::Constant, 7.0, 2, 3600 * SECOND_NS);
+        assert_eq!(odd.len(), 7 * 3600);
+    }
+
+    /// memtier_benchmark sends a rate in bursts every 20 ms; other tools round to a grid of milliseconds.
+    #[test]
+    fn gaps_between_requests_are_even_and_know_no_milliseconds() {
+        let constant = dues(Arrivals::Constant, 10_000.0, 1, SECOND_NS);
+        assert!(variation(&constant) < 0.3);
+        let poisson = dues(Arrivals::Poisson, 10_000.0, 2, 10 * SECOND_NS);
+        assert!((variation(&poisson) - 1.0).abs() < 0.03, "{}", variation(&poisson));
+        assert!((poisson.len() as f64 / 100_000.0 - 1.0).abs() < 0.02, "{}", poisson.len());
+        let in_first_tenth = poisson.iter().filter(|due| **due % 1_000_000 < 100_000).count() as f64;
+        assert!((in_first_tenth / poisson.len() as f64 - 0.1).abs() < 0.01, "{in_first_tenth}");
+    }
+
+    #[test]
+    fn the_same_seed_is_due_at_the_same_moments() {
+        let of = |seed| {
+            let mut schedule = Schedule::new(Arrivals::Poisson, 1000.0, ALONE, 5, seed);
+            (0..100)
+                .map(|_| {
+                    schedule.advance();
+                    schedule.due_ns()
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of(3), of(3));
+        assert_ne!(of(3), of(4));
+        assert!(of(3).is_sorted());
+    }
+
+    #[test]
+    fn what_is_passed_over_is_counted() {
+        let mut schedule = Schedule::new(Arrivals::Constant, 1000.0, ALONE, 0, 1);
+        assert_eq!(schedule.pass(2 * SECOND_NS), 2000);
+        assert_eq!(schedule.due_ns(), 2 * SECOND_NS + 500_000);
+    }
+}
