@@ -9,7 +9,11 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
     }
-    let turned = |base: &Knobs, knob: &Knob| knob.value(base) != knob.value(now);
+    let turned = |base: &Knobs, knob: &Knob| match knob {
+        // That a rate opens the loop says the rate.
+        Knob::Arrivals => base.arrivals != now.arrivals && now.rate.is_some(),
+        knob => knob.value(base) != knob.value(now),
+    };
     let told = |knob: &Knob| format!("{knob} {}", knob.value(now));
     match before.filter(|before| before.load) {
         Some(before) => {

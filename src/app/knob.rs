@@ -5,7 +5,9 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::{
-    load::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE},
+    load::{
+        Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE, ParseChoiceError,
+    },
     units::{self, ParseQuantityError},
 };
 
@@ -21,8 +23,10 @@ pub enum Knob {
     Clients,
     /// Requests in flight on each.
     Pipeline,
-    /// Requests per second at the most.
+    /// Requests per second that are due; at its top the loop is closed.
     Rate,
+    /// How they come due.
+    Arrivals,
     /// Share of GET among GET and SET.
     Reads,
     /// Bytes of a value.
@@ -56,6 +60,12 @@ pub enum TurnError {
     /// The workload has neither GET nor SET.
     #[error("this workload has neither GET nor SET, so there is no share of reads to turn")]
     NoReads,
+    /// Without a rate nothing is due.
+    #[error("the loop is closed: give the rate a value first, then requests come due")]
+    Closed,
+    /// The text names no choice.
+    #[error(transparent)]
+    Choice(#[from] ParseChoiceError),
     /// The text is no quantity.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
@@ -83,8 +93,8 @@ impl fmt::Display for Knob {
 
 impl Knob {
     /// All knobs, in the order of the panel.
-    pub const ALL: [Self; 6] =
-        [Self::Clients, Self::Pipeline, Self::Rate, Self::Reads, Self::ValueSize, Self::Keys];
+    pub const ALL: [Self; 7] =
+        [Self::Clients, Self::Pipeline, Self::Rate, Self::Arrivals, Self::Reads, Self::ValueSize, Self::Keys];
 
     /// Its name on screen.
     pub fn name(self) -> &'static str {
@@ -92,6 +102,7 @@ impl Knob {
             Self::Clients => "clients",
             Self::Pipeline => "pipeline",
             Self::Rate => "rate",
+            Self::Arrivals => "arrivals",
             Self::Reads => "reads",
             Self::ValueSize => "value size",
             Self::Keys => "keys",
@@ -106,6 +117,7 @@ impl Knob {
             Self::Rate => {
                 knobs.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s")
             }
+            Self::Arrivals => knobs.rate.map_or("closed", |_| knobs.arrivals.name()).to_owned(),
             Self::Reads => knobs.mix.read_share().map_or_else(|| "none".to_owned(), units::percent),
             Self::ValueSize => units::bytes(knobs.value_size.into()),
             Self::Keys => units::setting(knobs.keyspace),
@@ -128,6 +140,13 @@ impl Knob {
             Self::Clients => turned.clients = stepped(knobs.clients, direction, MAX_CLIENTS),
             Self::Pipeline => turned.pipeline = stepped(knobs.pipeline, direction, MAX_PIPELINE),
             Self::Rate => turned.rate = turned_rate(knobs.rate, direction, ops_per_s),
+            Self::Arrivals => {
+                knobs.rate.ok_or(TurnError::Closed)?;
+                turned.arrivals = match direction {
+                    Direction::Down => Arrivals::Constant,
+                    Direction::Up => Arrivals::Poisson,
+                };
+            }
             Self::Reads => {
                 let percent = knobs.mix.read_share().ok_or(TurnError::NoReads)? * 100.0;
                 turned.mix = knobs.mix.with_read_percent(turned_percent(percent, direction));
@@ -158,6 +177,10 @@ impl Knob {
             Self::Rate => {
                 let bare = text.strip_suffix("/s").unwrap_or(text);
                 typed.rate = Some(narrow(units::parse_count(bare)?)?);
+            }
+            Self::Arrivals => {
+                knobs.rate.ok_or(TurnError::Closed)?;
+                typed.arrivals = text.parse()?;
             }
             Self::Reads => {
                 knobs.mix.read_share().ok_or(TurnError::NoReads)?;
@@ -265,6 +288,18 @@ mod tests {
         assert_eq!(walk(Knob::Rate, Direction::Up, high, 9).join(", "), "5 M/s, max");
         let idle = Knob::Rate.turned(&knobs, Direction::Down, None).unwrap();
         assert_eq!(idle.rate, Some(2_000_000));
+    }
+
+    #[test]
+    fn arrivals_turn_once_there_is_a_rate() {
+        let closed = Knobs::default();
+        assert_eq!(Knob::Arrivals.value(&closed), "closed");
+        assert_eq!(Knob::Arrivals.turned(&closed, Direction::Up, None), Err(TurnError::Closed));
+        let open = Knobs { rate: Some(1000), ..closed };
+        assert_eq!(walk(Knob::Arrivals, Direction::Up, open, 9), ["poisson"]);
+        assert_eq!(Knob::Arrivals.typed(&open, "poisson").unwrap().arrivals, Arrivals::Poisson);
+        let error = Knob::Arrivals.typed(&open, "x").unwrap_err().to_string();
+        assert_eq!(error, "'x' is neither constant nor poisson");
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn load(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
     let pace = match knobs.rate {
-        Some(_) => format!("at most {}", Knob::Rate.value(knobs)),
+        Some(_) => format!("{} due", knobs.pace()),
         None => "as fast as the server answers".to_owned(),
     };
     let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
@@ -93,7 +93,7 @@ fn load(knobs: &Knobs) -> String {
 
 fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
-    let pace = knobs.rate.map_or_else(|| "no limit".to_owned(), |_| Knob::Rate.value(knobs));
+    let pace = knobs.rate.map_or_else(|| "closed loop".to_owned(), |_| knobs.pace());
     let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
     format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys} keys", knobs.mix)
 }
