@@ -154,10 +154,9 @@ impl Worker {
         if self.may_send()
             && self.clients.any_ready()
             && let Some(due_ns) = self.pace.due_ns()
+            && let Some(wait) = self.alarm.set(due_ns, now_ns)?
         {
-            if let Some(wait) = self.alarm.set(due_ns, now_ns)? {
-                until_ns = until_ns.min(now_ns + wait.as_nanos() as u64);
-            }
+            until_ns = until_ns.min(now_ns + wait.as_nanos() as u64);
         }
         Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
     }
