@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::{
     ErrorKind,
-    interval::Times,
+    interval::Good,
     segments::{Replies, Segments},
     socket::Socket,
 };
@@ -227,6 +227,8 @@ impl Connection {
         }
     }
 
+    /// All replies in `bytes` came at the same moment and were asked for at the same moment, so the good ones are
+    /// counted together.
     #[inline]
     fn take_replies(
         &mut self,
@@ -236,21 +238,45 @@ impl Connection {
         first_error: &mut FirstError,
     ) -> Result<(), Broken> {
         let service_ns = now_ns.saturating_sub(self.since_ns);
-        while let Some(reply) = self.skipper.next(&mut bytes)? {
+        let mut good = [Good::default(); Command::ALL.len()];
+        let taken = self.sort_replies(&mut bytes, now_ns, &mut good, replies, first_error);
+        for (command, good) in Command::ALL.into_iter().zip(good) {
+            replies.count_good(command, good, service_ns);
+        }
+        if self.answered == self.commands.len() {
+            self.phase = Phase::Idle;
+        }
+        taken
+    }
+
+    #[inline]
+    fn sort_replies(
+        &mut self,
+        bytes: &mut &[u8],
+        now_ns: u64,
+        good: &mut [Good; Command::ALL.len()],
+        replies: &mut Replies,
+        first_error: &mut FirstError,
+    ) -> Result<(), Broken> {
+        while let Some(reply) = self.skipper.next(bytes)? {
             let Some(command) = self.commands.get(self.answered) else {
                 return Err(Broken::Unasked);
             };
             let due_ns = self.dues.get(self.answered);
-            let response_ns = due_ns.map(|due_ns| now_ns.saturating_sub(*due_ns));
             self.answered += 1;
-            if replies.count(*command, reply, Times { service_ns, response_ns })
-                && let Reply::Error(line) = reply
-            {
-                *first_error = Some(line.to_vec());
+            match reply {
+                Reply::Value => good[command.index()].values += 1,
+                Reply::Nil => good[command.index()].nils += 1,
+                Reply::Error(line) => {
+                    if replies.count_error(*command, line) {
+                        *first_error = Some(line.to_vec());
+                    }
+                    continue;
+                }
             }
-        }
-        if self.answered == self.commands.len() {
-            self.phase = Phase::Idle;
+            if let Some(due_ns) = due_ns {
+                replies.count_response(now_ns.saturating_sub(*due_ns));
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What a worker counts between two ticks, for one segment.
 
 use super::{ErrorCounts, ErrorKind};
-use crate::{protocol::Reply, stats::Recorder, workload::Command};
+use crate::{stats::Recorder, workload::Command};
 
 /// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
 #[derive(Debug)]
@@ -36,13 +36,13 @@ pub struct IntervalBuffer {
     pub commands: [CommandCounts; Command::ALL.len()],
 }
 
-/// How long a reply took.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
-    /// From the write of its request.
-    pub(super) service_ns: u64,
-    /// From when its request was due; `None` in closed loop, where it is the same.
-    pub(super) response_ns: Option<u64>,
+/// How many good replies there were to one command.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Good {
+    /// Those that are not null.
+    pub(super) values: u32,
+    /// Nulls.
+    pub(super) nils: u32,
 }
 
 /// Counts of one command.
@@ -99,22 +99,22 @@ impl IntervalBuffer {
         }
     }
 
-    /// Counts the reply to one request. Whether it was the first error of its kind here.
+    /// Counts good replies that one wake-up brought, each of them `service_ns` after its request was written.
     #[inline]
-    pub(super) fn count(&mut self, command: Command, reply: Reply, times: Times) -> bool {
+    pub(super) fn count_good(&mut self, command: Command, good: Good, service_ns: u64) {
+        if command == Command::Get {
+            self.hits += u64::from(good.values);
+            self.misses += u64::from(good.nils);
+        }
+        let n = u64::from(good.values + good.nils);
         let counts = &mut self.commands[command.index()];
-        match reply {
-            Reply::Error(line) => return counts.errors.count_line(line),
-            Reply::Value if command == Command::Get => self.hits += 1,
-            Reply::Nil if command == Command::Get => self.misses += 1,
-            Reply::Value | Reply::Nil => {}
-        }
-        counts.ops += 1;
-        counts.service.record(times.service_ns);
-        if let Some(response_ns) = times.response_ns {
-            self.response.record(response_ns);
-        }
-        false
+        counts.ops += n;
+        counts.service.record_n(service_ns, n);
+    }
+
+    /// Counts the error that a request was answered with. Whether it was the first of its kind here.
+    pub(super) fn count_error(&mut self, command: Command, line: &[u8]) -> bool {
+        self.commands[command.index()].errors.count_line(line)
     }
 
     /// Counts a request that got no reply.

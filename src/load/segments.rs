@@ -10,9 +10,9 @@
 
 use super::{
     ErrorKind, Lane,
-    interval::{IntervalBuffer, Times},
+    interval::{Good, IntervalBuffer},
 };
-use crate::{protocol::Reply, workload::Command};
+use crate::workload::Command;
 
 /// A segment with requests in flight, or the current one.
 struct Open {
@@ -134,11 +134,23 @@ impl Replies<'_> {
         self.buffer.bytes_in += n as u64;
     }
 
-    /// Counts the reply to one request. Whether it was the first error of its kind in this interval.
+    /// Counts good replies that one wake-up brought, each of them `service_ns` after its request was written.
     #[inline]
-    pub(super) fn count(&mut self, command: Command, reply: Reply, times: Times) -> bool {
+    pub(super) fn count_good(&mut self, command: Command, good: Good, service_ns: u64) {
+        *self.in_flight -= u64::from(good.values + good.nils);
+        self.buffer.count_good(command, good, service_ns);
+    }
+
+    /// Counts a good reply's time from when its request was due.
+    #[inline]
+    pub(super) fn count_response(&mut self, response_ns: u64) {
+        self.buffer.response.record(response_ns);
+    }
+
+    /// Counts the error that a request was answered with. Whether it was the first of its kind in this interval.
+    pub(super) fn count_error(&mut self, command: Command, line: &[u8]) -> bool {
         *self.in_flight -= 1;
-        self.buffer.count(command, reply, times)
+        self.buffer.count_error(command, line)
     }
 
     /// Counts requests that will get no reply.
@@ -155,20 +167,19 @@ mod tests {
     use super::*;
     use crate::load::lane;
 
-    fn of(service_ns: u64) -> Times {
-        Times { service_ns, response_ns: None }
-    }
+    const VALUE: Good = Good { values: 1, nils: 0 };
+    const NIL: Good = Good { values: 0, nils: 1 };
 
     #[test]
     fn a_reply_counts_for_the_segment_that_its_request_was_written_in() {
         let (lane, mut collector) = lane::pair();
         let mut segments = Segments::new(1, 0, lane);
         segments.wrote(2, 20);
-        segments.replies(1).count(Command::Get, Reply::Value, of(5));
+        segments.replies(1).count_good(Command::Get, VALUE, 5);
         segments.cut(2, 100);
         segments.wrote(1, 10);
-        segments.replies(1).count(Command::Get, Reply::Nil, of(7));
-        segments.replies(2).count(Command::Set, Reply::Value, of(9));
+        segments.replies(1).count_good(Command::Get, NIL, 7);
+        segments.replies(2).count_good(Command::Set, VALUE, 9);
         segments.close_tick(250, 1);
 
         let first = collector.intervals.pop().unwrap();
@@ -207,7 +218,7 @@ mod tests {
         let mut segments = Segments::new(1, 0, lane);
         for tick in 1..=1000 {
             segments.wrote(1, 1);
-            segments.replies(1).count(Command::Get, Reply::Value, of(1));
+            segments.replies(1).count_good(Command::Get, VALUE, 1);
             segments.close_tick(tick, 1);
         }
         let mut taken = 0;

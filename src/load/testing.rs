@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{IntervalBuffer, interval::Times};
-use crate::{protocol::Reply, workload::Command};
+use super::{IntervalBuffer, interval::Good};
+use crate::workload::Command;
 
 /// A buffer of `generation` over `span_ns` with so many good replies of each command, at 1 µs each.
 pub fn interval(
@@ -17,9 +17,7 @@ pub fn interval(
     buffer.end_ns = span_ns.end;
     buffer.closes_tick = closes_tick;
     for (command, n) in ops {
-        for _ in 0..*n {
-            buffer.count(*command, Reply::Value, Times { service_ns: 1000, response_ns: None });
-        }
+        buffer.count_good(*command, Good { values: *n as u32, nils: 0 }, 1000);
     }
     buffer
 }

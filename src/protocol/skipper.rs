@@ -97,6 +97,13 @@ impl Skipper {
     /// When the bytes are no RESP. The stream cannot be followed any further then.
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
+        if self.inside == Inside::Between
+            && self.line.is_empty()
+            && let Some((reply, length)) = whole_reply(input)
+        {
+            *input = &input[length..];
+            return Ok(Some(reply));
+        }
         loop {
             if self.payload > 0 {
                 let n = self.payload.min(input.len() as u64);
@@ -219,6 +226,27 @@ impl Skipper {
             self.line_is_spent = false;
         }
     }
+}
+
+/// The replies that a load gets most, when all of one is there: a null, an OK, a short bulk string. The length of the
+/// reply beside it. What is anything else, or not whole, is left to the whole grammar.
+#[inline]
+fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
+    match *input {
+        [b'$', b'-', b'1', b'\r', b'\n', ..] => Some((Reply::Nil, 5)),
+        [b'+', b'O', b'K', b'\r', b'\n', ..] => Some((Reply::Value, 5)),
+        [b'$', digit @ b'0'..=b'9', b'\r', b'\n', ..] => whole_bulk(input, 4, usize::from(digit - b'0')),
+        [b'$', tens @ b'1'..=b'9', digit @ b'0'..=b'9', b'\r', b'\n', ..] => {
+            whole_bulk(input, 5, usize::from(tens - b'0') * 10 + usize::from(digit - b'0'))
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn whole_bulk(input: &[u8], header: usize, payload: usize) -> Option<(Reply<'static>, usize)> {
+    let length = header + payload + 2;
+    (input.len() >= length).then_some((Reply::Value, length))
 }
 
 /// Reads a line, which ends before its line feed.

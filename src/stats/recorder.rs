@@ -39,10 +39,19 @@ impl Recorder {
     /// Counts one latency of `ns` nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        if self.cells.record(ns).is_err() {
-            self.over_range += 1;
+        self.record_n(ns, 1);
+    }
+
+    /// Counts `n` latencies of `ns` nanoseconds each.
+    #[inline]
+    pub fn record_n(&mut self, ns: u64, n: u64) {
+        if n == 0 {
+            return;
         }
-        self.sum_ns += u128::from(ns);
+        if self.cells.record_n(ns, n).is_err() {
+            self.over_range += n;
+        }
+        self.sum_ns += u128::from(ns) * u128::from(n);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
     }
@@ -113,6 +122,17 @@ mod tests {
         let latency = recorder.latency();
         assert_eq!((latency.count(), latency.over_range(), latency.max_ns()), (1, 1, 70_000_000_000));
         assert_eq!(latency.value_at_quantile(0.99), 70_000_000_000);
+    }
+
+    #[test]
+    fn many_at_once_are_as_many_one_by_one() {
+        let (mut at_once, mut one_by_one) = (Recorder::new(), Recorder::new());
+        for ns in [7, 70_000_000_000] {
+            at_once.record_n(ns, 3);
+            (0..3).for_each(|_| one_by_one.record(ns));
+        }
+        at_once.record_n(1, 0);
+        assert_eq!(at_once.latency(), one_by_one.latency());
     }
 
     #[test]
