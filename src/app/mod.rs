@@ -7,22 +7,28 @@
 //! ```
 //! A live engine and a replayed file are both a [`Source`], so no screen can tell them apart.
 
+mod axis;
 mod change;
 mod entry;
 mod keys;
 mod knob;
 mod model;
 mod panel;
+mod playback;
 mod source;
 mod summary;
 mod update;
+mod view;
 
+pub use axis::TimeAxis;
 pub use change::change;
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};
 pub use knob::{Direction, Knob, TurnError};
-pub use model::{Connection, Course, LoadState, Message, Model, Overlay, Screen, Tone, View};
+pub use model::{Connection, Course, LoadState, Message, Model, Overlay, Screen, Tone};
 pub use panel::Panel;
+pub use playback::Playback;
 pub use source::{Delivery, Effect, Notice, Refused, Source};
 pub use summary::summary;
 pub use update::{Msg, update};
+pub use view::{Landmark, View, Zoom};

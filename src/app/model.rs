@@ -1,6 +1,6 @@
 //! Everything the screen shows.
 
-use super::{Entry, Notice, Panel};
+use super::{Entry, Notice, Panel, Playback, View, Zoom, view::USUAL_COLUMNS};
 use crate::{
     load::Knobs,
     session::{Timeline, TimelineOptions},
@@ -12,16 +12,6 @@ pub enum Screen {
     /// Load, latency, probes, server and knobs on one time axis.
     #[default]
     Overview,
-}
-
-/// Which moment is shown.
-#[derive(Debug, Clone, Default)]
-pub enum View {
-    /// The latest.
-    #[default]
-    Live,
-    /// All of the timeline as it stood when the view was frozen. The measurement goes on.
-    Frozen(Box<Timeline>),
 }
 
 /// What lies over the screen and takes the keys.
@@ -123,6 +113,12 @@ pub struct Model {
     pub timeline: Timeline,
     /// Which moment of it is shown.
     pub view: View,
+    /// How long a stretch of it.
+    pub zoom: Zoom,
+    /// How many columns the charts of the screen have.
+    pub columns: u16,
+    /// The recording that this is, unless it is live.
+    pub playback: Option<Playback>,
     /// Which screen.
     pub screen: Screen,
     /// The knobs.
@@ -145,6 +141,9 @@ impl Model {
         Self {
             timeline: Timeline::new(options),
             view: View::Live,
+            zoom: Zoom::default(),
+            columns: USUAL_COLUMNS,
+            playback: None,
             screen: Screen::default(),
             panel: Panel::new(knobs),
             overlay: Overlay::None,
@@ -156,25 +155,20 @@ impl Model {
         }
     }
 
-    /// The timeline to draw: the latest, or the one that was frozen.
-    pub fn shown(&self) -> &Timeline {
-        match &self.view {
-            View::Live => &self.timeline,
-            View::Frozen(timeline) => timeline,
-        }
+    /// The state before the first record of a recording, which is shown as a whole.
+    pub fn replaying(playback: Playback, options: TimelineOptions) -> Self {
+        Self { playback: Some(playback), zoom: Zoom::Whole, ..Self::new(Knobs::default(), options) }
     }
 
-    /// How far the frozen view is behind the measurement, in seconds; `None` when it is live.
-    pub fn behind_s(&self) -> Option<f64> {
-        match &self.view {
-            View::Live => None,
-            View::Frozen(timeline) => Some(self.timeline.now_s() - timeline.now_s()),
-        }
-    }
-
-    /// The knobs in force: those of the current segment, before the first those that the source starts with.
+    /// The knobs in force: those of the current segment, in a recording those of the segment that is shown; before
+    /// the first those that the source starts with.
     pub fn in_force(&self) -> &Knobs {
-        self.timeline.segments().current().map_or(&self.initial, |segment| &segment.start.knobs)
+        let segments = self.timeline.segments();
+        let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
+            Some(cursor_s) => segments.holding_at(cursor_s),
+            None => segments.current(),
+        };
+        segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
     /// What the load does, or is about to do.
@@ -191,6 +185,17 @@ impl Model {
             _ if matches!(self.overlay, Overlay::FirstWrite { .. }) => LoadState::Asking,
             Connection::Down { .. } => LoadState::Waiting,
             Connection::Unknown | Connection::Up { .. } => LoadState::Settling,
+        }
+    }
+
+    /// Whether the target answered at the moment that is shown.
+    pub fn connection_shown(&self) -> Connection {
+        if self.view == View::Live && self.playback.is_none() {
+            return self.connection.clone();
+        }
+        match self.shown().outage() {
+            Some((since_s, cause)) => Connection::Down { since_s, cause: cause.to_owned() },
+            None => Connection::Up { since_s: 0.0 },
         }
     }
 
@@ -222,7 +227,20 @@ impl Model {
                 self.say(Tone::Warning, format!("the load stays off: {cause}"));
             }
             Notice::Warning(text) => self.say(Tone::Warning, text),
-            Notice::Ended => self.course = Course::Ended,
+            Notice::Ended => {
+                self.course = Course::Ended;
+                if let Some(playback) = &mut self.playback {
+                    playback.read = None;
+                    self.freeze();
+                    self.follow_recording();
+                }
+            }
+            Notice::Read { share } => {
+                if let Some(playback) = &mut self.playback {
+                    playback.read = Some(share);
+                }
+            }
+            Notice::Played { to_s } => self.played_to(to_s),
             Notice::Leave => self.course = Course::Over,
         }
     }

@@ -62,6 +62,16 @@ pub enum Notice {
     Info(String),
     /// Something that went wrong: cause, meaning, next step.
     Warning(String),
+    /// So much of a recording has been read, 0 to 1.
+    Read {
+        /// The share of its bytes.
+        share: f64,
+    },
+    /// A recording has played to this moment.
+    Played {
+        /// In seconds of the session.
+        to_s: f64,
+    },
     /// No more records will come, and the person may look on: a recording ends here.
     Ended,
     /// The session is over and the screen with it: the duration that was asked for has passed.
@@ -81,6 +91,15 @@ pub enum Effect {
     GentleIntrinsic(bool),
     /// The answer to [`Notice::FirstWrite`].
     AllowWrites(bool),
+    /// Let time run in a recording; [`Notice::Played`] tells how far it is.
+    Play {
+        /// The moment to begin at, in seconds of the session.
+        from_s: f64,
+        /// Seconds of the session per second.
+        speed: f64,
+    },
+    /// Let it stand still.
+    Pause,
     /// Give the terminal back and stop the process, as Ctrl-Z does.
     Suspend,
     /// Leave.

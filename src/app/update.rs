@@ -24,6 +24,8 @@ pub enum Msg {
     Delivery(Delivery),
     /// The source refused an effect, with its reason.
     Refused(Effect, String),
+    /// The charts of the screen have so many columns.
+    Columns(u16),
 }
 
 /// Takes one message in.
@@ -36,6 +38,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Delivery(Delivery::Notice(notice)) => {
             model.take(notice);
+            Vec::new()
+        }
+        Msg::Columns(columns) => {
+            model.columns = columns.max(1);
             Vec::new()
         }
         Msg::Refused(effect, reason) => {
@@ -81,6 +87,8 @@ impl Model {
     pub fn context(&self) -> Context {
         match self.overlay {
             Overlay::None if self.panel.entry().is_some() => Context::Typing,
+            Overlay::None if self.playback.is_some() => Context::Replay,
+            Overlay::None if self.view != View::Live => Context::Frozen,
             Overlay::None => Context::Main,
             Overlay::Help { .. } => Context::Help,
             Overlay::FirstWrite { .. } => Context::Question,
@@ -104,7 +112,27 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
         Action::Suspend => return vec![Effect::Suspend],
         Action::Help => model.overlay = Overlay::Help { scroll: 0 },
         Action::Scroll(lines) => scroll(model, lines),
-        Action::Freeze => toggle_freeze(model),
+        Action::Freeze => model.freeze(),
+        Action::Live => model.view = View::Live,
+        Action::Scrub(columns) => {
+            model.scrub(columns);
+            return model.play_on().into_iter().collect();
+        }
+        Action::Jump(to) => {
+            if let Err(why) = model.jump(to) {
+                model.say(Tone::Info, why);
+            }
+            return model.play_on().into_iter().collect();
+        }
+        Action::ZoomIn | Action::ZoomOut => {
+            if let Err(why) = model.zoom_by(action == Action::ZoomIn) {
+                model.say(Tone::Info, why);
+            }
+        }
+        Action::Play => return model.toggle_play().into_iter().collect(),
+        Action::Faster | Action::Slower => {
+            return model.change_speed(action == Action::Faster).into_iter().collect();
+        }
         Action::ToggleLoad => {
             let load = !model.panel.wanted().load;
             return vec![Effect::SetKnobs(model.panel.set_load(load))];
@@ -155,13 +183,6 @@ fn set_or_say<E: std::error::Error>(model: &mut Model, knobs: Result<Option<Knob
             Vec::new()
         }
     }
-}
-
-fn toggle_freeze(model: &mut Model) {
-    model.view = match model.view {
-        View::Live => View::Frozen(Box::new(model.timeline.clone())),
-        View::Frozen(_) => View::Live,
-    };
 }
 
 fn scroll(model: &mut Model, lines: i16) {
@@ -216,7 +237,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Notice, Screen},
+        app::{Notice, Playback, Screen},
         session::TimelineOptions,
     };
 
@@ -292,6 +313,33 @@ mod tests {
         assert_eq!(model.behind_s(), Some(2.0));
         press(&mut model, " ");
         assert_eq!((model.shown().now_s(), model.behind_s()), (3.0, None));
+    }
+
+    #[test]
+    fn arrows_travel_in_time_while_frozen_and_turn_knobs_again_when_live() {
+        let mut model = model();
+        (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs::default()));
+        assert_eq!(press(&mut model, " <<<"), []);
+        assert_eq!((model.cursor_s(), model.context()), (Some(36.0), Context::Frozen));
+        assert_eq!(press(&mut model, "\x1b>").len(), 1);
+        assert_eq!((model.cursor_s(), model.context()), (None, Context::Main));
+    }
+
+    #[test]
+    fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
+        let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs { clients: 1 + s, ..Knobs::default() }));
+        assert_eq!(press(&mut model, "p"), [], "not before all of it has been read");
+        deliver(&mut model, Notice::Ended);
+        assert_eq!((model.cursor_s(), model.context()), (Some(39.0), Context::Replay));
+        assert_eq!(press(&mut model, "p"), [Effect::Play { from_s: 0.0, speed: 1.0 }]);
+        deliver(&mut model, Notice::Played { to_s: 2.5 });
+        assert_eq!((model.cursor_s(), model.panel.wanted().clients), (Some(2.5), 3));
+        let faster = Key::plain(KeyCode::Char('>'));
+        assert_eq!(update(&mut model, Msg::Key(faster)), [Effect::Play { from_s: 2.5, speed: 2.0 }]);
+        deliver(&mut model, Notice::Played { to_s: 50.0 });
+        assert!(model.playback.as_ref().is_some_and(|playback| !playback.is_playing));
+        assert_eq!(model.cursor_s(), Some(39.0));
     }
 
     #[test]

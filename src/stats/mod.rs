@@ -3,11 +3,13 @@
 //! Pure: no I/O, no clock. Values are nanoseconds; three significant digits are kept, as HdrHistogram counts
 //! them, from 1 ns to [`HIGHEST_NS`]; what lies above is counted as over range, with its true maximum.
 
+mod compact;
 mod latency;
 mod recorder;
 mod spectrum;
 mod text;
 
+pub use compact::{Blend, Compact};
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub use recorder::{HIGHEST_NS, Recorder};
 pub use spectrum::{Band, spectrum};

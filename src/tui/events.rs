@@ -104,6 +104,8 @@ fn decode_key(key: &KeyEvent) -> Option<Key> {
         RawCode::Right => KeyCode::Right,
         RawCode::PageUp => KeyCode::PageUp,
         RawCode::PageDown => KeyCode::PageDown,
+        RawCode::Home => KeyCode::Home,
+        RawCode::End => KeyCode::End,
         RawCode::Enter => KeyCode::Enter,
         RawCode::Esc => KeyCode::Esc,
         RawCode::Backspace => KeyCode::Backspace,

@@ -2,12 +2,11 @@
 //!
 //! ```text
 //!   events ──► app::update ──► app::Model ──► screens ──► widgets ──► paint ──► terminal
-//!                                              layout, axis, scale, theme
+//!                                              layout, scale, theme
 //! ```
 //! It borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing
 //! characters; one function, [`layout::plan`], knows sizes.
 
-pub mod axis;
 pub mod events;
 #[cfg(test)]
 mod fixture;

@@ -16,7 +16,7 @@ use super::{
     theme::Theme,
 };
 use crate::{
-    app::{Course, Delivery, Effect, Model, Msg, Notice, Source, update},
+    app::{Course, Delivery, Effect, Model, Msg, Notice, Playback, Source, update},
     load::Knobs,
     session::{Timeline, TimelineOptions},
     signals::Signal,
@@ -28,7 +28,7 @@ const FRAME: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(40);
 
 /// How the screen shall look and start.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Colours and characters.
     pub theme: Theme,
@@ -36,6 +36,17 @@ pub struct Options {
     pub knobs: Knobs,
     /// What the timeline is told.
     pub timeline: TimelineOptions,
+    /// The recording that is shown, unless the source is live.
+    pub playback: Option<Playback>,
+}
+
+impl Options {
+    fn model(&self) -> Model {
+        match &self.playback {
+            Some(playback) => Model::replaying(playback.clone(), self.timeline),
+            None => Model::new(self.knobs, self.timeline),
+        }
+    }
 }
 
 /// Why the screen ended.
@@ -96,7 +107,7 @@ enum Due {
 
 impl<W: Write, E: Events> Loop<W, E> {
     fn run(&mut self, source: &mut dyn Source, signals: &Receiver<Signal>) -> anyhow::Result<Finished> {
-        let mut model = Model::new(self.options.knobs, self.options.timeline);
+        let mut model = self.options.model();
         let mut due = Due::Now;
         let mut drawn = Instant::now();
         loop {
@@ -112,6 +123,7 @@ impl<W: Write, E: Events> Loop<W, E> {
             }
             if due == Due::Now || (due == Due::Data && drawn.elapsed() >= FRAME) {
                 let theme = self.options.theme;
+                update(&mut model, Msg::Columns(screens::chart_columns((self.size)())));
                 self.canvas.frame(|buffer| screens::draw(buffer, theme, &model))?;
                 (due, drawn) = (Due::Nothing, Instant::now());
             }
@@ -265,7 +277,8 @@ mod tests {
         let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
         let size = || Rect::new(0, 0, 100, 30);
         let mut frames = Frames::default();
-        let options = Options { theme, knobs: Knobs::default(), timeline: TimelineOptions::default() };
+        let timeline = TimelineOptions::default();
+        let options = Options { theme, knobs: Knobs::default(), timeline, playback: None };
         let canvas = Canvas::new(&mut frames, size());
         let (sender, receiver) = mpsc::channel();
         signals.iter().for_each(|signal| sender.send(*signal).unwrap());

@@ -85,6 +85,8 @@ pub struct Glyphs {
     pub event: char,
     /// A note on the time axis.
     pub mark: char,
+    /// The moment that a frozen view shows, on the time axis.
+    pub cursor: char,
     /// The target of a rate, behind the chart.
     pub target_line: char,
     /// The selected one.
@@ -120,6 +122,7 @@ const UNICODE: Glyphs = Glyphs {
     border_line: '┊',
     event: '◆',
     mark: '▼',
+    cursor: '▲',
     target_line: '┄',
     pointer: '▸',
     less: '◂',
@@ -145,6 +148,7 @@ const ASCII: Glyphs = Glyphs {
     border_line: ':',
     event: '!',
     mark: 'v',
+    cursor: '^',
     target_line: '.',
     pointer: '>',
     less: '<',

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::Direction;
+use super::super::{Direction, Landmark};
 
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +13,24 @@ pub enum Action {
     Suspend,
     /// Open the help, or close it.
     Help,
-    /// Freeze the view, or let it go.
+    /// Freeze the view.
     Freeze,
+    /// Let it go: back to the latest moment.
+    Live,
+    /// Move the cursor by so many columns.
+    Scrub(i32),
+    /// Move it to something.
+    Jump(Landmark),
+    /// Show a shorter stretch of time, from closer by.
+    ZoomIn,
+    /// Show a longer stretch.
+    ZoomOut,
+    /// Let time run in a recording, or stop it.
+    Play,
+    /// Let it run twice as fast.
+    Faster,
+    /// Let it run half as fast.
+    Slower,
     /// Turn the load on or off.
     ToggleLoad,
     /// Select the next knob.
@@ -50,6 +66,12 @@ pub enum Context {
     Anywhere,
     /// On a screen with nothing over it.
     Main,
+    /// While the view is frozen, and in a recording.
+    Time,
+    /// While the view of a live session is frozen.
+    Frozen,
+    /// In a recording.
+    Replay,
     /// While a value is typed.
     Typing,
     /// While the help is open.
@@ -60,13 +82,39 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 5] = [Self::Main, Self::Typing, Self::Question, Self::Help, Self::Anywhere];
+    pub const ALL: [Self; 8] = [
+        Self::Main,
+        Self::Frozen,
+        Self::Replay,
+        Self::Time,
+        Self::Typing,
+        Self::Question,
+        Self::Help,
+        Self::Anywhere,
+    ];
+
+    /// The contexts whose keys work in this one; an earlier one's meaning of a key holds.
+    pub fn chain(self) -> &'static [Self] {
+        match self {
+            Self::Main => &[Self::Main, Self::Anywhere],
+            Self::Time => &[Self::Time, Self::Main, Self::Anywhere],
+            Self::Frozen => &[Self::Frozen, Self::Time, Self::Main, Self::Anywhere],
+            Self::Replay => &[Self::Replay, Self::Time, Self::Main, Self::Anywhere],
+            Self::Typing => &[Self::Typing, Self::Anywhere],
+            Self::Help => &[Self::Help, Self::Anywhere],
+            Self::Question => &[Self::Question, Self::Anywhere],
+            Self::Anywhere => &[Self::Anywhere],
+        }
+    }
 
     /// Its heading in the help.
     pub fn title(self) -> &'static str {
         match self {
             Self::Anywhere => "Everywhere",
             Self::Main => "On the screen",
+            Self::Time => "Frozen or replayed",
+            Self::Frozen => "While frozen",
+            Self::Replay => "In a recording",
             Self::Typing => "While typing a value",
             Self::Help => "In this help",
             Self::Question => "At a question",

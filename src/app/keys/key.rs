@@ -17,6 +17,10 @@ pub enum KeyCode {
     PageUp,
     /// Page down.
     PageDown,
+    /// Home.
+    Home,
+    /// End.
+    End,
     /// Enter.
     Enter,
     /// Escape.

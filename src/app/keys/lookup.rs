@@ -4,15 +4,25 @@ use super::{Action, Binding, Context, KEYS, Key};
 
 /// What `key` does in `context`.
 pub fn action(context: Context, key: Key) -> Option<Action> {
-    let here = KEYS.iter().filter(|binding| [context, Context::Anywhere].contains(&binding.context));
-    here.flat_map(|binding| binding.keys).find(|(pattern, _)| pattern.matches(key)).map(|(_, action)| *action)
+    let of = |context: &Context| {
+        let here = KEYS.iter().filter(|binding| binding.context == *context);
+        here.flat_map(|binding| binding.keys).find(|(pattern, _)| pattern.matches(key))
+    };
+    context.chain().iter().find_map(of).map(|(_, action)| *action)
 }
 
 /// The hints for `context` that fit into `width` columns, as (keys, word), written `keys word` with two blanks
 /// between them. The least needed go first; help and quit never.
 pub fn footer(context: Context, width: usize) -> Vec<(&'static str, &'static str)> {
-    let mut hints: Vec<_> =
-        KEYS.iter().filter(|binding| binding.context == context).filter_map(|b| b.hint).collect();
+    // While time is travelled, what else the screen can do is left to the help.
+    let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || context == at || hint.2 == 0;
+    let of = |at: &Context| {
+        let at = *at;
+        let here = KEYS.iter().filter(move |binding| binding.context == at);
+        here.filter_map(|binding| binding.hint).filter(move |hint| is_shown(at, hint))
+    };
+    let mut hints: Vec<_> = context.chain().iter().flat_map(of).collect();
+    hints.sort_by_key(|(.., shed)| *shed > 0);
     let length = |hints: &[(&str, &str, u8)]| {
         let words = hints.iter().map(|(keys, word, _)| keys.chars().count() + word.chars().count() + 3);
         words.sum::<usize>().saturating_sub(2)
@@ -45,8 +55,9 @@ mod tests {
     use crate::app::KeyCode;
 
     fn every_key() -> Vec<Key> {
-        use KeyCode::{Backspace, Char, Enter, Esc, F1, Left, PageDown, PageUp, Right};
-        let named = [KeyCode::Up, KeyCode::Down, Left, Right, PageUp, PageDown, Enter, Esc, Backspace, F1];
+        use KeyCode::{Backspace, Char, End, Enter, Esc, F1, Home, Left, PageDown, PageUp, Right};
+        let named =
+            [KeyCode::Up, KeyCode::Down, Left, Right, PageUp, PageDown, Home, End, Enter, Esc, Backspace, F1];
         let all = (' '..='~').map(Char).chain(named);
         all.flat_map(|code| [Key { code, ctrl: false }, Key { code, ctrl: true }]).collect()
     }

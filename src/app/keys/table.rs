@@ -1,7 +1,10 @@
 //! The table itself.
 
 use super::{
-    super::Direction::{Down, Up},
+    super::{
+        Direction::{Down, Up},
+        Landmark,
+    },
     Action, Context, KeyCode, Pattern,
 };
 
@@ -89,7 +92,21 @@ pub const KEYS: &[Binding] = &[
         keys: &[(on(' '), Action::Freeze)],
         written: "Space",
         hint: Some(("Space", "freeze", 3)),
-        help: "Freeze the view to read it, or let it go. The measurement goes on.",
+        help: "Freeze the view to read it and to travel in time. The measurement goes on.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('+'), Action::ZoomIn), (on('='), Action::ZoomIn), (on('-'), Action::ZoomOut)],
+        written: "+, -",
+        hint: Some(("+-", "zoom", 8)),
+        help: "Show a shorter or a longer stretch of time, from 10 s to the whole session.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('w'), Action::Jump(Landmark::Worst))],
+        written: "w",
+        hint: Some(("w", "worst", 9)),
+        help: "Jump to the longest service time of the session (without load, the longest ping) and freeze there.",
     },
     Binding {
         context: Context::Main,
@@ -105,6 +122,85 @@ pub const KEYS: &[Binding] = &[
         written: "I",
         hint: Some(("I", "gentle", 7)),
         help: "The same in a gentle form, a tenth of the time, that can stay on. Again: off.",
+    },
+    Binding {
+        context: Context::Frozen,
+        keys: &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)],
+        written: "Space, Esc",
+        hint: Some(("Space", "live", 1)),
+        help: "Back to the latest moment.",
+    },
+    Binding {
+        context: Context::Replay,
+        keys: &[(on(' '), Action::Play), (on('p'), Action::Play)],
+        written: "Space, p",
+        hint: Some(("Space", "play", 1)),
+        help: "Play from the cursor, or pause. At the end: play from the start.",
+    },
+    Binding {
+        context: Context::Replay,
+        keys: &[(on('<'), Action::Slower), (on('>'), Action::Faster)],
+        written: "<, >",
+        hint: Some(("<>", "speed", 3)),
+        help: "Play slower or faster, from a quarter to 64 times as fast.",
+    },
+    Binding {
+        context: Context::Time,
+        keys: &[(key(KeyCode::Left), Action::Scrub(-1)), (key(KeyCode::Right), Action::Scrub(1))],
+        written: "←, →",
+        hint: Some(("←→", "move", 2)),
+        help: "Move the cursor by a column. Figures and tables show that moment.",
+    },
+    Binding {
+        context: Context::Time,
+        keys: &[(key(KeyCode::PageUp), Action::Scrub(-10)), (key(KeyCode::PageDown), Action::Scrub(10))],
+        written: "PgUp, PgDn",
+        hint: Some(("PgUp PgDn", "by 10", 6)),
+        help: "Move it by ten columns, back or on.",
+    },
+    Binding {
+        context: Context::Time,
+        keys: &[
+            (key(KeyCode::Home), Action::Jump(Landmark::Start)),
+            (key(KeyCode::End), Action::Jump(Landmark::End)),
+        ],
+        written: "Home, End",
+        hint: None,
+        help: "Move it to the start or to the latest moment of the session.",
+    },
+    Binding {
+        context: Context::Time,
+        keys: &[(on('+'), Action::ZoomIn), (on('='), Action::ZoomIn), (on('-'), Action::ZoomOut)],
+        written: "+, -",
+        hint: Some(("+-", "zoom", 4)),
+        help: "Show a shorter or a longer stretch around it.",
+    },
+    Binding {
+        context: Context::Time,
+        keys: &[(on('w'), Action::Jump(Landmark::Worst))],
+        written: "w",
+        hint: Some(("w", "worst", 4)),
+        help: "Jump to the worst moment.",
+    },
+    Binding {
+        context: Context::Time,
+        keys: &[
+            (on('n'), Action::Jump(Landmark::NextEvent)),
+            (on('N'), Action::Jump(Landmark::PreviousEvent)),
+        ],
+        written: "n, N",
+        hint: Some(("n", "event", 5)),
+        help: "Jump to the next event or mark, or to the one before.",
+    },
+    Binding {
+        context: Context::Time,
+        keys: &[
+            (on('s'), Action::Jump(Landmark::NextSegment)),
+            (on('S'), Action::Jump(Landmark::PreviousSegment)),
+        ],
+        written: "s, S",
+        hint: Some(("s", "segment", 5)),
+        help: "Jump to the next segment, or to the one before.",
     },
     Binding {
         context: Context::Typing,

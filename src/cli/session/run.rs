@@ -259,6 +259,7 @@ fn on_screen(
         theme: Theme::from_env(line.session.ascii),
         knobs: wishes.knobs,
         timeline: wishes.timeline,
+        playback: None,
     };
     let finished = tui::run(source, options, signals)?;
     let ended_by = match finished.outcome {

@@ -123,6 +123,9 @@ impl Source for LiveSource {
             Effect::StopIntrinsic => self.live.intrinsic().stop(),
             Effect::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
             Effect::AllowWrites(yes) => self.gate.answer(*yes, &self.control),
+            Effect::Play { .. } | Effect::Pause => {
+                return Err(Refused("only a recording plays; this session is live".to_owned()));
+            }
             Effect::Suspend | Effect::Quit => {}
         }
         Ok(())

@@ -43,6 +43,14 @@ impl ErrorLog {
         }
     }
 
+    /// With the first message of each kind that `all` knows.
+    pub(super) fn with_first_messages_of(mut self, all: &Self) -> Self {
+        for (kind, error) in &mut self.kinds {
+            error.first = all.kinds.get(kind).and_then(|known| known.first.clone());
+        }
+        self
+    }
+
     /// Takes the detail of a [`FIRST_ERROR`] event.
     pub(super) fn first_message(&mut self, detail: &str) {
         let (kind, message) = detail.split_once(": ").unwrap_or((detail, ""));

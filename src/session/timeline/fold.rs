@@ -5,19 +5,23 @@ use std::{
     time::Duration,
 };
 
-use super::{ErrorLog, FIRST_ERROR, IntrinsicRun, Lane, PingWindows, Segments, Series};
+use super::{
+    ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, PingWindows, Segments,
+    ServerCell,
+};
 use crate::{
     clock::{TICK_NS, seconds},
     server::Status,
-    session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart},
+    session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, add_counts},
+    stats::Latency,
 };
 
-/// An hour of seconds is kept on the time axis.
-const KEPT_S: usize = 3600;
+/// So many ticks are kept as fine as they came, eight minutes; see [`History`].
+const KEPT: usize = 1920;
 /// How many events and marks are kept.
-const KEPT_EVENTS: usize = 1000;
+const KEPT_EVENTS: usize = 10_000;
 /// A server figure "since the previous poll" also stands for seconds without a poll, up to this many.
-const POLL_REACH_S: u64 = 5;
+const POLL_REACH_S: f64 = 5.0;
 
 /// What a timeline is told at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,44 +37,27 @@ impl Default for TimelineOptions {
     }
 }
 
-/// What the load did in one tick, over all segments that have a part in it.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Throughput {
-    /// Good replies in the tick; a longer interval is shared out among its ticks.
-    pub ops: f64,
-}
-
-/// What the server said of itself in one second.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ServerCell {
-    /// Share of one core.
-    pub cpu: Option<f64>,
-    /// Commands per second as the server counts them.
-    pub ops_per_s: Option<f64>,
-}
-
 /// The fold over a session's records.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     pub(super) now_s: f64,
     pub(super) session: Option<SessionStart>,
-    pub(super) throughput: Series<Throughput>,
+    pub(super) load: History<LoadCell>,
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
-    pub(super) service: Lane,
-    pub(super) ping: Lane,
-    pub(super) wake: Lane,
-    pub(super) intrinsic: Lane,
+    pub(super) lanes: [Lane; Measure::ALL.len()],
     pub(super) intrinsic_run: Option<IntrinsicRun>,
-    pub(super) server: Series<ServerCell>,
+    pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
     pub(super) errors: ErrorLog,
-    pub(super) error_counts: Series<u64>,
+    pub(super) error_cells: History<ErrorCell>,
     pub(super) last_reply_s: Option<f64>,
     pub(super) last_pong_s: Option<f64>,
     pub(super) events: VecDeque<Event>,
     pub(super) marks: VecDeque<Mark>,
+    /// Events and marks that are no longer listed.
+    pub(super) forgotten: u64,
     pub(super) end: Option<End>,
 }
 
@@ -83,27 +70,25 @@ impl Default for Timeline {
 impl Timeline {
     /// An empty timeline.
     pub fn new(options: TimelineOptions) -> Self {
-        let ticks_a_second = (1.0 / seconds(TICK_NS)) as usize;
+        let tick_s = seconds(TICK_NS);
         Self {
             now_s: 0.0,
             session: None,
-            throughput: Series::new(seconds(TICK_NS), KEPT_S * ticks_a_second),
+            load: History::new(tick_s, KEPT),
             recent_ops: VecDeque::new(),
-            service: Lane::new(KEPT_S),
-            ping: Lane::new(KEPT_S),
-            wake: Lane::new(KEPT_S),
-            intrinsic: Lane::new(KEPT_S),
+            lanes: Measure::ALL.map(|_| Lane::new(KEPT)),
             intrinsic_run: None,
-            server: Series::new(1.0, KEPT_S),
+            server: History::new(tick_s, KEPT),
             status: None,
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
             errors: ErrorLog::default(),
-            error_counts: Series::new(1.0, KEPT_S),
+            error_cells: History::new(tick_s, KEPT),
             last_reply_s: None,
             last_pong_s: None,
             events: VecDeque::new(),
             marks: VecDeque::new(),
+            forgotten: 0,
             end: None,
         }
     }
@@ -115,7 +100,7 @@ impl Timeline {
             Record::Segment(segment) => self.begin_segment(segment),
             Record::Interval(interval) => self.push_interval(interval),
             Record::Ping(span) => {
-                self.ping.push(span.t_s, span.length_s, &span.body.rtt);
+                self.measured(Measure::Ping, span.t_s, span.length_s, &span.body.rtt);
                 self.pings.push(span.t_s, span.length_s, &span.body);
                 if !span.body.rtt.is_empty() {
                     self.last_pong_s = Some(span.t_s);
@@ -124,11 +109,11 @@ impl Timeline {
                 self.advance(span.t_s);
             }
             Record::Wake(span) => {
-                self.wake.push(span.t_s, span.length_s, &span.body.late);
+                self.measured(Measure::Wake, span.t_s, span.length_s, &span.body.late);
                 self.advance(span.t_s);
             }
             Record::Intrinsic(span) => {
-                self.intrinsic.push(span.t_s, span.length_s, &span.body.gaps);
+                self.measured(Measure::Intrinsic, span.t_s, span.length_s, &span.body.gaps);
                 match &mut self.intrinsic_run {
                     Some(run) if run.goes_on_with(&span.body) => run.push(span.t_s, &span.body),
                     run => *run = Some(IntrinsicRun::begin(span.t_s, &span.body)),
@@ -140,11 +125,11 @@ impl Timeline {
                 if event.name == FIRST_ERROR {
                     self.errors.first_message(&event.detail);
                 }
-                push_bounded(&mut self.events, event.clone());
+                self.forgotten += push_bounded(&mut self.events, event.clone());
                 self.advance(event.t_s);
             }
             Record::Mark(mark) => {
-                push_bounded(&mut self.marks, mark.clone());
+                self.forgotten += push_bounded(&mut self.marks, mark.clone());
                 self.advance(mark.t_s);
             }
             Record::End(end) => {
@@ -160,24 +145,41 @@ impl Timeline {
     fn begin_segment(&mut self, segment: &Segment) {
         self.segments.begin(segment);
         self.recent_ops.clear();
-        [&mut self.service, &mut self.ping, &mut self.wake].into_iter().for_each(Lane::cut);
+        let cut = |measure: &Measure| *measure != Measure::Intrinsic;
+        for measure in Measure::ALL.into_iter().filter(cut) {
+            self.lanes[measure as usize].cut();
+        }
         self.pings.cut();
         self.advance(segment.t_s);
     }
 
+    fn current_segment(&self) -> Option<u32> {
+        self.segments.current().map(|segment| segment.start.segment)
+    }
+
+    /// Adds what a probe saw to the segment that holds.
+    fn measured(&mut self, measure: Measure, t_s: f64, length_s: f64, latency: &Latency) {
+        let segment = self.current_segment().unwrap_or(1);
+        self.lanes[measure as usize].push(segment, t_s, length_s, latency);
+    }
+
     fn push_interval(&mut self, interval: &Interval) {
-        let Interval { t_s, length_s, .. } = *interval;
-        for (tick, share) in self.throughput.shares(t_s, length_s) {
-            if let Some(cell) = self.throughput.entry(tick) {
-                cell.ops += interval.ops as f64 * share;
-            }
-        }
-        let current = self.segments.current().map(|segment| segment.start.segment);
-        if current.is_none_or(|current| current == interval.segment) && length_s > 0.0 {
-            self.service.push(t_s, length_s, &interval.service);
+        let Interval { t_s, length_s, segment, .. } = *interval;
+        self.load.entry(t_s, length_s).add(interval);
+        let is_current = self.current_segment().is_none_or(|current| current == segment) && length_s > 0.0;
+        if is_current {
             self.recent_ops.push_back((t_s, length_s, interval.ops));
-        } else {
-            self.service.note_late(t_s, &interval.service);
+        }
+        let response = interval.response.as_ref().map(|latency| (Measure::Response, latency));
+        for (measure, latency) in [(Measure::Service, &interval.service)].into_iter().chain(response) {
+            let lane = &mut self.lanes[measure as usize];
+            if is_current {
+                lane.push(segment, t_s, length_s, latency);
+            } else if length_s > 0.0 {
+                lane.push_earlier(segment, t_s, length_s, latency);
+            } else {
+                lane.push_late(segment, t_s, latency);
+            }
         }
         if interval.ops > 0 {
             self.last_reply_s = Some(t_s);
@@ -189,24 +191,15 @@ impl Timeline {
 
     fn count_errors(&mut self, t_s: f64, errors: &BTreeMap<String, u64>) {
         self.errors.count(t_s, errors);
-        let all = errors.values().sum::<u64>();
-        if all > 0
-            && let Some(count) = self.error_counts.entry(self.error_counts.step_ending(t_s))
-        {
-            *count += all;
+        if errors.values().any(|n| *n > 0) {
+            add_counts(&mut self.error_cells.entry(t_s, 0.0).0, errors);
         }
     }
 
     fn push_status(&mut self, moment: &Moment<Status>) {
-        let cell = ServerCell { cpu: moment.body.cpu, ops_per_s: moment.body.ops_per_s };
-        let second = self.server.step_ending(moment.t_s);
-        let previous = self.status.as_ref().map(|before| self.server.step_ending(before.t_s));
-        let first = previous.filter(|p| p + POLL_REACH_S >= second).map_or(second, |p| p + 1).min(second);
-        for step in first..=second {
-            if let Some(entry) = self.server.entry(step) {
-                *entry = cell;
-            }
-        }
+        let since_s =
+            self.status.as_ref().map_or(moment.t_s, |before| before.t_s).max(moment.t_s - POLL_REACH_S);
+        self.server.entry(moment.t_s, (moment.t_s - since_s).max(0.0)).add(moment);
         self.status = Some(moment.clone());
         self.advance(moment.t_s);
     }
@@ -219,17 +212,16 @@ impl Timeline {
         while self.recent_ops.front().is_some_and(|(ended, ..)| *ended <= t_s - 0.875) {
             self.recent_ops.pop_front();
         }
-        for lane in [&mut self.service, &mut self.ping, &mut self.wake, &mut self.intrinsic] {
-            lane.age(t_s);
-        }
+        self.lanes.iter_mut().for_each(|lane| lane.age(t_s));
     }
 }
 
-fn push_bounded<T>(list: &mut VecDeque<T>, item: T) {
+/// Adds `item`; how many had to go for it.
+fn push_bounded<T>(list: &mut VecDeque<T>, item: T) -> u64 {
     list.push_back(item);
-    while list.len() > KEPT_EVENTS {
-        list.pop_front();
-    }
+    let too_many = list.len().saturating_sub(KEPT_EVENTS);
+    list.drain(..too_many);
+    too_many as u64
 }
 
 #[cfg(test)]
@@ -273,11 +265,12 @@ mod tests {
             interval(2, 0.25, 0.15, of(500_000, 50)),
             interval(1, 0.25, 0.0, of(90_000_000, 1)),
         ]);
-        assert_eq!(timeline.throughput().get(0).unwrap().ops, 151.0);
-        let cell = timeline.service().seconds().get(0).unwrap();
-        assert!(cell.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 1_000));
+        let second = timeline.window(0.0, 1.0, 1);
+        assert_eq!(second.load()[0].as_ref().map(|cell| cell.ops), Some(151));
+        let cell = second.levels(Measure::Service)[0].unwrap();
+        assert!(cell.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 9_000));
         assert_eq!(cell.get(Level::Max), Some(90_000_000));
-        assert_eq!(timeline.service().minute().count(), 50);
+        assert_eq!(timeline.lane(Measure::Service).minute().count(), 50);
         let totals: Vec<_> = timeline.segments().iter().map(|s| s.total.ops).collect();
         assert_eq!(totals, [101, 50]);
     }
@@ -309,10 +302,10 @@ mod tests {
             interval(1, 1.0, 0.25, of(1_000, 100)),
             interval(1, 4.0, 0.25, of(1_000, 100)),
         ]);
-        let lane = timeline.service().level(Level::P50, 4, 5);
-        let known: Vec<_> = lane.map(|cell| cell.is_some()).collect();
+        let window = timeline.window(-1.0, 4.0, 5);
+        let known: Vec<_> = window.levels(Measure::Service).iter().map(Option::is_some).collect();
         assert_eq!(known, [false, true, false, false, true]);
-        assert_eq!(timeline.throughput().get(7), None);
+        assert_eq!(window.load()[2], None);
     }
 
     #[test]
@@ -320,8 +313,9 @@ mod tests {
         let status =
             |t_s, cpu| Record::Server(Moment { t_s, body: Status { cpu: Some(cpu), ..Status::default() } });
         let timeline = fold([status(0.99, 0.1), status(2.01, 0.2), status(60.0, 0.3)]);
-        let cpu: Vec<_> = [0, 1, 2, 3, 58, 59].map(|s| timeline.server().get(s).and_then(|c| c.cpu)).into();
-        assert_eq!(cpu, [Some(0.1), Some(0.2), Some(0.2), None, None, Some(0.3)]);
+        let server = timeline.window(0.0, 60.0, 60).server();
+        let cpu = [0, 1, 3, 53, 55, 59].map(|second: usize| server[second].as_ref().and_then(|c| c.cpu));
+        assert_eq!(cpu, [Some(0.1), Some(0.2), None, None, Some(0.3), Some(0.3)]);
     }
 
     #[test]
@@ -334,7 +328,8 @@ mod tests {
             Record::Ping(Span { t_s: 1.0, length_s: 0.25, body: Ping { errors: lost, ..Ping::default() } }),
             Record::Event(first),
         ]);
-        assert_eq!(timeline.error_counts().get(0), Some(&28), "those of load and ping");
+        let errors = timeline.window(0.0, 1.0, 1).errors();
+        assert_eq!(errors[0].as_ref().map(ErrorCell::total), Some(28), "those of load and ping");
         let kinds: Vec<_> = timeline.errors().by_count().into_iter().map(|(k, e)| (k, e.count)).collect();
         assert_eq!(kinds, [("timeout", 25), ("OOM", 3)]);
         let summary = timeline.summary();

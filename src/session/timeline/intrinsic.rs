@@ -7,6 +7,8 @@ use crate::{probe::Intrinsic, stats::Latency};
 pub struct IntrinsicRun {
     /// Whether it is the gentle form, which samples a tenth of the time.
     pub gentle: bool,
+    /// When its first report ended.
+    pub began_s: f64,
     /// When its last report ended.
     pub t_s: f64,
     /// Nanoseconds spent in the loop.
@@ -24,6 +26,7 @@ impl IntrinsicRun {
     pub(super) fn begin(t_s: f64, report: &Intrinsic) -> Self {
         Self {
             gentle: report.gentle,
+            began_s: t_s,
             t_s,
             busy_ns: report.busy_ns,
             runs: report.runs,

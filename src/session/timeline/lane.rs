@@ -1,8 +1,9 @@
-//! One measurement over time: quantiles for each second, distributions of the last minute.
+//! One measurement over time: distributions of the whole session, and exact ones of the last minute.
 
 use std::collections::VecDeque;
 
-use super::{Level, Quantiles, Series};
+use super::{History, parts::Parts};
+use crate::clock::{TICK_NS, seconds};
 use crate::stats::Latency;
 
 /// How long the window beside "now" is.
@@ -11,7 +12,7 @@ const WINDOW_S: u64 = 60;
 /// One measurement over time.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    seconds: Series<Quantiles>,
+    cells: History<Parts>,
     /// The last second's pieces: when each ended.
     pieces: VecDeque<(f64, Latency)>,
     /// The last minute's seconds, ascending; only since the last cut.
@@ -23,10 +24,10 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// An empty lane that keeps the quantiles of `kept` seconds.
+    /// An empty lane whose cells become coarser after `kept` ticks.
     pub(super) fn new(kept: usize) -> Self {
         Self {
-            seconds: Series::new(1.0, kept),
+            cells: History::new(seconds(TICK_NS), kept),
             pieces: VecDeque::new(),
             recent: VecDeque::new(),
             closed: Latency::default(),
@@ -35,9 +36,9 @@ impl Lane {
         }
     }
 
-    /// The quantiles of each second: of all that was measured in it since the last segment border.
-    pub fn seconds(&self) -> &Series<Quantiles> {
-        &self.seconds
+    /// All that was measured, by time and segment.
+    pub(super) fn cells(&self) -> &History<Parts> {
+        &self.cells
     }
 
     /// What the last second measured, since the last segment border.
@@ -50,18 +51,10 @@ impl Lane {
         &self.minute
     }
 
-    /// One level in each of the newest `count` steps before `end` (a second's number), oldest first.
-    pub fn level(&self, level: Level, end: u64, count: usize) -> impl Iterator<Item = Option<Option<u64>>> {
-        let first = end as i128 - count as i128;
-        (first..end as i128).map(move |second| {
-            let second = u64::try_from(second).ok()?;
-            self.seconds.get(second).map(|quantiles| quantiles.get(level))
-        })
-    }
-
-    /// Adds what was measured in the `length_s` seconds before `t_s`.
-    pub(super) fn push(&mut self, t_s: f64, length_s: f64, latency: &Latency) {
-        let second = self.seconds.step_ending(t_s);
+    /// Adds what `segment`, the current one, measured in the `length_s` seconds before `t_s`.
+    pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
+        self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
+        let second = second_ending(t_s);
         self.pieces.push_back((t_s, latency.clone()));
         self.expire_pieces(t_s);
         match self.recent.iter().rposition(|(known, _)| *known <= second) {
@@ -70,28 +63,17 @@ impl Lane {
             None => self.recent.push_front((second, latency.clone())),
         }
         self.expire_seconds(second);
-        let of_second = self.recent.iter().find(|(known, _)| *known == second);
-        let quantiles = of_second.map(|(_, latency)| Quantiles::of(latency)).unwrap_or_default();
-        for (step, _) in self.seconds.shares(t_s, length_s) {
-            // A tick that crosses a border counts for the second in which it ends. One that fills the second before
-            // too stands for that as well; one that only reaches into it has no say in what was measured there.
-            let stands_for = step == second || step as f64 >= t_s - length_s - 1e-6;
-            if (stands_for || self.seconds.get(step).is_none())
-                && let Some(cell) = self.seconds.entry(step)
-            {
-                *cell = quantiles;
-            }
-        }
     }
 
-    /// Notes a longest value that arrived late for an earlier segment: it shows in the maximum of its second
-    /// and in no percentile.
-    pub(super) fn note_late(&mut self, t_s: f64, latency: &Latency) {
-        if latency.is_empty() {
-            return;
-        }
-        if let Some(cell) = self.seconds.entry(self.seconds.step_ending(t_s)) {
-            cell.lift_max(latency.max_ns());
+    /// Adds what `segment`, which holds no longer, measured before its end: it is in no window of the present.
+    pub(super) fn push_earlier(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
+        self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
+    }
+
+    /// Adds what arrived late for `segment`, an earlier one: it is in no window of the present.
+    pub(super) fn push_late(&mut self, segment: u32, t_s: f64, latency: &Latency) {
+        if !latency.is_empty() {
+            self.cells.entry(t_s, 0.0).add(segment, t_s, 0.0, latency);
         }
     }
 
@@ -107,7 +89,7 @@ impl Lane {
     /// Lets go of what is older than its window at `now_s`.
     pub(super) fn age(&mut self, now_s: f64) {
         self.expire_pieces(now_s);
-        let second = self.seconds.step_ending(now_s);
+        let second = second_ending(now_s);
         if self.recent.front().is_some_and(|(oldest, _)| *oldest + WINDOW_S <= second) {
             self.expire_seconds(second);
         }
@@ -144,6 +126,11 @@ impl Lane {
     }
 }
 
+/// The second in which a stretch that ends at `t_s` ends. A border belongs to the second before it.
+fn second_ending(t_s: f64) -> u64 {
+    (t_s - 1e-6).max(0.0) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,68 +143,35 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_the_sum_of_its_ticks() {
-        let mut lane = Lane::new(100);
-        lane.push(1.25, 0.25, &of(1000, 30));
-        lane.push(1.5, 0.25, &of(9000, 10));
-        let cell = *lane.seconds().get(1).unwrap();
-        assert_eq!((cell.get(Level::P50).map(|ns| ns / 100), cell.get(Level::Max)), (Some(10), Some(9000)));
-        assert_eq!(lane.now().count(), 40);
-        assert_eq!(lane.seconds().get(0), None);
-    }
-
-    #[test]
-    fn a_tick_that_crosses_a_border_leaves_the_second_before_as_it_was() {
-        let mut lane = Lane::new(100);
-        for tick in 1..=4 {
-            lane.push(f64::from(tick) * 0.25 + 0.01, 0.25, &of(1000, 3000));
-        }
-        lane.push(1.26, 0.25, &of(9000, 3000));
-        let cell = lane.seconds().get(0).unwrap();
-        assert_eq!(cell.get(Level::P50).map(|ns| ns / 100), Some(10));
-        assert_eq!(lane.seconds().get(1).unwrap().get(Level::P999).map(|ns| ns / 100), None);
-    }
-
-    #[test]
     fn windows_end_at_a_cut_and_after_their_time() {
         let mut lane = Lane::new(100);
         for tick in 1..=400 {
-            lane.push(f64::from(tick) * 0.25, 0.25, &of(1000, 1));
+            lane.push(1, f64::from(tick) * 0.25, 0.25, &of(1000, 1));
         }
         assert_eq!((lane.now().count(), lane.minute().count()), (4, 240));
         lane.age(130.0);
         assert_eq!((lane.now().count(), lane.minute().count()), (0, 120));
         lane.cut();
-        lane.push(130.25, 0.25, &of(1000, 3));
+        lane.push(2, 130.25, 0.25, &of(1000, 3));
         assert_eq!((lane.now().count(), lane.minute().count()), (3, 3));
     }
 
     #[test]
     fn a_tick_that_comes_late_is_counted_in_its_own_second() {
         let mut lane = Lane::new(100);
-        lane.push(2.25, 0.25, &of(1000, 1));
-        lane.push(2.0, 0.25, &of(5000, 2));
-        lane.push(2.5, 0.25, &of(1000, 1));
-        assert_eq!(lane.seconds().get(1).unwrap().get(Level::Max), Some(5000));
-        assert_eq!(lane.seconds().get(2).unwrap().get(Level::Max), Some(1000));
-        assert_eq!(lane.minute().count(), 4);
+        lane.push(1, 2.25, 0.25, &of(1000, 1));
+        lane.push(1, 2.0, 0.25, &of(5000, 2));
+        lane.push(1, 2.5, 0.25, &of(1000, 1));
+        assert_eq!((lane.minute().count(), lane.recent.len()), (4, 2));
     }
 
     #[test]
-    fn a_late_reply_of_an_earlier_segment_shows_in_the_maximum_only() {
+    fn a_late_reply_of_an_earlier_segment_is_in_the_history_and_in_no_window() {
         let mut lane = Lane::new(100);
-        lane.push(1.0, 0.25, &of(1000, 100));
-        lane.note_late(1.0, &of(70_000, 1));
-        let cell = lane.seconds().get(0).unwrap();
-        assert_eq!(cell.get(Level::Max), Some(70_000));
+        lane.push(2, 1.0, 0.25, &of(1000, 100));
+        lane.push_late(1, 1.0, &of(70_000, 1));
+        let cell = lane.cells().between(0.0, 1.0).next().unwrap();
+        assert_eq!(cell.value.worst().map(|worst| worst.ns), Some(70_000));
         assert_eq!(lane.minute().max_ns(), 1000);
-    }
-
-    #[test]
-    fn an_interval_of_several_seconds_fills_them_all() {
-        let mut lane = Lane::new(100);
-        lane.push(10.0, 5.0, &of(1000, 100));
-        let filled: Vec<_> = (0..12).filter(|second| lane.seconds().get(*second).is_some()).collect();
-        assert_eq!(filled, [5, 6, 7, 8, 9]);
     }
 }

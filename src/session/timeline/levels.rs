@@ -1,6 +1,26 @@
-//! The levels of a distribution that the screen shows.
+//! What is measured as latencies, and the levels of their distributions that the screen shows.
 
 use crate::stats::Latency;
+
+/// A measurement that gives distributions of latencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// From the write of a request to its own reply.
+    Service,
+    /// From when a request was due to its reply; nothing in closed loop.
+    Response,
+    /// The ping probe.
+    Ping,
+    /// The wake probe.
+    Wake,
+    /// The intrinsic probe.
+    Intrinsic,
+}
+
+impl Measure {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Service, Self::Response, Self::Ping, Self::Wake, Self::Intrinsic];
+}
 
 /// A percentile on screen, or the maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,30 +1,47 @@
-//! The fold that screens and reports read: records in, lanes and totals out.
+//! The fold that screens and reports read: records in, history and totals out.
 //!
 //! ```text
-//!  records ─► Timeline ─┬─ throughput   a cell for every 250 ms         ┐
-//!                       ├─ lanes        a cell of quantiles a second    ├ one hour, then the oldest go
-//!                       ├─ server       a cell a second                 ┘
-//!                       ├─ windows      distributions: now, 60 s, the segment
-//!                       └─ totals       segments, errors, ping windows, events
+//!  records ─► Timeline ─┬─ history   the whole session in cells: load, latencies, errors, server; fine near now,
+//!                       │            coarser further back; counts and maxima are never lost
+//!                       ├─ windows   exact distributions: now, 60 s, the segment
+//!                       └─ totals    segments, errors, ping windows, events
 //! ```
+//! What a screen asks:
+//!
+//! | query | answer |
+//! |---|---|
+//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`heat`](Window::heat) (counts by row), [`errors`](Window::errors), [`server`](Window::server) |
+//! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
+//! | [`Timeline::worst`]`(measure, from_s, to_s)` | the longest latency there, and when |
+//! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | what happened, to be put on the axis |
+//!
 //! Pure: it reads no clock and knows no screen. What was not measured is a gap, never a zero. A percentile
-//! never mixes two segments: every window ends at the last segment border.
+//! never mixes two segments: every window ends at the last segment border, and a column shows the percentiles of the
+//! segment that held longest in it.
 
+mod cells;
 mod errors;
 mod fold;
+mod history;
 mod intrinsic;
 mod lane;
 mod levels;
+mod parts;
 mod pings;
 mod read;
+mod reading;
 mod segments;
-mod series;
+mod window;
 
+pub use cells::{ErrorCell, LoadCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog, FIRST_ERROR};
-pub use fold::{ServerCell, Throughput, Timeline, TimelineOptions};
+pub use fold::{Timeline, TimelineOptions};
+pub use history::{Cell, History, Merge};
 pub use intrinsic::IntrinsicRun;
 pub use lane::Lane;
-pub use levels::{Level, Quantiles};
+pub use levels::{Level, Measure, Quantiles};
+pub use parts::Worst;
 pub use pings::{PingWindow, PingWindows};
+pub use reading::{Reading, Recent};
 pub use segments::{SegmentTotal, Segments};
-pub use series::Series;
+pub use window::Window;

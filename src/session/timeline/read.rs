@@ -1,9 +1,6 @@
 //! What a timeline tells those who draw and write.
 
-use super::{
-    ErrorLog, IntrinsicRun, Lane, PingWindows, SegmentTotal, Segments, Series, ServerCell, Throughput,
-    Timeline,
-};
+use super::{ErrorLog, IntrinsicRun, Lane, Measure, PingWindows, SegmentTotal, Segments, Timeline};
 use crate::{
     server::Status,
     session::{Event, Mark, Moment, SessionStart, Summary},
@@ -21,11 +18,6 @@ impl Timeline {
         self.session.as_ref()
     }
 
-    /// The load's ticks.
-    pub fn throughput(&self) -> &Series<Throughput> {
-        &self.throughput
-    }
-
     /// Good replies per second over the last second of this segment; `None` when nothing was measured in it.
     pub fn ops_per_s(&self) -> Option<f64> {
         let (length_s, ops) =
@@ -41,43 +33,20 @@ impl Timeline {
         if self.now_s - segment.start.t_s <= MINUTE_S {
             return (segment.total.length_s > 0.0).then_some(segment.total.ops_per_s);
         }
-        // A tick that still runs would count as a dip.
-        let step_s = self.throughput.step_s();
-        let end = (self.now_s / step_s + 1e-6) as u64;
-        let first = end.saturating_sub((MINUTE_S / step_s) as u64);
-        let measured = (first..end).filter_map(|tick| self.throughput.get(tick));
-        let (n, ops) = measured.fold((0, 0.0), |(n, ops), cell| (n + 1, ops + cell.ops));
-        (n > 0).then(|| ops / (f64::from(n) * step_s))
+        let cells = self.load.between(self.now_s - MINUTE_S, self.now_s);
+        let (ops, length_s) = cells
+            .fold((0, 0.0), |(ops, length_s), cell| (ops + cell.value.ops, length_s + cell.value.length_s));
+        (length_s > 0.0).then(|| ops as f64 / length_s)
     }
 
-    /// Time from the write of a request to its own reply.
-    pub fn service(&self) -> &Lane {
-        &self.service
-    }
-
-    /// The ping probe.
-    pub fn ping(&self) -> &Lane {
-        &self.ping
-    }
-
-    /// The wake probe.
-    pub fn wake(&self) -> &Lane {
-        &self.wake
-    }
-
-    /// The intrinsic probe over time.
-    pub fn intrinsic(&self) -> &Lane {
-        &self.intrinsic
+    /// A measurement of latencies over time.
+    pub fn lane(&self, measure: Measure) -> &Lane {
+        &self.lanes[measure as usize]
     }
 
     /// The last run of the intrinsic probe.
     pub fn intrinsic_run(&self) -> Option<&IntrinsicRun> {
         self.intrinsic_run.as_ref()
-    }
-
-    /// The server's figures for each second.
-    pub fn server(&self) -> &Series<ServerCell> {
-        &self.server
     }
 
     /// What the server last said, and when.
@@ -115,19 +84,19 @@ impl Timeline {
         self.last_pong_s
     }
 
-    /// Errors in each second, of load and ping; a second without one is a gap.
-    pub fn error_counts(&self) -> &Series<u64> {
-        &self.error_counts
-    }
-
-    /// What happened, oldest first; the last thousand.
+    /// What happened, oldest first; the last ten thousand.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter()
     }
 
-    /// A person's notes, oldest first; the last thousand.
+    /// A person's notes, oldest first; the last ten thousand.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &Mark> {
         self.marks.iter()
+    }
+
+    /// How many events and marks are no longer listed.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// The session without its warm-up: what the writer summed up, else the sum of the segments.

@@ -32,6 +32,11 @@ impl Segments {
         self.kept.back()
     }
 
+    /// The segment that held at `t_s`.
+    pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
+        self.kept.iter().rev().find(|segment| segment.start.t_s <= t_s)
+    }
+
     /// The newest segment before the current one that has any good reply.
     pub fn last_busy(&self) -> Option<&SegmentTotal> {
         self.kept.iter().rev().find(|segment| segment.total.ops > 0)

@@ -6,8 +6,17 @@ mod tests;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{paint::Paint, theme::Theme, widgets};
+use super::{layout, paint::Paint, theme::Theme, widgets};
 use crate::app::{Model, Screen};
+
+/// How many columns the charts have on a screen of `area`'s size.
+pub fn chart_columns(area: Rect) -> u16 {
+    match layout::plan(area).columns.plot {
+        // Without lanes there is at most a line of throughput.
+        0 => area.width,
+        plot => plot,
+    }
+}
 
 /// Draws everything `model` shows into `buffer`.
 pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model) {

@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 use crate::{
     app::Model,
     tui::{
-        axis::TimeAxis,
         layout::{self, Plan, Tier},
         paint::Paint,
         widgets::{
@@ -26,21 +25,17 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 }
 
 fn charts(paint: &mut Paint, plan: &Plan, model: &Model) {
-    let timeline = model.shown();
-    let lanes = Lanes {
-        timeline,
-        columns: plan.columns,
-        axis: TimeAxis::holding(timeline.now_s(), plan.columns.plot),
-    };
-    header::draw(paint, plan.header, model);
+    let reading = model.shown();
+    let lanes = Lanes::new(&reading, plan.columns, model);
+    header::draw(paint, plan.header, model, &reading);
     status::draw(paint, plan.status, model);
     throughput::draw(paint, plan.throughput, &lanes);
     let scale = lanes.log_scale();
     latency::draw(paint, plan.latency, &lanes, scale, plan.latency_rows);
     probes::draw(paint, plan, &lanes, scale);
     time_axis::draw(paint, plan.axis, &lanes);
-    panel::draw(paint, plan.panel, model);
+    panel::draw(paint, plan.panel, model, &reading);
     knob_line::draw(paint, plan.knob_line, model);
-    server_line::draw(paint, plan.server, timeline);
+    server_line::draw(paint, plan.server, &reading);
     footer::draw(paint, plan.footer, model);
 }

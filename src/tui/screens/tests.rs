@@ -50,7 +50,8 @@ fn press(model: &mut Model, code: KeyCode) {
 }
 
 fn drawn(model: &Model, theme: Theme, width: u16, height: u16) -> Buffer {
-    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
     draw(&mut buffer, theme, model);
     buffer
 }

@@ -4,7 +4,8 @@ use ratatui::layout::Rect;
 
 use super::tables::clock;
 use crate::{
-    app::{Connection, LoadState, Model},
+    app::{Connection, LoadState, Model, Playback},
+    session::timeline::Reading,
     tui::{
         paint::{Paint, from_column},
         theme::{Glyphs, Ink},
@@ -13,12 +14,12 @@ use crate::{
 };
 
 /// Draws the header. On the right stands what changes, on the left what it is about.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let right = right_side(model, paint.glyphs(), area.width);
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+    let right = right_side(model, reading, paint.glyphs(), area.width);
     let length: usize = right.iter().map(|(text, _)| text.chars().count()).sum();
     let right_x = area.right().saturating_sub(length as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
-    let mut parts = identity(model);
+    let mut parts = identity(reading);
     if area.width < 60 {
         // The address says more than our own name.
         parts[0].0 = " ".to_owned();
@@ -30,16 +31,16 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 }
 
 /// Address, name and version, role, mode; the most needed first.
-fn identity(model: &Model) -> Vec<(String, Ink)> {
+fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
-    let Some(session) = model.timeline.session() else {
+    let Some(session) = reading.session() else {
         parts.push(("connecting".to_owned(), Ink::Text));
         return parts;
     };
     let target = &session.target;
     let address = if target.built_in { "built-in server, " } else { "" };
     parts.push((format!("{address}{}", target.address), Ink::Strong));
-    let said = model.timeline.status().map(|status| &status.body);
+    let said = reading.status().map(|status| &status.body);
     let server = said.map_or_else(|| target.server.clone(), |s| format!("{} {}", s.name, s.version));
     let role = said.map_or(&target.role, |s| &s.role);
     let mode = said.map_or(&target.mode, |s| &s.mode);
@@ -67,19 +68,20 @@ fn fit(parts: &[(String, Ink)], width: usize) -> Vec<(&str, Ink)> {
 /// From this width on there is room for how long the connection has been as it is.
 const ROOM_FOR_SINCE: u16 = 100;
 
-fn right_side(model: &Model, glyphs: &Glyphs, width: u16) -> Vec<(String, Ink)> {
-    let shown = model.shown();
+fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<(String, Ink)> {
     let mut parts = Vec::new();
-    if model.behind_s().is_some() {
+    if let Some(playback) = &model.playback {
+        parts.push((replay(playback, width), Ink::Warn));
+    } else if model.cursor_s().is_some() {
         parts.push(("FROZEN".to_owned(), Ink::Warn));
     }
-    parts.extend(connection(model, width >= ROOM_FOR_SINCE));
+    parts.extend(connection(&model.connection_shown(), width >= ROOM_FOR_SINCE));
     parts.push(load(model, glyphs));
-    if let Some(segment) = shown.segments().current().filter(|_| width >= 60) {
+    if let Some(segment) = reading.segment().filter(|_| width >= 60) {
         let warmup = if segment.start.warmup { " warm-up" } else { "" };
         parts.push((format!("segment {}{warmup}", segment.start.segment), Ink::Text));
     }
-    parts.push((units::elapsed((shown.now_s() * 1e9) as u64), Ink::Text));
+    parts.push((units::elapsed((reading.now_s() * 1e9) as u64), Ink::Text));
     parts
         .into_iter()
         .map(|(text, ink)| (format!("  {text}"), ink))
@@ -87,9 +89,16 @@ fn right_side(model: &Model, glyphs: &Glyphs, width: u16) -> Vec<(String, Ink)> 
         .collect()
 }
 
+/// The file, where there is room for it, and how fast it plays.
+fn replay(playback: &Playback, width: u16) -> String {
+    let file = if width >= ROOM_FOR_SINCE { format!(" {}", playback.file) } else { String::new() };
+    let state = if playback.is_playing { "playing" } else { "paused" };
+    format!("REPLAY{file}, {state} {}×", playback.speed())
+}
+
 /// Whether the target answers, and since when where there is room for that.
-fn connection(model: &Model, in_full: bool) -> Option<(String, Ink)> {
-    let (word, since_s, ink) = match model.connection {
+fn connection(connection: &Connection, in_full: bool) -> Option<(String, Ink)> {
+    let (word, since_s, ink) = match *connection {
         Connection::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
         // From the start on is nothing to tell.
         Connection::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),

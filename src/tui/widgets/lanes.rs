@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!  p99.9    ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆    1.90 ms   1.72 ms
-//!  gutter   plot: a second a column            now       60 s
+//!  gutter   plot: the time axis                now       60 s
 //! ```
 
 use ratatui::layout::Rect;
 
 use crate::{
-    session::timeline::{Lane, Level, Timeline},
+    app::{Model, TimeAxis},
+    session::timeline::{Level, Measure, Quantiles, Reading, Window},
     tui::{
-        axis::TimeAxis,
         layout::Columns,
         paint::{Paint, row},
         scale::LogScale,
@@ -24,12 +24,16 @@ pub const NONE: &str = "–";
 
 /// What all lanes of a screen share.
 pub struct Lanes<'a> {
-    /// The session.
-    pub timeline: &'a Timeline,
+    /// The moment that figures show.
+    pub reading: &'a Reading<'a>,
     /// Where gutter, plot and figures stand.
     pub columns: Columns,
-    /// Which second each column of the plot shows.
+    /// Which stretch of time each column of the plot shows.
     pub axis: TimeAxis,
+    /// What the columns hold.
+    pub window: Window<'a>,
+    cursor_s: Option<f64>,
+    levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
 }
 
 /// One column of a lane.
@@ -65,29 +69,40 @@ pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-impl Lanes<'_> {
-    /// The scale of all latencies on this screen, so that heights can be compared across lanes.
-    pub fn log_scale(&self) -> LogScale {
-        let timeline = self.timeline;
-        let service = Level::ALL.map(|level| (timeline.service(), level));
-        let probes =
-            [(timeline.ping(), Level::P50), (timeline.ping(), Level::Max), (timeline.wake(), Level::Max)];
-        let shown = service.into_iter().chain(probes);
-        LogScale::covering(shown.flat_map(|(lane, level)| self.values(lane, level).flatten().flatten()))
+impl<'a> Lanes<'a> {
+    /// The lanes of a plot with these columns, over the stretch that `model` shows.
+    pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
+        let axis = model.axis(columns.plot);
+        let window = reading.timeline().window(axis.from_s(), axis.to_s(), axis.columns.into());
+        let levels = Measure::ALL.map(|measure| window.levels(measure));
+        Self { reading, columns, axis, window, cursor_s: model.cursor_s(), levels }
     }
 
-    /// One level of a lane for each column.
-    pub fn cells(&self, lane: &Lane, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
+    /// The scale of all latencies on this screen, so that heights can be compared across lanes.
+    pub fn log_scale(&self) -> LogScale {
+        let service = Level::ALL.map(|level| (Measure::Service, level));
+        let probes = [(Measure::Ping, Level::P50), (Measure::Ping, Level::Max), (Measure::Wake, Level::Max)];
+        let shown = service.into_iter().chain(probes);
+        LogScale::covering(shown.flat_map(|(measure, level)| self.values(measure, level).flatten().flatten()))
+    }
+
+    /// One level of a measurement for each column.
+    pub fn cells(&self, measure: Measure, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
         let cell = |value: Option<Option<u64>>| match value {
             None => Cell::Gap,
             Some(None) => Cell::Few,
             Some(Some(ns)) => Cell::Step(scale.step(ns, steps(rows))),
         };
-        self.values(lane, level).map(cell).collect()
+        self.values(measure, level).map(cell).collect()
     }
 
-    fn values(&self, lane: &Lane, level: Level) -> impl Iterator<Item = Option<Option<u64>>> {
-        lane.level(level, self.axis.end, self.axis.columns.into())
+    fn values(&self, measure: Measure, level: Level) -> impl Iterator<Item = Option<Option<u64>>> {
+        self.levels[measure as usize].iter().map(move |column| column.map(|quantiles| quantiles.get(level)))
+    }
+
+    /// The column of the cursor, while the view is frozen and the axis shows it.
+    pub fn cursor(&self) -> Option<u16> {
+        self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
     }
 
     /// Where the plot stands in `area`.
@@ -118,7 +133,7 @@ impl Lanes<'_> {
 
     /// Draws the borders of the segments through what `plot` leaves blank.
     pub fn borders(&self, paint: &mut Paint, plot: Rect) {
-        for segment in self.timeline.segments().iter().skip(1) {
+        for segment in self.reading.timeline().segments().iter().skip(1) {
             let Some(column) = self.axis.column(segment.start.t_s) else { continue };
             let x = plot.x + column;
             for y in (plot.top()..plot.bottom()).filter(|_| x < plot.right()) {

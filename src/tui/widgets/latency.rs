@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::lanes::{Lanes, Row, figure};
 use crate::{
-    session::timeline::Level,
+    session::timeline::{Level, Measure},
     tui::{
         paint::{Paint, row},
         scale::LogScale,
@@ -17,14 +17,14 @@ use crate::{
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, scale: LogScale, rows: u16) {
     let title = format!("latency, log scale {} to {}", decade(scale.lowest_ns), decade(scale.highest_ns));
     lanes.heading(paint, row(area, 0), &title, false);
-    let timeline = lanes.timeline;
-    let service = timeline.service();
+    let reading = lanes.reading;
+    let service = reading.service();
     for (n, level) in Level::ALL.into_iter().enumerate() {
-        let in_segment = timeline.segment_service().and_then(|latency| level.of(latency));
+        let in_segment = reading.segment_service().and_then(|latency| level.of(latency));
         let lane = Row {
             name: level.name(),
             ink: Ink::Level(level),
-            cells: lanes.cells(service, level, scale, rows),
+            cells: lanes.cells(Measure::Service, level, scale, rows),
             values: [level.of(service.now()), level.of(service.minute()), in_segment].map(figure),
         };
         let place = Rect { y: area.y + 1 + n as u16 * rows, height: rows, ..area };

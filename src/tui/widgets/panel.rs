@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use super::{results, spectrum, tables};
 use crate::{
     app::{Knob, Model},
-    session::timeline::Timeline,
+    session::timeline::Reading,
     tui::{
         paint::{Paint, row},
         theme::Ink,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Draws the sections from the top down, as many as there is room for.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if area.width < 4 || area.height == 0 {
         return;
     }
@@ -31,26 +31,25 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let mut rest = area;
     let knobs = section(paint, &mut rest, "knobs", 1 + Knob::ALL.len() as u16);
     draw_knobs(paint, knobs, model);
-    let timeline = model.shown();
-    let error_rows = tables::error_rows(timeline).min(6);
+    let error_rows = tables::error_rows(reading).min(6);
     // The ping windows take what the sections below can spare, up to what one takes in at a glance.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
-    let windows = (1 + tables::ping_rows(timeline).clamp(2, (rest.height / 4).max(5)))
+    let windows = (1 + tables::ping_rows(reading).clamp(2, (rest.height / 4).max(5)))
         .min(rest.height.saturating_sub(below + 1));
-    let title = format!("ping by {} s, ms", timeline.pings().length_s());
+    let title = format!("ping by {} s, ms", reading.ping_window_s());
     let pings = section(paint, &mut rest, &title, windows);
-    tables::pings(paint, pings, timeline);
+    tables::pings(paint, pings, reading);
     let machine = section(paint, &mut rest, "this machine, 60 s", MACHINE_ROWS);
-    tables::machine(paint, machine, model);
+    tables::machine(paint, machine, model, reading);
     let errors = section(paint, &mut rest, "errors", error_rows);
-    tables::errors(paint, roomy(errors), timeline);
+    tables::errors(paint, roomy(errors), reading);
     if area.width >= results::MIN_WIDTH + 3 {
-        draw_results(paint, &mut rest, timeline);
+        draw_results(paint, &mut rest, reading);
     }
     if rest.height >= 3 {
         let room = rest.height - 1;
         let events = section(paint, &mut rest, "events", room);
-        tables::events(paint, roomy(events), timeline);
+        tables::events(paint, roomy(events), reading);
     }
 }
 
@@ -61,11 +60,11 @@ const ROOM_FOR_DETAIL: u16 = 22;
 const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 
 /// The segments and, where there is room, commands and distribution of the current one.
-fn draw_results(paint: &mut Paint, rest: &mut Rect, timeline: &Timeline) {
+fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
-        let commands = section(paint, rest, "commands, this segment", 1 + results::command_rows(timeline));
-        results::commands(paint, roomy(commands), timeline);
-        let bars = timeline.segment_service().map(|service| spectrum::bars(service, rest.height / 3));
+        let commands = section(paint, rest, "commands, this segment", 1 + results::command_rows(reading));
+        results::commands(paint, roomy(commands), reading);
+        let bars = reading.segment_service().map(|service| spectrum::bars(service, rest.height / 3));
         let bars = bars.unwrap_or_default();
         let title = "service time up to, this segment";
         let place = section(paint, rest, title, (bars.len() as u16).max(1));
@@ -74,9 +73,9 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, timeline: &Timeline) {
     if rest.height >= 4 {
         // Two thirds, and the rest for the events.
         let most = (rest.height * 2 / 3).max(3);
-        let rows = 1 + timeline.segments().iter().count().min(most.into()) as u16;
+        let rows = 1 + reading.segments().count().min(most.into()) as u16;
         let segments = section(paint, rest, "segments", rows);
-        results::segments(paint, roomy(segments), timeline);
+        results::segments(paint, roomy(segments), reading);
     }
 }
 

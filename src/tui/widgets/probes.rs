@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::lanes::{Cell, Lanes, NONE, Row, figure, steps};
 use crate::{
-    session::timeline::{Lane, Level},
+    session::timeline::{ErrorCell, Level, Measure},
     tui::{
         layout::{PROBE_LANES, Plan},
         paint::{Paint, row},
@@ -40,20 +40,22 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes, scale: LogScale) {
 }
 
 fn lane(n: usize, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
-    let timeline = lanes.timeline;
-    let latency = |lane: &Lane, level: Level, ink| Row {
-        name: "",
-        ink,
-        cells: lanes.cells(lane, level, scale, rows),
-        values: [figure(level.of(lane.now())), figure(level.of(lane.minute())), String::new()],
+    let latency = |measure: Measure, level: Level, ink| {
+        let recent = lanes.reading.recent(measure);
+        Row {
+            name: "",
+            ink,
+            cells: lanes.cells(measure, level, scale, rows),
+            values: [figure(level.of(recent.now())), figure(level.of(recent.minute())), String::new()],
+        }
     };
     let row = match n {
-        0 => latency(timeline.ping(), Level::P50, Ink::Ping),
-        1 => latency(timeline.ping(), Level::Max, Ink::Ping),
-        2 => latency(timeline.wake(), Level::Max, Ink::Machine),
+        0 => latency(Measure::Ping, Level::P50, Ink::Ping),
+        1 => latency(Measure::Ping, Level::Max, Ink::Ping),
+        2 => latency(Measure::Wake, Level::Max, Ink::Machine),
         3 => server_cpu(lanes, rows),
         4 => errors(lanes, rows),
-        _ => latency(timeline.intrinsic(), Level::Max, Ink::Machine),
+        _ => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
     };
     let (short, long) = NAMES[n];
     Row { name: if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short }, ..row }
@@ -61,11 +63,9 @@ fn lane(n: usize, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
 
 /// Share of one core, on a linear scale to 100 % or to what a server of many threads needs.
 fn server_cpu(lanes: &Lanes, rows: u16) -> Row {
-    let shares: Vec<_> = (0..lanes.axis.columns)
-        .map(|column| lanes.timeline.server().get(lanes.axis.second(column))?.cpu)
-        .collect();
+    let shares: Vec<_> = lanes.window.server().into_iter().map(|cell| cell?.cpu).collect();
     let top = linear_top(shares.iter().flatten().copied().fold(1.0, f64::max));
-    let now = lanes.timeline.status().and_then(|status| status.body.cpu);
+    let now = lanes.reading.status().and_then(|status| status.body.cpu);
     Row {
         name: "",
         ink: Ink::Server,
@@ -74,13 +74,12 @@ fn server_cpu(lanes: &Lanes, rows: u16) -> Row {
     }
 }
 
-/// Errors in each second; a second without one is blank.
+/// Errors in each column; one without any is blank.
 fn errors(lanes: &Lanes, rows: u16) -> Row {
-    let of_column =
-        |column| lanes.timeline.error_counts().get(lanes.axis.second(column)).copied().unwrap_or(0);
-    let counts: Vec<_> = (0..lanes.axis.columns).map(of_column).collect();
+    let errors = lanes.window.errors();
+    let counts: Vec<_> = errors.iter().map(|cell| cell.as_ref().map_or(0, ErrorCell::total)).collect();
     let top = linear_top(counts.iter().copied().max().unwrap_or(0) as f64);
-    let total = lanes.timeline.errors().total();
+    let total = lanes.reading.errors().total();
     Row {
         name: "",
         ink: Ink::Bad,

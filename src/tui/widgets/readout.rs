@@ -5,9 +5,8 @@ use ratatui::layout::Rect;
 use super::{footer, header, knob_line, lanes::NONE, status};
 use crate::{
     app::{Connection, Model},
-    session::timeline::{Level, Timeline},
+    session::timeline::{Level, LoadCell, Reading},
     tui::{
-        axis::TimeAxis,
         paint::{Paint, from_column, row, wrapped},
         scale::linear_top,
         theme::Ink,
@@ -20,13 +19,13 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let (state, ink) = match (&model.connection, model.in_force().load) {
         (Connection::Down { .. }, _) => (format!("{} unreachable", glyphs.off), Ink::Bad),
-        (_, true) => (format!("{} {}", glyphs.on, throughput(model.shown())), Ink::Good),
+        (_, true) => (format!("{} {}", glyphs.on, throughput(&model.shown())), Ink::Good),
         (_, false) => (format!("{} load off", glyphs.off), Ink::Text),
     };
-    let timeline = model.shown();
+    let reading = model.shown();
     let mut figures = vec![state];
-    figures.extend(Level::ALL.into_iter().filter_map(|level| known(timeline, level)));
-    let ping = Level::P50.of(timeline.ping().now());
+    figures.extend(Level::ALL.into_iter().filter_map(|level| known(&reading, level)));
+    let ping = Level::P50.of(reading.ping().now());
     figures.extend(ping.map(|ns| format!("ping {}", units::latency(ns))));
     let mut rest = area;
     for (n, figure) in figures.iter().enumerate() {
@@ -40,25 +39,25 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-fn known(timeline: &Timeline, level: Level) -> Option<String> {
-    let ns = level.of(timeline.service().now())?;
+fn known(reading: &Reading, level: Level) -> Option<String> {
+    let ns = level.of(reading.service().now())?;
     Some(format!("{} {}", level.name(), units::latency(ns)))
 }
 
-fn throughput(timeline: &Timeline) -> String {
-    timeline.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
+fn throughput(reading: &Reading) -> String {
+    reading.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
 }
 
 /// Numbers two by two, a line of throughput, the knob in hand; the parts that matter most first.
 pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
-    let timeline = model.shown();
-    header::draw(paint, row(area, 0), model);
+    let reading = model.shown();
+    header::draw(paint, row(area, 0), model, &reading);
     let spark = row(area, 1);
-    let label = format!(" {:>8} ", throughput(timeline));
+    let label = format!(" {:>8} ", throughput(&reading));
     let x = paint.text(spark, &label, Ink::Strong);
-    sparkline(paint, from_column(spark, x), timeline);
-    let service = timeline.service().now();
-    let ping = timeline.ping().now();
+    sparkline(paint, from_column(spark, x), model);
+    let service = reading.service().now();
+    let ping = reading.ping().now();
     let figures = [
         ("p50", Level::P50.of(service)),
         ("p90", Level::P90.of(service)),
@@ -85,17 +84,12 @@ pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
     footer::draw(paint, row(area, area.height - 1), model);
 }
 
-/// Throughput by the second in one row.
-fn sparkline(paint: &mut Paint, area: Rect, timeline: &Timeline) {
-    let axis = TimeAxis::holding(timeline.now_s(), area.width.saturating_sub(1));
-    let of = |column| {
-        let second = axis.second(column);
-        let ticks: Vec<_> =
-            (second * 4..second * 4 + 4).filter_map(|tick| timeline.throughput().get(tick)).collect();
-        let ops: f64 = ticks.iter().map(|cell| cell.ops).sum();
-        (!ticks.is_empty()).then(|| ops / ticks.len() as f64)
-    };
-    let values: Vec<_> = (0..axis.columns).map(of).collect();
+/// Throughput over time in one row.
+fn sparkline(paint: &mut Paint, area: Rect, model: &Model) {
+    let axis = model.axis(area.width.saturating_sub(1));
+    let window = model.timeline.window(axis.from_s(), axis.to_s(), axis.columns.into());
+    let load = window.load();
+    let values: Vec<_> = load.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s)).collect();
     let top = linear_top(values.iter().flatten().copied().fold(0.0, f64::max));
     let bars = paint.glyphs().bars;
     for (x, value) in (area.x..).zip(values) {

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use super::lanes::{NONE, figure};
 use crate::{
     app::change,
-    session::timeline::{Level, SegmentTotal, Timeline},
+    session::timeline::{Level, Reading, SegmentTotal},
     stats::Latency,
     tui::{
         paint::{Paint, row},
@@ -30,13 +30,12 @@ const WHAT: u16 = 11;
 pub const MIN_WIDTH: u16 = NUMBER + WHAT + FIGURES[0].1;
 
 /// The segments, the newest first.
-pub fn segments(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     let columns = Columns::of(area);
     columns.heading(paint, row(area, 0), "no", "what");
-    let segments = timeline.segments();
     // Each is told by what the one before it was not.
-    let before = segments.iter().rev().skip(1).map(Some).chain([None]);
-    let rows = segments.iter().rev().zip(before).enumerate();
+    let before = reading.segments().rev().skip(1).map(Some).chain([None]);
+    let rows = reading.segments().rev().zip(before).enumerate();
     for (n, (segment, before)) in rows.take(area.height.saturating_sub(1).into()) {
         let line = row(area, n as u16 + 1);
         let total = &segment.total;
@@ -68,10 +67,10 @@ fn fitted(words: &[String], width: usize) -> String {
 }
 
 /// The commands of the current segment.
-pub fn commands(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+pub fn commands(paint: &mut Paint, area: Rect, reading: &Reading) {
     let columns = Columns::of(area);
     columns.heading(paint, row(area, 0), "", "command");
-    let Some(total) = timeline.segments().current().map(|segment| &segment.total) else { return };
+    let Some(total) = reading.segment().map(|segment| &segment.total) else { return };
     for (n, (command, part)) in total.commands.iter().enumerate() {
         let line = row(area, n as u16 + 1);
         let figures = Figures {
@@ -85,8 +84,8 @@ pub fn commands(paint: &mut Paint, area: Rect, timeline: &Timeline) {
 }
 
 /// How many commands the current segment has sent.
-pub fn command_rows(timeline: &Timeline) -> u16 {
-    timeline.segments().current().map_or(0, |segment| segment.total.commands.len() as u16)
+pub fn command_rows(reading: &Reading) -> u16 {
+    reading.segment().map_or(0, |segment| segment.total.commands.len() as u16)
 }
 
 /// What stands in the columns of one row.

@@ -4,14 +4,14 @@ use ratatui::layout::Rect;
 
 use crate::{
     server::Status,
-    session::timeline::Timeline,
+    session::timeline::Reading,
     tui::{paint::Paint, theme::Ink},
     units,
 };
 
 /// Draws the line.
-pub fn draw(paint: &mut Paint, area: Rect, timeline: &Timeline) {
-    let Some(status) = timeline.status() else {
+pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
+    let Some(status) = reading.status() else {
         paint.parts(area, &[(" server ", Ink::Strong), ("has not said anything yet", Ink::Faint)]);
         return;
     };

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Connection, Course, Knob, Model, Tone},
+    app::{Connection, Course, Knob, Model, Playback, Tone},
     load::Knobs,
     session::timeline::{Level, SegmentTotal},
     tui::{paint::Paint, theme::Ink},
@@ -23,14 +23,17 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
         return (message.text.clone(), ink);
     }
-    if let Connection::Down { since_s, cause } = &model.connection {
-        let for_s = model.timeline.now_s() - since_s;
+    if let Connection::Down { since_s, cause } = &model.connection_shown() {
+        let for_s = model.shown().now_s() - since_s;
         // The cause comes before what to do about it, which goes where there is no room.
         let in_short = cause.split("; ").next().unwrap_or(cause);
         let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
         let whole = say(cause);
         let fits = whole.chars().count() <= width;
         return (if fits { whole } else { say(in_short) }, Ink::Bad);
+    }
+    if let Some(playback) = &model.playback {
+        return recording(model, playback, width);
     }
     if model.course != Course::Running {
         return ("the session has ended; q leaves".to_owned(), Ink::Strong);
@@ -52,6 +55,19 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let last = model.timeline.segments().last_busy();
     (last.map_or_else(idle, |segment| format!("load off; {}", result(segment))), Ink::Text)
+}
+
+/// What the load did at the cursor of a recording.
+fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) {
+    if let Some(share) = playback.read {
+        return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
+    }
+    let knobs = model.in_force();
+    if !knobs.load {
+        return ("load off in this part of the recording".to_owned(), Ink::Text);
+    }
+    let long = load(knobs);
+    (if long.chars().count() <= width { long } else { load_in_short(knobs) }, Ink::Text)
 }
 
 /// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.

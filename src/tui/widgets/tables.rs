@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     app::Model,
-    session::timeline::{Level, PingWindow, Timeline},
+    session::timeline::{Level, PingWindow, Reading},
     tui::{
         paint::{Paint, from_column, row},
         theme::Ink,
@@ -17,13 +17,13 @@ use crate::{
 };
 
 /// How many ping windows there are.
-pub fn ping_rows(timeline: &Timeline) -> u16 {
-    timeline.pings().newest_first().count().min(100) as u16
+pub fn ping_rows(reading: &Reading) -> u16 {
+    reading.ping_windows().count().min(100) as u16
 }
 
 /// How many rows the errors need.
-pub fn error_rows(timeline: &Timeline) -> u16 {
-    (timeline.errors().by_count().len() as u16).clamp(1, 100)
+pub fn error_rows(reading: &Reading) -> u16 {
+    (reading.errors().by_count().len() as u16).clamp(1, 100)
 }
 
 /// Columns of figures in a ping window, each as redis-cli prints it.
@@ -31,10 +31,10 @@ const PING_COLUMN: u16 = 7;
 
 /// The windows of `--latency-history`, the newest first: minimum, mean and maximum in milliseconds as redis-cli
 /// prints them; where there is room, the samples and when the window ended.
-pub fn pings(paint: &mut Paint, area: Rect, timeline: &Timeline) {
+pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     let wide = area.width >= 4 * PING_COLUMN + 6;
     ping_row(paint, row(area, 0), wide, &["min", "avg", "max", "n", "until"].map(str::to_owned), Ink::Faint);
-    for (n, window) in timeline.pings().newest_first().enumerate().take(area.height.into()) {
+    for (n, window) in reading.ping_windows().enumerate().take(area.height.into()) {
         let line = row(area, n as u16 + 1);
         let mut texts = ping_texts(window);
         if window.lost > 0 {
@@ -86,9 +86,8 @@ fn ping_row(paint: &mut Paint, area: Rect, wide: bool, texts: &[String; 5], ink:
 }
 
 /// Wake and intrinsic: what this machine adds to every number.
-pub fn machine(paint: &mut Paint, area: Rect, model: &Model) {
-    let timeline = model.shown();
-    let wake = timeline.wake().minute();
+pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+    let wake = reading.wake().minute();
     let (p99, max) = (figure(Level::P99.of(wake)), figure(Level::Max.of(wake)));
     let mut parts = vec![("wake p99 ", Ink::Faint), (&p99, Ink::Text)];
     if area.width >= WIDE_MACHINE {
@@ -96,7 +95,7 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model) {
     }
     paint.parts(row(area, 0), &parts);
     let line = row(area, 1);
-    let Some(run) = timeline.intrinsic_run() else {
+    let Some(run) = reading.intrinsic_run() else {
         paint.text(line, "intrinsic: press i", Ink::Faint);
         return;
     };
@@ -122,8 +121,9 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model) {
 const WIDE_MACHINE: u16 = 32;
 
 /// Each kind of error: how often, and its first message.
-pub fn errors(paint: &mut Paint, area: Rect, timeline: &Timeline) {
-    let kinds = timeline.errors().by_count();
+pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
+    let log = reading.errors();
+    let kinds = log.by_count();
     if kinds.is_empty() {
         paint.text(row(area, 0), "none", Ink::Text);
         return;
@@ -154,8 +154,17 @@ pub fn errors(paint: &mut Paint, area: Rect, timeline: &Timeline) {
 }
 
 /// What happened last, the newest first; a long one goes on in a second row.
-pub fn events(paint: &mut Paint, area: Rect, timeline: &Timeline) {
-    let mut newest = timeline.events().rev().peekable();
+pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
+    let mut newest = reading.events().rev().peekable();
+    let forgotten = reading.timeline().forgotten();
+    let (area, foot) = if forgotten > 0 && area.height > 1 {
+        (Rect { height: area.height - 1, ..area }, Some(row(area, area.height - 1)))
+    } else {
+        (area, None)
+    };
+    if let Some(foot) = foot {
+        paint.text(foot, &format!("{forgotten} earlier ones are no longer listed"), Ink::Faint);
+    }
     if newest.peek().is_none() {
         paint.text(row(area, 0), "none", Ink::Text);
     }

@@ -1,4 +1,4 @@
-//! Throughput over time: a line of braille dots, two to a second; in ASCII a point a second.
+//! Throughput over time: a line of braille dots, two to a column; in ASCII a point a column.
 //!
 //! Each dot spans the ticks it stands for, from the slowest to the fastest, so that no dip of a quarter of a
 //! second is averaged away.
@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use super::Lanes;
 use crate::{
-    session::timeline::Series,
+    session::timeline::LoadCell,
     tui::{
         paint::{Paint, row},
         scale::linear_top,
@@ -16,8 +16,8 @@ use crate::{
     units,
 };
 
-/// Ticks in a column of one second.
-const TICKS: u64 = 4;
+/// Columns of dots in a cell of braille.
+const SIDES: usize = 2;
 
 /// Draws the heading, the chart and its axis.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
@@ -27,12 +27,12 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     heading(paint, row(area, 0), lanes);
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let plot = lanes.plot(chart);
-    let columns: Vec<_> = (0..plot.width).map(|column| Column::read(lanes, column)).collect();
-    let highest = columns.iter().flat_map(|column| column.ticks).flatten().fold(0.0, f64::max);
-    let asked = lanes.timeline.segments().current().and_then(|segment| segment.start.knobs.rate);
+    let columns = read(lanes);
+    let highest = columns.iter().flatten().flatten().map(|(_, high)| *high).fold(0.0, f64::max);
+    let asked = lanes.reading.segment().and_then(|segment| segment.start.knobs.rate);
     // A rate far above what is reached must not press the line to the floor.
     let top = linear_top(highest.max(f64::from(asked.unwrap_or(0)).min(highest * 2.0)));
-    if highest == 0.0 && columns.iter().all(|column| column.ticks.iter().all(Option::is_none)) {
+    if highest == 0.0 && columns.iter().flatten().all(Option::is_none) {
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         paint.text(middle, "  no load in this stretch", Ink::Faint);
         return;
@@ -49,10 +49,10 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 
 fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     lanes.heading(paint, area, "throughput, replies/s", true);
-    let timeline = lanes.timeline;
-    let segment = timeline.segments().current().map(|segment| &segment.total);
+    let reading = lanes.reading;
+    let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
-    let values = [timeline.ops_per_s(), timeline.ops_per_s_minute(), of_segment];
+    let values = [reading.ops_per_s(), reading.ops_per_s_minute(), of_segment];
     let below = Rect { y: area.y + 1, ..area };
     for (n, value) in values.into_iter().enumerate() {
         let (text, ink) = match value {
@@ -68,33 +68,26 @@ fn figure(lanes: &Lanes, ops: f64) -> String {
     if lanes.columns.value > 8 { units::rate(ops) } else { units::count(ops) }
 }
 
-/// The good replies per second in each tick of one column.
-#[derive(Clone, Copy)]
-struct Column {
-    ticks: [Option<f64>; TICKS as usize],
+/// The slowest and the fastest tick of each half of a column, in good replies per second.
+type Column = [Option<(f64, f64)>; SIDES];
+
+fn read(lanes: &Lanes) -> Vec<Column> {
+    let axis = lanes.axis;
+    let halves =
+        lanes.reading.timeline().window(axis.from_s(), axis.to_s(), usize::from(axis.columns) * SIDES);
+    let extremes = |half: &Option<LoadCell>| half.as_ref().and_then(LoadCell::extremes);
+    halves.load().chunks_exact(SIDES).map(|pair| [extremes(&pair[0]), extremes(&pair[1])]).collect()
 }
 
-impl Column {
-    fn read(lanes: &Lanes, column: u16) -> Self {
-        let series: &Series<_> = lanes.timeline.throughput();
-        let now_s = lanes.timeline.now_s();
-        let mut ticks = [None; TICKS as usize];
-        for (n, tick) in ticks.iter_mut().enumerate() {
-            let number = lanes.axis.second(column) * TICKS + n as u64;
-            // A tick that still runs would look like a dip.
-            let is_over = (number + 1) as f64 * series.step_s() <= now_s + 1e-6;
-            *tick = series.get(number).filter(|_| is_over).map(|cell| cell.ops / series.step_s());
-        }
-        Self { ticks }
-    }
+/// A span of rates as heights from 0 to `height`.
+fn scaled((low, high): (f64, f64), top: f64, height: u16) -> (u16, u16) {
+    let scaled = |v: f64| (v / top * f64::from(height)).round().clamp(0.0, f64::from(height)) as u16;
+    (scaled(low), scaled(high))
+}
 
-    /// The slowest and fastest of some of its ticks, as heights from 0 to `height`.
-    fn span(&self, ticks: std::ops::Range<usize>, top: f64, height: u16) -> Option<(u16, u16)> {
-        let known = self.ticks[ticks].iter().flatten();
-        let (low, high) = known.fold((f64::MAX, -1.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
-        let scaled = |v: f64| (v / top * f64::from(height)).round().clamp(0.0, f64::from(height)) as u16;
-        (high >= 0.0).then(|| (scaled(low), scaled(high)))
-    }
+/// Both halves of a column in one.
+fn whole(column: &Column) -> Option<(f64, f64)> {
+    column.iter().flatten().copied().reduce(|(low, high), (l, h)| (low.min(l), high.max(h)))
 }
 
 /// Stretches a span so that it touches the one before it: a line, not a cloud.
@@ -113,8 +106,8 @@ fn braille(paint: &mut Paint, plot: Rect, columns: &[Column], top: f64) {
     let mut before = None;
     for (x, column) in (plot.left()..plot.right()).zip(columns) {
         let mut cells = vec![0_u8; plot.height.into()];
-        for (side, ticks) in [0..2, 2..4].into_iter().enumerate() {
-            let span = column.span(ticks, top, dots_high - 1);
+        for (side, half) in column.iter().enumerate() {
+            let span = half.map(|half| scaled(half, top, dots_high - 1));
             if let Some(span) = span {
                 let (low, high) = joined(span, before);
                 // Two dots thick: a single row of dots is too faint a line for what matters most.
@@ -134,7 +127,7 @@ fn points(paint: &mut Paint, plot: Rect, columns: &[Column], top: f64) {
     let glyphs = paint.glyphs();
     let mut before = None;
     for (x, column) in (plot.left()..plot.right()).zip(columns) {
-        let span = column.span(0..4, top, plot.height - 1);
+        let span = whole(column).map(|span| scaled(span, top, plot.height - 1));
         if let Some(span) = span {
             let (low, high) = joined(span, before);
             for up in low..=high {
@@ -176,15 +169,20 @@ fn axis_label(value: f64) -> String {
 
 /// Behind the line: the rate that each segment asked for, as far as the segment reaches.
 fn rates(paint: &mut Paint, plot: Rect, lanes: &Lanes, top: f64) {
-    let now_s = lanes.timeline.now_s();
-    for segment in lanes.timeline.segments().iter() {
+    let timeline = lanes.reading.timeline();
+    let to_s = timeline.now_s().min(lanes.axis.to_s());
+    for segment in timeline.segments().iter() {
         let knobs = &segment.start.knobs;
         let share = knobs.rate.filter(|_| knobs.load).map(|rate| f64::from(rate) / top);
         let Some(share) = share.filter(|share| *share <= 1.0) else { continue };
         // In the cell in which the line would stand, so that a rate that is reached hides its target.
         let dots = if paint.theme().has_braille() { 4 } else { 1 };
         let up = (share * f64::from(plot.height * dots - 1)).round() as u16 / dots;
-        let Some(last) = lanes.axis.column(segment.ended_s.unwrap_or(now_s)) else { continue };
+        let ended_s = segment.ended_s.map_or(to_s, |ended_s| ended_s.min(to_s));
+        if segment.start.t_s >= to_s {
+            continue;
+        }
+        let Some(last) = lanes.axis.column_ending(ended_s) else { continue };
         let first = lanes.axis.column(segment.start.t_s).unwrap_or(0);
         for column in (first..=last).take_while(|column| *column < plot.width) {
             paint.behind(plot.x + column, plot.bottom() - 1 - up, paint.glyphs().target_line, Ink::Faint);

@@ -1,0 +1,97 @@
+//! The time axis that all charts share: columns of equal length.
+//!
+//! A young session fills it from the left, beside the names and scales of the lanes; when it is full, it moves and
+//! the newest column stands at the right. Columns begin at whole multiples of their length, so the picture moves a
+//! column at a time and holds still between: the eye can rest on it, and a slow line has little to carry.
+
+/// Which stretch of time each column shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeAxis {
+    /// One past the number of the last column; column 0 begins with the session.
+    pub end: u64,
+    /// How many columns.
+    pub columns: u16,
+    /// How long each is, in seconds.
+    pub step_s: f64,
+}
+
+impl TimeAxis {
+    /// The axis of `columns` columns of `step_s` seconds that holds `t_s`, in its last column once there are so many.
+    pub fn holding(t_s: f64, columns: u16, step_s: f64) -> Self {
+        Self { end: (number_ending(t_s, step_s) + 1).max(columns.into()), columns, step_s }
+    }
+
+    /// When the first column begins.
+    pub fn from_s(&self) -> f64 {
+        self.start_s(0)
+    }
+
+    /// When the last column ends.
+    pub fn to_s(&self) -> f64 {
+        self.end as f64 * self.step_s
+    }
+
+    /// How long it is, in seconds.
+    pub fn length_s(&self) -> f64 {
+        f64::from(self.columns) * self.step_s
+    }
+
+    /// When `column` begins, which may not have come yet.
+    pub fn start_s(&self, column: u16) -> f64 {
+        (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
+    }
+
+    /// The column that holds the moment `t_s`; `None` when it is not on the axis. A moment between two belongs to the
+    /// later.
+    pub fn column(&self, t_s: f64) -> Option<u16> {
+        self.of_number((t_s.max(0.0) / self.step_s + 1e-9) as u64)
+    }
+
+    /// The column that ends with the moment `t_s` or holds it.
+    pub fn column_ending(&self, t_s: f64) -> Option<u16> {
+        self.of_number(number_ending(t_s, self.step_s))
+    }
+
+    fn of_number(&self, number: u64) -> Option<u16> {
+        let from_end = self.end.checked_sub(1 + number)?;
+        u64::from(self.columns).checked_sub(1 + from_end).map(|column| column as u16)
+    }
+}
+
+/// The number of the column that ends with `t_s` or holds it: what ends on a border belongs to the column before.
+pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
+    (t_s / step_s - 1e-6).max(0.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_column_holds_now_and_the_border_of_a_second_belongs_to_it() {
+        let axis = TimeAxis::holding(100.0, 40, 1.0);
+        assert_eq!((axis.start_s(39), axis.from_s(), axis.to_s()), (99.0, 60.0, 100.0));
+        assert_eq!((axis.column(99.9), axis.column(60.0), axis.column(59.9)), (Some(39), Some(0), None));
+        assert_eq!(TimeAxis::holding(100.25, 40, 1.0).start_s(39), 100.0);
+        assert_eq!(
+            (axis.column(100.1), axis.column(100.0), axis.column_ending(100.0)),
+            (None, None, Some(39))
+        );
+    }
+
+    #[test]
+    fn a_young_session_fills_it_from_the_left() {
+        let axis = TimeAxis::holding(2.5, 10, 1.0);
+        assert_eq!((axis.start_s(0), axis.start_s(2), axis.start_s(9)), (0.0, 2.0, 9.0));
+        assert_eq!((axis.column(0.0), axis.column(2.4)), (Some(0), Some(2)));
+        assert_eq!(TimeAxis::holding(10.25, 10, 1.0).column(0.0), None);
+        assert_eq!(TimeAxis::holding(0.0, 0, 1.0).column(0.0), None);
+    }
+
+    #[test]
+    fn columns_have_any_length() {
+        let axis = TimeAxis::holding(3600.0, 60, 60.0);
+        assert_eq!((axis.from_s(), axis.column(90.0), axis.length_s()), (0.0, Some(1), 3600.0));
+        assert_eq!(TimeAxis::holding(1.0, 100, 0.1).column(0.3), Some(3));
+    }
+}

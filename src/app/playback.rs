@@ -1,0 +1,75 @@
+//! A recording that is played: whether time runs in it, and how fast.
+
+use super::{Effect, Model};
+
+/// How fast a recording plays, in seconds of it per second.
+const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+
+/// A recording that is played.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Playback {
+    /// The name of its file.
+    pub file: String,
+    /// Whether time runs.
+    pub is_playing: bool,
+    /// How much of it has been read, 0 to 1; `None` when all has been.
+    pub read: Option<f64>,
+    speed: usize,
+}
+
+impl Playback {
+    /// A recording of which nothing has been read yet.
+    pub fn new(file: String) -> Self {
+        Self { file, is_playing: false, read: Some(0.0), speed: 2 }
+    }
+
+    /// Seconds of the recording per second.
+    pub fn speed(&self) -> f64 {
+        SPEEDS[self.speed]
+    }
+}
+
+impl Model {
+    /// Lets time run, or stops it. At the end it begins again from the start.
+    pub(super) fn toggle_play(&mut self) -> Option<Effect> {
+        let playback = self.playback.as_mut().filter(|playback| playback.read.is_none())?;
+        playback.is_playing = !playback.is_playing;
+        if !playback.is_playing {
+            return Some(Effect::Pause);
+        }
+        if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline.now_s()) {
+            self.put_cursor(0.0);
+        }
+        self.play_on()
+    }
+
+    /// Plays on from the cursor at the present speed, if time runs: after a seek or a change of speed.
+    pub(super) fn play_on(&self) -> Option<Effect> {
+        let playback = self.playback.as_ref().filter(|playback| playback.is_playing)?;
+        Some(Effect::Play { from_s: self.cursor_s().unwrap_or_default(), speed: playback.speed() })
+    }
+
+    pub(super) fn change_speed(&mut self, faster: bool) -> Option<Effect> {
+        let playback = self.playback.as_mut()?;
+        let last = SPEEDS.len() - 1;
+        playback.speed =
+            if faster { (playback.speed + 1).min(last) } else { playback.speed.saturating_sub(1) };
+        self.play_on()
+    }
+
+    /// Time has run to `t_s`.
+    pub(super) fn played_to(&mut self, t_s: f64) {
+        let now_s = self.timeline.now_s();
+        let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
+        playback.is_playing = t_s < now_s;
+        self.put_cursor(t_s);
+    }
+
+    /// The panel shows the knobs that held at the cursor of a recording.
+    pub(super) fn follow_recording(&mut self) {
+        if self.playback.is_some() {
+            let in_force = *self.in_force();
+            self.panel.follow(in_force);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Which part of the session is shown: live or at a cursor, and how long a stretch.
+//!
+//! ```text
+//!              ├──────── axis: columns × step ────────┤
+//!   session ───┼───────────────────│──────────────────┼─────── now, goes on underneath
+//!                               cursor               to
+//! ```
+//! One timeline grows; freezing keeps a moment of it, not a copy.
+
+use super::{Model, TimeAxis, axis::number_ending};
+use crate::session::timeline::{Measure, Reading};
+
+/// Which moment is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum View {
+    /// The latest.
+    #[default]
+    Live,
+    /// A moment of the past. The measurement goes on.
+    Frozen {
+        /// The moment that figures and tables show, in seconds of the session.
+        cursor_s: f64,
+        /// Where the axis ends.
+        to_s: f64,
+    },
+}
+
+/// How long a stretch the axis shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zoom {
+    /// Columns of one of the usual lengths.
+    Step(usize),
+    /// The whole session.
+    Whole,
+}
+
+/// Lengths of a column in seconds.
+const STEPS_S: [f64; 16] =
+    [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14_400.0];
+
+impl Default for Zoom {
+    /// A second a column.
+    fn default() -> Self {
+        Self::Step(3)
+    }
+}
+
+/// The shortest stretch that is zoomed to, in seconds.
+const SHORTEST_S: f64 = 10.0;
+/// Columns that are thought to be there until the screen has told.
+pub(super) const USUAL_COLUMNS: u16 = 60;
+
+/// Where a jump goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landmark {
+    /// The longest service time of the session; without load the longest ping.
+    Worst,
+    /// The next event or mark.
+    NextEvent,
+    /// The one before.
+    PreviousEvent,
+    /// The beginning of the next segment.
+    NextSegment,
+    /// That of the segment before.
+    PreviousSegment,
+    /// The beginning of the session.
+    Start,
+    /// Its latest moment.
+    End,
+}
+
+impl Model {
+    /// The instruments at the moment that is shown.
+    pub fn shown(&self) -> Reading<'_> {
+        match self.view {
+            View::Live => self.timeline.latest(),
+            View::Frozen { cursor_s, .. } => self.timeline.at(cursor_s),
+        }
+    }
+
+    /// The moment at which the view is frozen.
+    pub fn cursor_s(&self) -> Option<f64> {
+        match self.view {
+            View::Live => None,
+            View::Frozen { cursor_s, .. } => Some(cursor_s),
+        }
+    }
+
+    /// How far the frozen view is behind the measurement, in seconds; `None` when it is live.
+    pub fn behind_s(&self) -> Option<f64> {
+        self.cursor_s().map(|cursor_s| self.timeline.now_s() - cursor_s)
+    }
+
+    /// The time axis of a chart that is `columns` wide.
+    pub fn axis(&self, columns: u16) -> TimeAxis {
+        let now_s = self.timeline.now_s();
+        let to_s = match (self.view, self.zoom) {
+            (View::Frozen { to_s, .. }, Zoom::Step(_)) => to_s,
+            _ => now_s,
+        };
+        TimeAxis::holding(to_s, columns, self.step_s(columns))
+    }
+
+    fn step_s(&self, columns: u16) -> f64 {
+        match self.zoom {
+            Zoom::Step(n) => STEPS_S[n.min(STEPS_S.len() - 1)],
+            Zoom::Whole => {
+                let least = self.timeline.now_s() / f64::from(columns.max(1));
+                let usual = STEPS_S.into_iter().find(|step_s| *step_s >= least);
+                // Beyond the longest: as many of it as are needed.
+                let longest = STEPS_S[STEPS_S.len() - 1];
+                usual.unwrap_or_else(|| (least / longest).ceil() * longest)
+            }
+        }
+    }
+
+    /// Freezes the view at the latest moment, if it is live.
+    pub(super) fn freeze(&mut self) {
+        if self.view == View::Live {
+            let now_s = self.timeline.now_s();
+            self.view = View::Frozen { cursor_s: now_s, to_s: now_s };
+        }
+    }
+
+    /// Moves the cursor by so many columns.
+    pub(super) fn scrub(&mut self, columns: i32) {
+        self.freeze();
+        let step_s = self.step_s(self.columns);
+        let number = number_ending(self.cursor_s().unwrap_or_default(), step_s);
+        let end = number.saturating_add_signed(columns.into()) + 1;
+        self.put_cursor(end as f64 * step_s);
+    }
+
+    /// Puts the cursor to a moment of the session, and moves the axis as little as shows it.
+    pub(super) fn put_cursor(&mut self, t_s: f64) {
+        self.freeze();
+        let axis = self.axis(self.columns);
+        let cursor_s = t_s.clamp(0.0, self.timeline.now_s());
+        if let View::Frozen { to_s, .. } = self.view {
+            let to_s = match () {
+                () if cursor_s <= axis.from_s() => cursor_s + axis.length_s() - axis.step_s,
+                () if cursor_s > axis.to_s() => cursor_s,
+                () => to_s,
+            };
+            self.view = View::Frozen { cursor_s, to_s };
+        }
+        self.follow_recording();
+    }
+
+    /// Jumps; what to say when there is nothing of the kind.
+    pub(super) fn jump(&mut self, to: Landmark) -> Result<(), &'static str> {
+        let now_s = self.timeline.now_s();
+        let at_s = self.cursor_s().unwrap_or(now_s);
+        // A moment after its beginning there is something of a segment to see.
+        let inside = |began_s: f64, ended_s: Option<f64>| (began_s + 1.0).min(ended_s.unwrap_or(now_s));
+        let segments = || self.timeline.segments().iter().map(|s| inside(s.start.t_s, s.ended_s));
+        let happened = || {
+            let events = self.timeline.events().map(|event| event.t_s);
+            events.chain(self.timeline.marks().map(|mark| mark.t_s))
+        };
+        let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
+        let found = match to {
+            Landmark::Worst => {
+                let worst = |measure| self.timeline.worst(measure, 0.0, f64::INFINITY);
+                let worst = worst(Measure::Service).or_else(|| worst(Measure::Ping));
+                worst.map(|worst| worst.t_s).ok_or("nothing was measured yet")
+            }
+            Landmark::NextEvent => happened().filter(after).min_by(f64::total_cmp).ok_or("no later event"),
+            Landmark::PreviousEvent => {
+                happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
+            }
+            Landmark::NextSegment => segments().find(after).ok_or("no later segment"),
+            Landmark::PreviousSegment => segments().filter(before).last().ok_or("no earlier segment"),
+            Landmark::Start => Ok(0.0),
+            Landmark::End => Ok(now_s),
+        };
+        let t_s = found?;
+        let length_s = self.axis(self.columns).length_s();
+        self.put_cursor(t_s);
+        // Further than a screen away, the moment is shown with what was around it.
+        if (t_s - at_s).abs() > length_s
+            && let View::Frozen { cursor_s, .. } = self.view
+        {
+            self.view = View::Frozen { cursor_s, to_s: (cursor_s + length_s / 2.0).min(now_s.max(cursor_s)) };
+        }
+        Ok(())
+    }
+
+    /// Zooms in or out by a step, and keeps the cursor where it stands on the screen.
+    pub(super) fn zoom_by(&mut self, closer: bool) -> Result<(), String> {
+        let columns = self.columns;
+        let before = self.axis(columns);
+        let shown_s = |n: usize| STEPS_S[n] * f64::from(columns);
+        self.zoom = if closer {
+            if before.length_s() <= SHORTEST_S {
+                return Err(format!("zoomed in all the way: {:.0} s across", before.length_s()));
+            }
+            let smaller = STEPS_S.iter().rposition(|step_s| *step_s < before.step_s);
+            smaller.map(Zoom::Step).ok_or_else(|| "zoomed in all the way".to_owned())?
+        } else {
+            if self.zoom == Zoom::Whole {
+                return Err("the whole session is shown".to_owned());
+            }
+            let larger = STEPS_S.iter().position(|step_s| *step_s > before.step_s);
+            larger.filter(|n| shown_s(*n) < self.timeline.now_s()).map_or(Zoom::Whole, Zoom::Step)
+        };
+        if let View::Frozen { cursor_s, to_s } = self.view {
+            let ratio = self.axis(columns).length_s() / before.length_s();
+            let to_s = if before.to_s() < to_s || to_s < cursor_s { cursor_s } else { to_s };
+            let to_s = (cursor_s + (to_s - cursor_s) * ratio).min(self.timeline.now_s().max(cursor_s));
+            self.view = View::Frozen { cursor_s, to_s };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Event, Interval, Record, Segment, TimelineOptions},
+        stats::Recorder,
+    };
+
+    /// 1000 s with a segment every 100 s and a long latency at 321 s.
+    fn model() -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        for s in 1_u32..=1000 {
+            let t_s = f64::from(s);
+            let segment = (s - 1) / 100 + 1;
+            if s % 100 == 1 {
+                let knobs = Knobs { load: true, clients: segment, ..Knobs::default() };
+                model.timeline.push(&Record::Segment(Segment {
+                    t_s: t_s - 1.0,
+                    segment,
+                    knobs,
+                    warmup: false,
+                }));
+            }
+            let mut recorder = Recorder::new();
+            recorder.record(if s == 321 { 70_000_000 } else { 100_000 });
+            let service = recorder.latency();
+            let interval = Interval { t_s, length_s: 1.0, segment, ops: 1, service, ..Interval::default() };
+            model.timeline.push(&Record::Interval(Box::new(interval)));
+            if s == 450 {
+                let event = Event { t_s, name: "fork".to_owned(), detail: String::new() };
+                model.timeline.push(&Record::Event(event));
+            }
+        }
+        model
+    }
+
+    fn shows_cursor(model: &Model) -> bool {
+        let axis = model.axis(model.columns);
+        model.cursor_s().is_some_and(|cursor_s| axis.column_ending(cursor_s).is_some())
+    }
+
+    #[test]
+    fn scrubbing_goes_column_by_column_and_stops_at_both_ends() {
+        let mut model = model();
+        model.scrub(-1);
+        assert_eq!(model.cursor_s(), Some(999.0));
+        model.scrub(-100);
+        assert_eq!(model.cursor_s(), Some(899.0));
+        assert!(shows_cursor(&model));
+        let axis = model.axis(model.columns);
+        assert_eq!(axis.column_ending(899.0), Some(0), "the axis moves as little as needed");
+        model.scrub(10);
+        assert_eq!((model.cursor_s(), model.axis(model.columns)), (Some(909.0), axis));
+        model.scrub(-5000);
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1.0), true));
+        model.scrub(5000);
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1000.0), true));
+    }
+
+    #[test]
+    fn jumps_find_the_worst_moment_events_and_segments() {
+        let mut model = model();
+        model.jump(Landmark::Worst).unwrap();
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(321.0), true));
+        assert_eq!(model.shown().segment().map(|segment| segment.start.knobs.clients), Some(4));
+        model.jump(Landmark::NextEvent).unwrap();
+        assert_eq!(model.cursor_s(), Some(450.0));
+        assert_eq!(model.jump(Landmark::NextEvent), Err("no later event"));
+        model.jump(Landmark::PreviousSegment).unwrap();
+        assert_eq!(model.cursor_s(), Some(401.0));
+        model.jump(Landmark::NextSegment).unwrap();
+        assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(501.0), true));
+    }
+
+    #[test]
+    fn zoom_goes_from_ten_seconds_to_the_whole_session_and_keeps_the_cursor_in_view() {
+        let mut model = model();
+        model.jump(Landmark::Worst).unwrap();
+        while model.zoom_by(false).is_ok() {
+            assert!(shows_cursor(&model));
+        }
+        let axis = model.axis(60);
+        assert_eq!((model.zoom, axis.from_s(), axis.to_s() >= 1000.0), (Zoom::Whole, 0.0, true));
+        while model.zoom_by(true).is_ok() {
+            assert!(shows_cursor(&model));
+        }
+        assert!(model.axis(60).length_s() <= 10.0);
+        assert_eq!(model.cursor_s(), Some(321.0));
+    }
+}

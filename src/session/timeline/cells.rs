@@ -1,0 +1,136 @@
+//! What a cell of time holds beside distributions: load, errors, the server's word.
+
+use std::collections::BTreeMap;
+
+use super::history::Merge;
+use crate::{
+    server::Status,
+    session::{Interval, Moment, add_counts},
+};
+
+/// What the load did, over all segments that have a part in it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LoadCell {
+    /// Good replies.
+    pub ops: u64,
+    /// Seconds of load that were measured.
+    pub length_s: f64,
+    /// How late the oldest due, unsent request was at the worst, in µs.
+    pub behind_us: u64,
+    /// Connections that carried load at the end.
+    pub clients: u32,
+    /// The slowest and fastest of the finest cells in it, in replies per second.
+    extremes: Option<(f64, f64)>,
+}
+
+impl LoadCell {
+    pub(super) fn add(&mut self, interval: &Interval) {
+        self.ops += interval.ops;
+        self.length_s += interval.length_s;
+        self.behind_us = self.behind_us.max(interval.behind_us);
+        if interval.length_s > 0.0 {
+            self.clients = interval.clients;
+        }
+    }
+
+    /// Good replies per second of measured time; `None` when only late replies came.
+    pub fn ops_per_s(&self) -> Option<f64> {
+        (self.length_s > 0.0).then(|| self.ops as f64 / self.length_s)
+    }
+
+    /// The slowest and the fastest tick (or second, further back) in it, in replies per second.
+    pub fn extremes(&self) -> Option<(f64, f64)> {
+        self.extremes.or_else(|| self.ops_per_s().map(|rate| (rate, rate)))
+    }
+}
+
+impl Merge for LoadCell {
+    fn merge(&mut self, later: Self) {
+        let (mine, other) = (self.extremes(), later.extremes());
+        self.extremes = match (mine, other) {
+            (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
+            (one, None) | (None, one) => one,
+        };
+        self.ops += later.ops;
+        self.behind_us = self.behind_us.max(later.behind_us);
+        if later.length_s > 0.0 {
+            self.length_s += later.length_s;
+            self.clients = later.clients;
+        }
+    }
+}
+
+/// Errors by kind, of load and PING.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorCell(pub BTreeMap<String, u64>);
+
+impl ErrorCell {
+    /// The sum over all kinds.
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+}
+
+impl Merge for ErrorCell {
+    fn merge(&mut self, later: Self) {
+        add_counts(&mut self.0, &later.0);
+    }
+}
+
+/// What the server said of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ServerCell {
+    /// Its last word in this cell.
+    pub last: Option<Box<Moment<Status>>>,
+    /// The highest share of one core in it.
+    pub cpu: Option<f64>,
+}
+
+impl ServerCell {
+    pub(super) fn add(&mut self, moment: &Moment<Status>) {
+        self.merge(Self { cpu: moment.body.cpu, last: Some(Box::new(moment.clone())) });
+    }
+}
+
+impl Merge for ServerCell {
+    fn merge(&mut self, later: Self) {
+        self.cpu = match (self.cpu, later.cpu) {
+            (Some(mine), Some(other)) => Some(mine.max(other)),
+            (one, None) | (None, one) => one,
+        };
+        let is_later = |other: &Moment<Status>| self.last.as_ref().is_none_or(|mine| mine.t_s <= other.t_s);
+        if later.last.as_deref().is_some_and(is_later) {
+            self.last = later.last;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merged_load_keeps_its_slowest_and_fastest_tick() {
+        let tick = |ops| {
+            let mut cell = LoadCell::default();
+            cell.add(&Interval { ops, length_s: 0.25, behind_us: ops, ..Interval::default() });
+            cell
+        };
+        let mut cell = tick(100);
+        [tick(25), tick(300)].into_iter().for_each(|later| cell.merge(later));
+        assert_eq!((cell.ops, cell.ops_per_s(), cell.behind_us), (425, Some(425.0 / 0.75), 300));
+        assert_eq!(cell.extremes(), Some((100.0, 1200.0)));
+        let mut late = LoadCell::default();
+        late.add(&Interval { ops: 3, ..Interval::default() });
+        cell.merge(late);
+        assert_eq!((cell.ops, cell.extremes()), (428, Some((100.0, 1200.0))));
+    }
+
+    #[test]
+    fn a_cell_keeps_the_servers_last_word_and_its_busiest_moment() {
+        let at = |t_s, cpu| Moment { t_s, body: Status { cpu: Some(cpu), ..Status::default() } };
+        let mut cell = ServerCell::default();
+        [at(1.0, 0.2), at(2.0, 0.9), at(3.0, 0.4)].iter().for_each(|moment| cell.add(moment));
+        assert_eq!((cell.cpu, cell.last.map(|last| last.t_s)), (Some(0.9), Some(3.0)));
+    }
+}

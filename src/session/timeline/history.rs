@@ -1,0 +1,198 @@
+//! A whole session in bounded memory: fine near now, coarser further back.
+//!
+//! ```text
+//!  level 2      level 1    level 0
+//! [  1 s   ][  1 s   ][½ s][½ s][¼][¼][¼][¼] now
+//! ```
+//! A cell that has become too old for its level is merged, with its neighbour, into the next, whose cells are twice as
+//! long. Every level reaches twice as far back as the one before with as many cells, so a day takes nine levels.
+//! Nothing is thrown away: what merging keeps is what [`Merge`] keeps. A step without a value is a gap and takes no
+//! memory.
+
+use std::collections::VecDeque;
+
+/// Later moments than this step number are taken for it: 2^53 steps are longer than any session.
+const LAST_STEP: f64 = 9_007_199_254_740_992.0;
+
+/// What a cell must be able to do.
+pub trait Merge {
+    /// Takes in a cell of a later time.
+    fn merge(&mut self, later: Self);
+}
+
+/// Values over time.
+#[derive(Debug, Clone)]
+pub struct History<T> {
+    step_s: f64,
+    /// How many cells of its own length a level reaches back from now.
+    kept: u64,
+    newest: u64,
+    /// The longest way that a stretch reaches back before its cell.
+    longest_s: f64,
+    levels: Vec<VecDeque<Slot<T>>>,
+}
+
+#[derive(Debug, Clone)]
+struct Slot<T> {
+    /// Which cell of its level.
+    index: u64,
+    /// When the earliest stretch in it began.
+    since_s: f64,
+    value: T,
+}
+
+/// A value and the time that it stands for.
+#[derive(Debug)]
+pub struct Cell<'a, T> {
+    /// Since when; before the cell itself where one measurement was longer than it.
+    pub from_s: f64,
+    /// Until when.
+    pub to_s: f64,
+    /// What was measured.
+    pub value: &'a T,
+}
+
+impl<T: Default + Merge> History<T> {
+    /// An empty history with cells of `step_s` seconds, that become coarser after `kept` of them.
+    pub fn new(step_s: f64, kept: usize) -> Self {
+        Self { step_s, kept: kept.max(2) as u64, newest: 0, longest_s: 0.0, levels: Vec::new() }
+    }
+
+    /// The value to which a stretch of `length_s` seconds that ended at `t_s` belongs, made if it is not there.
+    ///
+    /// A stretch belongs to the cell that holds the middle of its last step: one that ends a little late is still in
+    /// its own. One that is longer than a cell stands for the time before, too.
+    pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
+        let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
+        let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;
+        let since_s = (t_s - length_s).max(0.0);
+        self.longest_s = self.longest_s.max(step as f64 * self.step_s - since_s);
+        if step > self.newest {
+            self.newest = step;
+            self.age();
+        }
+        let level = (0..).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0);
+        let slot = self.slot(level, step >> level);
+        slot.since_s = slot.since_s.min(since_s);
+        &mut slot.value
+    }
+
+    fn is_too_old(&self, level: usize, index: u64) -> bool {
+        // A pair goes together, so that no coarse cell lies over a fine one.
+        (index | 1) + self.kept <= self.newest >> level
+    }
+
+    fn slot(&mut self, level: usize, index: u64) -> &mut Slot<T> {
+        while self.levels.len() <= level {
+            self.levels.push(VecDeque::new());
+        }
+        let cells = &mut self.levels[level];
+        // Nearly always the last one.
+        let is_last = cells.back().is_none_or(|last| last.index < index);
+        let at = if is_last { cells.len() } else { cells.partition_point(|slot| slot.index < index) };
+        if cells.get(at).is_none_or(|slot| slot.index != index) {
+            cells.insert(at, Slot { index, since_s: f64::INFINITY, value: T::default() });
+        }
+        &mut cells[at]
+    }
+
+    fn age(&mut self) {
+        let mut level = 0;
+        while level < self.levels.len() {
+            while self.levels[level].front().is_some_and(|oldest| self.is_too_old(level, oldest.index)) {
+                let Some(old) = self.levels[level].pop_front() else { break };
+                let into = self.slot(level + 1, old.index >> 1);
+                into.since_s = into.since_s.min(old.since_s);
+                into.value.merge(old.value);
+            }
+            level += 1;
+        }
+    }
+
+    /// The cells that stand for a part of the time from `from_s` to `to_s`, oldest first.
+    pub fn between(&self, from_s: f64, to_s: f64) -> impl DoubleEndedIterator<Item = Cell<'_, T>> {
+        let reach_s = self.longest_s;
+        self.levels.iter().enumerate().rev().flat_map(move |(level, slots)| {
+            let step_s = self.step_s * 2_f64.powi(level as i32);
+            let first = slots.partition_point(|slot| (slot.index + 1) as f64 * step_s <= from_s + 1e-9);
+            let end = slots.partition_point(|slot| slot.index as f64 * step_s - reach_s < to_s - 1e-9);
+            let cells = slots.range(first..end.max(first)).map(move |slot| {
+                let start_s = slot.index as f64 * step_s;
+                Cell { from_s: start_s.min(slot.since_s), to_s: start_s + step_s, value: &slot.value }
+            });
+            cells.filter(move |cell| cell.from_s < to_s - 1e-9)
+        })
+    }
+
+    /// How many cells there are.
+    pub fn len(&self) -> usize {
+        self.levels.iter().map(VecDeque::len).sum()
+    }
+
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Clone, Default, PartialEq)]
+    struct Sum(u64);
+
+    impl Merge for Sum {
+        fn merge(&mut self, later: Self) {
+            self.0 += later.0;
+        }
+    }
+
+    fn all(history: &History<Sum>) -> Vec<(f64, f64, u64)> {
+        history.between(0.0, f64::INFINITY).map(|cell| (cell.from_s, cell.to_s, cell.value.0)).collect()
+    }
+
+    #[test]
+    fn it_is_fine_near_now_and_coarser_further_back() {
+        let mut history = History::<Sum>::new(1.0, 4);
+        (1..=12).for_each(|s| history.entry(f64::from(s), 1.0).0 += 1);
+        let cells = all(&history);
+        assert_eq!(cells[cells.len() - 1], (11.0, 12.0, 1));
+        assert!(cells[0].1 - cells[0].0 >= 2.0, "{cells:?}");
+        assert!(cells.windows(2).all(|pair| pair[0].1 == pair[1].0), "{cells:?}");
+    }
+
+    #[test]
+    fn a_stretch_that_ends_late_is_in_its_own_cell_and_a_long_one_stands_for_all_of_its_time() {
+        let mut history = History::<Sum>::new(0.25, 100);
+        history.entry(0.252, 0.252).0 = 1;
+        history.entry(1.5, 1.0).0 = 2;
+        assert_eq!(all(&history), [(0.0, 0.25, 1), (0.5, 1.5, 2)]);
+        let early: Vec<_> = history.between(0.6, 0.7).map(|cell| cell.value.0).collect();
+        assert_eq!(early, [2]);
+    }
+
+    #[test]
+    fn a_far_jump_costs_no_memory_and_loses_nothing() {
+        let mut history = History::<Sum>::new(0.25, 8);
+        (1..100).for_each(|tick| history.entry(f64::from(tick) * 0.25, 0.25).0 += 1);
+        history.entry(1e12, 0.25).0 += 1;
+        history.entry(f64::INFINITY, 0.25).0 += 1;
+        assert!(history.len() < 60, "{}", history.len());
+        assert_eq!(all(&history).iter().map(|(.., n)| n).sum::<u64>(), 101);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_whatever_the_order(times in proptest::collection::vec(0.0_f64..5000.0, 1..400)) {
+            let mut history = History::<Sum>::new(0.25, 16);
+            times.iter().for_each(|t_s| history.entry(*t_s, 0.25).0 += 1);
+            let cells = all(&history);
+            prop_assert_eq!(cells.iter().map(|(.., n)| n).sum::<u64>(), times.len() as u64);
+            prop_assert!(cells.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+            prop_assert!(history.len() <= 16 * 16);
+        }
+    }
+}

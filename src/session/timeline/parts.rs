@@ -1,0 +1,155 @@
+//! What one measurement gave in one cell of time, kept apart by segment: a percentile never mixes two settings.
+
+use super::{Level, Quantiles, history::Merge};
+use crate::stats::{Blend, Compact, Latency};
+
+/// How many segments a cell keeps apart. The shortest of more share a part that has no percentile.
+const MOST_PARTS: usize = 4;
+/// Segments are numbered from 1, so this is none of them.
+const SHARED: u32 = 0;
+
+/// The distributions of one cell, by segment.
+#[derive(Debug, Clone, Default)]
+pub struct Parts {
+    parts: Vec<Part>,
+    worst: Option<Worst>,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    segment: u32,
+    length_s: f64,
+    latency: Compact,
+}
+
+/// The longest latency of a stretch of time, exact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worst {
+    /// When the record that holds it ended.
+    pub t_s: f64,
+    /// How long it was.
+    pub ns: u64,
+}
+
+impl Parts {
+    /// Adds what `segment` measured in the `length_s` seconds before `t_s`; 0 for what came after its end.
+    pub(super) fn add(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
+        if !latency.is_empty() {
+            self.lift(Worst { t_s, ns: latency.max_ns() });
+        }
+        self.add_part(Part { segment, length_s, latency: Compact::of(latency) });
+    }
+
+    fn lift(&mut self, other: Worst) {
+        if self.worst.is_none_or(|worst| other.ns > worst.ns) {
+            self.worst = Some(other);
+        }
+    }
+
+    fn add_part(&mut self, part: Part) {
+        match self.parts.iter_mut().find(|mine| mine.segment == part.segment) {
+            Some(mine) => {
+                mine.length_s += part.length_s;
+                mine.latency.merge(&part.latency);
+            }
+            None => self.parts.push(part),
+        }
+        if self.parts.len() > MOST_PARTS {
+            let own = self.parts.iter().enumerate().filter(|(_, part)| part.segment != SHARED);
+            let shortest = own.min_by(|(_, a), (_, b)| a.length_s.total_cmp(&b.length_s)).map(|(at, _)| at);
+            if let Some(at) = shortest {
+                let part = self.parts.remove(at);
+                self.add_part(Part { segment: SHARED, ..part });
+            }
+        }
+    }
+
+    /// The longest latency over all segments.
+    pub(super) fn worst(&self) -> Option<Worst> {
+        self.worst
+    }
+
+    /// Adds what `segment` measured to `blend`.
+    pub(super) fn blend(&self, segment: u32, blend: &mut Blend) {
+        self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));
+    }
+
+    /// Adds all that was measured to rows of a heat map, as [`Compact::add_to_rows`].
+    pub(super) fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
+        self.parts.iter().for_each(|part| part.latency.add_to_rows(ends_ns, rows));
+    }
+}
+
+impl Merge for Parts {
+    fn merge(&mut self, later: Self) {
+        later.parts.into_iter().for_each(|part| self.add_part(part));
+        if let Some(worst) = later.worst {
+            self.lift(worst);
+        }
+    }
+}
+
+/// The segment that held longest over some cells; of equals the latest.
+pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a Parts>) -> Option<u32> {
+    let mut lengths: Vec<(u32, f64)> = Vec::new();
+    let own = |part: &&Part| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());
+    for part in cells.flat_map(|cell| &cell.parts).filter(own) {
+        match lengths.iter_mut().find(|(segment, _)| *segment == part.segment) {
+            Some((_, length_s)) => *length_s += part.length_s,
+            None => lengths.push((part.segment, part.length_s)),
+        }
+    }
+    lengths.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0))).map(|(segment, _)| segment)
+}
+
+/// The levels over some cells: percentiles of the segment that held longest, the maximum over all.
+pub(super) fn levels(cells: &[&Parts], blend: &mut Blend) -> Quantiles {
+    if let Some(segment) = longest_segment(cells.iter().copied()) {
+        cells.iter().for_each(|cell| cell.blend(segment, blend));
+    }
+    let mut quantiles = Quantiles::of(&blend.take());
+    if let Some(worst) = cells.iter().filter_map(|cell| cell.worst()).map(|worst| worst.ns).max() {
+        debug_assert!(quantiles.get(Level::Max).is_none_or(|max| max <= worst));
+        quantiles.lift_max(worst);
+    }
+    quantiles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Recorder;
+
+    fn of(ns: u64, n: usize) -> Latency {
+        let mut recorder = Recorder::new();
+        (0..n).for_each(|_| recorder.record(ns));
+        recorder.latency()
+    }
+
+    #[test]
+    fn percentiles_are_of_the_setting_that_held_longest_and_the_maximum_of_all() {
+        let mut parts = Parts::default();
+        parts.add(1, 0.1, 0.1, &of(1_000, 500));
+        parts.add(2, 0.25, 0.15, &of(500_000, 50));
+        parts.add(1, 0.25, 0.0, &of(90_000_000, 1));
+        let levels = levels(&[&parts], &mut Blend::default());
+        assert!(levels.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 9_000));
+        assert_eq!(levels.get(Level::Max), Some(90_000_000));
+        assert_eq!(parts.worst(), Some(Worst { t_s: 0.25, ns: 90_000_000 }));
+    }
+
+    #[test]
+    fn many_settings_in_one_cell_stay_bounded_and_lose_no_count() {
+        let mut parts = Parts::default();
+        for segment in 1..=50 {
+            let length_s = if segment == 7 { 3.0 } else { 0.1 };
+            parts.add(segment, 1.0, length_s, &of(u64::from(segment) * 1_000, 20));
+        }
+        assert!(parts.parts.len() <= MOST_PARTS);
+        assert_eq!(longest_segment([&parts].into_iter()), Some(7));
+        let mut rows = [0; 2];
+        parts.add_to_rows(&[25_500, u64::MAX], &mut rows);
+        assert_eq!(rows, [500, 500]);
+        assert_eq!(parts.worst().map(|worst| worst.ns), Some(50_000));
+    }
+}

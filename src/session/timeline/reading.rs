@@ -1,0 +1,219 @@
+//! Everything known at one moment: what tables and figures show, now or at a cursor in the past.
+
+use std::borrow::Cow;
+
+use super::{ErrorLog, IntrinsicRun, Measure, PingWindow, SegmentTotal, Timeline, parts::Parts};
+use crate::{
+    server::Status,
+    session::{Event, Mark, Moment, REACHABLE, SessionStart, UNREACHABLE},
+    stats::{Blend, Latency},
+};
+
+/// How long the window beside "now" is, in seconds.
+const MINUTE_S: f64 = 60.0;
+/// "Now" is the last second.
+const NOW_S: f64 = 1.0;
+
+/// The instruments at one moment.
+///
+/// At the latest moment the windows are exact; in the past they are read from the cells there, which are as fine as
+/// the history is: at most 1.6 % too long, over the cell that holds the moment where that is longer than a second.
+#[derive(Debug, Clone)]
+pub struct Reading<'a> {
+    timeline: &'a Timeline,
+    t_s: f64,
+    /// Whether `t_s` is the latest moment.
+    is_latest: bool,
+    windows: [Recent<'a>; Measure::ALL.len()],
+}
+
+/// The windows of one measurement before a moment, of the segment that holds then.
+#[derive(Debug, Clone)]
+pub struct Recent<'a> {
+    now: Cow<'a, Latency>,
+    minute: Cow<'a, Latency>,
+}
+
+impl Recent<'_> {
+    /// The second before the moment.
+    pub fn now(&self) -> &Latency {
+        &self.now
+    }
+
+    /// The 60 s before it.
+    pub fn minute(&self) -> &Latency {
+        &self.minute
+    }
+}
+
+impl Timeline {
+    /// The instruments as they stand after the latest record.
+    pub fn latest(&self) -> Reading<'_> {
+        let windows = Measure::ALL.map(|measure| {
+            let lane = self.lane(measure);
+            Recent { now: Cow::Borrowed(lane.now()), minute: Cow::Borrowed(lane.minute()) }
+        });
+        Reading { timeline: self, t_s: self.now_s, is_latest: true, windows }
+    }
+
+    /// The instruments as they stood at `t_s`; at or after the latest record, the [`latest`](Self::latest).
+    pub fn at(&self, t_s: f64) -> Reading<'_> {
+        if t_s >= self.now_s {
+            return self.latest();
+        }
+        let segment = self.segments.holding_at(t_s).map_or(1, |segment| segment.start.segment);
+        let mut blend = Blend::default();
+        let windows = Measure::ALL.map(|measure| {
+            let mut over = |length_s: f64| {
+                let cells = self.lane(measure).cells().between(t_s - length_s, t_s);
+                cells.for_each(|cell| Parts::blend(cell.value, segment, &mut blend));
+                Cow::Owned(blend.take())
+            };
+            Recent { now: over(NOW_S), minute: over(MINUTE_S) }
+        });
+        Reading { timeline: self, t_s, is_latest: false, windows }
+    }
+}
+
+impl<'a> Reading<'a> {
+    /// The session that is read.
+    pub fn timeline(&self) -> &'a Timeline {
+        self.timeline
+    }
+
+    /// The moment, in seconds since the session began.
+    pub fn now_s(&self) -> f64 {
+        self.t_s
+    }
+
+    /// Whether this is the latest moment.
+    pub fn is_latest(&self) -> bool {
+        self.is_latest
+    }
+
+    /// The first record, when it came.
+    pub fn session(&self) -> Option<&'a SessionStart> {
+        self.timeline.session.as_ref()
+    }
+
+    /// The windows of `measure`.
+    pub fn recent(&self, measure: Measure) -> &Recent<'a> {
+        &self.windows[measure as usize]
+    }
+
+    /// Time from the write of a request to its own reply.
+    pub fn service(&self) -> &Recent<'a> {
+        self.recent(Measure::Service)
+    }
+
+    /// The ping probe.
+    pub fn ping(&self) -> &Recent<'a> {
+        self.recent(Measure::Ping)
+    }
+
+    /// The wake probe.
+    pub fn wake(&self) -> &Recent<'a> {
+        self.recent(Measure::Wake)
+    }
+
+    /// Good replies per second over the last second of the segment; `None` when nothing was measured in it.
+    pub fn ops_per_s(&self) -> Option<f64> {
+        if self.is_latest { self.timeline.ops_per_s() } else { self.rate(NOW_S) }
+    }
+
+    /// Good replies per second over the last 60 s of the segment.
+    pub fn ops_per_s_minute(&self) -> Option<f64> {
+        if self.is_latest { self.timeline.ops_per_s_minute() } else { self.rate(MINUTE_S) }
+    }
+
+    fn rate(&self, length_s: f64) -> Option<f64> {
+        // A cell over the border of a segment would mix two settings, unless there is no other.
+        let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
+        let from_s = (self.t_s - length_s).max(began_s);
+        let cells = || self.timeline.load.between(from_s, self.t_s);
+        let sum = |cells: &mut dyn Iterator<Item = (u64, f64)>| {
+            let (ops, length_s) = cells.fold((0, 0.0), |(ops, length_s), (o, l)| (ops + o, length_s + l));
+            (length_s > 0.0).then(|| ops as f64 / length_s)
+        };
+        let mut own = cells().filter(|c| c.from_s >= began_s - 1e-6).map(|c| (c.value.ops, c.value.length_s));
+        sum(&mut own).or_else(|| sum(&mut cells().map(|c| (c.value.ops, c.value.length_s))))
+    }
+
+    /// What the server had last said.
+    pub fn status(&self) -> Option<&'a Moment<Status>> {
+        if self.is_latest {
+            return self.timeline.status.as_ref();
+        }
+        let cells = self.timeline.server.between(0.0, self.t_s);
+        cells.rev().find_map(|cell| cell.value.last.as_deref())
+    }
+
+    /// The segment in force, with all that is known of it by now, also of its time after this moment.
+    pub fn segment(&self) -> Option<&'a SegmentTotal> {
+        if self.is_latest {
+            self.timeline.segments.current()
+        } else {
+            self.timeline.segments.holding_at(self.t_s)
+        }
+    }
+
+    /// The segments that had begun, oldest first, with all that is known of them by now. The oldest of very many
+    /// are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts them.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
+        let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
+        self.timeline.segments.iter().filter(move |segment| segment.start.t_s <= t_s)
+    }
+
+    /// The service time of the segment in force.
+    pub fn segment_service(&self) -> Option<&'a Latency> {
+        self.segment().map(|segment| &segment.total.service)
+    }
+
+    /// The length of a ping window, in seconds.
+    pub fn ping_window_s(&self) -> f64 {
+        self.timeline.pings.length_s()
+    }
+
+    /// The ping windows that had begun, the newest first.
+    pub fn ping_windows(&self) -> impl Iterator<Item = &'a PingWindow> + use<'a> {
+        let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
+        self.timeline.pings.newest_first().filter(move |window| window.start_s < t_s)
+    }
+
+    /// The errors so far, by kind.
+    pub fn errors(&self) -> Cow<'a, ErrorLog> {
+        let all = &self.timeline.errors;
+        if self.is_latest {
+            return Cow::Borrowed(all);
+        }
+        let mut log = ErrorLog::default();
+        for cell in self.timeline.error_cells.between(0.0, self.t_s) {
+            log.count(cell.to_s, &cell.value.0);
+        }
+        Cow::Owned(log.with_first_messages_of(all))
+    }
+
+    /// What had happened, oldest first.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
+        let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
+        self.timeline.events.iter().filter(move |event| event.t_s <= t_s)
+    }
+
+    /// A person's notes until then, oldest first.
+    pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
+        let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
+        self.timeline.marks.iter().filter(move |mark| mark.t_s <= t_s)
+    }
+
+    /// The last run of the intrinsic probe, if it had begun.
+    pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
+        self.timeline.intrinsic_run.as_ref().filter(|run| self.is_latest || run.began_s <= self.t_s)
+    }
+
+    /// Since when and why the target could not be reached at this moment, by the events.
+    pub fn outage(&self) -> Option<(f64, &'a str)> {
+        let told = |event: &&Event| event.name == UNREACHABLE || event.name == REACHABLE;
+        let last = self.events().rev().find(told)?;
+        (last.name == UNREACHABLE).then_some((last.t_s, last.detail.as_str()))
+    }
+}

@@ -1,0 +1,260 @@
+//! A distribution small enough to be kept for every quarter of a second of a long session.
+//!
+//! ```text
+//! Latency ──of──► Compact ──add──► Blend ──take──► Latency
+//!  16 bytes a cell  8 bytes a bucket   dense            64 buckets an octave
+//! ```
+//! Counts, sum, minimum and maximum are exact. Latencies are kept in 64 steps an octave and come back as the upper end
+//! of their step: never too short, at most 1.6 % too long.
+
+use super::Latency;
+
+const FRACTION_BITS: u32 = 6;
+/// Steps in an octave.
+const STEPS: u64 = 1 << FRACTION_BITS;
+/// Enough for everything below 2^37 ns, and with it for every cell of a [`Recorder`](super::Recorder).
+const BUCKETS: usize = 32 * STEPS as usize;
+/// A bucket is packed above its count.
+const COUNT_BITS: u32 = 48;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+
+fn bucket(ns: u64) -> u64 {
+    if ns < STEPS {
+        return ns;
+    }
+    let shift = ns.ilog2() - FRACTION_BITS;
+    ((u64::from(shift) + 1) * STEPS + ((ns >> shift) & (STEPS - 1))).min(BUCKETS as u64 - 1)
+}
+
+/// The longest latency in `bucket`.
+fn upper(bucket: u64) -> u64 {
+    if bucket < STEPS {
+        return bucket;
+    }
+    let shift = bucket / STEPS - 1;
+    ((STEPS + bucket % STEPS + 1) << shift) - 1
+}
+
+/// A distribution in coarser steps than [`Latency`]; the default is the empty one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Compact {
+    /// Bucket above count, ascending.
+    packed: Box<[u64]>,
+    over_range: u64,
+    count: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Compact {
+    /// `latency` in coarser steps.
+    pub fn of(latency: &Latency) -> Self {
+        let mut packed: Vec<u64> = Vec::with_capacity(latency.cells().len());
+        for &(ns, n) in latency.cells() {
+            let bucket = bucket(ns);
+            match packed.last_mut() {
+                Some(last) if *last >> COUNT_BITS == bucket => *last += n,
+                _ => packed.push(bucket << COUNT_BITS | n),
+            }
+        }
+        Self {
+            packed: packed.into_boxed_slice(),
+            over_range: latency.over_range(),
+            count: latency.count(),
+            sum_ns: latency.sum_ns(),
+            min_ns: latency.min_ns(),
+            max_ns: latency.max_ns(),
+        }
+    }
+
+    /// How many latencies were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The longest latency, exact; 0 when empty.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// Adds everything in `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
+        if self.is_empty() {
+            *self = other.clone();
+            return;
+        }
+        self.packed = merged(&self.packed, &other.packed);
+        self.over_range += other.over_range;
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.packed.iter().map(|packed| (packed >> COUNT_BITS, packed & COUNT_MASK))
+    }
+
+    /// Adds each latency to the row of `rows` whose upper end in `ends_ns` (ascending) is the first not below it;
+    /// those beyond the last end to the last row.
+    ///
+    /// A step that lies across an end counts for the row of its upper end.
+    pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
+        let Some(last) = rows.len().checked_sub(1) else { return };
+        let mut row = 0;
+        for (bucket, n) in self.buckets() {
+            let ns = upper(bucket).min(self.max_ns);
+            while row < last && ends_ns.get(row).is_some_and(|end| *end < ns) {
+                row += 1;
+            }
+            rows[row] += n;
+        }
+        rows[last] += self.over_range;
+    }
+}
+
+fn merged(left: &[u64], right: &[u64]) -> Box<[u64]> {
+    let mut packed = Vec::with_capacity(left.len() + right.len());
+    let (mut l, mut r) = (left.iter().peekable(), right.iter().peekable());
+    while let (Some(a), Some(b)) = (l.peek(), r.peek()) {
+        match (**a >> COUNT_BITS).cmp(&(**b >> COUNT_BITS)) {
+            std::cmp::Ordering::Less => packed.extend(l.next()),
+            std::cmp::Ordering::Greater => packed.extend(r.next()),
+            std::cmp::Ordering::Equal => {
+                packed.push(**a + (**b & COUNT_MASK));
+                (l.next(), r.next());
+            }
+        }
+    }
+    packed.extend(l);
+    packed.extend(r);
+    packed.into_boxed_slice()
+}
+
+/// Puts many [`Compact`] distributions into one [`Latency`], without an allocation for each.
+#[derive(Debug)]
+pub struct Blend {
+    dense: Box<[u64]>,
+    /// The buckets touched.
+    touched: std::ops::Range<usize>,
+    over_range: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Blend {
+    fn default() -> Self {
+        Self {
+            dense: vec![0; BUCKETS].into_boxed_slice(),
+            touched: BUCKETS..0,
+            over_range: 0,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+}
+
+impl Blend {
+    /// Adds a distribution.
+    pub fn add(&mut self, part: &Compact) {
+        if part.is_empty() {
+            return;
+        }
+        for (bucket, n) in part.buckets() {
+            self.dense[bucket as usize] += n;
+        }
+        if let (Some(first), Some(last)) = (part.packed.first(), part.packed.last()) {
+            self.touched.start = self.touched.start.min((first >> COUNT_BITS) as usize);
+            self.touched.end = self.touched.end.max((last >> COUNT_BITS) as usize + 1);
+        }
+        self.over_range += part.over_range;
+        self.sum_ns += part.sum_ns;
+        self.min_ns = self.min_ns.min(part.min_ns);
+        self.max_ns = self.max_ns.max(part.max_ns);
+    }
+
+    /// What was added since the last time, as one distribution.
+    pub fn take(&mut self) -> Latency {
+        let mut cells = Vec::new();
+        for at in self.touched.clone() {
+            let n = std::mem::take(&mut self.dense[at]);
+            if n > 0 {
+                cells.push((upper(at as u64), n));
+            }
+        }
+        let min_ns = if self.min_ns == u64::MAX { 0 } else { self.min_ns };
+        let latency = Latency::from_parts(cells.into(), self.over_range, self.sum_ns, min_ns, self.max_ns);
+        (self.touched, self.over_range, self.sum_ns) = (BUCKETS..0, 0, 0);
+        (self.min_ns, self.max_ns) = (u64::MAX, 0);
+        latency
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{HIGHEST_NS, Recorder};
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Latency {
+        let mut recorder = Recorder::new();
+        values.into_iter().for_each(|ns| recorder.record(ns));
+        recorder.latency()
+    }
+
+    #[test]
+    fn every_latency_comes_back_at_most_two_percent_too_long() {
+        for ns in [0, 1, 63, 64, 127, 128, 300, 99_999, 1_234_567, HIGHEST_NS] {
+            let back = upper(bucket(ns));
+            assert!(back >= ns && back as f64 <= ns as f64 * 1.016, "{ns} came back as {back}");
+        }
+    }
+
+    #[test]
+    fn what_is_blended_keeps_its_exact_figures() {
+        let (a, b) = (of((1..5000).step_by(7)), of((100..900_000).step_by(1013).chain([HIGHEST_NS * 2])));
+        let mut blend = Blend::default();
+        blend.add(&Compact::of(&a));
+        blend.add(&Compact::of(&b));
+        let (both, exact) = (blend.take(), Latency::merged([&a, &b]));
+        let figures = |l: &Latency| (l.count(), l.sum_ns(), l.min_ns(), l.max_ns(), l.over_range());
+        assert_eq!(figures(&both), figures(&exact));
+        for quantile in [0.1, 0.5, 0.9] {
+            let (coarse, fine) =
+                (both.value_at_quantile(quantile) as f64, exact.value_at_quantile(quantile) as f64);
+            assert!(coarse >= fine * 0.999 && coarse <= fine * 1.017, "{quantile}: {coarse} for {fine}");
+        }
+        assert!(blend.take().is_empty(), "the next begins empty");
+    }
+
+    #[test]
+    fn merging_is_blending() {
+        let (a, b) = (Compact::of(&of((1..5000).step_by(7))), Compact::of(&of((100..900_000).step_by(1013))));
+        let mut blend = Blend::default();
+        blend.add(&a);
+        blend.add(&b);
+        let mut merged = a.clone();
+        merged.merge(&b);
+        let mut again = Blend::default();
+        again.add(&merged);
+        assert_eq!(again.take(), blend.take());
+    }
+
+    #[test]
+    fn rows_hold_every_latency_once() {
+        let compact = Compact::of(&of([5_000, 50_000, 60_000, 5_000_000, HIGHEST_NS * 2]));
+        let mut rows = [0; 3];
+        compact.add_to_rows(&[10_000, 100_000, 1_000_000], &mut rows);
+        assert_eq!(rows, [1, 2, 2]);
+    }
+}
