@@ -5,16 +5,23 @@
 use clap::Parser as _;
 use redyno::{app, cli::args::CommandLine};
 
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+
 fn readme() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    std::fs::read_to_string(PATH).unwrap_or_else(|error| panic!("{PATH}: {error}"))
 }
 
 #[test]
 fn the_key_table_is_the_programs_own() {
     let text = readme();
-    let (_, rest) = text.split_once("<!-- keys -->").expect("a line <!-- keys --> before the table");
-    let (table, _) = rest.split_once("<!-- /keys -->").expect("a line <!-- /keys --> after the table");
+    let (before, rest) = text.split_once("<!-- keys -->").expect("a line <!-- keys --> before the table");
+    let (table, after) = rest.split_once("<!-- /keys -->").expect("a line <!-- /keys --> after the table");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
+        let table = app::markdown();
+        let whole = format!("{before}<!-- keys -->\n{table}<!-- /keys -->{after}");
+        std::fs::write(PATH, whole).expect("the README can be written");
+        return;
+    }
     assert_eq!(
         table.trim(),
         app::markdown().trim(),

@@ -93,7 +93,7 @@ fn a_number_is_typed_into_a_knob_and_one_out_of_range_is_refused() {
     terminal.wait_for_text("clients must lie between 1 and 10000, not 99999");
     wait_for_clients(&server, 75);
     terminal.press(&DOWN.repeat(2));
-    terminal.press("5k\r");
+    terminal.press("\r5k\r");
     terminal.wait_for("the rate", |screen| knob(screen, "rate")?.contains("5000").then_some(()));
     terminal.press("123");
     terminal.wait_for_text("Esc drop it");

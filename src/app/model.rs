@@ -12,6 +12,35 @@ pub enum Screen {
     /// Load, latency, probes, server and knobs on one time axis.
     #[default]
     Overview,
+    /// Distributions and percentiles in full.
+    Latency,
+    /// What the server says of itself.
+    Server,
+    /// All segments with their knobs and results.
+    Segments,
+    /// Events and errors in words.
+    Log,
+}
+
+impl Screen {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 5] = [Self::Overview, Self::Latency, Self::Server, Self::Segments, Self::Log];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Latency => "Latency",
+            Self::Server => "Server",
+            Self::Segments => "Segments",
+            Self::Log => "Log",
+        }
+    }
+
+    /// The one so many further, round the end.
+    pub fn turned(self, by: usize) -> Self {
+        Self::ALL[(self as usize + by) % Self::ALL.len()]
+    }
 }
 
 /// What lies over the screen and takes the keys.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Tone, View, action,
+    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Screen, Tone, View,
+    action,
 };
 use crate::{
     load::Knobs,
@@ -83,17 +84,32 @@ fn on_record(model: &mut Model, record: &Record) {
 }
 
 impl Model {
-    /// Which part of the key table holds now.
-    pub fn context(&self) -> Context {
-        match self.overlay {
-            Overlay::None if self.panel.entry().is_some() => Context::Typing,
-            Overlay::None if self.playback.is_some() => Context::Replay,
-            Overlay::None if self.view != View::Live => Context::Frozen,
-            Overlay::None => Context::Main,
-            Overlay::Help { .. } => Context::Help,
-            Overlay::FirstWrite { .. } => Context::Question,
-            Overlay::Intrinsic { .. } => Context::Typing,
-        }
+    /// Which parts of the key table hold now; an earlier one's meaning of a key goes before a later one's.
+    pub fn contexts(&self) -> Vec<Context> {
+        let mut contexts = match self.overlay {
+            Overlay::None if self.panel.entry().is_some() => vec![Context::Typing],
+            Overlay::None => self.contexts_of_screen(),
+            Overlay::Help { .. } => vec![Context::Help],
+            Overlay::FirstWrite { .. } => vec![Context::Question],
+            Overlay::Intrinsic { .. } => vec![Context::Typing],
+        };
+        contexts.push(Context::Anywhere);
+        contexts
+    }
+
+    fn contexts_of_screen(&self) -> Vec<Context> {
+        let screen = match self.screen {
+            Screen::Overview | Screen::Latency => None,
+            Screen::Server => Some(Context::Server),
+            Screen::Segments => Some(Context::Segments),
+            Screen::Log => Some(Context::Log),
+        };
+        let time: &[_] = match (&self.playback, self.view) {
+            (Some(_), _) => &[Context::Replay, Context::Time],
+            (None, View::Live) => &[],
+            (None, View::Frozen { .. }) => &[Context::Frozen, Context::Time],
+        };
+        screen.into_iter().chain(time.iter().copied()).chain([Context::Main]).collect()
     }
 
     fn entry(&mut self) -> Option<&mut Entry> {
@@ -106,11 +122,13 @@ impl Model {
 
 fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
     model.message = None;
-    let Some(action) = action(model.context(), key) else { return Vec::new() };
+    let Some(action) = action(&model.contexts(), key) else { return Vec::new() };
     match action {
         Action::Quit => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Help => model.overlay = Overlay::Help { scroll: 0 },
+        Action::Show(screen) => model.screen = screen,
+        Action::TurnScreen(by) => model.screen = model.screen.turned(by),
         Action::Scroll(lines) => scroll(model, lines),
         Action::Freeze => model.freeze(),
         Action::Live => model.view = View::Live,
@@ -142,10 +160,7 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
             let turned = model.panel.turn(direction, model.timeline.ops_per_s());
             return set_or_say(model, turned.map(Some));
         }
-        Action::BeginEntry => match key.code {
-            KeyCode::Char(digit) => model.panel.begin_entry(&digit.to_string()),
-            _ => model.panel.begin_entry(""),
-        },
+        Action::BeginEntry => model.panel.begin_entry(""),
         Action::Undo => match model.panel.undo() {
             Some(knobs) => return vec![Effect::SetKnobs(knobs)],
             None => model.say(Tone::Info, "no change to undo"),
@@ -278,14 +293,14 @@ mod tests {
     #[test]
     fn a_number_is_typed_taken_dropped_or_refused() {
         let mut model = model();
-        assert_eq!(press(&mut model, "250"), []);
-        assert_eq!(model.context(), Context::Typing);
+        assert_eq!(press(&mut model, "\n250"), []);
+        assert_eq!(model.contexts()[0], Context::Typing);
         assert_eq!(press(&mut model, "\n"), [Effect::SetKnobs(Knobs { clients: 250, ..Knobs::default() })]);
-        assert_eq!(press(&mut model, "99\x1b"), []);
+        assert_eq!(press(&mut model, "\n99\x1b"), []);
         assert_eq!(model.panel.wanted().clients, 250);
-        assert_eq!(press(&mut model, "20k\n"), []);
+        assert_eq!(press(&mut model, "\n20k\n"), []);
         assert_eq!(model.message().unwrap().text, "clients must lie between 1 and 10000, not 20000");
-        assert_eq!(press(&mut model, "jj5k\n").len(), 1);
+        assert_eq!(press(&mut model, "jj\n5k\n").len(), 1);
         assert_eq!(model.panel.wanted().rate, Some(5000));
     }
 
@@ -320,9 +335,9 @@ mod tests {
         let mut model = model();
         (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs::default()));
         assert_eq!(press(&mut model, " <<<"), []);
-        assert_eq!((model.cursor_s(), model.context()), (Some(36.0), Context::Frozen));
+        assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(36.0), Context::Frozen));
         assert_eq!(press(&mut model, "\x1b>").len(), 1);
-        assert_eq!((model.cursor_s(), model.context()), (None, Context::Main));
+        assert_eq!((model.cursor_s(), model.contexts()[0]), (None, Context::Main));
     }
 
     #[test]
@@ -331,7 +346,7 @@ mod tests {
         (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs { clients: 1 + s, ..Knobs::default() }));
         assert_eq!(press(&mut model, "p"), [], "not before all of it has been read");
         deliver(&mut model, Notice::Ended);
-        assert_eq!((model.cursor_s(), model.context()), (Some(39.0), Context::Replay));
+        assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(39.0), Context::Replay));
         assert_eq!(press(&mut model, "p"), [Effect::Play { from_s: 0.0, speed: 1.0 }]);
         deliver(&mut model, Notice::Played { to_s: 2.5 });
         assert_eq!((model.cursor_s(), model.panel.wanted().clients), (Some(2.5), 3));

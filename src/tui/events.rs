@@ -109,6 +109,8 @@ fn decode_key(key: &KeyEvent) -> Option<Key> {
         RawCode::Enter => KeyCode::Enter,
         RawCode::Esc => KeyCode::Esc,
         RawCode::Backspace => KeyCode::Backspace,
+        RawCode::Tab => KeyCode::Tab,
+        RawCode::BackTab => KeyCode::BackTab,
         RawCode::F(1) => KeyCode::F1,
         _ => return None,
     };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::{Direction, Landmark};
+use super::super::{Direction, Landmark, Screen};
 
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub enum Action {
     Suspend,
     /// Open the help, or close it.
     Help,
+    /// Show a screen.
+    Show(Screen),
+    /// Show the one so many further.
+    TurnScreen(usize),
     /// Freeze the view.
     Freeze,
     /// Let it go: back to the latest moment.
@@ -37,7 +41,7 @@ pub enum Action {
     Select(Direction),
     /// Turn the selected knob.
     Turn(Direction),
-    /// Begin to type a value, with the key itself if it is a digit.
+    /// Begin to type a value.
     BeginEntry,
     /// Take the last change of a knob back.
     Undo,
@@ -72,6 +76,12 @@ pub enum Context {
     Frozen,
     /// In a recording.
     Replay,
+    /// On the screen of the server.
+    Server,
+    /// On that of the segments.
+    Segments,
+    /// On that of events and errors.
+    Log,
     /// While a value is typed.
     Typing,
     /// While the help is open.
@@ -82,8 +92,11 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Main,
+        Self::Server,
+        Self::Segments,
+        Self::Log,
         Self::Frozen,
         Self::Replay,
         Self::Time,
@@ -93,25 +106,14 @@ impl Context {
         Self::Anywhere,
     ];
 
-    /// The contexts whose keys work in this one; an earlier one's meaning of a key holds.
-    pub fn chain(self) -> &'static [Self] {
-        match self {
-            Self::Main => &[Self::Main, Self::Anywhere],
-            Self::Time => &[Self::Time, Self::Main, Self::Anywhere],
-            Self::Frozen => &[Self::Frozen, Self::Time, Self::Main, Self::Anywhere],
-            Self::Replay => &[Self::Replay, Self::Time, Self::Main, Self::Anywhere],
-            Self::Typing => &[Self::Typing, Self::Anywhere],
-            Self::Help => &[Self::Help, Self::Anywhere],
-            Self::Question => &[Self::Question, Self::Anywhere],
-            Self::Anywhere => &[Self::Anywhere],
-        }
-    }
-
     /// Its heading in the help.
     pub fn title(self) -> &'static str {
         match self {
             Self::Anywhere => "Everywhere",
-            Self::Main => "On the screen",
+            Self::Main => "On every screen",
+            Self::Server => "Server",
+            Self::Segments => "Segments",
+            Self::Log => "Log",
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",
             Self::Replay => "In a recording",

@@ -27,6 +27,10 @@ pub enum KeyCode {
     Esc,
     /// Backspace.
     Backspace,
+    /// Tab.
+    Tab,
+    /// Tab with Shift.
+    BackTab,
     /// F1, which asks for help everywhere.
     F1,
 }
@@ -54,8 +58,6 @@ pub enum Pattern {
     Key(KeyCode),
     /// This letter with Ctrl.
     Ctrl(char),
-    /// Any digit.
-    Digit,
     /// Anything that a value can be written with.
     Printable,
 }
@@ -66,7 +68,6 @@ impl Pattern {
         match (self, key) {
             (Self::Key(code), Key { ctrl: false, .. }) => code == key.code,
             (Self::Ctrl(letter), Key { code: KeyCode::Char(c), ctrl: true }) => letter == c,
-            (Self::Digit, Key { code: KeyCode::Char(c), ctrl: false }) => c.is_ascii_digit(),
             (Self::Printable, Key { code: KeyCode::Char(c), ctrl: false }) => {
                 c.is_ascii_alphanumeric() || " .%/".contains(c)
             }

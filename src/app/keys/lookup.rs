@@ -2,26 +2,27 @@
 
 use super::{Action, Binding, Context, KEYS, Key};
 
-/// What `key` does in `context`.
-pub fn action(context: Context, key: Key) -> Option<Action> {
+/// What `key` does where these contexts hold; an earlier one's meaning of a key goes before a later one's.
+pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
         let here = KEYS.iter().filter(|binding| binding.context == *context);
         here.flat_map(|binding| binding.keys).find(|(pattern, _)| pattern.matches(key))
     };
-    context.chain().iter().find_map(of).map(|(_, action)| *action)
+    contexts.iter().find_map(of).map(|(_, action)| *action)
 }
 
-/// The hints for `context` that fit into `width` columns, as (keys, word), written `keys word` with two blanks
+/// The hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with two blanks
 /// between them. The least needed go first; help and quit never.
-pub fn footer(context: Context, width: usize) -> Vec<(&'static str, &'static str)> {
+pub fn footer(contexts: &[Context], width: usize) -> Vec<(&'static str, &'static str)> {
     // While time is travelled, what else the screen can do is left to the help.
-    let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || context == at || hint.2 == 0;
+    let travels = contexts.contains(&Context::Time);
+    let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || !travels || hint.2 == 0;
     let of = |at: &Context| {
         let at = *at;
         let here = KEYS.iter().filter(move |binding| binding.context == at);
         here.filter_map(|binding| binding.hint).filter(move |hint| is_shown(at, hint))
     };
-    let mut hints: Vec<_> = context.chain().iter().flat_map(of).collect();
+    let mut hints: Vec<_> = contexts.iter().flat_map(of).collect();
     hints.sort_by_key(|(.., shed)| *shed > 0);
     let length = |hints: &[(&str, &str, u8)]| {
         let words = hints.iter().map(|(keys, word, _)| keys.chars().count() + word.chars().count() + 3);
@@ -55,9 +56,25 @@ mod tests {
     use crate::app::KeyCode;
 
     fn every_key() -> Vec<Key> {
-        use KeyCode::{Backspace, Char, End, Enter, Esc, F1, Home, Left, PageDown, PageUp, Right};
-        let named =
-            [KeyCode::Up, KeyCode::Down, Left, Right, PageUp, PageDown, Home, End, Enter, Esc, Backspace, F1];
+        use KeyCode::{
+            BackTab, Backspace, Char, End, Enter, Esc, F1, Home, Left, PageDown, PageUp, Right, Tab,
+        };
+        let named = [
+            KeyCode::Up,
+            KeyCode::Down,
+            Left,
+            Right,
+            PageUp,
+            PageDown,
+            Home,
+            End,
+            Enter,
+            Esc,
+            Backspace,
+            Tab,
+            BackTab,
+            F1,
+        ];
         let all = (' '..='~').map(Char).chain(named);
         all.flat_map(|code| [Key { code, ctrl: false }, Key { code, ctrl: true }]).collect()
     }
@@ -85,7 +102,12 @@ mod tests {
 
     #[test]
     fn the_footer_sheds_in_order_and_keeps_help_and_quit() {
-        let words = |width| footer(Context::Main, width).iter().map(|(_, word)| *word).collect::<Vec<_>>();
+        let words = |width| {
+            footer(&[Context::Main, Context::Anywhere], width)
+                .iter()
+                .map(|(_, word)| *word)
+                .collect::<Vec<_>>()
+        };
         assert!(words(200).contains(&"gentle"));
         assert_eq!(words(56), ["quit", "help", "load", "knob", "turn", "freeze"]);
         assert_eq!(words(0), ["quit", "help"]);
@@ -94,6 +116,6 @@ mod tests {
     #[test]
     fn the_readme_table_lists_every_binding() {
         assert_eq!(markdown().lines().count(), KEYS.len() + 2);
-        assert!(markdown().contains("| On the screen | ↑, ↓, k, j | Select a knob. |"));
+        assert!(markdown().contains("| On every screen | ↑, ↓, k, j | Select a knob. |"));
     }
 }

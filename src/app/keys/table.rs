@@ -3,7 +3,7 @@
 use super::{
     super::{
         Direction::{Down, Up},
-        Landmark,
+        Landmark, Screen,
     },
     Action, Context, KeyCode, Pattern,
 };
@@ -49,6 +49,21 @@ pub const KEYS: &[Binding] = &[
     },
     Binding {
         context: Context::Main,
+        keys: &[
+            (on('1'), Action::Show(Screen::Overview)),
+            (on('2'), Action::Show(Screen::Latency)),
+            (on('3'), Action::Show(Screen::Server)),
+            (on('4'), Action::Show(Screen::Segments)),
+            (on('5'), Action::Show(Screen::Log)),
+            (key(KeyCode::Tab), Action::TurnScreen(1)),
+            (key(KeyCode::BackTab), Action::TurnScreen(Screen::ALL.len() - 1)),
+        ],
+        written: "1-5, Tab",
+        hint: None,
+        help: "Show a screen: Overview, Latency, Server, Segments, Log. Tab shows the next, Shift-Tab the one before.",
+    },
+    Binding {
+        context: Context::Main,
         keys: &[(on('l'), Action::ToggleLoad)],
         written: "l",
         hint: Some(("l", "load", 1)),
@@ -75,9 +90,9 @@ pub const KEYS: &[Binding] = &[
     },
     Binding {
         context: Context::Main,
-        keys: &[(Pattern::Digit, Action::BeginEntry), (key(KeyCode::Enter), Action::BeginEntry)],
-        written: "0-9, Enter",
-        hint: Some(("0-9", "type", 4)),
+        keys: &[(key(KeyCode::Enter), Action::BeginEntry)],
+        written: "Enter",
+        hint: Some(("Enter", "type", 4)),
         help: "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max.",
     },
     Binding {

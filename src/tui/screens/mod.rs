@@ -1,6 +1,11 @@
 //! Whole screens, each a composition of widgets.
 
+mod frame;
+mod latency;
+mod log;
 mod overview;
+mod segments;
+mod server;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +29,10 @@ pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model) {
     let mut paint = Paint::new(buffer, theme);
     match model.screen {
         Screen::Overview => overview::draw(&mut paint, area, model),
+        Screen::Latency => frame::draw(&mut paint, area, model, latency::draw),
+        Screen::Server => frame::draw(&mut paint, area, model, server::draw),
+        Screen::Segments => frame::draw(&mut paint, area, model, segments::draw),
+        Screen::Log => frame::draw(&mut paint, area, model, log::draw),
     }
     widgets::overlay::draw(&mut paint, area, model);
     theme.finish(buffer);
