@@ -87,15 +87,15 @@ fn keys_turn_a_knob_and_the_server_sees_it() {
 fn a_number_is_typed_into_a_knob_and_one_out_of_range_is_refused() {
     let server = Server::redis().start();
     let mut terminal = loaded(&server, &[]);
-    terminal.press("75\r");
+    terminal.press("\r75\r");
     wait_for_clients(&server, 75);
-    terminal.press("99999\r");
+    terminal.press("\r99999\r");
     terminal.wait_for_text("clients must lie between 1 and 10000, not 99999");
     wait_for_clients(&server, 75);
     terminal.press(&DOWN.repeat(2));
     terminal.press("\r5k\r");
     terminal.wait_for("the rate", |screen| knob(screen, "rate")?.contains("5000").then_some(()));
-    terminal.press("123");
+    terminal.press("\r123");
     terminal.wait_for_text("Esc drop it");
     terminal.press("\x1b");
     terminal.wait_until_gone("Esc drop it");
