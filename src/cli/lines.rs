@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 10 k keys
-//!     time    ops/s      p50      p90      p99    p99.9      max  errors │  ping p50      max │  server ops  clients
+//!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel   pickup      max │  server ops  clients
 //! ```
 //! In open loop these are service times, and the response times beside them have columns of their own.
 //! A fold over records; it measures nothing.
 
-use crate::{probe::Ping, server::Status};
+use crate::{
+    probe::{Ping, Timing},
+    server::Status,
+};
 use crate::{
     session::{Interval, Record, Span},
     stats::Latency,
@@ -19,7 +22,7 @@ const HEADING_EVERY: usize = 20;
 
 const HEADING: &str = "   time      ops/s      p50      p90      p99    p99.9      max   errors ";
 const HEADING_OPEN: &str = "| response p50      p99      max   behind     shed ";
-const HEADING_REST: &str = "| ping p50      max | server ops/s  clients";
+const HEADING_REST: &str = "| ping p50   kernel   pickup      max | server ops/s  clients";
 
 /// Makes lines of one-second records.
 #[derive(Debug, Default)]
@@ -30,6 +33,8 @@ pub struct Lines {
     /// Whether the current segment is an open loop.
     is_open: bool,
     since_heading: Option<usize>,
+    /// What was last said about the kernel's stamps.
+    timing: Option<Timing>,
 }
 
 impl Lines {
@@ -57,7 +62,10 @@ impl Lines {
                 self.complete(None, &mut lines);
                 self.held = Some(interval.clone());
             }
-            Record::Ping(ping) => self.complete(Some(ping), &mut lines),
+            Record::Ping(ping) => {
+                self.tell_timing(ping, &mut lines);
+                self.complete(Some(ping), &mut lines);
+            }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
             Record::Event(event) => {
                 lines.push(format!("{:6.1} s  {}: {}", event.t_s, event.name, event.detail));
@@ -67,6 +75,15 @@ impl Lines {
             Record::End(_) => self.complete(None, &mut lines),
         }
         lines
+    }
+
+    /// Says why there is no kernel time, when that begins.
+    fn tell_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
+        let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
+        if let Some(obstacle) = timing.and_then(Timing::obstacle) {
+            lines.push(format!("{:6.1} s  ping: no kernel time: {obstacle}", ping.t_s));
+        }
+        self.timing = ping.body.timing.or(self.timing);
     }
 
     fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
@@ -86,7 +103,7 @@ impl Lines {
             None if self.is_open => format!("|{}", " ".repeat(HEADING_OPEN.len() - 1)),
             None => String::new(),
         };
-        let ping = ping.map_or_else(|| " ".repeat(17), |ping| ping_columns(&ping.body));
+        let ping = ping.map_or_else(|| " ".repeat(35), |ping| ping_columns(&ping.body));
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
         lines.push(format!("{t_s:5.1} s {load} {open}| {ping} | {server}").trim_end().to_owned());
     }
@@ -122,8 +139,18 @@ fn response_columns(interval: &Interval) -> String {
 fn ping_columns(ping: &Ping) -> String {
     let errors: u64 = ping.errors.values().sum();
     match errors {
-        0 => format!("{:>8} {:>8}", percentile(&ping.rtt, 0.50), longest(&ping.rtt)),
-        _ => format!("{:>17}", format!("{errors} failed")),
+        0 => {
+            let median =
+                |part: Option<&Latency>| part.map_or_else(|| "-".to_owned(), |p| percentile(p, 0.50));
+            format!(
+                "{:>8} {:>8} {:>8} {:>8}",
+                percentile(&ping.rtt, 0.50),
+                median(ping.kernel.as_ref()),
+                median(ping.pickup.as_ref()),
+                longest(&ping.rtt)
+            )
+        }
+        _ => format!("{:>35}", format!("{errors} failed")),
     }
 }
 
@@ -177,7 +204,7 @@ mod tests {
         assert_eq!(all[1], format!("{HEADING}{HEADING_REST}"));
         assert_eq!(
             all[2],
-            "  1.0 s    121 k/s   301 µs   302 µs   302 µs        -   302 µs        0 |   300 µs   300 µs |"
+            "  1.0 s    121 k/s   301 µs   302 µs   302 µs        -   302 µs        0 |   300 µs        -        -   300 µs |"
         );
         assert_eq!(all.len(), 3);
     }
@@ -194,7 +221,9 @@ mod tests {
         let all: Vec<_> = records.iter().flat_map(|r| lines.push(r)).collect();
         assert_eq!(all[1], [HEADING, HEADING_OPEN, HEADING_REST].concat());
         assert!(
-            all[2].ends_with("|       301 µs   302 µs   302 µs  1.50 ms        3 |   300 µs   300 µs |"),
+            all[2].ends_with(
+                "|       301 µs   302 µs   302 µs  1.50 ms        3 |   300 µs        -        -   300 µs |"
+            ),
             "{}",
             all[2]
         );
@@ -213,6 +242,20 @@ mod tests {
         let mut lines = Lines::default();
         let all = lines.push(&ping(1.0));
         assert!(all[1].starts_with("  1.0 s      ") && all[1].contains("|   300 µs"), "{all:?}");
+    }
+
+    #[test]
+    fn what_the_kernel_stamped_stands_beside_the_ping_or_why_it_did_not() {
+        let mut lines = Lines::default();
+        let of = |timing, kernel| {
+            let body = Ping { rtt: latency(100), timing: Some(timing), kernel, ..Ping::default() };
+            Record::Ping(Span { t_s: 1.0, length_s: 1.0, body })
+        };
+        let told: Vec<_> = (0..2).flat_map(|_| lines.push(&of(Timing::UnixSocket, None))).collect();
+        assert_eq!(told[0], "   1.0 s  ping: no kernel time: unix socket");
+        assert_eq!(told.iter().filter(|line| line.contains("no kernel time")).count(), 1, "{told:?}");
+        let stamped = lines.push(&of(Timing::Kernel, Some(latency(30))));
+        assert!(stamped[0].contains("|   300 µs   300 µs        -   300 µs |"), "{stamped:?}");
     }
 
     #[test]

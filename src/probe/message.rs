@@ -6,7 +6,7 @@ use super::{Intrinsic, Ping, Report, Wake};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// What the ping probe saw in a tick.
-    Ping(Report<Ping>),
+    Ping(Box<Report<Ping>>),
     /// What the wake probe saw in a tick.
     Wake(Report<Wake>),
     /// What the intrinsic probe saw in a tick. It reports while it runs and is silent while it is off.

@@ -21,5 +21,5 @@ mod wake;
 pub use intrinsic::IntrinsicProbe;
 pub use message::Message;
 pub use ping::{PingPlan, PingProbe};
-pub use report::{Intrinsic, Ping, Report, Wake};
+pub use report::{Intrinsic, Ping, Report, TcpRtt, Timing, Wake};
 pub use wake::WakeProbe;

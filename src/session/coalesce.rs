@@ -67,10 +67,7 @@ impl Coalesce {
                     .and_modify(|held| held.merge(interval))
                     .or_insert_with(|| interval.clone());
             }
-            Record::Ping(span) => hold_span(&mut self.ping, span, |held, new| {
-                held.rtt.merge(&new.rtt);
-                super::add_counts(&mut held.errors, &new.errors);
-            }),
+            Record::Ping(span) => hold_span(&mut self.ping, span, merge_pings),
             Record::Wake(span) => hold_span(&mut self.wake, span, |held, new| held.late.merge(&new.late)),
             Record::Intrinsic(span) => hold_span(&mut self.intrinsic, span, |held, new| {
                 held.gentle = new.gentle;
@@ -103,10 +100,32 @@ fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl F
     }
 }
 
+/// Adds the stretch that follows; what holds at an end is that of the later one.
+fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
+    held.rtt.merge(&new.rtt);
+    held.timing = new.timing.or(held.timing);
+    let parts =
+        [(&mut held.send, &new.send), (&mut held.kernel, &new.kernel), (&mut held.pickup, &new.pickup)];
+    for (held, new) in parts {
+        if let Some(new) = new {
+            held.get_or_insert_default().merge(new);
+        }
+    }
+    super::add_counts(&mut held.left_out, &new.left_out);
+    held.tcp = new.tcp;
+    super::add_counts(&mut held.errors, &new.errors);
+    held.waiting_us = new.waiting_us;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load::Knobs, session::Segment};
+    use crate::{
+        load::Knobs,
+        probe::{TcpRtt, Timing},
+        session::Segment,
+        stats::{Latency, Recorder},
+    };
 
     fn interval(segment: u32, t_s: f64, ops: u64) -> Arc<Record> {
         let ops_per_s = ops as f64 * 4.0;
@@ -135,6 +154,48 @@ mod tests {
     fn four_ticks_make_a_second() {
         let ticks: Vec<_> = (1..=8).map(|tick| interval(1, f64::from(tick) * 0.25 + 0.002, 10)).collect();
         assert_eq!(all(&ticks), [(1, 1.002, 1.0, 40), (1, 2.002, 1.0, 40)]);
+    }
+
+    fn latency(values: impl IntoIterator<Item = u64>) -> Latency {
+        let mut recorder = Recorder::new();
+        values.into_iter().for_each(|ns| recorder.record(ns));
+        recorder.latency()
+    }
+
+    fn ping(t_s: f64, body: probe::Ping) -> Arc<Record> {
+        Arc::new(Record::Ping(Span { t_s, length_s: 0.25, body }))
+    }
+
+    #[test]
+    fn the_pings_of_a_second_lose_no_part() {
+        let tick = |ns: u64| probe::Ping {
+            rtt: latency([ns + 7, ns + 9]),
+            timing: Some(Timing::Kernel),
+            send: Some(latency([1])),
+            kernel: Some(latency([ns])),
+            pickup: Some(latency([6])),
+            left_out: [("shared read".to_owned(), 1)].into(),
+            tcp: Some(TcpRtt { rtt_us: ns as u32, rtt_var_us: 3, rtt_min_us: None }),
+            errors: BTreeMap::new(),
+            waiting_us: ns,
+        };
+        let unknown = probe::Ping { timing: None, ..probe::Ping::default() };
+        let ticks = [ping(0.25, unknown), ping(0.5, tick(100)), ping(0.75, tick(900)), ping(1.0, tick(300))];
+        let mut coalesce = Coalesce::new();
+        assert!(ticks.iter().all(|tick| coalesce.push(tick).is_empty()));
+        let second = coalesce.rest();
+        let body = probe::Ping {
+            rtt: latency([107, 109, 907, 909, 307, 309]),
+            timing: Some(Timing::Kernel),
+            send: Some(latency([1, 1, 1])),
+            kernel: Some(latency([100, 900, 300])),
+            pickup: Some(latency([6, 6, 6])),
+            left_out: [("shared read".to_owned(), 3)].into(),
+            tcp: Some(TcpRtt { rtt_us: 300, rtt_var_us: 3, rtt_min_us: None }),
+            errors: BTreeMap::new(),
+            waiting_us: 300,
+        };
+        assert_eq!(second, [Arc::new(Record::Ping(Span { t_s: 1.0, length_s: 1.0, body }))]);
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Collector {
 
     fn on_probe(&mut self, message: probe::Message) {
         match message {
-            probe::Message::Ping(report) => self.emit(Record::Ping(span(report))),
+            probe::Message::Ping(report) => self.emit(Record::Ping(span(*report))),
             probe::Message::Wake(report) => self.emit(Record::Wake(span(report))),
             probe::Message::Intrinsic(report) => self.emit(Record::Intrinsic(span(report))),
             probe::Message::ErrorReply { at_ns, kind: _, text } => self.event(at_ns, "ping error", text),

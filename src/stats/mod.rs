@@ -6,11 +6,13 @@
 mod compact;
 mod latency;
 mod recorder;
+mod samples;
 mod spectrum;
 mod text;
 
 pub use compact::{Blend, Compact};
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub use recorder::{HIGHEST_NS, Recorder};
+pub use samples::Samples;
 pub use spectrum::{Band, spectrum};
 pub use text::DecodeError;

@@ -2,7 +2,7 @@
 
 use crate::{
     load::Knobs,
-    probe::{Intrinsic, Ping, Wake},
+    probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::Status,
     session::{
         Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart, Span,
@@ -10,6 +10,26 @@ use crate::{
     },
     stats::{Latency, Recorder},
 };
+
+/// Pings whose kernel took four fifths of each round trip.
+fn stamped(rtt: Latency) -> Ping {
+    let part = |hundredths: u64| {
+        let mut recorder = Recorder::new();
+        for &(ns, n) in rtt.cells() {
+            (0..n).for_each(|_| recorder.record(ns * hundredths / 100));
+        }
+        Some(recorder.latency())
+    };
+    Ping {
+        timing: Some(Timing::Kernel),
+        send: part(3),
+        kernel: part(80),
+        pickup: part(17),
+        tcp: Some(TcpRtt { rtt_us: 58, rtt_var_us: 9, rtt_min_us: Some(41) }),
+        rtt,
+        ..Ping::default()
+    }
+}
 
 /// A session that goes on tick by tick.
 pub struct MadeUp {
@@ -107,7 +127,7 @@ impl MadeUp {
         }
         let busy = if self.knobs.load { rate / able } else { 0.0 };
         let rtt = self.latency(25, 60.0 + 180.0 * busy);
-        records.push(Record::Ping(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } }));
+        records.push(Record::Ping(Span { t_s, length_s, body: stamped(rtt) }));
         let late = self.latency(100, 55.0);
         records.push(Record::Wake(Span { t_s, length_s, body: Wake { late } }));
         if self.tick.is_multiple_of(4) {

@@ -77,8 +77,8 @@ pub struct Plan {
 
 /// A lane for each level of the service time.
 const LEVELS: u16 = 5;
-/// The lanes of probes and server: ping, ping max, wake, intrinsic, server CPU, errors.
-pub const PROBE_LANES: u16 = 6;
+/// The lanes of probes and server: ping, ping max, its kernel part, wake, server CPU, errors, intrinsic.
+pub const PROBE_LANES: u16 = 7;
 /// Below this, the panel would leave the plot too narrow to show half a minute.
 const PANEL_MIN_WIDTH: u16 = 76;
 /// Below this, the panel's knobs alone would fill it.

@@ -118,7 +118,7 @@ mod tests {
 
     fn report(kind: &str, n: u64) -> Message {
         let body = Ping { errors: BTreeMap::from([(kind.to_owned(), n)]), ..Ping::default() };
-        Message::Ping(Report { start_ns: 0, end_ns: 1, body })
+        Message::Ping(Box::new(Report { start_ns: 0, end_ns: 1, body }))
     }
 
     #[test]

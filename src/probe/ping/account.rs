@@ -5,11 +5,15 @@ use std::{
     sync::mpsc::Sender,
 };
 
-use super::{failure::Failure, link::News};
+use super::{
+    failure::Failure,
+    link::News,
+    parts::{LeftOut, Parts},
+};
 use crate::{
-    probe::{Message, Ping},
+    probe::{Message, Ping, TcpRtt, Timing},
     protocol::error_code,
-    stats::Recorder,
+    stats::{Recorder, Samples},
 };
 
 /// So many kinds of errors have their first message told; a server that invents kinds is not followed further.
@@ -22,11 +26,47 @@ struct Outage {
     cause: String,
 }
 
+/// How the link is at the end of a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkState {
+    /// How long the oldest outstanding PING has been waiting.
+    pub waiting_ns: u64,
+    /// Whether the kernel stamps the connection, or why not.
+    pub timing: Option<Timing>,
+    /// The kernel's own figures of the round trip.
+    pub tcp: Option<TcpRtt>,
+}
+
+/// The parts of the tick's round trips.
+#[derive(Debug, Default)]
+struct PartsBook {
+    send: Samples,
+    kernel: Samples,
+    pickup: Samples,
+    left_out: BTreeMap<String, u64>,
+}
+
+impl PartsBook {
+    fn book(&mut self, parts: Result<Parts, LeftOut>) {
+        match parts {
+            Ok(parts) => {
+                self.send.record(parts.send_ns);
+                self.kernel.record(parts.kernel_ns);
+                self.pickup.record(parts.pickup_ns);
+            }
+            Err(left_out) => add(&mut self.left_out, left_out.kind(), 1),
+        }
+    }
+}
+
 /// The books of the tick under way, and what spans ticks.
 #[derive(Debug)]
 pub(super) struct Account {
     messages: Sender<Message>,
     rtt: Recorder,
+    parts: PartsBook,
+    /// Of the last connection; it holds while there is none.
+    timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<Outage>,
     told: BTreeSet<String>,
@@ -42,6 +82,8 @@ impl Account {
         Self {
             messages,
             rtt: Recorder::new(),
+            parts: PartsBook::default(),
+            timing: None,
             errors: BTreeMap::new(),
             outage: None,
             told: BTreeSet::new(),
@@ -74,7 +116,12 @@ impl Account {
                     self.say(Message::Back { at_ns });
                 }
             }
-            News::Pong { due_ns } => self.rtt.record(at_ns.saturating_sub(due_ns)),
+            News::Pong { due_ns, parts } => {
+                self.rtt.record(at_ns.saturating_sub(due_ns));
+                if let Some(parts) = parts {
+                    self.parts.book(parts);
+                }
+            }
             News::ErrorReply(text) => self.book_error_reply(text, at_ns),
             News::Lost { failure, unanswered } => {
                 self.begun = true;
@@ -111,19 +158,37 @@ impl Account {
 
     /// Adds errors of a kind.
     pub(super) fn count(&mut self, kind: &str, n: u64) {
-        if n == 0 {
-            return;
-        }
-        match self.errors.get_mut(kind) {
-            Some(count) => *count += n,
-            None => drop(self.errors.insert(kind.to_owned(), n)),
+        if n > 0 {
+            add(&mut self.errors, kind, n);
         }
     }
 
-    /// Closes the books of a tick. `waiting_ns` is how long the oldest outstanding PING has been waiting.
-    pub(super) fn close(&mut self, waiting_ns: u64) -> Ping {
+    /// Closes the books of a tick, at whose end the link was in this state.
+    pub(super) fn close(&mut self, link: LinkState) -> Ping {
         let rtt = self.rtt.latency();
         self.rtt.reset();
-        Ping { rtt, errors: std::mem::take(&mut self.errors), waiting_us: waiting_ns / 1_000 }
+        self.timing = link.timing.or(self.timing);
+        let part = |samples: &mut Samples| {
+            let latency = samples.take();
+            (self.timing == Some(Timing::Kernel) || !latency.is_empty()).then_some(latency)
+        };
+        Ping {
+            rtt,
+            timing: self.timing,
+            send: part(&mut self.parts.send),
+            kernel: part(&mut self.parts.kernel),
+            pickup: part(&mut self.parts.pickup),
+            left_out: std::mem::take(&mut self.parts.left_out),
+            tcp: link.tcp,
+            errors: std::mem::take(&mut self.errors),
+            waiting_us: link.waiting_ns / 1_000,
+        }
+    }
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
+    match counts.get_mut(kind) {
+        Some(count) => *count += n,
+        None => drop(counts.insert(kind.to_owned(), n)),
     }
 }

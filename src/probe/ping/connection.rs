@@ -1,8 +1,9 @@
 //! The ping probe's socket: non-blocking, TCP or unix, opened without waiting.
 //!
-//! It moves bytes and waits for readiness; it does not know what a PING is.
+//! It moves bytes, has the kernel stamp them where it can, and waits for readiness; it does not know what a PING is.
 
 use std::{
+    collections::VecDeque,
     io::{self, Read, Write},
     time::Duration,
 };
@@ -13,7 +14,14 @@ use rustix::{
 };
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::target::Endpoint;
+use super::{
+    stamps::{self, Arrival, Departure, Stamper},
+    tcp_info::tcp_rtt,
+};
+use crate::{
+    probe::{TcpRtt, Timing},
+    target::Endpoint,
+};
 
 /// Room for one read: thousands of PONGs.
 const READ_SIZE: usize = 16 * 1024;
@@ -25,6 +33,18 @@ pub(super) struct Readiness {
     pub readable: bool,
     /// Bytes can be written, or the attempt to connect has ended.
     pub writable: bool,
+    /// The kernel has stamps, or an error that is not told otherwise.
+    pub stamped: bool,
+}
+
+/// What was read, once.
+#[derive(Debug)]
+pub(super) struct Input<'a> {
+    /// The bytes; none at the stream's end.
+    pub bytes: &'a [u8],
+    /// When the last of them had arrived by the kernel's stamp, on the wall clock. `None` without one, and when
+    /// there may have been more: the stamp could be that of a later byte.
+    pub arrived_wall_ns: Option<i64>,
 }
 
 /// A socket with the bytes that still have to be written to it.
@@ -32,7 +52,14 @@ pub(super) struct Readiness {
 pub(super) struct Connection {
     socket: Socket,
     unsent: Vec<u8>,
+    /// Where each message that is not written yet ends, in bytes since the beginning. Each is a write of its own,
+    /// since the kernel stamps writes.
+    ends: VecDeque<u64>,
+    queued: u64,
+    written: u64,
     input: Box<[u8]>,
+    /// Once it is known whether there are stamps.
+    stamper: Option<Result<Stamper, Timing>>,
 }
 
 impl Connection {
@@ -49,7 +76,15 @@ impl Connection {
         socket.set_nonblocking(true)?;
         match socket.connect(&address) {
             Err(error) if Errno::from_io_error(&error) != Some(Errno::INPROGRESS) => Err(error),
-            _ => Ok(Self { socket, unsent: Vec::new(), input: vec![0; READ_SIZE].into() }),
+            _ => Ok(Self {
+                socket,
+                unsent: Vec::new(),
+                ends: VecDeque::new(),
+                queued: 0,
+                written: 0,
+                input: vec![0; READ_SIZE].into(),
+                stamper: None,
+            }),
         }
     }
 
@@ -58,16 +93,45 @@ impl Connection {
         self.socket.take_error()?.map_or(Ok(()), Err)
     }
 
-    /// Puts bytes behind those that still have to be written.
-    pub(super) fn queue(&mut self, bytes: &[u8]) {
-        self.unsent.extend_from_slice(bytes);
+    /// Has the kernel stamp what is written and read from now on, where it can: the connection stands, and nothing
+    /// was written to it yet.
+    pub(super) fn begin_stamps(&mut self) {
+        self.stamper = Some(stamps::begin(&self.socket));
+    }
+
+    /// Whether there are stamps, or why not; `None` before it is known.
+    pub(super) fn timing(&self) -> Option<Timing> {
+        self.stamper.as_ref().map(|stamper| stamper.as_ref().err().copied().unwrap_or(Timing::Kernel))
+    }
+
+    /// The kernel's own figures of the round trip.
+    pub(super) fn tcp(&self) -> Option<TcpRtt> {
+        tcp_rtt(&self.socket)
+    }
+
+    /// Puts a message behind those that still have to be written. The [key](Departure::key) of its departure.
+    pub(super) fn queue(&mut self, message: &[u8]) -> u32 {
+        self.unsent.extend_from_slice(message);
+        self.queued += message.len() as u64;
+        self.ends.push_back(self.queued);
+        Departure::key_of(self.queued)
+    }
+
+    /// The next departure that the kernel has to tell of.
+    pub(super) fn next_departure(&mut self) -> Option<Departure> {
+        self.stamper.as_mut()?.as_mut().ok()?.next_departure(&self.socket)
     }
 
     /// Writes as much as the socket takes.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        while !self.unsent.is_empty() {
-            match self.socket.write(&self.unsent) {
-                Ok(n) => drop(self.unsent.drain(..n)),
+        while let Some(end) = self.ends.front() {
+            let message = (end - self.written) as usize;
+            match self.socket.write(&self.unsent[..message]) {
+                Ok(n) => {
+                    drop(self.unsent.drain(..n));
+                    self.written += n as u64;
+                    self.ends.pop_front_if(|end| *end == self.written);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -77,10 +141,17 @@ impl Connection {
     }
 
     /// Reads what is there, once; what does not fit makes the connection readable again. `None` when there is
-    /// nothing, an empty slice at the stream's end.
-    pub(super) fn read(&mut self) -> io::Result<Option<&[u8]>> {
-        match self.socket.read(&mut self.input) {
-            Ok(n) => Ok(Some(&self.input[..n])),
+    /// nothing, no bytes at the stream's end.
+    pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
+        let read = match &mut self.stamper {
+            Some(Ok(stamper)) => stamper.read(&self.socket, &mut self.input),
+            _ => self.socket.read(&mut self.input).map(|length| Arrival { length, wall_ns: None }),
+        };
+        match read {
+            Ok(Arrival { length, wall_ns }) => Ok(Some(Input {
+                bytes: &self.input[..length],
+                arrived_wall_ns: wall_ns.filter(|_| length < self.input.len()),
+            })),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
             Err(error) => Err(error),
         }
@@ -97,10 +168,14 @@ impl Connection {
         let mut polled = [PollFd::new(&self.socket, interest)];
         wait_for(&mut polled, timeout);
         let flags = polled[0].revents();
-        let ended = flags.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL);
+        // With stamps the error flag stands for those first, also while all is well.
+        let stamped = matches!(self.stamper, Some(Ok(_)));
+        let loss = PollFlags::HUP | PollFlags::NVAL;
+        let ended = flags.intersects(if stamped { loss } else { loss | PollFlags::ERR });
         Readiness {
             readable: !connecting && (ended || flags.contains(PollFlags::IN)),
             writable: flags.contains(PollFlags::OUT) || (connecting && ended),
+            stamped: stamped && flags.contains(PollFlags::ERR),
         }
     }
 }

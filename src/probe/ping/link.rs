@@ -12,8 +12,11 @@ use std::{collections::VecDeque, time::Duration};
 use super::{
     connection::{Connection, Readiness, pause},
     failure::Failure,
+    parts::{LeftOut, Parts, Stamps, Wall},
 };
 use crate::{
+    clock::Clock,
+    probe::{TcpRtt, Timing},
     protocol::{Reply, Skipper},
     target::{Address, BackOff, Endpoint, Greeting, Resolution, Target},
 };
@@ -32,8 +35,8 @@ const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
 pub(super) enum News<'a> {
     /// PINGs can be sent from now on.
     Up,
-    /// The PING that was due at this moment was answered well.
-    Pong { due_ns: u64 },
+    /// The PING that was due at this moment was answered well; the parts of its round trip, where there are stamps.
+    Pong { due_ns: u64, parts: Option<Result<Parts, LeftOut>> },
     /// The oldest outstanding PING was answered with an error.
     ErrorReply(&'a str),
     /// There is no connection, and this many PINGs will never be answered.
@@ -45,6 +48,23 @@ pub(super) enum News<'a> {
 struct Sent {
     due_ns: u64,
     sent_ns: u64,
+    /// Where there are stamps.
+    departure: Option<Departing>,
+}
+
+/// What is known of a PING's departure.
+#[derive(Debug, Clone, Copy)]
+struct Departing {
+    key: u32,
+    wall: Wall,
+    left_wall_ns: Option<i64>,
+}
+
+/// When a wait returned, on both clocks.
+#[derive(Debug, Clone, Copy)]
+struct WakeUp {
+    at_ns: u64,
+    wall: Wall,
 }
 
 /// Connected, up to and with the PINGs.
@@ -73,6 +93,7 @@ enum Phase {
 /// The way to a server.
 #[derive(Debug)]
 pub(super) struct Link {
+    clock: Clock,
     address: Address,
     greeting: Greeting,
     timeout: Duration,
@@ -82,8 +103,9 @@ pub(super) struct Link {
 
 impl Link {
     /// To `target`; nothing takes longer than `timeout` before it counts as failed.
-    pub(super) fn new(target: &Target, timeout: Duration) -> Self {
+    pub(super) fn new(target: &Target, timeout: Duration, clock: Clock) -> Self {
         Self {
+            clock,
             address: target.address.clone(),
             greeting: Greeting::new(&Target { db: 0, ..target.clone() }, NAME),
             timeout,
@@ -102,8 +124,22 @@ impl Link {
 
     /// When the oldest outstanding PING was due.
     pub(super) fn oldest_due_ns(&self) -> Option<u64> {
+        self.line().and_then(|line| line.outstanding.front()).map(|sent| sent.due_ns)
+    }
+
+    /// Whether the kernel stamps the connection, or why not; `None` without one.
+    pub(super) fn timing(&self) -> Option<Timing> {
+        self.line().and_then(|line| line.connection.timing())
+    }
+
+    /// The kernel's own figures of the round trip; `None` where there are none.
+    pub(super) fn tcp(&self) -> Option<TcpRtt> {
+        self.line().and_then(|line| line.connection.tcp())
+    }
+
+    fn line(&self) -> Option<&Line> {
         match &self.phase {
-            Phase::Connected(line) => line.outstanding.front().map(|sent| sent.due_ns),
+            Phase::Connected(line) => Some(line),
             _ => None,
         }
     }
@@ -112,8 +148,11 @@ impl Link {
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             Phase::Connected(line) if line.is_greeted() => {
-                line.connection.queue(PING);
-                line.outstanding.push_back(Sent { due_ns, sent_ns: now_ns });
+                let stamped = line.connection.timing() == Some(Timing::Kernel);
+                let wall = stamped.then(|| Wall::read(&self.clock));
+                let key = line.connection.queue(PING);
+                let departure = wall.map(|wall| Departing { key, wall, left_wall_ns: None });
+                line.outstanding.push_back(Sent { due_ns, sent_ns: now_ns, departure });
                 true
             }
             _ => false,
@@ -142,7 +181,11 @@ impl Link {
             }
         }
         match &mut self.phase {
-            Phase::Connected(line) => line.connection.flush()?,
+            Phase::Connected(line) => {
+                line.connection.flush()?;
+                // Mostly there at once; those that are not would end the wait.
+                line.take_departures();
+            }
             Phase::Resolving { .. } | Phase::Connecting { .. } | Phase::Resting { .. } => {}
         }
         if now_ns < self.deadline_ns() {
@@ -216,7 +259,15 @@ impl Link {
     fn try_react(&mut self, ready: Readiness, at_ns: u64, tell: &mut dyn FnMut(News)) -> Result<(), Failure> {
         match &mut self.phase {
             Phase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
-            Phase::Connected(line) if ready.readable => line.hear(&self.greeting, &mut self.back_off, tell),
+            Phase::Connected(line) => {
+                let wake_up = || WakeUp { at_ns, wall: Wall::read(&self.clock) };
+                // An error flag without a stamp behind it is a true error, which the read will tell.
+                let broken = ready.stamped && line.take_departures() == 0 && !ready.readable;
+                if ready.readable || broken {
+                    line.hear(&self.greeting, &mut self.back_off, wake_up(), tell)?;
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -231,6 +282,7 @@ impl Link {
         if let Err(error) = connection.check() {
             return self.connect(others, deadline_ns, Some(error.into()));
         }
+        connection.begin_stamps();
         connection.queue(self.greeting.bytes());
         self.phase = Phase::Connected(Box::new(Line {
             connection,
@@ -262,10 +314,45 @@ impl Link {
     }
 }
 
+impl Sent {
+    /// The parts of the round trip that ends with this wake-up; `None` where there are no stamps.
+    fn parts(
+        &self,
+        arrived_wall_ns: Result<i64, LeftOut>,
+        wake_up: WakeUp,
+    ) -> Option<Result<Parts, LeftOut>> {
+        let departure = self.departure?;
+        let stamps = Stamps {
+            due_ns: self.due_ns,
+            before_write_ns: self.sent_ns,
+            wall_then: departure.wall,
+            left_wall_ns: departure.left_wall_ns,
+            arrived_wall_ns,
+            at_ns: wake_up.at_ns,
+            wall_now: wake_up.wall,
+        };
+        Some(stamps.parts())
+    }
+}
+
 impl Line {
     /// Whether PINGs may follow.
     fn is_greeted(&self) -> bool {
         self.greeted == self.greetings
+    }
+
+    /// Takes what the kernel has to tell of departures: how many there were.
+    fn take_departures(&mut self) -> usize {
+        let mut taken = 0;
+        while let Some(departed) = self.connection.next_departure() {
+            taken += 1;
+            let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
+            // The greeting's is nobody's; of a segment that was sent again the first departure counts.
+            if let Some(departure) = known.find(|departure| departure.key == departed.key) {
+                departure.left_wall_ns.get_or_insert(departed.wall_ns);
+            }
+        }
+        taken
     }
 
     /// Reads once and tells each reply.
@@ -273,14 +360,16 @@ impl Line {
         &mut self,
         greeting: &Greeting,
         back_off: &mut BackOff,
+        wake_up: WakeUp,
         tell: &mut dyn FnMut(News),
     ) -> Result<(), Failure> {
-        let Some(mut input) = self.connection.read()? else {
+        let Some(read) = self.connection.read()? else {
             return Ok(());
         };
-        if input.is_empty() {
+        if read.bytes.is_empty() {
             return Err(Failure::Closed { after: self.last_error.take() });
         }
+        let (mut input, arrived_wall_ns) = (read.bytes, read.arrived_wall_ns);
         while let Some(reply) = self.skipper.next(&mut input)? {
             let error = match reply {
                 Reply::Error(line) => Some(String::from_utf8_lossy(line).into_owned()),
@@ -296,7 +385,13 @@ impl Line {
                 }
             } else if let Some(sent) = self.outstanding.pop_front() {
                 back_off.reset();
-                tell(error.as_deref().map_or(News::Pong { due_ns: sent.due_ns }, News::ErrorReply));
+                let arrived = if input.is_empty() {
+                    arrived_wall_ns.ok_or(LeftOut::NoStamp)
+                } else {
+                    Err(LeftOut::SharedRead)
+                };
+                let pong = || News::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
+                tell(error.as_deref().map_or_else(pong, News::ErrorReply));
             } else if let Some(text) = error {
                 // Said unasked before a server hangs up: the end of the stream will tell it.
                 self.last_error = Some(text);

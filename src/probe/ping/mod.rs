@@ -16,6 +16,10 @@
 //! | `refused`, `reset`, `unreachable`, `protocol` | the connection broke, or there was none to be had |
 //! | `missed` | this process itself did not run for longer than the timeout, and did not make up for it |
 //!
+//! Where the kernel stamps the connection (TCP on Linux), each sample is told in three parts: our lateness in
+//! sending, the time between the kernel's stamps of departure and arrival, and our lateness in reading. A sample
+//! whose parts cannot be told for certain is counted among those left out.
+//!
 //! The thread begins its schedule when the first attempt to connect has ended, well or not. PINGs that are
 //! unanswered when the probe is dropped are in no report.
 
@@ -23,7 +27,10 @@ mod account;
 mod connection;
 mod failure;
 mod link;
+mod parts;
 mod probe;
 mod schedule;
+mod stamps;
+mod tcp_info;
 
 pub use probe::{PingPlan, PingProbe};

@@ -2,7 +2,11 @@
 
 use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
 
-use super::{account::Account, link::Link, schedule::Schedule};
+use super::{
+    account::{Account, LinkState},
+    link::Link,
+    schedule::Schedule,
+};
 use crate::{
     clock::{Clock, SECOND_NS, TICK_NS},
     probe::{
@@ -85,7 +89,7 @@ impl Pinging {
             missed_after_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX),
             ticker: Ticker::new(plan.tick, clock.now_ns()),
             schedule: None,
-            link: Link::new(&plan.target, plan.timeout),
+            link: Link::new(&plan.target, plan.timeout, clock),
             account: Account::new(messages),
         }
     }
@@ -96,8 +100,8 @@ impl Pinging {
             self.turn();
         }
         let now_ns = self.clock.now_ns();
-        let report = self.ticker.close(now_ns, self.account.close(waiting_ns(&self.link, now_ns)));
-        self.account.say(Message::Ping(report));
+        let report = self.ticker.close(now_ns, self.account.close(state(&self.link, now_ns)));
+        self.account.say(Message::Ping(Box::new(report)));
     }
 
     /// Writes what is due, waits, takes up what came.
@@ -117,8 +121,8 @@ impl Pinging {
 
     fn close_tick_if_over(&mut self, now_ns: u64) {
         let Self { ticker, link, account, .. } = self;
-        if let Some(report) = ticker.close_if_over(now_ns, || account.close(waiting_ns(link, now_ns))) {
-            account.say(Message::Ping(report));
+        if let Some(report) = ticker.close_if_over(now_ns, || account.close(state(link, now_ns))) {
+            account.say(Message::Ping(Box::new(report)));
         }
     }
 
@@ -143,7 +147,11 @@ impl Pinging {
     }
 }
 
-/// How long the oldest outstanding PING has been waiting.
-fn waiting_ns(link: &Link, now_ns: u64) -> u64 {
-    link.oldest_due_ns().map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
+/// The link's part of a report.
+fn state(link: &Link, now_ns: u64) -> LinkState {
+    LinkState {
+        waiting_ns: link.oldest_due_ns().map_or(0, |due_ns| now_ns.saturating_sub(due_ns)),
+        timing: link.timing(),
+        tcp: link.tcp(),
+    }
 }

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     clock::{TICK_NS, seconds},
+    probe::{Ping, TcpRtt, Timing},
     server::Status,
-    session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, add_counts},
+    session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, add_counts},
     stats::Latency,
 };
 
@@ -45,6 +46,8 @@ pub struct Timeline {
     pub(super) load: History<LoadCell>,
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
     pub(super) lanes: [Lane; Measure::ALL.len()],
+    pub(super) ping_timing: Option<Timing>,
+    pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
@@ -77,6 +80,8 @@ impl Timeline {
             load: History::new(tick_s, KEPT),
             recent_ops: VecDeque::new(),
             lanes: Measure::ALL.map(|_| Lane::new(KEPT)),
+            ping_timing: None,
+            ping_tcp: None,
             intrinsic_run: None,
             server: History::new(tick_s, KEPT),
             status: None,
@@ -101,6 +106,7 @@ impl Timeline {
             Record::Interval(interval) => self.push_interval(interval),
             Record::Ping(span) => {
                 self.measured(Measure::Ping, span.t_s, span.length_s, &span.body.rtt);
+                self.push_ping_parts(span);
                 self.pings.push(span.t_s, span.length_s, &span.body);
                 if !span.body.rtt.is_empty() {
                     self.last_pong_s = Some(span.t_s);
@@ -140,6 +146,23 @@ impl Timeline {
                 self.advance(end.t_s);
             }
         }
+    }
+
+    /// Takes what the kernel's stamps tell of the pings.
+    fn push_ping_parts(&mut self, span: &Span<Ping>) {
+        let ping = &span.body;
+        let parts = [
+            (Measure::PingSend, &ping.send),
+            (Measure::PingKernel, &ping.kernel),
+            (Measure::PingPickup, &ping.pickup),
+        ];
+        for (measure, part) in parts {
+            if let Some(part) = part {
+                self.measured(measure, span.t_s, span.length_s, part);
+            }
+        }
+        self.ping_timing = ping.timing.or(self.ping_timing);
+        self.ping_tcp = ping.tcp;
     }
 
     fn begin_segment(&mut self, segment: &Segment) {
@@ -229,8 +252,7 @@ mod tests {
     use super::*;
     use crate::{
         load::Knobs,
-        probe::Ping,
-        session::{Span, Summary, timeline::Level},
+        session::{Summary, timeline::Level},
         stats::{Latency, Recorder},
     };
 

@@ -11,6 +11,12 @@ pub enum Measure {
     Response,
     /// The ping probe.
     Ping,
+    /// The part of the pings before they left the host: our lateness in sending.
+    PingSend,
+    /// Their part between the kernel's stamps of departure and arrival.
+    PingKernel,
+    /// Their part after the arrival: our lateness in reading.
+    PingPickup,
     /// The wake probe.
     Wake,
     /// The intrinsic probe.
@@ -19,7 +25,16 @@ pub enum Measure {
 
 impl Measure {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Service, Self::Response, Self::Ping, Self::Wake, Self::Intrinsic];
+    pub const ALL: [Self; 8] = [
+        Self::Service,
+        Self::Response,
+        Self::Ping,
+        Self::PingSend,
+        Self::PingKernel,
+        Self::PingPickup,
+        Self::Wake,
+        Self::Intrinsic,
+    ];
 }
 
 /// A percentile on screen, or the maximum.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{ErrorLog, IntrinsicRun, Measure, PingWindow, SegmentTotal, Timeline, parts::Parts};
 use crate::{
+    probe::{TcpRtt, Timing},
     server::Status,
     session::{Event, Mark, Moment, REACHABLE, SessionStart, UNREACHABLE},
     stats::{Blend, Latency},
@@ -109,6 +110,17 @@ impl<'a> Reading<'a> {
     /// The ping probe.
     pub fn ping(&self) -> &Recent<'a> {
         self.recent(Measure::Ping)
+    }
+
+    /// Whether the kernel stamps the pings, or why not; `None` before that is known and in recordings that do not
+    /// say. It holds for the whole session.
+    pub fn ping_timing(&self) -> Option<Timing> {
+        self.timeline.ping_timing
+    }
+
+    /// The kernel's own figures of the ping connection; known of the latest moment only.
+    pub fn ping_tcp(&self) -> Option<TcpRtt> {
+        self.timeline.ping_tcp.filter(|_| self.is_latest)
     }
 
     /// The wake probe.

@@ -7,6 +7,7 @@ pub mod lanes;
 pub mod latency;
 pub mod overlay;
 pub mod panel;
+pub mod parts;
 pub mod probes;
 pub mod readout;
 pub mod results;

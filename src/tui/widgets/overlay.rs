@@ -100,7 +100,8 @@ const READING: [&str; 4] = [
      share one logarithmic scale, so lanes can be compared by height. A percentile with fewer than ten samples \
      above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, both \
      since the last border.",
-    "ping is a PING every 10 ms on a connection of its own. wake is how late a thread that sleeps 1 ms is \
+    "ping is a PING every 10 ms on a connection of its own; kernel is its part between the kernel's stamps of \
+     departure and arrival: network and server alone. pickup is how long the answer then lay unread. wake is how late a thread that sleeps 1 ms is \
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
      server's main thread, as a share of one core.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",

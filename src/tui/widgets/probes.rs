@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use super::lanes::{Cell, Lanes, NONE, Row, figure, steps};
 use crate::{
+    probe::Timing,
     session::timeline::{ErrorCell, Level, Measure},
     tui::{
         layout::{PROBE_LANES, Plan},
@@ -18,11 +19,15 @@ use crate::{
 const NAMES: [(&str, &str); PROBE_LANES as usize] = [
     ("ping", "ping p50"),
     (" max", "ping max"),
+    ("kern.", "kernel"),
     ("wake", "wake max"),
     ("cpu", "srv cpu"),
     ("errs", "errors"),
     ("intr.", "intrins."),
 ];
+
+/// The lane of the ping's part between the kernel's stamps.
+const KERNEL: usize = 2;
 
 /// Draws as many lanes as the plan has room for.
 pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes, scale: LogScale) {
@@ -36,6 +41,16 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes, scale: LogScale) {
     for n in 0..room.min(PROBE_LANES) {
         let place = Rect { y: area.y + n * rows, height: rows, ..area };
         lanes.draw(paint, place, &lane(usize::from(n), lanes, scale, rows));
+        if usize::from(n) == KERNEL {
+            draw_obstacle(paint, row(place, rows - 1), lanes);
+        }
+    }
+}
+
+/// Says in the lane itself why it is empty.
+fn draw_obstacle(paint: &mut Paint, foot: Rect, lanes: &Lanes) {
+    if let Some(obstacle) = lanes.reading.ping_timing().and_then(Timing::obstacle) {
+        paint.text(lanes.plot(foot), &format!("{NONE} {obstacle}"), Ink::Faint);
     }
 }
 
@@ -52,9 +67,10 @@ fn lane(n: usize, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
     let row = match n {
         0 => latency(Measure::Ping, Level::P50, Ink::Ping),
         1 => latency(Measure::Ping, Level::Max, Ink::Ping),
-        2 => latency(Measure::Wake, Level::Max, Ink::Machine),
-        3 => server_cpu(lanes, rows),
-        4 => errors(lanes, rows),
+        KERNEL => latency(Measure::PingKernel, Level::P50, Ink::Ping),
+        3 => latency(Measure::Wake, Level::Max, Ink::Machine),
+        4 => server_cpu(lanes, rows),
+        5 => errors(lanes, rows),
         _ => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
     };
     let (short, long) = NAMES[n];

@@ -1,0 +1,190 @@
+//! The kernel's stamps of a TCP connection: when each write left the host, when what is read had arrived.
+//!
+//! Unprivileged on Linux (SO_TIMESTAMPING); elsewhere there are none. A write is known by the number of bytes
+//! written up to its end, a read's stamp is that of the last byte read. All are by the wall clock, in nanoseconds
+//! since 1970. The departure is stamped by the device's driver: after everything that this host may have waited
+//! for, also the queue before the device, and before the first thing that the network and the server do.
+
+use socket2::Socket;
+
+use crate::probe::Timing;
+
+/// The departure of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Departure {
+    /// Bytes written up to its end since stamping began, less one, modulo 2^32.
+    pub key: u32,
+    /// When.
+    pub wall_ns: i64,
+}
+
+impl Departure {
+    /// The key of the write that ended after `written` bytes.
+    pub(super) fn key_of(written: u64) -> u32 {
+        written.wrapping_sub(1) as u32
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Arrival {
+    /// Bytes.
+    pub length: usize,
+    /// When the last of them had arrived.
+    pub wall_ns: Option<i64>,
+}
+
+/// Has a connected TCP socket stamped. The socket's error queue belongs to stamps from then on.
+///
+/// # Errors
+/// Why there are no stamps.
+pub(super) fn begin(socket: &Socket) -> Result<Stamper, Timing> {
+    if socket.local_addr().is_ok_and(|address| address.is_unix()) {
+        return Err(Timing::UnixSocket);
+    }
+    Stamper::begin(socket)
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::Stamper;
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use absent::Stamper;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::{
+        io::{self, IoSliceMut},
+        os::fd::AsRawFd,
+    };
+
+    use nix::{
+        cmsg_space,
+        errno::Errno,
+        libc,
+        sys::{
+            socket::{
+                ControlMessageOwned, MsgFlags, SetSockOpt, TimestampingFlag, recvmsg, sockopt::Timestamping,
+            },
+            time::TimeSpec,
+        },
+    };
+    use socket2::Socket;
+
+    use super::{Arrival, Departure};
+    use crate::probe::Timing;
+
+    /// `SCM_TSTAMP_SND` of linux/errqueue.h: the stamp is that of the device's driver.
+    const SENT: u32 = 0;
+
+    /// Reads stamps of one socket.
+    #[derive(Debug)]
+    pub(in crate::probe::ping) struct Stamper {
+        /// Room for the kernel's notes beside a message.
+        notes: Vec<u8>,
+    }
+
+    impl Stamper {
+        pub(super) fn begin(socket: &Socket) -> Result<Self, Timing> {
+            let flags = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+                | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
+                | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
+                | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID
+                | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
+            // Counts from what was written, not from what was acknowledged. Before Linux 6.2 there is no such
+            // flag; on a connection that has not written yet the two are the same.
+            let exact = flags | TimestampingFlag::from_bits_retain(libc::SOF_TIMESTAMPING_OPT_ID_TCP);
+            Timestamping
+                .set(socket, &exact)
+                .or_else(|_| Timestamping.set(socket, &flags))
+                .map_err(|_| Timing::Refused)?;
+            let notes = cmsg_space!(
+                [libc::timespec; 3],
+                (libc::sock_extended_err, libc::sockaddr_in6),
+                [libc::timespec; 3]
+            );
+            Ok(Self { notes })
+        }
+
+        /// The next departure that the kernel has to tell of.
+        pub(in crate::probe::ping) fn next_departure(&mut self, socket: &Socket) -> Option<Departure> {
+            let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+            loop {
+                let message = match recvmsg::<()>(socket.as_raw_fd(), &mut [], Some(&mut self.notes), flags) {
+                    Ok(message) => message,
+                    Err(Errno::EINTR) => continue,
+                    // Nothing more.
+                    Err(_) => return None,
+                };
+                let (mut key, mut wall_ns) = (None, None);
+                for note in message.cmsgs().into_iter().flatten() {
+                    match note {
+                        ControlMessageOwned::ScmTimestampsns(stamps) => wall_ns = nanoseconds(stamps.system),
+                        ControlMessageOwned::Ipv4RecvErr(error, _)
+                        | ControlMessageOwned::Ipv6RecvErr(error, _) => key = departure_key(&error),
+                        _ => {}
+                    }
+                }
+                // Anything else in the queue is none of ours, and gone by having been read.
+                if let (Some(key), Some(wall_ns)) = (key, wall_ns) {
+                    return Some(Departure { key, wall_ns });
+                }
+            }
+        }
+
+        /// Reads, and tells when the last byte had arrived.
+        pub(in crate::probe::ping) fn read(
+            &mut self,
+            socket: &Socket,
+            input: &mut [u8],
+        ) -> io::Result<Arrival> {
+            let mut room = [IoSliceMut::new(input)];
+            let message =
+                recvmsg::<()>(socket.as_raw_fd(), &mut room, Some(&mut self.notes), MsgFlags::empty())?;
+            let stamp = message.cmsgs().into_iter().flatten().find_map(|note| match note {
+                ControlMessageOwned::ScmTimestampsns(stamps) => nanoseconds(stamps.system),
+                _ => None,
+            });
+            Ok(Arrival { length: message.bytes, wall_ns: stamp })
+        }
+    }
+
+    fn departure_key(error: &libc::sock_extended_err) -> Option<u32> {
+        let is_departure = error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING && error.ee_info == SENT;
+        is_departure.then_some(error.ee_data)
+    }
+
+    /// `None` for the zero that stands for "no stamp".
+    fn nanoseconds(stamp: TimeSpec) -> Option<i64> {
+        let ns = stamp.tv_sec() * 1_000_000_000 + stamp.tv_nsec();
+        (ns != 0).then_some(ns)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod absent {
+    use std::{convert::Infallible, io};
+
+    use socket2::Socket;
+
+    use super::{Arrival, Departure};
+    use crate::probe::Timing;
+
+    /// There is none.
+    #[derive(Debug)]
+    pub(in crate::probe::ping) struct Stamper(Infallible);
+
+    impl Stamper {
+        pub(super) fn begin(_socket: &Socket) -> Result<Self, Timing> {
+            Err(Timing::NotLinux)
+        }
+
+        pub(in crate::probe::ping) fn next_departure(&mut self, _socket: &Socket) -> Option<Departure> {
+            match self.0 {}
+        }
+
+        pub(in crate::probe::ping) fn read(&mut self, _: &Socket, _: &mut [u8]) -> io::Result<Arrival> {
+            match self.0 {}
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The parts of a ping: what the kernel says was network and server, and what was this machine's own lateness.
+//!
+//! ```text
+//!  kernel 71.0 µs  pickup 17.0 µs
+//!  send 2.10 µs  tcp 52.0 µs
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::lanes::{NONE, figure};
+use crate::{
+    probe::Timing,
+    session::timeline::{Level, Measure, Reading},
+    tui::{
+        paint::{Paint, row},
+        theme::Ink,
+    },
+    units,
+};
+
+/// From this width on, two figures with their names fit beside each other.
+const WIDE: u16 = 32;
+
+/// How many rows the parts need in this width.
+pub fn rows(reading: &Reading, width: u16) -> u16 {
+    match reading.ping_timing() {
+        None => 0,
+        Some(Timing::Kernel) if width >= WIDE => 2,
+        Some(_) => 1,
+    }
+}
+
+/// The medians of the last second, or why there are none.
+pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
+    if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
+        paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);
+        return;
+    }
+    let median = |measure| figure(Level::P50.of(reading.recent(measure).now()));
+    let (send, kernel, pickup) =
+        (median(Measure::PingSend), median(Measure::PingKernel), median(Measure::PingPickup));
+    if area.width < WIDE {
+        // The kernel's part has a lane.
+        figures(paint, row(area, 0), &[("pickup", &pickup)]);
+        return;
+    }
+    let tcp = reading
+        .ping_tcp()
+        .map_or_else(|| NONE.to_owned(), |tcp| units::latency(u64::from(tcp.rtt_us) * 1_000));
+    figures(paint, row(area, 0), &[("kernel", &kernel), ("pickup", &pickup)]);
+    if area.height >= 2 {
+        figures(paint, row(area, 1), &[("send  ", &send), ("tcp   ", &tcp)]);
+    }
+}
+
+/// Each with its name, in columns.
+fn figures(paint: &mut Paint, line: Rect, named: &[(&str, &str)]) {
+    let mut parts = Vec::new();
+    for (name, value) in named {
+        let gap = if parts.is_empty() { "" } else { "  " };
+        parts.push((format!("{gap}{name} "), Ink::Faint));
+        parts.push((format!("{value:>7}"), Ink::Text));
+    }
+    let parts: Vec<_> = parts.iter().map(|(text, ink)| (text.as_str(), *ink)).collect();
+    paint.parts(line, &parts);
+}
