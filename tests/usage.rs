@@ -17,7 +17,7 @@ use support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 41] = [
+const WRONG: [(&str, &str); 43] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -58,6 +58,8 @@ const WRONG: [(&str, &str); 41] = [
     ("--latency -c 5", "cannot be used with '--clients <CLIENTS>'"),
     ("--intrinsic-latency 0", "--intrinsic-latency must be a number of seconds above 0"),
     ("demo --fault explode", "'explode' is none of stall, slow,"),
+    ("replay", "required arguments were not provided"),
+    ("replay x -p 1", "unexpected argument '-p' found"),
     ("clean -p 0", "the port must lie between 1 and 65535, not 0"),
 ];
 
@@ -166,8 +168,39 @@ fn a_replica_is_not_written_to() {
 }
 
 #[test]
+fn a_file_that_is_no_recording_gets_one_line_and_exit_code_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let files: [(&str, &[u8], &str); 5] = [
+        ("empty", b"", "is empty: nothing was recorded there"),
+        ("text", b"hello\nworld\n", "is no recording of redyno"),
+        ("binary", b"\x7fELF\x02\x01\x01\x00\xff\xfe", "is no recording of redyno"),
+        ("json", b"{\"kind\":\"mark\",\"t_s\":1,\"text\":\"\"}\n", "is no recording of redyno"),
+        ("newer", b"{\"kind\":\"session\",\"schema\":99}\n", "has records of schema 99"),
+    ];
+    for (name, bytes, part) in files {
+        std::fs::write(path(name), bytes).unwrap();
+        for more in [&[][..], &["--headless"]] {
+            let outcome = run(&[&["replay", &path(name)], more].concat());
+            assert_one_line(&outcome, name, &[part]);
+            assert_eq!(outcome.code(), 1, "{name}");
+        }
+    }
+    for missing in [path("none"), folder.path().to_str().unwrap().to_owned()] {
+        let outcome = run(&["replay", &missing]);
+        assert_one_line(&outcome, &missing, &["cannot read ", &missing]);
+        assert_eq!(outcome.code(), 1);
+    }
+}
+
+#[test]
 fn help_goes_to_stdout_and_is_as_it_was_read_last() {
-    for (name, line) in [("help", "--help"), ("help_demo", "demo --help"), ("help_clean", "clean --help")] {
+    for (name, line) in [
+        ("help", "--help"),
+        ("help_demo", "demo --help"),
+        ("help_clean", "clean --help"),
+        ("help_replay", "replay --help"),
+    ] {
         let outcome = run_line(line).expect_code(0);
         assert_eq!(outcome.err, "");
         let mut settings = insta::Settings::clone_current();

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    clean::CleanArgs, demo::DemoArgs, load_args::LoadArgs, oneshot_args::OneshotArgs,
+    clean::CleanArgs, demo::DemoArgs, load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs,
     session_args::SessionArgs, target_args::TargetArgs,
 };
 
@@ -31,7 +31,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.";
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno demo | clean"
+        --intrinsic-latency SECONDS\n       redyno replay FILE | demo | clean"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -58,6 +58,9 @@ pub struct CommandLine {
 /// Commands beside the screen.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show a recording: the same screen, with time travel
+    #[command(disable_help_flag = true)]
+    Replay(ReplayArgs),
     /// Serve as a small Redis, with faults on request
     #[command(disable_help_flag = true)]
     Demo(DemoArgs),

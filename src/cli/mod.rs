@@ -9,6 +9,7 @@ pub mod lines;
 pub mod load_args;
 pub mod oneshot;
 pub mod oneshot_args;
+pub mod replay;
 mod run;
 pub mod session;
 pub mod session_args;

@@ -15,7 +15,7 @@ use clap::{
 use super::{
     Failure, UsageError,
     args::{Command, CommandLine},
-    clean, demo, oneshot, session,
+    clean, demo, oneshot, replay, session,
 };
 use crate::signals::{Signal, listen};
 
@@ -42,6 +42,7 @@ fn dispatch(line: &CommandLine) -> Result<(), Failure> {
             let stop = listen(&Signal::ENDS).context("cannot take signals")?;
             return Ok(demo::run(args, &stop)?);
         }
+        Some(Command::Replay(args)) => return replay::run(args, io::stdout().is_terminal()),
         Some(Command::Clean(args)) => return Ok(clean::run(args, &mut io::stdout())?),
         None => {}
     }

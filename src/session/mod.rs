@@ -5,6 +5,7 @@ mod coalesce;
 mod collector;
 mod file;
 mod live;
+mod reader;
 mod record;
 mod recorder;
 mod start;
@@ -14,6 +15,7 @@ pub mod timeline;
 pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
 pub use live::{Beginning, Live, LiveError};
+pub use reader::{ReadError, Reader, UNREADABLE};
 pub use record::{
     CommandInterval, End, Event, Host, Interval, Mark, Moment, REACHABLE, Record, SCHEMA, Segment,
     ServerIdentity, SessionStart, Span, Summary, UNREACHABLE, add_counts,

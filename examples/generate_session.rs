@@ -1,0 +1,130 @@
+//! Writes a made-up recording of so many hours, to see how a long one is shown and what it costs:
+//!
+//! ```sh
+//! cargo run --release --example generate_session -- 8 /tmp/long.jsonl
+//! redyno replay /tmp/long.jsonl
+//! ```
+//! Every ten minutes a knob is turned; once an hour, half past, a reply takes 70 ms.
+
+use std::{error::Error, path::PathBuf};
+
+use redyno::{
+    load::Knobs,
+    probe::{Ping, Wake},
+    server::Status,
+    session::{
+        CommandInterval, End, Event, Interval, Moment, Record, Segment, ServerIdentity, SessionStart, Span,
+        Tally, Writer,
+    },
+    stats::{Latency, Recorder},
+    workload::Command,
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1);
+    let (Some(hours), Some(path)) = (args.next(), args.next()) else {
+        return Err("usage: generate_session HOURS FILE".into());
+    };
+    let seconds = (hours.parse::<f64>()? * 3600.0) as u32;
+    let mut session =
+        Session { writer: Writer::create(&PathBuf::from(path))?, tally: Tally::new(), random: 7 };
+    let target = ServerIdentity {
+        address: "127.0.0.1:6379".to_owned(),
+        server: "redis 7.0.15".to_owned(),
+        mode: "standalone".to_owned(),
+        role: "master".to_owned(),
+        built_in: false,
+    };
+    session.write(Record::Session(SessionStart::now(target)))?;
+    for second in 0..seconds {
+        session.second(second)?;
+    }
+    let end = End { t_s: f64::from(seconds), summary: session.tally.summary() };
+    session.write(Record::End(Box::new(end)))
+}
+
+struct Session {
+    writer: Writer,
+    tally: Tally,
+    random: u64,
+}
+
+impl Session {
+    fn write(&mut self, record: Record) -> Result<(), Box<dyn Error>> {
+        self.tally.push(&record);
+        Ok(self.writer.write(&record)?)
+    }
+
+    fn random(&mut self) -> f64 {
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// `n` latencies from `least_us` on with a tail that falls off over three decades.
+    fn latency(&mut self, n: u32, least_us: f64, longest_us: Option<f64>) -> Latency {
+        let mut recorder = Recorder::new();
+        for _ in 0..n {
+            let (body, tail) = (self.random(), self.random());
+            recorder.record((least_us * 1e3 * (1.0 + 2.0 * body * body) * tail.max(1e-5).powf(-0.35)) as u64);
+        }
+        longest_us.into_iter().for_each(|us| recorder.record((us * 1e3) as u64));
+        recorder.latency()
+    }
+
+    fn second(&mut self, second: u32) -> Result<(), Box<dyn Error>> {
+        let (t_s, length_s) = (f64::from(second + 1), 1.0);
+        let segment = second / 600 + 1;
+        let clients = 50 + 10 * (segment % 7);
+        if second.is_multiple_of(600) {
+            let knobs = Knobs { load: true, clients, ..Knobs::default() };
+            self.write(Record::Segment(Segment { t_s: f64::from(second), segment, knobs, warmup: false }))?;
+        }
+        let longest_us = (second % 3600 == 1800).then_some(70_000.0 + f64::from(second));
+        let get = self.latency(20_000, 200.0 + f64::from(clients), longest_us);
+        let set = self.latency(2_000, 220.0 + f64::from(clients), None);
+        let service = Latency::merged([&get, &set]);
+        let ops = service.count();
+        let of = |latency: Latency| CommandInterval {
+            ops: latency.count(),
+            service: latency,
+            ..CommandInterval::default()
+        };
+        let commands = [(Command::Get, of(get)), (Command::Set, of(set))].into();
+        let ops_per_s = ops as f64;
+        let load = Interval {
+            t_s,
+            length_s,
+            segment,
+            ops,
+            ops_per_s,
+            clients,
+            service,
+            commands,
+            ..Interval::default()
+        };
+        self.write(Record::Interval(Box::new(load)))?;
+        let rtt = self.latency(100, 90.0, None);
+        self.write(Record::Ping(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } }))?;
+        let late = self.latency(900, 55.0, None);
+        self.write(Record::Wake(Span { t_s, length_s, body: Wake { late } }))?;
+        let cpu = Some(0.8 + 0.15 * self.random());
+        let body = Status {
+            name: "redis".to_owned(),
+            version: "7.0.15".to_owned(),
+            mode: "standalone".to_owned(),
+            role: "master".to_owned(),
+            clients: Some(u64::from(clients) + 2),
+            used_memory: Some(14_300_000),
+            ops_per_s: Some(ops_per_s),
+            cpu,
+            ..Status::default()
+        };
+        self.write(Record::Server(Moment { t_s, body }))?;
+        if longest_us.is_some() {
+            let detail = "70 ms KEYS *".to_owned();
+            self.write(Record::Event(Event { t_s, name: "slowlog".to_owned(), detail }))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! `redyno replay FILE`: the screen over a recording, or its lines where there is no screen.
+
+mod args;
+mod run;
+mod source;
+
+pub use args::ReplayArgs;
+pub use run::run;

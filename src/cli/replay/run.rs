@@ -1,0 +1,70 @@
+//! From a recording to the screen, or to lines.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, mpsc::Receiver},
+};
+
+use anyhow::Context as _;
+
+use super::{args::ReplayArgs, source::ReplaySource};
+use crate::{
+    app::{Playback, summary},
+    cli::{
+        Failure,
+        headless::{Form, Printer},
+    },
+    load::Knobs,
+    session::{Reader, TimelineOptions},
+    signals::{Signal, listen},
+    tui::{self, theme::Theme},
+};
+
+/// Shows a recording; `has_terminal` is whether stdout is one.
+///
+/// # Errors
+/// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
+pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
+    let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
+    if args.headless || !has_terminal {
+        let signals = listen(&Signal::ENDS).context("cannot take signals")?;
+        return headless(reader, &signals);
+    }
+    let signals = listen(&Signal::ALL).context("cannot take signals")?;
+    let mut source = ReplaySource::start(reader).context("cannot start reading")?;
+    let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy().into_owned();
+    let options = tui::Options {
+        theme: Theme::from_env(args.ascii),
+        knobs: Knobs::default(),
+        timeline: TimelineOptions::default(),
+        playback: Some(Playback::new(name)),
+    };
+    let finished = tui::run(&mut source, options, &signals)?;
+    // The terminal may be gone, and with it who would read this.
+    let _ = write!(io::stdout(), "{}", summary(&finished.timeline));
+    match finished.outcome {
+        tui::Outcome::Signal(_) => Err(Failure::Interrupted),
+        tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),
+    }
+}
+
+/// The lines of the session, as fast as they are taken.
+fn headless(mut reader: Reader, signals: &Receiver<Signal>) -> Result<(), Failure> {
+    let mut printer = Printer::new(Form::Lines, io::stdout().lock());
+    let mut written = Ok(());
+    while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
+        written = printer.push(&Arc::new(record));
+        if written.is_err() {
+            break;
+        }
+        if signals.try_recv().is_ok() {
+            return Err(Failure::Interrupted);
+        }
+    }
+    match written.and_then(|()| printer.finish()) {
+        // Whoever read our lines has had enough, as `head` does.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(anyhow::Error::from(error).context("cannot write to stdout").into()),
+        Ok(()) => Ok(()),
+    }
+}

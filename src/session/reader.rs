@@ -1,0 +1,306 @@
+//! Reads a recording line by line, and takes what it finds: a file that kill -9 cut short, a line of garbage in the
+//! middle, a later program's kinds of records.
+//!
+//! What is not a record is told as an event at its place on the time axis, with its line number; nothing else is lost
+//! by it.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::{Event, Record, SCHEMA};
+
+/// The name of the event that a part of the recording cannot be read.
+pub const UNREADABLE: &str = "recording";
+/// The longest line that is a record: some hundred times what a second of load takes.
+const LONGEST_LINE: u64 = 16 << 20;
+/// Lines that are told one by one; the rest is told in sum.
+const TOLD: u64 = 20;
+/// Ten years: later moments are garbage, which must not stretch the time axis.
+const LATEST_S: f64 = 315_360_000.0;
+
+/// Why a file is not shown.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {cause}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{0} is empty: nothing was recorded there")]
+    Empty(PathBuf),
+    /// It begins otherwise than a recording.
+    #[error("{0} is no recording of redyno: its first line is no session record; --record FILE makes one")]
+    NotARecording(PathBuf),
+    /// A later program wrote it.
+    #[error(
+        "{path} has records of schema {schema}, and this redyno reads up to {SCHEMA}: use a newer redyno"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        schema: u32,
+    },
+}
+
+/// A recording that is being read: its records in order, and events for what is none.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    lines: BufReader<File>,
+    /// The length of the file when it was opened, in bytes.
+    length: u64,
+    read: u64,
+    line: u64,
+    first: Option<Record>,
+    /// The moment of the latest record.
+    t_s: f64,
+    skipped: u64,
+    has_end: bool,
+    is_over: bool,
+}
+
+/// What the first line must have, whatever else a later schema adds to it.
+#[derive(Deserialize)]
+struct Opening {
+    kind: String,
+    schema: u32,
+}
+
+/// One line of the file.
+enum Line {
+    /// With its end.
+    Whole(Vec<u8>),
+    /// The file ended before it did.
+    Cut(Vec<u8>),
+    /// Longer than any record.
+    TooLong,
+    /// There is none.
+    None,
+}
+
+impl Reader {
+    /// Opens a recording and reads its first record.
+    ///
+    /// # Errors
+    /// When it cannot be read, is empty, is none, or is of a later schema.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let error = |cause| ReadError::Io { path: path.to_owned(), cause };
+        let file = File::open(path).map_err(error)?;
+        let length = file.metadata().map_err(error)?.len();
+        let mut reader = Self {
+            path: path.to_owned(),
+            lines: BufReader::with_capacity(1 << 18, file),
+            length,
+            read: 0,
+            line: 0,
+            first: None,
+            t_s: 0.0,
+            skipped: 0,
+            has_end: false,
+            is_over: false,
+        };
+        let not_one = || ReadError::NotARecording(path.to_owned());
+        let line = match reader.next_line()? {
+            Line::None => return Err(ReadError::Empty(path.to_owned())),
+            Line::TooLong => return Err(not_one()),
+            Line::Whole(line) | Line::Cut(line) => line,
+        };
+        let opening: Opening = serde_json::from_slice(&line).map_err(|_| not_one())?;
+        if opening.kind != "session" {
+            return Err(not_one());
+        }
+        if opening.schema > SCHEMA {
+            return Err(ReadError::Newer { path: path.to_owned(), schema: opening.schema });
+        }
+        reader.first = Some(serde_json::from_slice(&line).map_err(|_| not_one())?);
+        Ok(reader)
+    }
+
+    /// How much of the file has been read, 0 to 1.
+    pub fn share(&self) -> f64 {
+        if self.length == 0 { 1.0 } else { (self.read as f64 / self.length as f64).min(1.0) }
+    }
+
+    /// The next record, or an event about what is none; `None` at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read any further.
+    pub fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        loop {
+            let told = match self.next_line()? {
+                Line::None => return Ok(self.close(None)),
+                Line::TooLong => self.skip("it is longer than any record"),
+                Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => None,
+                Line::Whole(line) => match self.parse(&line) {
+                    Ok(record) => return Ok(Some(record)),
+                    Err(why) => self.skip(&why),
+                },
+                Line::Cut(line) => match self.parse(&line) {
+                    Ok(record) => return Ok(Some(record)),
+                    Err(_) => return Ok(self.close(Some("in the middle of a record"))),
+                },
+            };
+            if told.is_some() {
+                return Ok(told);
+            }
+        }
+    }
+
+    fn parse(&mut self, line: &[u8]) -> Result<Record, String> {
+        let record: Record = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        let t_s = match &record {
+            Record::Session(_) => return Err("it is a second session".to_owned()),
+            Record::Segment(segment) => segment.t_s,
+            Record::Interval(interval) => interval.t_s,
+            Record::Ping(span) => span.t_s,
+            Record::Wake(span) => span.t_s,
+            Record::Intrinsic(span) => span.t_s,
+            Record::Server(moment) => moment.t_s,
+            Record::Event(event) => event.t_s,
+            Record::Mark(mark) => mark.t_s,
+            Record::End(end) => end.t_s,
+        };
+        if !(0.0..=LATEST_S).contains(&t_s) {
+            return Err(format!("{t_s} s is no moment of a session"));
+        }
+        self.has_end |= matches!(record, Record::End(_));
+        self.t_s = self.t_s.max(t_s);
+        Ok(record)
+    }
+
+    /// Counts a line that is no record; an event about it, unless there are very many.
+    fn skip(&mut self, why: &str) -> Option<Record> {
+        self.skipped += 1;
+        (self.skipped <= TOLD)
+            .then(|| self.event(format!("line {} is no record and is skipped: {why}", self.line)))
+    }
+
+    /// The last events, one a call.
+    fn close(&mut self, cut: Option<&str>) -> Option<Record> {
+        if self.skipped > TOLD {
+            let more = std::mem::take(&mut self.skipped) - TOLD;
+            return Some(self.event(format!("{more} more lines are no records and are skipped")));
+        }
+        if self.has_end || std::mem::replace(&mut self.is_over, true) {
+            return None;
+        }
+        let how = cut.unwrap_or("without an end record: redyno was killed, or still records");
+        Some(self.event(format!("the recording ends {how}")))
+    }
+
+    fn event(&self, detail: String) -> Record {
+        Record::Event(Event { t_s: self.t_s, name: UNREADABLE.to_owned(), detail })
+    }
+
+    fn next_line(&mut self) -> Result<Line, ReadError> {
+        let mut line = Vec::new();
+        let error = |cause| ReadError::Io { path: self.path.clone(), cause };
+        let n = (&mut self.lines).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(error)? as u64;
+        self.read += n;
+        self.line += 1;
+        match line.last() {
+            None => Ok(Line::None),
+            Some(b'\n') => Ok(Line::Whole(line)),
+            Some(_) if n < LONGEST_LINE => Ok(Line::Cut(line)),
+            Some(_) if self.line == 1 => Ok(Line::TooLong),
+            Some(_) => {
+                self.read += self.lines.skip_until(b'\n').map_err(error)? as u64;
+                Ok(Line::TooLong)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Mark, ServerIdentity, SessionStart, line};
+
+    fn session() -> String {
+        line(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap()
+    }
+
+    fn mark(t_s: f64) -> String {
+        line(&Record::Mark(Mark { t_s, text: "m".to_owned() })).unwrap()
+    }
+
+    fn open(text: &[u8]) -> Result<Reader, ReadError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        std::fs::write(&path, text).unwrap();
+        Reader::open(&path)
+    }
+
+    /// What is told beside records that can be read, and how many of those there are.
+    fn read(text: &str) -> (usize, Vec<String>) {
+        let mut reader = open(text.as_bytes()).unwrap();
+        let (mut n, mut told) = (0, Vec::new());
+        while let Some(record) = reader.next_record().unwrap() {
+            match record {
+                Record::Event(event) if event.name == UNREADABLE => told.push(event.detail),
+                _ => n += 1,
+            }
+        }
+        assert_eq!(reader.share(), 1.0);
+        (n, told)
+    }
+
+    #[test]
+    fn a_recording_that_was_cut_short_is_read_up_to_there() {
+        let whole = session() + &mark(1.0) + &mark(2.0);
+        assert_eq!(
+            read(&whole),
+            (
+                3,
+                vec![
+                    "the recording ends without an end record: redyno was killed, or still records"
+                        .to_owned()
+                ]
+            )
+        );
+        for cut in 1..mark(2.0).len() - 1 {
+            let told = vec!["the recording ends in the middle of a record".to_owned()];
+            assert_eq!(read(&whole[..whole.len() - 1 - cut]), (2, told), "{cut}");
+        }
+    }
+
+    #[test]
+    fn garbage_in_the_middle_is_told_with_its_line_and_skipped() {
+        let text = session() + &mark(1.0) + "{\"kind\":\n\u{0}\n" + &mark(9e99) + &session() + &mark(2.0);
+        let (n, told) = read(&text);
+        assert_eq!((n, told.len()), (3, 5));
+        assert!(told[0].starts_with("line 3 is no record and is skipped: "), "{told:?}");
+        assert!(told[2].contains("line 5") && told[3].contains("line 6"), "{told:?}");
+        let many = session() + &"x\n".repeat(1000);
+        let (_, told) = read(&many);
+        assert_eq!((told.len(), told[20].as_str()), (22, "980 more lines are no records and are skipped"));
+    }
+
+    #[test]
+    fn what_is_no_recording_is_refused_in_one_line() {
+        let message = |text: &[u8]| open(text).unwrap_err().to_string();
+        assert!(message(b"").contains("is empty"));
+        for text in
+            [&b"hello\n"[..], b"{}\n", b"\xff\xfe\n", &mark(1.0).into_bytes(), b"{\"kind\":\"session\"}"]
+        {
+            assert!(message(text).contains("is no recording of redyno"), "{text:?}");
+        }
+        let newer = message(b"{\"kind\":\"session\",\"schema\":2,\"new\":1}\n");
+        assert!(newer.contains("schema 2") && newer.contains("reads up to 1"), "{newer}");
+        assert!(message(&vec![b'x'; 17 << 20]).contains("is no recording"));
+    }
+}
