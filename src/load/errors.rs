@@ -4,6 +4,9 @@ use std::{collections::BTreeMap, fmt, io};
 
 use crate::protocol::error_code;
 
+/// How [`ErrorKind::Other`] is written.
+pub const OTHER: &str = "other";
+
 /// A kind of error. Errors are neither operations nor latencies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -21,7 +24,13 @@ pub enum ErrorKind {
     Protocol,
     /// The session ended before the reply came.
     Unanswered,
+    /// A server's error of a kind beyond the [`MAX_KINDS`] that are told apart.
+    Other,
 }
+
+/// So many kinds of errors are told apart; a server that invents more has them counted as `other`. Redis and Valkey
+/// have some thirty.
+pub const MAX_KINDS: usize = 64;
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -33,6 +42,7 @@ impl fmt::Display for ErrorKind {
             Self::Unreachable => "unreachable",
             Self::Protocol => "protocol",
             Self::Unanswered => "unanswered",
+            Self::Other => OTHER,
         })
     }
 }
@@ -58,7 +68,7 @@ impl ErrorKind {
     }
 }
 
-/// Errors by kind. There are few kinds, so a list it is.
+/// Errors by kind. There are few kinds, [`MAX_KINDS`] and what is not the server's at the most, so a list it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCounts(Vec<(ErrorKind, u64)>);
 
@@ -68,11 +78,13 @@ impl ErrorCounts {
         if n == 0 {
             return false;
         }
+        let is_full = self.0.len() >= MAX_KINDS;
         match self.0.iter_mut().find(|(known, _)| known == kind) {
             Some((_, count)) => {
                 *count += n;
                 false
             }
+            None if is_full && matches!(kind, ErrorKind::Server(_)) => self.count(&ErrorKind::Other, n),
             None => {
                 self.0.push((kind.clone(), n));
                 true
@@ -124,5 +136,19 @@ mod tests {
         let mut named = BTreeMap::new();
         counts.add_to(&mut named);
         assert_eq!(named, BTreeMap::from([("LOADING".into(), 2), ("reset".into(), 3)]));
+    }
+
+    #[test]
+    fn a_server_that_invents_kinds_does_not_grow_memory_and_none_of_its_errors_is_lost() {
+        let mut counts = ErrorCounts::default();
+        for n in 0..10_000 {
+            counts.count_line(format!("E{n} x").as_bytes());
+        }
+        counts.count(&ErrorKind::Reset, 1);
+        let mut named = BTreeMap::new();
+        counts.add_to(&mut named);
+        assert_eq!(named.len(), MAX_KINDS + 2);
+        assert_eq!(named[OTHER], 10_000 - MAX_KINDS as u64);
+        assert_eq!(named.values().sum::<u64>(), 10_001);
     }
 }
