@@ -19,8 +19,13 @@ use rand_pcg::Pcg64Mcg;
 use super::connection::{Connection, Phase};
 use crate::target::BackOff;
 
-/// Connections that one worker has in the making at a time: a storm of them would make the server drop some.
-const MAX_OPENING: usize = 64;
+/// Connections that all workers together have in the making at a time. As many wait in the server's queue of
+/// connections to accept at the most, so that one of 128 (a common limit of the system) never overflows: what falls
+/// out of it comes back a second later.
+const MAX_OPENING: usize = 128;
+
+/// Room for clients that is kept for the next turn of the knob.
+const SPARE: usize = 256;
 
 /// One client.
 pub(super) struct Client {
@@ -31,6 +36,15 @@ pub(super) struct Client {
     queued: bool,
     /// Connections lost since the last batch that was answered.
     back_off: BackOff,
+    /// Whether it lost its connection, or could not get one, and has none since.
+    is_lost: bool,
+}
+
+impl Client {
+    fn new(seed: u64) -> Self {
+        let random = Pcg64Mcg::seed_from_u64(seed);
+        Self { link: Link::Down, random, queued: false, back_off: BackOff::new(), is_lost: false }
+    }
 }
 
 /// A client's connection.
@@ -50,9 +64,10 @@ pub(super) struct Clients {
     wanted: usize,
     /// How many connections there are.
     open: usize,
-    /// How many of them are not greeted yet.
+    /// How many of them are not greeted yet, and how many may be.
     opening: usize,
-    /// How many clients lost their connection and have no batch answered since.
+    max_opening: usize,
+    /// How many wanted clients lost their connection and have none since.
     lost: usize,
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
@@ -61,13 +76,14 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// None yet.
-    pub(super) fn new(seed: u64) -> Self {
+    /// None yet, of one worker among so many.
+    pub(super) fn new(seed: u64, workers: usize) -> Self {
         Self {
             all: Vec::new(),
             wanted: 0,
             open: 0,
             opening: 0,
+            max_opening: (MAX_OPENING / workers).max(1),
             lost: 0,
             to_open: VecDeque::new(),
             retries: BinaryHeap::new(),
@@ -109,20 +125,37 @@ impl Clients {
     /// connections with nothing in flight are closed, the others when their batch is answered.
     pub(super) fn want(&mut self, n: usize, seed_of: impl Fn(usize) -> u64) {
         self.wanted = n;
-        for i in n..self.all.len() {
-            if self.connection(i).is_some_and(|c| c.phase != Phase::Busy) {
+        for i in (n..self.all.len()).rev() {
+            if self.connection(i).is_none_or(|c| c.phase != Phase::Busy) {
                 self.close(i);
             }
         }
         while self.all.len() < n {
-            let random = Pcg64Mcg::seed_from_u64(seed_of(self.all.len()));
-            self.all.push(Client { link: Link::Down, random, queued: false, back_off: BackOff::new() });
+            self.all.push(Client::new(seed_of(self.all.len())));
         }
         for i in 0..n {
             if matches!(self.all[i].link, Link::Down) {
                 self.all[i].link = Link::Scheduled;
                 self.to_open.push_back(i);
             }
+        }
+    }
+
+    /// Gives the memory of surplus clients back when they are gone.
+    fn shrink(&mut self) {
+        let is_gone = |client: &Client| matches!(client.link, Link::Down);
+        while self.all.len() > self.wanted && self.all.last().is_some_and(is_gone) {
+            self.all.pop();
+        }
+        if self.all.capacity() > 2 * self.all.len() + SPARE {
+            let n = self.all.len();
+            self.to_open.retain(|i| *i < n);
+            self.ready.retain(|i| *i < n);
+            self.retries.retain(|Reverse((_, i))| *i < n);
+            self.all.shrink_to(n + SPARE);
+            self.to_open.shrink_to(n + SPARE);
+            self.ready.shrink_to(n + SPARE);
+            self.retries.shrink_to(n + SPARE);
         }
     }
 
@@ -139,12 +172,10 @@ impl Clients {
 
     /// The next client to connect, if another may be in the making.
     pub(super) fn next_to_open(&mut self) -> Option<usize> {
-        while self.opening < MAX_OPENING {
+        while self.opening < self.max_opening {
             let i = self.to_open.pop_front()?;
-            if self.is_surplus(i) {
-                self.all[i].link = Link::Down;
-                self.forget_losses(i);
-            } else {
+            // One that was not wanted for a while may stand in the queue twice.
+            if !self.is_surplus(i) && matches!(self.all[i].link, Link::Scheduled) {
                 return Some(i);
             }
         }
@@ -158,16 +189,19 @@ impl Clients {
         self.all[i].link = Link::Open(connection);
     }
 
-    /// The connection of a client is greeted.
-    pub(super) fn greeted(&mut self) {
+    /// The connection of client `i` is greeted. Whether it had lost the one before.
+    pub(super) fn greeted(&mut self, i: usize) -> bool {
         self.opening -= 1;
+        self.forget_loss(i)
     }
 
     /// Closes the connection of client `i`, which is not wanted any more.
     pub(super) fn close(&mut self, i: usize) {
         self.take_connection(i);
+        self.forget_loss(i);
         self.all[i].link = Link::Down;
-        self.forget_losses(i);
+        self.all[i].back_off.reset();
+        self.shrink();
     }
 
     /// Takes the connection of client `i` away.
@@ -186,7 +220,7 @@ impl Clients {
     }
 
     /// Client `i` lost its connection, or could not get one. It is tried again later, if it is wanted. Whether
-    /// it is the first that is lost.
+    /// it had one, or was to have its first.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
         self.take_connection(i);
         if self.is_surplus(i) {
@@ -195,11 +229,21 @@ impl Clients {
         }
         let client = &mut self.all[i];
         client.link = Link::Scheduled;
-        let newly_lost = !client.back_off.is_failing();
         let pause = client.back_off.next(&mut self.jitter);
         self.retries.push(Reverse((now_ns + pause.as_nanos() as u64, i)));
+        let newly_lost = !std::mem::replace(&mut client.is_lost, true);
         self.lost += usize::from(newly_lost);
-        newly_lost && self.lost == 1
+        newly_lost
+    }
+
+    /// Wanted clients that lost their connection and have none since.
+    pub(super) fn how_many_lost(&self) -> usize {
+        self.lost
+    }
+
+    /// Whether no client that is wanted has a connection, because they were lost.
+    pub(super) fn are_all_lost(&self) -> bool {
+        self.wanted > 0 && self.lost >= self.wanted
     }
 
     /// When the next back-off ends.
@@ -217,16 +261,19 @@ impl Clients {
         }
     }
 
-    /// A batch of client `i` was answered. Whether it was the last of those that had lost their connection.
+    /// A batch of client `i` was answered: its connection has proved good.
     #[inline]
-    pub(super) fn answered(&mut self, i: usize) -> bool {
-        self.all[i].back_off.is_failing() && self.forget_losses(i)
+    pub(super) fn answered(&mut self, i: usize) {
+        let back_off = &mut self.all[i].back_off;
+        if back_off.is_failing() {
+            back_off.reset();
+        }
     }
 
-    fn forget_losses(&mut self, i: usize) -> bool {
-        let had_any = self.all[i].back_off.reset();
-        self.lost -= usize::from(had_any);
-        had_any && self.lost == 0
+    fn forget_loss(&mut self, i: usize) -> bool {
+        let was_lost = std::mem::take(&mut self.all[i].is_lost);
+        self.lost -= usize::from(was_lost);
+        was_lost
     }
 
     /// Client `i` may write when its turn comes.
@@ -244,7 +291,8 @@ impl Clients {
     /// The client whose turn it is to write.
     pub(super) fn next_ready(&mut self) -> Option<usize> {
         while let Some(i) = self.ready.pop_front() {
-            self.all[i].queued = false;
+            let Some(client) = self.all.get_mut(i) else { continue };
+            client.queued = false;
             if self.connection(i).is_some_and(|c| c.phase == Phase::Idle) {
                 return Some(i);
             }

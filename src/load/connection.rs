@@ -39,6 +39,10 @@ pub(super) enum Phase {
     Busy,
 }
 
+/// How much more room than the last batch took is too much, and how much is none to speak of.
+const ROOMY: usize = 4;
+const MIN_ROOM: usize = 64;
+
 /// Why a connection is over.
 #[derive(Debug, Error)]
 pub(super) enum Broken {
@@ -245,6 +249,10 @@ impl Connection {
         }
         if self.answered == self.commands.len() {
             self.phase = Phase::Idle;
+            // An idle connection does not keep the room of a batch far larger than its last.
+            if self.commands.capacity() > ROOMY * self.commands.len() + MIN_ROOM {
+                self.commands.shrink_to(self.commands.len());
+            }
         }
         taken
     }

@@ -1,7 +1,6 @@
 //! The handle to a running engine: knobs go in, lanes of intervals come out.
 
 use std::{
-    io,
     sync::{
         Arc,
         mpsc::{Receiver, channel},
@@ -13,9 +12,9 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    CLIENT_NAME, Knobs, LaneEnd, LoadError, MAX_CLIENTS, Plan,
+    CLIENT_NAME, Knobs, LaneEnd, LoadError, LossReport, Plan,
     budget::Budget,
-    lane,
+    lane, most_clients,
     worker::{Outfit, WAKE, Worker},
 };
 use crate::{clock::Clock, target::Greeting};
@@ -36,17 +35,26 @@ pub(super) struct Setting {
 /// Something that happened in the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker lost its first connection.
-    Lost {
-        /// When.
-        at_ns: u64,
-        /// Why.
-        cause: String,
+    /// A worker lost connections, or got lost ones back, since its last tick. Told before the tick is closed.
+    Losses {
+        /// Which, from 0.
+        worker: usize,
+        /// How many.
+        report: LossReport,
     },
-    /// All connections of a worker work again.
-    Back {
+    /// A worker lost its last connection.
+    Down {
         /// When.
         at_ns: u64,
+        /// Which, from 0.
+        worker: usize,
+    },
+    /// A worker that had lost its last connection has one again.
+    Up {
+        /// When.
+        at_ns: u64,
+        /// Which, from 0.
+        worker: usize,
     },
     /// The first error of a kind on a worker.
     FirstError {
@@ -93,7 +101,8 @@ impl Load {
         is_counted: bool,
         clock: Clock,
     ) -> Result<(Self, Output), LoadError> {
-        raise_file_limit();
+        // For its raising of the limit: what does not fit all the same says so, one by one.
+        most_clients(plan.threads, 1);
         let first = Setting { generation: 1, knobs, since_ns: clock.now_ns(), is_counted, stopping: false };
         let (events_up, events) = channel();
         let mut load = Self {
@@ -174,20 +183,5 @@ impl Drop for Load {
             // A worker's panic was printed by the panic hook.
             drop(thread.join());
         }
-    }
-}
-
-/// Lets the process hold as many sockets as the knobs can ask for, as far as the system's hard limit goes.
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-    // Beside the load: probes, control plane, files.
-    let wanted = u64::from(MAX_CLIENTS) + 256;
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < wanted) {
-        let current = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
-        // Where it is refused, the connections beyond the limit say so, one by one.
-        let _: io::Result<()> =
-            setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit }).map_err(Into::into);
     }
 }

@@ -21,6 +21,8 @@ use super::{
     budget::{Allowance, Budget},
     clients::{Clients, is_opening},
     connection::{Broken, Connection, Phase, Reading},
+    errors::MAX_KINDS,
+    losses::Losses,
     pacing::Pace,
     schedule::Share,
     segments::Segments,
@@ -77,6 +79,7 @@ pub(super) struct Worker {
     /// Since when the worker has been told to stop.
     stopping_since_ns: Option<u64>,
     told_errors: HashSet<ErrorKind>,
+    losses: Losses,
     out: Vec<u8>,
     buffer: Box<[u8]>,
 }
@@ -90,7 +93,7 @@ impl Worker {
         let values = Values::new(setting.knobs.value_size as usize, outfit.seed);
         let mut worker = Self {
             requests: Requests::new(&setting.knobs.mix, setting.knobs.keyspace, values),
-            clients: Clients::new(outfit.seed ^ outfit.index as u64),
+            clients: Clients::new(outfit.seed ^ outfit.index as u64, outfit.threads),
             segments: Segments::new(setting.generation, now_ns, lane),
             pace: Pace::new(),
             allowance: Allowance::of(outfit.budget.clone()),
@@ -98,6 +101,7 @@ impl Worker {
             next_tick_ns: next_tick_ns(now_ns),
             stopping_since_ns: None,
             told_errors: HashSet::new(),
+            losses: Losses::default(),
             out: Vec::new(),
             buffer: vec![0; READ_BUFFER].into(),
             setting,
@@ -189,8 +193,9 @@ impl Worker {
         if let Some(line) = reading.first_error {
             self.tell_error(&ErrorKind::of_line(&line), || String::from_utf8_lossy(&line).into_owned());
         }
-        if was_opening && !still_opening {
-            self.clients.greeted();
+        if was_opening && !still_opening && self.clients.greeted(i) {
+            self.losses.back(now_ns);
+            self.tell_if_down(now_ns);
         }
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
@@ -202,9 +207,8 @@ impl Worker {
     /// Client `i` may write, or go.
     #[inline]
     fn on_idle(&mut self, i: usize, had_batch: bool) {
-        if had_batch && self.clients.answered(i) {
-            let at_ns = self.outfit.clock.now_ns();
-            self.tell(LoadEvent::Back { at_ns });
+        if had_batch {
+            self.clients.answered(i);
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);
@@ -302,14 +306,33 @@ impl Worker {
             _ => self.segments.count_errors(&kind, 1),
         }
         self.tell_error(&kind, || broken.to_string());
-        if self.clients.lost(i, now_ns) {
-            self.tell(LoadEvent::Lost { at_ns: now_ns, cause: broken.to_string() });
+        // What the end of the session costs is no outage.
+        if self.clients.lost(i, now_ns) && self.stopping_since_ns.is_none() {
+            self.losses.lost(now_ns, || broken.to_string());
+            self.tell_if_down(now_ns);
         }
         self.outage = kind;
     }
 
+    /// Tells when the last connection was lost, and when there is one again.
+    fn tell_if_down(&mut self, at_ns: u64) {
+        let worker = self.outfit.index;
+        match self.losses.turned(self.clients.are_all_lost()) {
+            Some(true) => self.tell(LoadEvent::Down { at_ns, worker }),
+            Some(false) => self.tell(LoadEvent::Up { at_ns, worker }),
+            None => {}
+        }
+    }
+
+    fn tell_losses(&mut self) {
+        if let Some(report) = self.losses.report(self.clients.how_many_lost() as u64) {
+            self.tell(LoadEvent::Losses { worker: self.outfit.index, report });
+        }
+    }
+
+    /// Tells the first message of each kind, and of no more kinds than are told apart.
     fn tell_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
-        if !self.told_errors.contains(kind) {
+        if !self.told_errors.contains(kind) && self.told_errors.len() < MAX_KINDS {
             self.told_errors.insert(kind.clone());
             self.tell(LoadEvent::FirstError { kind: kind.to_string(), message: message() });
         }
@@ -330,6 +353,8 @@ impl Worker {
             self.lose(i, &Broken::Timeout(self.outfit.timeout.as_millis()), now_ns);
         }
         let connected = self.clients.connected() as u32;
+        self.tell_if_down(now_ns);
+        self.tell_losses();
         if self.may_send() {
             self.pass_over(now_ns);
             self.segments.note_behind(self.pace.behind_ns(now_ns));
@@ -352,6 +377,8 @@ impl Worker {
         let old = std::mem::replace(&mut self.setting, new);
         self.follow_knobs();
         self.segments.cut(self.setting.generation, now_ns);
+        // The largest batch so far may have been far larger than those to come.
+        self.out = Vec::new();
         let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
         if content(&old.knobs) != content(&self.setting.knobs) {
             let values = Values::new(self.setting.knobs.value_size as usize, self.outfit.seed);

@@ -19,10 +19,13 @@ use std::{
 
 use super::{
     End, Event, Mark, Moment, REACHABLE, Record, Segment, SessionStart, Span, Tally, UNREACHABLE,
-    assembly::Assembly, timeline::FIRST_ERROR,
+    assembly::Assembly,
+    kinds::Kinds,
+    outages::{Outages, Told},
+    timeline::FIRST_ERROR,
 };
 use crate::{
-    clock::{Clock, seconds},
+    clock::{Clock, SECOND_NS, seconds},
     load::{Knobs, LaneEnd, LoadEvent, Output},
     probe, server,
 };
@@ -62,6 +65,8 @@ pub(super) struct Collector {
     orders: Receiver<Order>,
     /// The knobs by segment.
     knobs: BTreeMap<u32, Knobs>,
+    outages: Outages,
+    kinds: Kinds,
     tally: Tally,
     listeners: Vec<Sender<Arc<Record>>>,
 }
@@ -79,6 +84,8 @@ impl Collector {
         Self {
             clock,
             assembly: Assembly::new(lanes.len()),
+            outages: Outages::new(lanes.len()),
+            kinds: Kinds::default(),
             lanes,
             load_events: inputs.load.events,
             probes: inputs.probes,
@@ -111,15 +118,22 @@ impl Collector {
             self.take_all();
         }
         self.take_all();
+        if let Some(told) = self.outages.rest(self.clock.now_ns()) {
+            self.tell(told);
+        }
         let end = End { t_s: seconds(self.clock.now_ns()), summary: self.tally.summary() };
         self.emit(Record::End(Box::new(end.clone())));
         end
     }
 
-    fn take_all(&mut self) {
+    fn take_load_events(&mut self) {
         while let Ok(event) = self.load_events.try_recv() {
             self.on_load_event(event);
         }
+    }
+
+    fn take_all(&mut self) {
+        self.take_load_events();
         while let Ok(message) = self.probes.try_recv() {
             self.on_probe(message);
         }
@@ -161,12 +175,27 @@ impl Collector {
         for lane in &mut self.lanes {
             lane.closed = false;
         }
-        for mut interval in self.assembly.take() {
+        // What a worker told before it closed the tick comes before the tick: the first message of a kind, a loss.
+        self.take_load_events();
+        for told in self.outages.tell(self.clock.now_ns()) {
+            self.tell(told);
+        }
+        let intervals = self.assembly.take();
+        if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.length_s).reduce(f64::min) {
+            self.outages.forget(nanoseconds(earliest_s));
+        }
+        for mut interval in intervals {
             let knobs = self.knobs.get(&interval.segment);
             let loaded = knobs.is_some_and(|knobs| knobs.load);
             if knobs.is_some_and(|knobs| knobs.rate.is_some()) {
                 interval.response.get_or_insert_default();
             }
+            let (from_s, to_s) = (interval.t_s - interval.length_s, interval.t_s);
+            if loaded {
+                interval.outage_s = self.outages.outage_s(nanoseconds(from_s), nanoseconds(to_s));
+            }
+            self.kinds.limit(&mut interval.errors);
+            interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));
             // Without load there is nothing to tell but the last replies of the segment before.
             if (loaded && interval.length_s > 0.0) || interval.ops > 0 || !interval.errors.is_empty() {
                 self.emit(Record::Interval(Box::new(interval)));
@@ -178,6 +207,7 @@ impl Collector {
         match order {
             Order::Segment { at_ns, segment, knobs, warmup } => {
                 self.knobs.insert(segment, knobs);
+                self.outages.want(knobs.clients, at_ns);
                 self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs, warmup }));
             }
             Order::Mark { at_ns, text } => self.emit(Record::Mark(Mark { t_s: seconds(at_ns), text })),
@@ -188,14 +218,16 @@ impl Collector {
 
     fn on_load_event(&mut self, event: LoadEvent) {
         match event {
-            LoadEvent::Lost { at_ns, cause } => self.event(at_ns, "load lost", cause),
-            LoadEvent::Back { at_ns } => {
-                self.event(at_ns, "load back", "all connections answer again".into());
-            }
+            LoadEvent::Losses { worker, report } => self.outages.take(worker, report),
+            LoadEvent::Down { at_ns, worker } => self.outages.turn(worker, true, at_ns),
+            LoadEvent::Up { at_ns, worker } => self.outages.turn(worker, false, at_ns),
             LoadEvent::Died { at_ns, cause } => self.event(at_ns, "worker died", cause),
             LoadEvent::FirstError { kind, message } => {
                 let at_ns = self.clock.now_ns();
-                self.tally.first_error(kind.clone(), message.clone());
+                let kind = self.kinds.name(&kind);
+                if !self.tally.first_error(kind, &message) {
+                    return;
+                }
                 self.event(at_ns, FIRST_ERROR, format!("{kind}: {message}"));
             }
         }
@@ -203,7 +235,10 @@ impl Collector {
 
     fn on_probe(&mut self, message: probe::Message) {
         match message {
-            probe::Message::Ping(report) => self.emit(Record::Ping(span(*report))),
+            probe::Message::Ping(mut report) => {
+                self.kinds.limit(&mut report.body.errors);
+                self.emit(Record::Ping(span(*report)));
+            }
             probe::Message::Wake(report) => self.emit(Record::Wake(span(report))),
             probe::Message::Intrinsic(report) => self.emit(Record::Intrinsic(span(report))),
             probe::Message::ErrorReply { at_ns, kind: _, text } => self.event(at_ns, "ping error", text),
@@ -227,6 +262,10 @@ impl Collector {
         }
     }
 
+    fn tell(&mut self, told: Told) {
+        self.event(told.at_ns, told.name, told.detail);
+    }
+
     fn event(&mut self, at_ns: u64, name: &str, detail: String) {
         self.emit(Record::Event(Event { t_s: seconds(at_ns), name: name.to_owned(), detail }));
     }
@@ -241,4 +280,8 @@ impl Collector {
 fn span<T>(report: probe::Report<T>) -> Span<T> {
     let length_ns = report.end_ns - report.start_ns;
     Span { t_s: seconds(report.end_ns), length_s: seconds(length_ns), body: report.body }
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * SECOND_NS as f64).max(0.0) as u64
 }

@@ -4,7 +4,9 @@ mod assembly;
 mod coalesce;
 mod collector;
 mod file;
+mod kinds;
 mod live;
+mod outages;
 mod reader;
 mod record;
 mod recorder;
@@ -15,6 +17,7 @@ pub mod timeline;
 pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
 pub use live::{Beginning, Live, LiveError};
+pub use outages::{LOAD_BACK, LOAD_LOST};
 pub use reader::{ReadError, Reader, UNREADABLE};
 pub use record::{
     CommandInterval, End, Event, Host, Interval, Mark, Moment, REACHABLE, Record, SCHEMA, Segment,

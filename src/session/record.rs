@@ -160,6 +160,9 @@ pub struct Interval {
     pub shed: u64,
     /// Connections that carried load at the end of the stretch.
     pub clients: u32,
+    /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outage_s: f64,
     /// From the write of a request to the last byte of its reply.
     pub service: Latency,
     /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
@@ -193,6 +196,7 @@ impl Interval {
         self.behind_us = self.behind_us.max(later.behind_us);
         self.shed += later.shed;
         self.clients = later.clients;
+        self.outage_s += later.outage_s;
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
         if let Some(later) = &later.response {
@@ -205,6 +209,10 @@ impl Interval {
             mine.service.merge(&later.service);
         }
     }
+}
+
+fn is_zero(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 /// Adds counts by kind to counts by kind.
@@ -265,6 +273,9 @@ pub struct End {
 pub struct Summary {
     /// Seconds under load.
     pub length_s: f64,
+    /// Seconds of these without any connection, because all were lost.
+    #[serde(default)]
+    pub outage_s: f64,
     /// Good replies.
     pub ops: u64,
     /// Good replies per second under load.
@@ -294,6 +305,7 @@ impl Summary {
     pub fn add(&mut self, interval: &Interval, loaded: bool) {
         if loaded {
             self.length_s += interval.length_s;
+            self.outage_s += interval.outage_s;
         }
         self.ops += interval.ops;
         self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };

@@ -47,9 +47,13 @@ impl Tally {
         }
     }
 
-    /// Takes the first message of a kind of error into account.
-    pub fn first_error(&mut self, kind: String, message: String) {
-        self.summary.first_errors.entry(kind).or_insert(message);
+    /// Takes the first message of a kind of error into account. Whether it is the first.
+    pub fn first_error(&mut self, kind: &str, message: &str) -> bool {
+        let is_first = !self.summary.first_errors.contains_key(kind);
+        if is_first {
+            self.summary.first_errors.insert(kind.to_owned(), message.to_owned());
+        }
+        is_first
     }
 
     /// The summary so far.
@@ -98,8 +102,8 @@ mod tests {
     #[test]
     fn the_first_message_of_a_kind_is_kept() {
         let mut tally = Tally::new();
-        tally.first_error("OOM".into(), "first".into());
-        tally.first_error("OOM".into(), "second".into());
+        assert!(tally.first_error("OOM", "first"));
+        assert!(!tally.first_error("OOM", "second"));
         assert_eq!(tally.summary().first_errors["OOM"], "first");
     }
 }

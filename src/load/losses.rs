@@ -1,0 +1,79 @@
+//! What is to be told of a worker's lost connections, gathered over a tick: a thousand that are lost at once are one
+//! report and not a thousand.
+
+/// What happened to a worker's connections since its last report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LossReport {
+    /// How often a connection was lost, or could not be had.
+    pub lost: u64,
+    /// When the first of these was.
+    pub first_ns: u64,
+    /// Why, for the first of these.
+    pub cause: String,
+    /// When the last lost connection came back; 0 when none did.
+    pub back_ns: u64,
+    /// Clients that are without a connection now, because they lost it.
+    pub still_lost: u64,
+}
+
+/// A worker's losses since it last told them.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    report: LossReport,
+    /// Whether every connection is lost, as was last told.
+    is_down: bool,
+}
+
+impl Losses {
+    /// A client lost its connection.
+    pub(super) fn lost(&mut self, at_ns: u64, cause: impl FnOnce() -> String) {
+        if self.report.lost == 0 {
+            self.report.first_ns = at_ns;
+            self.report.cause = cause();
+        }
+        self.report.lost += 1;
+    }
+
+    /// A client has a connection again.
+    pub(super) fn back(&mut self, at_ns: u64) {
+        self.report.back_ns = at_ns;
+    }
+
+    /// Whether all are lost, if that has changed.
+    pub(super) fn turned(&mut self, is_down: bool) -> Option<bool> {
+        (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
+    }
+
+    /// What is to be told at the end of a tick, if anything.
+    pub(super) fn report(&mut self, still_lost: u64) -> Option<LossReport> {
+        let changed = self.report.lost > 0 || self.report.back_ns > 0 || self.report.still_lost != still_lost;
+        self.report.still_lost = still_lost;
+        let next = LossReport { still_lost, ..LossReport::default() };
+        changed.then(|| std::mem::replace(&mut self.report, next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_of_a_tick_are_one_report() {
+        let mut losses = Losses::default();
+        (0..1000).for_each(|n| losses.lost(100 + n, || format!("reset {n}")));
+        let report = losses.report(1000).unwrap();
+        assert_eq!((report.lost, report.first_ns, report.cause.as_str()), (1000, 100, "reset 0"));
+        assert_eq!(losses.report(1000), None);
+        losses.back(700);
+        let report = losses.report(0).unwrap();
+        assert_eq!((report.lost, report.back_ns, report.still_lost), (0, 700, 0));
+        assert_eq!(losses.report(0), None);
+    }
+
+    #[test]
+    fn that_all_are_lost_is_told_when_it_changes() {
+        let mut losses = Losses::default();
+        let told: Vec<_> = [false, true, true, false].map(|is_down| losses.turned(is_down)).into();
+        assert_eq!(told, [None, Some(true), None, Some(false)]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Lost connections of the load, over all workers: which losses are one outage, when there was no connection at all,
+//! and what of it is told as an event. Pure.
+//!
+//! ```text
+//! connections  50 ──┐                 ┌── 50
+//!                   └─ 0 ──────── 0 ──┘
+//!      load lost ───┘                 └─── load back          an event each, however many connections
+//!                   ├─── outage ──────┤                       the time without any connection
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::{
+    clock::{SECOND_NS, seconds},
+    load::LossReport,
+};
+
+/// The name of the event that connections of the load were lost.
+pub const LOAD_LOST: &str = "load lost";
+/// The name of the event that all of them are back.
+pub const LOAD_BACK: &str = "load back";
+
+/// Outages that follow each other faster than this are told together: a server that closes after each reply brings
+/// hundreds a second.
+const TELL_EVERY_NS: u64 = SECOND_NS;
+
+/// Something to be told.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) at_ns: u64,
+    pub(super) name: &'static str,
+    pub(super) detail: String,
+}
+
+/// The stretch from the first loss until every client has a connection again.
+#[derive(Debug, Default)]
+struct Outage {
+    since_ns: u64,
+    cause: String,
+    /// Connections that were lost in it, again and again perhaps.
+    losses: u64,
+    /// How many were told to be lost at a time; 0 while nothing was told.
+    told: u64,
+    back_ns: u64,
+}
+
+/// The books of the load's connections.
+#[derive(Debug)]
+pub(super) struct Outages {
+    /// Connections that each worker is without, and whether it has none at all.
+    lost: Vec<u64>,
+    down: Vec<bool>,
+    clients: u64,
+    current: Option<Outage>,
+    last_told_ns: Option<u64>,
+    /// Losses that were not told, because they came too fast.
+    untold: u64,
+    /// Since when there is no connection.
+    down_since_ns: Option<u64>,
+    /// Earlier stretches without one, as far back as intervals can still ask.
+    past: VecDeque<(u64, u64)>,
+}
+
+impl Outages {
+    /// Of so many workers.
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            lost: vec![0; workers],
+            down: vec![false; workers],
+            clients: 0,
+            current: None,
+            last_told_ns: None,
+            untold: 0,
+            down_since_ns: None,
+            past: VecDeque::new(),
+        }
+    }
+
+    /// So many clients are wanted from `at_ns` on.
+    pub(super) fn want(&mut self, clients: u32, at_ns: u64) {
+        self.clients = clients.into();
+        self.settle(at_ns);
+    }
+
+    /// A worker has no connection any more, or has one again.
+    pub(super) fn turn(&mut self, worker: usize, is_down: bool, at_ns: u64) {
+        self.down[worker] = is_down;
+        self.settle(at_ns);
+    }
+
+    fn settle(&mut self, at_ns: u64) {
+        // Clients are dealt out from the first worker on; one without any has none to lose.
+        let with_clients = self.down.len().min(self.clients as usize);
+        let is_down = with_clients > 0 && self.down[..with_clients].iter().all(|down| *down);
+        match self.down_since_ns {
+            None if is_down => self.down_since_ns = Some(at_ns),
+            Some(since_ns) if !is_down => {
+                self.down_since_ns = None;
+                self.past.push_back((since_ns, at_ns.max(since_ns)));
+            }
+            _ => {}
+        }
+    }
+
+    /// What a worker tells at the end of its tick.
+    pub(super) fn take(&mut self, worker: usize, report: LossReport) {
+        self.lost[worker] = report.still_lost;
+        if report.lost > 0 {
+            let outage = self.current.get_or_insert_with(|| Outage {
+                since_ns: report.first_ns,
+                cause: report.cause.clone(),
+                ..Outage::default()
+            });
+            outage.since_ns = outage.since_ns.min(report.first_ns);
+            outage.losses += report.lost;
+        }
+        if let Some(outage) = &mut self.current {
+            outage.back_ns = outage.back_ns.max(report.back_ns);
+        }
+    }
+
+    /// What is to be told when every worker has closed its tick.
+    pub(super) fn tell(&mut self, now_ns: u64) -> Vec<Told> {
+        let mut told = Vec::new();
+        let still_lost: u64 = self.lost.iter().sum();
+        let Some(outage) = &mut self.current else { return told };
+        let is_quiet = self.last_told_ns.is_none_or(|last| now_ns >= last + TELL_EVERY_NS);
+        let lost = if outage.told == 0 { outage.losses.max(still_lost) } else { still_lost };
+        // As it spreads, it is told again each time it has doubled.
+        if (outage.told == 0 && is_quiet) || (outage.told > 0 && lost >= 2 * outage.told) {
+            let at_ns = if outage.told == 0 { outage.since_ns } else { now_ns };
+            let untold = std::mem::take(&mut self.untold);
+            told.push(Told { at_ns, name: LOAD_LOST, detail: outage.lost(lost, self.clients, untold) });
+            outage.told = lost;
+            self.last_told_ns = Some(now_ns);
+        }
+        if still_lost == 0 {
+            if outage.told > 0 {
+                told.push(outage.back(now_ns));
+            } else {
+                self.untold += outage.losses;
+            }
+            self.current = None;
+        }
+        told
+    }
+
+    /// What is left to be told at the end.
+    pub(super) fn rest(&mut self, now_ns: u64) -> Option<Told> {
+        let untold = std::mem::take(&mut self.untold);
+        let detail = format!("{untold} more times, each soon back");
+        (untold > 0).then_some(Told { at_ns: now_ns, name: LOAD_LOST, detail })
+    }
+
+    /// How long there was no connection between two moments, in seconds.
+    pub(super) fn outage_s(&self, from_ns: u64, to_ns: u64) -> f64 {
+        let now = self.down_since_ns.map(|since_ns| (since_ns, u64::MAX));
+        let overlap = |(start, end): (u64, u64)| end.min(to_ns).saturating_sub(start.max(from_ns));
+        seconds(self.past.iter().copied().chain(now).map(overlap).sum())
+    }
+
+    /// Forgets the stretches that ended before this moment.
+    pub(super) fn forget(&mut self, before_ns: u64) {
+        while self.past.front().is_some_and(|(_, end_ns)| *end_ns < before_ns) {
+            self.past.pop_front();
+        }
+    }
+}
+
+impl Outage {
+    fn lost(&self, lost: u64, clients: u64, untold: u64) -> String {
+        let cause = &self.cause;
+        let what = if lost <= clients {
+            format!("{lost} of {clients} connections: {cause}")
+        } else {
+            format!("{lost} times among {clients} connections: {cause}")
+        };
+        if untold == 0 { what } else { format!("{what} ({untold} times more since the last was told)") }
+    }
+
+    fn back(&self, now_ns: u64) -> Told {
+        // Clients that are no longer wanted do not come back.
+        let at_ns = if self.back_ns > 0 { self.back_ns } else { now_ns };
+        let after_s = seconds(at_ns.saturating_sub(self.since_ns));
+        let plural = if self.told == 1 { "" } else { "s" };
+        Told {
+            at_ns,
+            name: LOAD_BACK,
+            detail: format!("{} connection{plural} after {after_s:.2} s", self.told),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(n: u64, first_ns: u64) -> LossReport {
+        LossReport { lost: n, first_ns, cause: "reset".to_owned(), back_ns: 0, still_lost: n }
+    }
+
+    fn back(at_ns: u64) -> LossReport {
+        LossReport { back_ns: at_ns, ..LossReport::default() }
+    }
+
+    fn words(told: Vec<Told>) -> Vec<String> {
+        told.into_iter()
+            .map(|told| format!("{:.2} {}: {}", seconds(told.at_ns), told.name, told.detail))
+            .collect()
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_thousand_connections_lost_at_once_are_one_pair_of_events() {
+        let mut outages = Outages::new(2);
+        outages.want(1000, 0);
+        outages.take(0, lost(500, 120 * MS));
+        outages.take(1, lost(500, 110 * MS));
+        assert_eq!(words(outages.tell(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
+        outages.take(0, back(1300 * MS));
+        assert_eq!(words(outages.tell(1500 * MS)), [""; 0]);
+        outages.take(1, back(1350 * MS));
+        assert_eq!(words(outages.tell(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
+        assert_eq!(outages.rest(2000 * MS), None);
+    }
+
+    #[test]
+    fn an_outage_that_spreads_is_told_again_when_it_has_doubled() {
+        let mut outages = Outages::new(1);
+        outages.want(50, 0);
+        outages.take(0, lost(1, 0));
+        assert_eq!(outages.tell(250 * MS).len(), 1);
+        outages.take(0, LossReport { still_lost: 50, ..lost(49, 300 * MS) });
+        assert_eq!(words(outages.tell(500 * MS)), ["0.50 load lost: 50 of 50 connections: reset"]);
+    }
+
+    #[test]
+    fn a_server_that_closes_after_each_reply_does_not_flood_and_is_counted() {
+        let mut outages = Outages::new(1);
+        outages.want(1, 0);
+        let mut told = Vec::new();
+        for tick in 1..=40 {
+            outages
+                .take(0, LossReport { back_ns: tick * 250 * MS, still_lost: 0, ..lost(25, tick * 250 * MS) });
+            told.extend(outages.tell(tick * 250 * MS));
+        }
+        let told = words(told);
+        assert_eq!(told.len(), 20, "a pair a second in ten seconds: {told:?}");
+        assert!(
+            told[2].ends_with("25 times among 1 connections: reset (75 times more since the last was told)")
+        );
+        assert!(outages.rest(0).unwrap().detail.starts_with("75 more"));
+    }
+
+    #[test]
+    fn the_outage_is_the_time_in_which_no_worker_has_a_connection() {
+        let mut outages = Outages::new(2);
+        outages.want(2, 0);
+        outages.turn(0, true, 100 * MS);
+        outages.turn(1, true, 300 * MS);
+        assert_eq!(outages.outage_s(0, 500 * MS), 0.2);
+        outages.turn(0, false, 900 * MS);
+        assert_eq!(outages.outage_s(500 * MS, 1000 * MS), 0.4);
+        outages.turn(1, false, 1000 * MS);
+        assert_eq!(outages.outage_s(0, 2000 * MS), 0.6);
+        outages.forget(1000 * MS);
+        assert_eq!(outages.past.len(), 0);
+    }
+
+    #[test]
+    fn a_worker_without_clients_does_not_hide_an_outage() {
+        let mut outages = Outages::new(4);
+        outages.want(1, 0);
+        outages.turn(0, true, 0);
+        assert_eq!(outages.outage_s(0, 250 * MS), 0.25);
+    }
+}
