@@ -24,6 +24,10 @@ pub fn summary(timeline: &Timeline) -> String {
     if sum.ops > 0 || !sum.errors.is_empty() {
         let load = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
         line(&mut text, "load", &format!("{load}, {}", units::rate(sum.ops_per_s)));
+        if sum.outage_s > 0.0 {
+            let outage = format!("{:.2} s of these without a connection, in no latency", sum.outage_s);
+            line(&mut text, "outage", &outage);
+        }
         line(&mut text, "service", &levels(&sum.service));
         if let Some(response) = &sum.response {
             line(&mut text, "response", &levels(response));

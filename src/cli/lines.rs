@@ -97,6 +97,7 @@ impl Lines {
             self.since_heading = Some(0);
         }
         self.since_heading = self.since_heading.map(|n| n + 1);
+        let outage_s = held.as_ref().map_or(0.0, |interval| interval.outage_s);
         let load = held.as_ref().map_or_else(|| " ".repeat(64), |interval| load_columns(interval));
         let open = match held.filter(|_| self.is_open) {
             Some(interval) => response_columns(&interval) + " ",
@@ -105,7 +106,8 @@ impl Lines {
         };
         let ping = ping.map_or_else(|| " ".repeat(35), |ping| ping_columns(&ping.body));
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
-        lines.push(format!("{t_s:5.1} s {load} {open}| {ping} | {server}").trim_end().to_owned());
+        let outage = if outage_s > 0.0 { format!("  outage {outage_s:.2} s") } else { String::new() };
+        lines.push(format!("{t_s:5.1} s {load} {open}| {ping} | {server}{outage}").trim_end().to_owned());
     }
 }
 
@@ -256,6 +258,16 @@ mod tests {
         assert_eq!(told.iter().filter(|line| line.contains("no kernel time")).count(), 1, "{told:?}");
         let stamped = lines.push(&of(Timing::Kernel, Some(latency(30))));
         assert!(stamped[0].contains("|   300 µs   300 µs        -   300 µs |"), "{stamped:?}");
+    }
+
+    #[test]
+    fn an_outage_stands_beside_the_figures_and_not_in_them() {
+        let mut lines = Lines::default();
+        let down = Interval { t_s: 1.0, length_s: 1.0, outage_s: 0.75, ..Interval::default() };
+        let mut all = lines.push(&Record::Interval(Box::new(down)));
+        all.extend(lines.push(&ping(1.0)));
+        assert!(all[1].ends_with("  outage 0.75 s"), "{all:?}");
+        assert_eq!(all[1].split('|').next().unwrap().matches(" -").count(), 5, "no latency is made up: {all:?}");
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct Glyphs {
     pub mark: char,
     /// The moment that a frozen view shows, on the time axis.
     pub cursor: char,
+    /// No connection, behind a chart.
+    pub outage: char,
     /// The target of a rate, behind the chart.
     pub target_line: char,
     /// The selected one.
@@ -123,6 +125,7 @@ const UNICODE: Glyphs = Glyphs {
     event: '◆',
     mark: '▼',
     cursor: '▲',
+    outage: '░',
     target_line: '┄',
     pointer: '▸',
     less: '◂',
@@ -149,6 +152,7 @@ const ASCII: Glyphs = Glyphs {
     event: '!',
     mark: 'v',
     cursor: '^',
+    outage: 'x',
     target_line: '.',
     pointer: '>',
     less: '<',

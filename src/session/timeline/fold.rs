@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, PingWindows, Segments,
-    ServerCell,
+    ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingWindows,
+    Segments, ServerCell,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -45,6 +45,7 @@ pub struct Timeline {
     pub(super) session: Option<SessionStart>,
     pub(super) load: History<LoadCell>,
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
+    pub(super) outages: Outages,
     pub(super) lanes: [Lane; Measure::ALL.len()],
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
@@ -79,6 +80,7 @@ impl Timeline {
             session: None,
             load: History::new(tick_s, KEPT),
             recent_ops: VecDeque::new(),
+            outages: Outages::default(),
             lanes: Measure::ALL.map(|_| Lane::new(KEPT)),
             ping_timing: None,
             ping_tcp: None,
@@ -207,6 +209,7 @@ impl Timeline {
         if interval.ops > 0 {
             self.last_reply_s = Some(t_s);
         }
+        self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
         self.count_errors(t_s, &interval.errors);
         self.advance(t_s);

@@ -1,6 +1,6 @@
 //! What a timeline tells those who draw and write.
 
-use super::{ErrorLog, IntrinsicRun, Lane, Measure, PingWindows, SegmentTotal, Segments, Timeline};
+use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, PingWindows, SegmentTotal, Segments, Timeline};
 use crate::{
     server::Status,
     session::{Event, Mark, Moment, SessionStart, Summary},
@@ -37,6 +37,11 @@ impl Timeline {
         let (ops, length_s) = cells
             .fold((0, 0.0), |(ops, length_s), cell| (ops + cell.value.ops, length_s + cell.value.length_s));
         (length_s > 0.0).then(|| ops as f64 / length_s)
+    }
+
+    /// When the load had no connection.
+    pub fn outages(&self) -> &Outages {
+        &self.outages
     }
 
     /// A measurement of latencies over time.

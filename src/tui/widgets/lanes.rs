@@ -142,6 +142,33 @@ impl<'a> Lanes<'a> {
         }
     }
 
+    /// Whether the load had no connection for a while in the second of a column.
+    fn has_outage(&self, column: usize) -> bool {
+        let step_s = (self.axis.to_s() - self.axis.from_s()) / f64::from(self.axis.columns.max(1));
+        let from_s = self.axis.from_s() + step_s * column as f64;
+        self.reading.timeline().outages().touch(from_s, from_s + step_s)
+    }
+
+    /// The cells of a lane of the load, blank where there are too few samples because there was no connection.
+    pub fn without_outages(&self, mut cells: Vec<Cell>) -> Vec<Cell> {
+        for (column, cell) in cells.iter_mut().enumerate() {
+            if *cell == Cell::Few && self.has_outage(column) {
+                *cell = Cell::Gap;
+            }
+        }
+        cells
+    }
+
+    /// Shades what `plot` leaves blank in the seconds in which the load had no connection for a while.
+    pub fn outages(&self, paint: &mut Paint, plot: Rect) {
+        for column in 0..plot.width.min(self.axis.columns) {
+            if self.has_outage(column.into()) {
+                let glyph = paint.glyphs().outage;
+                (plot.top()..plot.bottom()).for_each(|y| paint.behind(plot.x + column, y, glyph, Ink::Bad));
+            }
+        }
+    }
+
     /// Draws a lane over all of `area`, its name and figures in the last row.
     pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &Row) {
         let rows = area.height;

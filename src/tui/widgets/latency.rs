@@ -24,11 +24,12 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, scale: LogScale, rows:
         let lane = Row {
             name: level.name(),
             ink: Ink::Level(level),
-            cells: lanes.cells(Measure::Service, level, scale, rows),
+            cells: lanes.without_outages(lanes.cells(Measure::Service, level, scale, rows)),
             values: [level.of(service.now()), level.of(service.minute()), in_segment].map(figure),
         };
         let place = Rect { y: area.y + 1 + n as u16 * rows, height: rows, ..area };
         lanes.draw(paint, place, &lane);
+        lanes.outages(paint, lanes.plot(place));
     }
 }
 

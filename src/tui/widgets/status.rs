@@ -45,7 +45,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
             Ink::Warn,
         );
     }
-    if let Some(text) = silence(model) {
+    if let Some(text) = outage(model).or_else(|| silence(model)) {
         return (text, Ink::Bad);
     }
     let knobs = model.in_force();
@@ -68,6 +68,16 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     }
     let long = load(knobs);
     (if long.chars().count() <= width { long } else { load_in_short(knobs) }, Ink::Text)
+}
+
+/// Every connection of the load is lost, though the target answers otherwise or has not told yet that it does not.
+fn outage(model: &Model) -> Option<String> {
+    let timeline = &model.timeline;
+    let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
+    let for_s = timeline.now_s() - since_s;
+    Some(format!(
+        "no connection of the load is left for {for_s:.1} s, connecting again; this is in no latency"
+    ))
 }
 
 /// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.

@@ -43,6 +43,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     } else {
         points(paint, plot, &columns, top);
     }
+    lanes.outages(paint, plot);
     lanes.borders(paint, plot);
     rates(paint, plot, lanes, top);
 }
