@@ -255,6 +255,10 @@ impl Model {
                 self.panel.follow(in_force);
                 self.say(Tone::Warning, format!("the load stays off: {cause}"));
             }
+            Notice::LoadStopped(cause) => {
+                self.panel.set_load(false);
+                self.say(Tone::Warning, format!("the load is off: {cause}"));
+            }
             Notice::Warning(text) => self.say(Tone::Warning, text),
             Notice::Ended => {
                 self.course = Course::Ended;

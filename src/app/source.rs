@@ -39,6 +39,8 @@ pub enum Notice {
     },
     /// The load that was wanted cannot be, for this reason.
     LoadStaysOff(String),
+    /// The load that ran was turned off, for this reason.
+    LoadStopped(String),
     /// The target cannot be reached; the source keeps trying.
     Unreachable {
         /// Since when, in seconds of the session.

@@ -52,6 +52,10 @@ pub struct LoadArgs {
     /// How long a reply may take before its connection is given up [default: 5]
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<String>,
+    /// Go on where the server refuses the load for good (NOAUTH, WRONGPASS, NOPERM), and count these errors as all
+    /// others [default: the load stops]
+    #[arg(long)]
+    pub keep_going: bool,
     /// Where all random numbers come from: the same seed asks the same [default: another each time]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -12,7 +12,7 @@ use super::{
 use crate::target::Target;
 
 /// What a mode has no use for: the load, and the session but for its `--json`.
-const NOT_WITH: [&str; 18] = [
+const NOT_WITH: [&str; 19] = [
     "clients",
     "pipeline",
     "rate",
@@ -22,6 +22,7 @@ const NOT_WITH: [&str; 18] = [
     "keys",
     "threads",
     "timeout",
+    "keep_going",
     "seed",
     "load",
     "no_load",

@@ -121,6 +121,11 @@ impl Live {
         self.settle();
     }
 
+    /// Turns the load off, and leaves all else as it is wanted.
+    pub fn stop_load(&mut self) {
+        self.turn(Knobs { load: false, ..self.wanted });
+    }
+
     /// Brings the last change into force when its time has come, and ends the warm-up when it is over. To be called ten times a second or more.
     pub fn settle(&mut self) {
         let now_ns = self.clock.now_ns();

@@ -194,7 +194,10 @@ impl<W: Write, E: Events> Loop<W, E> {
 fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
     let mut due = Due::Nothing;
     for delivery in source.poll() {
-        let asks = matches!(delivery, Delivery::Notice(Notice::FirstWrite { .. } | Notice::Warning(_)));
+        let asks = matches!(
+            delivery,
+            Delivery::Notice(Notice::FirstWrite { .. } | Notice::Warning(_) | Notice::LoadStopped(_))
+        );
         due = due.max(if asks { Due::Now } else { Due::Data });
         update(model, Msg::Delivery(delivery));
     }

@@ -95,6 +95,11 @@ impl Gate {
         }
     }
 
+    /// Nothing waits any more.
+    pub fn withdraw(&mut self) {
+        self.held = None;
+    }
+
     /// Tries again to let the waiting knobs pass.
     pub fn retry(&mut self, control: &Control) {
         if self.is_stuck() {

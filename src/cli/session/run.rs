@@ -13,7 +13,8 @@ use super::{
     finish::finish,
     gate::{Gate, Verdict},
     launch::{Destination, destination},
-    source::LiveSource,
+    refusal::Refusals,
+    source::{LiveSource, check_clients},
 };
 use crate::{
     app::{Delivery, Notice, Source, summary},
@@ -23,7 +24,7 @@ use crate::{
         headless::{Form, Printer},
     },
     clock::Clock,
-    load::{Knobs, Plan},
+    load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Marker, Message},
     session::{Beginning, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
     signals::{Signal, listen},
@@ -46,6 +47,8 @@ struct Wishes {
     length: Option<Duration>,
     warmup: Option<Duration>,
     timeline: TimelineOptions,
+    /// The most clients that the system lets this process hold.
+    most_clients: u32,
     /// Headless, and in which form; else the screen.
     form: Option<Form>,
 }
@@ -54,12 +57,18 @@ impl Wishes {
     fn read(line: &CommandLine, destination: &Destination, form: Option<Form>) -> Result<Self, Failure> {
         let mut timeline = TimelineOptions::default();
         timeline.ping_window = line.oneshot.window()?.unwrap_or(timeline.ping_window);
+        let threads = line.load.worker_threads()?;
+        // A number of requests is a load, too.
+        let knobs = line.load.knobs(destination.built_in.is_some() || line.session.requests.is_some())?;
+        // Both ends of a connection to the built-in server are files of this process.
+        let most_clients = most_clients(threads, if destination.built_in.is_some() { 2 } else { 1 });
+        check_clients(&knobs, most_clients).map_err(UsageError::Line)?;
         Ok(Self {
-            // A number of requests is a load, too.
-            knobs: line.load.knobs(destination.built_in.is_some() || line.session.requests.is_some())?,
+            knobs,
+            most_clients,
             plan: Plan {
                 target: destination.target.clone(),
-                threads: line.load.worker_threads()?,
+                threads,
                 seed: line.load.seed(),
                 timeout: line.load.reply_timeout()?,
                 requests: line.session.requests()?,
@@ -105,9 +114,20 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     };
     drop(destination);
     match ended_by {
-        Some(_) => Err(Failure::Interrupted),
-        None => Ok(()),
+        EndedBy::Itself => Ok(()),
+        EndedBy::Signal => Err(Failure::Interrupted),
+        EndedBy::Refusal(cause) => Err(Failure::Failed(anyhow::anyhow!(cause))),
     }
+}
+
+/// What ended a session.
+#[derive(Debug, PartialEq)]
+enum EndedBy {
+    /// The time that was asked for, or the person at the screen.
+    Itself,
+    Signal,
+    /// The server refuses the load for good, and why.
+    Refusal(String),
 }
 
 fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, UsageError> {
@@ -124,8 +144,8 @@ fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, UsageErr
 
 /// Reads every argument that can be wrong.
 fn check(line: &CommandLine) -> Result<(), Failure> {
-    line.load.knobs(false)?;
-    line.load.worker_threads()?;
+    let threads = line.load.worker_threads()?;
+    check_clients(&line.load.knobs(false)?, most_clients(threads, 1)).map_err(UsageError::Line)?;
     line.load.reply_timeout()?;
     line.session.length()?;
     line.session.requests()?;
@@ -164,10 +184,17 @@ fn start(
     let live = Live::start(&wishes.plan, beginning, clock, listeners).map_err(anyhow::Error::from)?;
     let length = wishes.length.map(|length| length + wishes.warmup.unwrap_or_default());
     let until_ns = length.map(|length| clock.now_ns() + length.as_nanos() as u64);
+    let most_clients = wishes.most_clients;
+    if wishes.form.is_none() && most_clients < MAX_CLIENTS {
+        let text = format!("the limit of open files (ulimit -Hn) allows {most_clients} clients at the most");
+        notices.push_back(Notice::Info(text));
+    }
     Ok(LiveSource {
         live,
         control,
         gate,
+        refusals: Refusals::new(line.load.keep_going),
+        most_clients,
         records,
         recording,
         leftovers,
@@ -254,7 +281,7 @@ fn on_screen(
     line: &CommandLine,
     wishes: &Wishes,
     signals: &Receiver<Signal>,
-) -> anyhow::Result<(Option<Signal>, Timeline)> {
+) -> anyhow::Result<(EndedBy, Timeline)> {
     let options = tui::Options {
         theme: Theme::from_env(line.session.ascii),
         knobs: wishes.knobs,
@@ -263,25 +290,22 @@ fn on_screen(
     };
     let finished = tui::run(source, options, signals)?;
     let ended_by = match finished.outcome {
-        tui::Outcome::Signal(signal) => Some(signal),
-        tui::Outcome::Quit | tui::Outcome::Ended => None,
+        tui::Outcome::Signal(_) => EndedBy::Signal,
+        tui::Outcome::Quit | tui::Outcome::Ended => EndedBy::Itself,
     };
     Ok((ended_by, finished.timeline))
 }
 
-/// Lines or JSON until the end. What ended it, unless it was the time asked for.
-fn headless(
-    mut source: LiveSource,
-    form: Form,
-    signals: &Receiver<Signal>,
-) -> anyhow::Result<Option<Signal>> {
+/// Lines or JSON until the end, and what ended it.
+fn headless(mut source: LiveSource, form: Form, signals: &Receiver<Signal>) -> anyhow::Result<EndedBy> {
     let mut printer = Printer::new(form, io::stdout().lock());
     let mut written = Ok(());
     let ended_by = 'session: loop {
         for delivery in source.poll() {
             match delivery {
                 Delivery::Record(record) => written = written.and_then(|()| printer.push(&record)),
-                Delivery::Notice(Notice::Leave | Notice::Ended) => break 'session None,
+                Delivery::Notice(Notice::Leave | Notice::Ended) => break 'session EndedBy::Itself,
+                Delivery::Notice(Notice::LoadStopped(cause)) => break 'session EndedBy::Refusal(cause),
                 Delivery::Notice(Notice::Info(text) | Notice::Warning(text) | Notice::LoadStaysOff(text)) => {
                     // Nobody reads it any more when stderr is gone.
                     let _ = writeln!(io::stderr(), "redyno: {text}");
@@ -291,10 +315,10 @@ fn headless(
             }
         }
         if written.is_err() {
-            break None;
+            break EndedBy::Itself;
         }
-        if let Ok(signal) = signals.recv_timeout(LOOK_EVERY) {
-            break Some(signal);
+        if signals.recv_timeout(LOOK_EVERY).is_ok() {
+            break EndedBy::Signal;
         }
     };
     finish(source, signals, |record| {

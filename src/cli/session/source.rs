@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::gate::{Gate, Verdict};
+use super::{
+    gate::{Gate, Verdict},
+    refusal::Refusals,
+};
 use crate::{
     app::{Delivery, Effect, Notice, Refused, Source},
     clock::Clock,
@@ -20,6 +23,9 @@ pub struct LiveSource {
     pub(super) live: Live,
     pub(super) control: Control,
     pub(super) gate: Gate,
+    pub(super) refusals: Refusals,
+    /// The most clients that the system's limit of open files lets this process hold.
+    pub(super) most_clients: u32,
     pub(super) records: Receiver<Arc<Record>>,
     pub(super) recording: Option<Recording>,
     pub(super) leftovers: Option<Answer<Option<Marker>>>,
@@ -38,6 +44,16 @@ impl LiveSource {
             Some(knobs) => self.live.turn(knobs),
             // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
             None => self.live.turn(Knobs { load: false, ..knobs }),
+        }
+    }
+
+    /// Turns the load off where the server refuses it.
+    fn look_for_refusal(&mut self, record: &Record) {
+        if let Some(cause) = self.refusals.push(record) {
+            self.live.event("load stopped", cause.clone());
+            self.gate.withdraw();
+            self.live.stop_load();
+            self.notices.push_back(Notice::LoadStopped(cause));
         }
     }
 
@@ -93,6 +109,21 @@ impl LiveSource {
     }
 }
 
+/// Whether the system lets this process hold so many connections.
+///
+/// # Errors
+/// Says how many it does, and what to do.
+pub fn check_clients(knobs: &Knobs, most: u32) -> Result<(), String> {
+    if knobs.clients <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "{} clients are more than the {most} that the limit of open files allows; raise its hard limit \
+         (ulimit -Hn, LimitNOFILE=), or ask for fewer",
+        knobs.clients
+    ))
+}
+
 impl Source for LiveSource {
     fn poll(&mut self) -> Vec<Delivery> {
         self.live.settle();
@@ -101,6 +132,7 @@ impl Source for LiveSource {
         self.look_at_recording();
         let mut deliveries = Vec::new();
         while let Ok(record) = self.records.try_recv() {
+            self.look_for_refusal(&record);
             deliveries.extend(self.notice(&record).map(Delivery::Notice));
             deliveries.push(Delivery::Record(record));
         }
@@ -118,7 +150,10 @@ impl Source for LiveSource {
 
     fn apply(&mut self, effect: &Effect) -> Result<(), Refused> {
         match effect {
-            Effect::SetKnobs(knobs) => self.set_knobs(*knobs),
+            Effect::SetKnobs(knobs) => {
+                check_clients(knobs, self.most_clients).map_err(Refused)?;
+                self.set_knobs(*knobs);
+            }
             Effect::RunIntrinsic(length) => self.live.intrinsic().run(*length),
             Effect::StopIntrinsic => self.live.intrinsic().stop(),
             Effect::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),

@@ -1,0 +1,102 @@
+//! Whether the server refuses the load altogether: for want of a password or a right, not for a moment.
+//!
+//! Other errors are counted and the run goes on. These do not go away by waiting, and a run that measures nothing
+//! but refusals must not look like one that measures.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    load::Knobs,
+    session::{Record, timeline::FIRST_ERROR},
+};
+
+/// The kinds of errors that end a load, and what to do about each.
+const FATAL: [(&str, &str); 3] = [
+    ("NOAUTH", "give the password with -a, or in the environment as REDISCLI_AUTH"),
+    ("WRONGPASS", "check -a or REDISCLI_AUTH, and --user"),
+    ("NOPERM", "extend this user's ACL rules, or choose a workload that it may run"),
+];
+
+/// A fold over a session's records that finds the first refusal of each load.
+#[derive(Debug, Default)]
+pub struct Refusals {
+    /// Whether the load goes on whatever the server says (`--keep-going`).
+    keeps_going: bool,
+    /// The segment that holds, while nothing of it was refused.
+    segment: Option<u32>,
+    first: BTreeMap<String, String>,
+}
+
+impl Refusals {
+    /// Nothing refused yet.
+    pub fn new(keeps_going: bool) -> Self {
+        Self { keeps_going, ..Self::default() }
+    }
+
+    /// Takes a record; why the load must stop, if this says so. A segment's load stops once.
+    pub fn push(&mut self, record: &Record) -> Option<String> {
+        match record {
+            Record::Segment(segment) => {
+                let Knobs { load, .. } = segment.knobs;
+                self.segment = load.then_some(segment.segment);
+            }
+            Record::Event(event) if event.name == FIRST_ERROR => {
+                let (kind, message) = event.detail.split_once(": ")?;
+                if FATAL.iter().any(|(fatal, _)| *fatal == kind) {
+                    self.first.insert(kind.to_owned(), message.to_owned());
+                }
+            }
+            Record::Interval(interval) if !self.keeps_going && self.segment == Some(interval.segment) => {
+                let (kind, advice) = FATAL.iter().find(|(kind, _)| interval.errors.contains_key(*kind))?;
+                self.segment = None;
+                let said = self.first.get(*kind).map_or(*kind, String::as_str);
+                return Some(format!(
+                    "the server refuses the load ('{said}'); {advice}; --keep-going counts such errors and goes on"
+                ));
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Event, Interval, Segment};
+
+    fn segment(segment: u32, load: bool) -> Record {
+        let knobs = Knobs { load, ..Knobs::default() };
+        Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false })
+    }
+
+    fn interval(segment: u32, kind: &str) -> Record {
+        let errors = [(kind.to_owned(), 3)].into();
+        Record::Interval(Box::new(Interval { segment, errors, ..Interval::default() }))
+    }
+
+    #[test]
+    fn a_refused_load_stops_once_with_the_servers_words_and_what_to_do() {
+        let mut refusals = Refusals::new(false);
+        assert_eq!(refusals.push(&segment(1, true)), None);
+        assert_eq!(refusals.push(&interval(1, "OOM")), None);
+        let detail = "NOPERM: NOPERM no SET for you".to_owned();
+        refusals.push(&Record::Event(Event { t_s: 0.0, name: FIRST_ERROR.to_owned(), detail }));
+        assert_eq!(
+            refusals.push(&interval(1, "NOPERM")).unwrap(),
+            "the server refuses the load ('NOPERM no SET for you'); extend this user's ACL rules, or choose a \
+             workload that it may run; --keep-going counts such errors and goes on"
+        );
+        assert_eq!(refusals.push(&interval(1, "NOPERM")), None, "said once");
+        refusals.push(&segment(2, true));
+        assert_eq!(refusals.push(&interval(1, "NOPERM")), None, "a late reply of the load before");
+        assert!(refusals.push(&interval(2, "NOPERM")).is_some());
+    }
+
+    #[test]
+    fn a_person_can_have_it_go_on() {
+        let mut refusals = Refusals::new(true);
+        refusals.push(&segment(1, true));
+        assert_eq!(refusals.push(&interval(1, "NOAUTH")), None);
+    }
+}
