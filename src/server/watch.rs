@@ -67,6 +67,27 @@ enum Told {
     Unreachable(String),
 }
 
+/// Why there is no connection.
+struct Trouble {
+    cause: String,
+    /// Whether a server answered, and turned us down: loading, a wrong password.
+    was_answered: bool,
+}
+
+impl Trouble {
+    fn silent(cause: String) -> Self {
+        Self { cause, was_answered: false }
+    }
+}
+
+/// How a connection ended.
+enum Ended {
+    /// It broke. What the next attempt meets says more.
+    Broken(String),
+    /// The server no longer answers on it.
+    Hung(String),
+}
+
 /// The control plane's state.
 pub(super) struct Watch {
     pub(super) target: Target,
@@ -89,26 +110,45 @@ impl Watch {
             counters: None,
             back_off: BackOff::new(),
         };
+        // When and how the last connection broke, while that is not told.
+        let mut broken = None;
         loop {
             let cause = match connect(&desk.target).await {
-                Err(cause) => cause,
-                Ok(link) => desk.serve(link, every).await,
+                Err(trouble) => {
+                    let at_ns = broken.take().map_or_else(|| desk.clock.now_ns(), |(at_ns, _)| at_ns);
+                    desk.tell_unreachable(at_ns, &trouble);
+                    trouble.cause
+                }
+                Ok(link) => {
+                    if let Some((at_ns, cause)) = broken.take() {
+                        desk.tell_unreachable(at_ns, &Trouble::silent(cause));
+                    }
+                    match desk.serve(link, every).await {
+                        Ended::Broken(cause) => {
+                            broken = Some((desk.clock.now_ns(), cause.clone()));
+                            cause
+                        }
+                        Ended::Hung(cause) => {
+                            desk.tell_unreachable(desk.clock.now_ns(), &Trouble::silent(cause.clone()));
+                            cause
+                        }
+                    }
+                }
             };
-            desk.tell_unreachable(&cause);
             let pause = desk.back_off.next(&mut rand::rng());
             desk.refuse_orders(&cause, Instant::now() + pause).await;
         }
     }
 }
 
-async fn connect(target: &Target) -> Result<Link, String> {
+async fn connect(target: &Target) -> Result<Link, Trouble> {
     // By hand first: reach tells what is wrong, fred does not. It blocks, so it has a thread of its own.
     let asked = target.clone();
     let reached = tokio::task::spawn_blocking(move || reach(&asked, REACH_LIMIT))
         .await
-        .map_err(|error| format!("the attempt to connect failed: {error}"))?
-        .map_err(|error| error.to_string())?;
-    Link::open(target, reached).await.map_err(|error| error.to_string())
+        .map_err(|error| Trouble::silent(format!("the attempt to connect failed: {error}")))?
+        .map_err(|error| Trouble { was_answered: error.is_answer(), cause: error.to_string() })?;
+    Link::open(target, reached).await.map_err(|error| Trouble::silent(error.to_string()))
 }
 
 struct Desk {
@@ -123,18 +163,19 @@ struct Desk {
 
 impl Desk {
     /// Polls and carries out orders until the connection is lost; says why.
-    async fn serve(&mut self, mut link: Link, every: Duration) -> String {
+    async fn serve(&mut self, mut link: Link, every: Duration) -> Ended {
         let mut polls = interval(every);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                cause = link.lost() => return cause,
+                cause = link.lost() => return Ended::Broken(cause),
                 Some(order) = self.orders.recv() => {
                     tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone()));
                 }
                 _ = polls.tick() => match link.wire().info().await {
                     Ok(text) => self.tell_status(&text),
-                    Err(error) if error.ends_connection() => return error.to_string(),
+                    Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
+                    Err(error) if error.ends_connection() => return Ended::Broken(error.to_string()),
                     Err(error) => self.tell_mute(&error.to_string()),
                 },
             }
@@ -170,12 +211,16 @@ impl Desk {
         }
     }
 
-    fn tell_unreachable(&mut self, cause: &str) {
-        let news = Told::Unreachable(cause.to_owned());
-        if self.told != news {
-            self.told = news;
-            self.tell(Message::Unreachable { at_ns: self.clock.now_ns(), cause: cause.to_owned() });
+    /// One outage is told once, whatever the attempts in it meet, and once more for each other answer of a server
+    /// that is there and turns us down.
+    fn tell_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
+        let news = Told::Unreachable(trouble.cause.clone());
+        let is_told = matches!(self.told, Told::Unreachable(_));
+        if self.told == news || (is_told && !trouble.was_answered) {
+            return;
         }
+        self.told = news;
+        self.tell(Message::Unreachable { at_ns, cause: trouble.cause.clone() });
     }
 
     fn tell(&self, message: Message) {

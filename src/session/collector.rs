@@ -67,6 +67,8 @@ pub(super) struct Collector {
     knobs: BTreeMap<u32, Knobs>,
     outages: Outages,
     kinds: Kinds,
+    /// Whether it was told that the ping has no connection.
+    ping_is_lost: bool,
     tally: Tally,
     listeners: Vec<Sender<Arc<Record>>>,
 }
@@ -86,6 +88,7 @@ impl Collector {
             assembly: Assembly::new(lanes.len()),
             outages: Outages::new(lanes.len()),
             kinds: Kinds::default(),
+            ping_is_lost: false,
             lanes,
             load_events: inputs.load.events,
             probes: inputs.probes,
@@ -242,8 +245,17 @@ impl Collector {
             probe::Message::Wake(report) => self.emit(Record::Wake(span(report))),
             probe::Message::Intrinsic(report) => self.emit(Record::Intrinsic(span(report))),
             probe::Message::ErrorReply { at_ns, kind: _, text } => self.event(at_ns, "ping error", text),
-            probe::Message::Lost { at_ns, kind: _, cause } => self.event(at_ns, "ping lost", cause),
-            probe::Message::Back { at_ns } => self.event(at_ns, "ping back", "PING is answered again".into()),
+            probe::Message::Lost { at_ns, kind, cause } => {
+                // One outage is told once, whatever the attempts in it meet, unless a server answers: WRONGPASS.
+                let was_answered = kind.starts_with(|first: char| first.is_uppercase());
+                if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
+                    self.event(at_ns, "ping lost", cause);
+                }
+            }
+            probe::Message::Back { at_ns } => {
+                self.ping_is_lost = false;
+                self.event(at_ns, "ping back", "PING is answered again".into());
+            }
         }
     }
 

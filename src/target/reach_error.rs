@@ -156,6 +156,22 @@ pub enum ReachError {
 }
 
 impl ReachError {
+    /// Whether something is there that answers, and not as a server that can be measured now.
+    pub fn is_answer(&self) -> bool {
+        !matches!(
+            self,
+            Self::HostNotFound { .. }
+                | Self::Refused(_)
+                | Self::ConnectTimeout(_)
+                | Self::NoSuchSocket(_)
+                | Self::SocketForbidden(_)
+                | Self::Io { .. }
+                | Self::Silent(_)
+                | Self::HalfAnswer { .. }
+                | Self::Closed(_)
+        )
+    }
+
     /// Whether trying again may help without anybody changing the command line: the server may start, wake up or
     /// finish loading. What is not transient never helps itself.
     pub fn is_transient(&self) -> bool {
