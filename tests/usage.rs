@@ -86,6 +86,22 @@ fn a_wrong_command_line_gets_one_line_on_stderr_and_exit_code_2() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn more_clients_than_the_limit_of_open_files_allows_are_refused_with_what_is_possible() {
+    let limited = |args: &str| {
+        let program = env!("CARGO_BIN_EXE_redyno");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!("ulimit -n 500; exec '{program}' {args}")]);
+        support::program::Running::start(command).end()
+    };
+    let outcome = limited("-p 1 -c 450 --threads 1 --headless");
+    assert_one_line(&outcome, "-c 450", &["450 clients are more than the 433", "open files", "ulimit -Hn"]);
+    assert_eq!(outcome.code(), 2);
+    let outcome = limited("-p 1 -c 433 --threads 1 --headless");
+    assert_one_line(&outcome, "-c 433", &["connection refused"]);
+}
+
 #[test]
 fn json_on_a_screen_is_refused() {
     let terminal = support::terminal::Terminal::start(&redyno(&["--json"]), 80, 24);

@@ -8,6 +8,10 @@ use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     os::unix::net::{UnixListener, UnixStream},
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -133,4 +137,47 @@ impl Scripted {
 pub fn target(address: SocketAddr) -> Target {
     let address = Address::Tcp { host: address.ip().to_string(), port: address.port() };
     Target { address, ..Target::default() }
+}
+
+/// A server that serves any number of connections at a time, all by one script, until this is dropped.
+pub struct Crowd {
+    address: SocketAddr,
+    closing: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Crowd {
+    /// Serves each connection on a thread of its own; the script gets its number, from 0.
+    pub fn start(script: impl Fn(&mut Peer, usize) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let closing = Arc::new(AtomicBool::new(false));
+        let (script, ends) = (Arc::new(script), Arc::clone(&closing));
+        let thread = thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                if ends.load(Ordering::SeqCst) {
+                    return;
+                }
+                // A client may be gone before it was accepted.
+                let Ok(stream) = stream else { continue };
+                let script = Arc::clone(&script);
+                thread::spawn(move || script(&mut Peer::tcp(stream), number));
+            }
+        });
+        Self { address, closing, thread: Some(thread) }
+    }
+
+    /// The server as a target.
+    pub fn target(&self) -> Target {
+        target(self.address)
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.closing.store(true, Ordering::SeqCst);
+        // Wakes the listener; the connections end when their clients go.
+        drop(TcpStream::connect(self.address));
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
 }
