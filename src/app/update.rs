@@ -381,6 +381,18 @@ mod tests {
     }
 
     #[test]
+    fn a_load_that_the_server_refuses_is_off_on_the_panel_too_and_can_be_tried_again() {
+        let on = Knobs { load: true, ..Knobs::default() };
+        let mut model = Model::new(on, TimelineOptions::default());
+        segment(&mut model, 0.0, on);
+        deliver(&mut model, Notice::LoadStopped("NOPERM".to_owned()));
+        assert!(!model.panel.wanted().load);
+        assert_eq!(model.message().unwrap().text, "the load is off: NOPERM");
+        segment(&mut model, 0.5, Knobs::default());
+        assert_eq!(press(&mut model, "l"), [Effect::SetKnobs(on)]);
+    }
+
+    #[test]
     fn a_refused_change_is_said_and_the_knob_goes_back() {
         let mut model = model();
         let effect = press(&mut model, ">").remove(0);

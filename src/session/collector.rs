@@ -221,7 +221,7 @@ impl Collector {
 
     fn on_load_event(&mut self, event: LoadEvent) {
         match event {
-            LoadEvent::Losses { worker, report } => self.outages.take(worker, report),
+            LoadEvent::Losses { worker, report } => self.outages.take(worker, &report),
             LoadEvent::Down { at_ns, worker } => self.outages.turn(worker, true, at_ns),
             LoadEvent::Up { at_ns, worker } => self.outages.turn(worker, false, at_ns),
             LoadEvent::Died { at_ns, cause } => self.event(at_ns, "worker died", cause),

@@ -103,7 +103,7 @@ impl Outages {
     }
 
     /// What a worker tells at the end of its tick.
-    pub(super) fn take(&mut self, worker: usize, report: LossReport) {
+    pub(super) fn take(&mut self, worker: usize, report: &LossReport) {
         self.lost[worker] = report.still_lost;
         if report.lost > 0 {
             let outage = self.current.get_or_insert_with(|| Outage {
@@ -215,12 +215,12 @@ mod tests {
     fn a_thousand_connections_lost_at_once_are_one_pair_of_events() {
         let mut outages = Outages::new(2);
         outages.want(1000, 0);
-        outages.take(0, lost(500, 120 * MS));
-        outages.take(1, lost(500, 110 * MS));
+        outages.take(0, &lost(500, 120 * MS));
+        outages.take(1, &lost(500, 110 * MS));
         assert_eq!(words(outages.tell(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
-        outages.take(0, back(1300 * MS));
+        outages.take(0, &back(1300 * MS));
         assert_eq!(words(outages.tell(1500 * MS)), [""; 0]);
-        outages.take(1, back(1350 * MS));
+        outages.take(1, &back(1350 * MS));
         assert_eq!(words(outages.tell(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
         assert_eq!(outages.rest(2000 * MS), None);
     }
@@ -229,9 +229,9 @@ mod tests {
     fn an_outage_that_spreads_is_told_again_when_it_has_doubled() {
         let mut outages = Outages::new(1);
         outages.want(50, 0);
-        outages.take(0, lost(1, 0));
+        outages.take(0, &lost(1, 0));
         assert_eq!(outages.tell(250 * MS).len(), 1);
-        outages.take(0, LossReport { still_lost: 50, ..lost(49, 300 * MS) });
+        outages.take(0, &LossReport { still_lost: 50, ..lost(49, 300 * MS) });
         assert_eq!(words(outages.tell(500 * MS)), ["0.50 load lost: 50 of 50 connections: reset"]);
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let mut told = Vec::new();
         for tick in 1..=40 {
             outages
-                .take(0, LossReport { back_ns: tick * 250 * MS, still_lost: 0, ..lost(25, tick * 250 * MS) });
+                .take(0, &LossReport { back_ns: tick * 250 * MS, still_lost: 0, ..lost(25, tick * 250 * MS) });
             told.extend(outages.tell(tick * 250 * MS));
         }
         let told = words(told);
