@@ -241,8 +241,10 @@ mod tests {
         outages.want(1, 0);
         let mut told = Vec::new();
         for tick in 1..=40 {
-            outages
-                .take(0, &LossReport { back_ns: tick * 250 * MS, still_lost: 0, ..lost(25, tick * 250 * MS) });
+            outages.take(
+                0,
+                &LossReport { back_ns: tick * 250 * MS, still_lost: 0, ..lost(25, tick * 250 * MS) },
+            );
             told.extend(outages.tell(tick * 250 * MS));
         }
         let told = words(told);
