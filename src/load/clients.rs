@@ -305,3 +305,52 @@ impl Clients {
 pub(super) fn is_opening(connection: &Connection) -> bool {
     matches!(connection.phase, Phase::Connecting | Phase::Greeting { .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has every client wait for its back-off.
+    fn lose_all(clients: &mut Clients, n: usize) {
+        while let Some(i) = clients.next_to_open() {
+            clients.lost(i, 0);
+        }
+        assert_eq!((clients.how_many_lost(), clients.are_all_lost()), (n, true));
+    }
+
+    #[test]
+    fn ten_thousand_clients_give_their_memory_back() {
+        let mut clients = Clients::new(1, 1);
+        clients.want(10_000, |i| i as u64);
+        lose_all(&mut clients, 10_000);
+        clients.want(50, |i| i as u64);
+        assert_eq!(clients.all.len(), 50);
+        let room = [clients.all.capacity(), clients.to_open.capacity(), clients.retries.capacity()];
+        assert!(room.into_iter().all(|room| room <= 50 + 2 * SPARE), "{room:?}");
+        assert_eq!(clients.how_many_lost(), 50, "those that are not wanted are not missed");
+    }
+
+    #[test]
+    fn a_client_that_is_wanted_again_is_opened_once() {
+        let mut clients = Clients::new(1, 1);
+        clients.want(3, |i| i as u64);
+        lose_all(&mut clients, 3);
+        clients.want(1, |i| i as u64);
+        clients.want(3, |i| i as u64);
+        clients.retry(u64::MAX);
+        let mut opened = Vec::new();
+        while let Some(i) = clients.next_to_open() {
+            opened.push(i);
+            // As if it were open: neither scheduled nor lost.
+            clients.all[i].link = Link::Down;
+        }
+        opened.sort_unstable();
+        assert_eq!(opened, [0, 1, 2]);
+    }
+
+    #[test]
+    fn connections_in_the_making_are_bounded_over_all_workers() {
+        assert_eq!(Clients::new(1, 16).max_opening * 16, MAX_OPENING);
+        assert_eq!(Clients::new(1, 500).max_opening, 1);
+    }
+}

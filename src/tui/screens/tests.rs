@@ -17,7 +17,7 @@ use super::draw;
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, update},
     load::Knobs,
-    session::{Record, TimelineOptions},
+    session::{Interval, Record, TimelineOptions},
     tui::{
         fixture::{self, MadeUp},
         layout,
@@ -135,6 +135,35 @@ fn overlays_and_states_look_as_they_did() {
     let question = "This server holds 1204 other keys. Write to it?".to_owned();
     update(&mut model, Msg::Delivery(Delivery::Notice(Notice::FirstWrite { question })));
     snapshot("first_write_80x24", &drawn(&model, theme, 80, 24));
+}
+
+#[test]
+fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let (mut made, records) = MadeUp::new(knobs);
+    let mut model = Model::new(knobs, TimelineOptions::default());
+    deliver(&mut model, records);
+    for tick in 0..40 {
+        let mut records = made.next_tick();
+        for record in &mut records {
+            if let (Record::Interval(interval), 20..) = (record, tick) {
+                let (t_s, length_s, segment) = (interval.t_s, interval.length_s, interval.segment);
+                **interval = Interval { t_s, length_s, segment, outage_s: length_s, ..Interval::default() };
+            }
+        }
+        deliver(&mut model, records);
+    }
+    for (_, palette, glyphs) in THEMES {
+        let theme = Theme::new(palette, glyphs);
+        let buffer = drawn(&model, theme, 120, 36);
+        let rows: Vec<String> =
+            buffer.content.chunks(120).map(|row| row.iter().map(Cell::symbol).collect()).collect();
+        assert!(rows[1].starts_with(" no connection of the load is left for 5.0 s"), "{}", rows[1]);
+        let shades = |row: &String| row.matches(theme.glyphs().outage).count();
+        let heading = rows.iter().position(|row| row.contains("latency, log scale")).unwrap();
+        assert_eq!(shades(&rows[heading - 4]), 5, "five seconds of throughput: {}", rows[heading - 4]);
+        assert_eq!(shades(&rows[heading + 2]), 5, "five seconds of latency: {}", rows[heading + 2]);
+    }
 }
 
 #[test]
