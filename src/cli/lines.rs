@@ -267,7 +267,11 @@ mod tests {
         let mut all = lines.push(&Record::Interval(Box::new(down)));
         all.extend(lines.push(&ping(1.0)));
         assert!(all[1].ends_with("  outage 0.75 s"), "{all:?}");
-        assert_eq!(all[1].split('|').next().unwrap().matches(" -").count(), 5, "no latency is made up: {all:?}");
+        assert_eq!(
+            all[1].split('|').next().unwrap().matches(" -").count(),
+            5,
+            "no latency is made up: {all:?}"
+        );
     }
 
     #[test]
