@@ -26,7 +26,10 @@ use crate::{
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Marker, Message},
-    session::{Beginning, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
+    session::{
+        Beginning, Encryption, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions,
+        Writer,
+    },
     signals::{Signal, listen},
     tui::{self, theme::Theme},
 };
@@ -39,6 +42,9 @@ const FIRST_INFO: Duration = Duration::from_millis(500);
 const GATE_LIMIT: Duration = Duration::from_secs(10);
 /// How often a headless session looks for records.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
+
+/// What --insecure means.
+const UNVERIFIED: &str = "--insecure: encrypted, but nobody checks who the server is";
 
 /// What the arguments ask for, read once and checked.
 struct Wishes {
@@ -171,6 +177,9 @@ fn start(
     let leftovers = destination.built_in.is_none().then(|| control.find_leftovers());
     let mut gate = gate(destination, &session, line.load.yes);
     let mut notices = VecDeque::new();
+    if session.target.tls == Encryption::Unverified {
+        notices.push_back(Notice::Warning(UNVERIFIED.to_owned()));
+    }
     let knobs = pass(wishes, destination, &control, &mut gate, &mut notices)?;
     let (listener, records) = channel();
     let mut listeners = vec![listener];
@@ -209,6 +218,11 @@ fn identity(destination: &Destination, heard: Option<&Message>) -> ServerIdentit
     let mut identity = ServerIdentity {
         address: destination.target.address.to_string(),
         built_in: destination.built_in.is_some(),
+        tls: match &destination.target.tls {
+            None => Encryption::None,
+            Some(tls) if tls.is_verified() => Encryption::Verified,
+            Some(_) => Encryption::Unverified,
+        },
         ..ServerIdentity::default()
     };
     if let Some(Message::Status { status, .. }) = heard {
