@@ -247,6 +247,8 @@ fn the_modes_of_redis_cli_and_clean_speak_tls() {
     assert_eq!(outcome.err, "");
     let fields: Vec<f64> = outcome.out.split_whitespace().map(|field| field.parse().unwrap()).collect();
     assert!(fields.len() == 4 && fields[0] > 0.0 && fields[3] > 0.0, "{}", outcome.out);
+    let insecure = run(&["-p", &port, "--tls", "--insecure", "--latency", "-i", "0.3"]).expect_code(0);
+    assert_eq!(insecure.err, "redyno: --insecure: encrypted, but nobody checks who the server is\n");
     let wrong = run(&["-p", &port, "--tls", "--cacert", &Authority::new().path(), "--latency"]);
     assert!(wrong.code() == 1 && wrong.err.contains("no CA that is trusted here"), "{wrong:?}");
     server.server.cli(&["SET", "redyno:1", "left behind"]);

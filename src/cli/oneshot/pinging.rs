@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use super::{plan::Plan, run::Streams, trouble::Trouble};
 use crate::signals::Signal;
 use crate::{
+    cli::tls_args::UNVERIFIED,
     clock::Clock,
     probe::{Message, Ping, PingPlan, PingProbe, Report},
     stats::Latency,
@@ -65,6 +66,9 @@ pub(super) fn windows(
 ) -> anyhow::Result<()> {
     let mut windows = Windows::new(length);
     let mut trouble = Trouble::new(plan.target.address.to_string());
+    if plan.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
+        streams.warn(UNVERIFIED)?;
+    }
     let (messages, inbox) = channel();
     let ping = PingPlan { tick: windows.tick, ..PingPlan::new(plan.target.clone()) };
     let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;

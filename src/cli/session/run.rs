@@ -22,6 +22,7 @@ use crate::{
         Failure, UsageError,
         args::CommandLine,
         headless::{Form, Printer},
+        tls_args::UNVERIFIED,
     },
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
@@ -42,9 +43,6 @@ const FIRST_INFO: Duration = Duration::from_millis(500);
 const GATE_LIMIT: Duration = Duration::from_secs(10);
 /// How often a headless session looks for records.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-
-/// What --insecure means.
-const UNVERIFIED: &str = "--insecure: encrypted, but nobody checks who the server is";
 
 /// What the arguments ask for, read once and checked.
 struct Wishes {
