@@ -19,7 +19,7 @@
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: commands, keys, values, mixes | sockets, time |
-//! | [`target`] | what we talk to: address, credentials; is it there and is it a Redis | load |
+//! | [`target`] | what we talk to: address, credentials, TLS; is it there and is it a Redis | load |
 //! | [`load`] | the engine: knobs, plan, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
 //! | [`server`] | the control plane: INFO, safety checks, the cleaning up of keys | load, screens |

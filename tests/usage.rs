@@ -17,7 +17,7 @@ use support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 43] = [
+const WRONG: [(&str, &str); 46] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -28,7 +28,10 @@ const WRONG: [(&str, &str); 43] = [
     ("-s /x -p 1", "-s and -p both say where the server is"),
     ("-u redis://h -h h", "-u and -h both say where the server is"),
     ("-u http://h", "not with 'http://'"),
-    ("-u rediss://h", "TLS (rediss://) is not supported yet"),
+    ("-u redis://h --cacert x", "--cacert is for TLS, which was not asked for; add --tls"),
+    ("--sni h", "--sni is for TLS, which was not asked for"),
+    ("--tls --insecure --cacert x", "--insecure trusts any server, --cacert only some"),
+    ("--tls --insecure --cert x", "--cert needs --key too"),
     ("-u redis://h:0", "must be a number from 1 to 65535"),
     ("-u redis://h/x", "the database in the URI must be a whole number"),
     ("-u redis://[::1", "redis://[::1]:6379"),

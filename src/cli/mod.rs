@@ -14,6 +14,7 @@ mod run;
 pub mod session;
 pub mod session_args;
 pub mod target_args;
+pub mod tls_args;
 
 pub use failure::{Failure, UsageError};
 pub use run::run;

@@ -7,8 +7,9 @@ use std::{env, env::VarError, fmt, path::PathBuf, str::FromStr};
 use clap::Args;
 use thiserror::Error;
 
+use super::tls_args::{TlsArgs, TlsArgsError};
 use crate::target::{
-    Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target, UriError, parse_uri,
+    Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
 };
 
 /// The environment variable that holds the password, as for redis-cli.
@@ -34,7 +35,7 @@ pub struct TargetArgs {
         short,
         long,
         value_name = "URI",
-        help = "All in one: redis://[[user]:password@]host[:port][/db], or unix:///path[?db=N]"
+        help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, or unix:///path[?db=N]"
     )]
     pub uri: Option<Secret>,
     /// ACL user, with a password
@@ -49,6 +50,9 @@ pub struct TargetArgs {
     /// Speak RESP3
     #[arg(short = '3')]
     pub resp3: bool,
+    /// TLS.
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// An argument that holds or may hold a password: it is not shown when arguments are.
@@ -96,18 +100,23 @@ pub enum TargetArgsError {
     /// A URI that cannot be read.
     #[error(transparent)]
     Uri(#[from] UriError),
+    /// TLS that cannot be spoken so.
+    #[error(transparent)]
+    Tls(#[from] TlsArgsError),
 }
 
 impl TargetArgs {
-    /// Whether a server was named at all. Without, the program may choose one.
+    /// Whether a server was named at all. Without, the program may choose one, but none that speaks TLS.
     pub fn is_given(&self) -> bool {
-        self.host.is_some() || self.port.is_some() || self.socket.is_some() || self.uri.is_some()
+        let by_address = self.host.is_some() || self.port.is_some() || self.socket.is_some();
+        by_address || self.uri.is_some() || self.tls.tls
     }
 
     /// The target, with the password from the environment if the arguments give none.
     ///
     /// # Errors
-    /// When options contradict each other or lie outside their range.
+    /// When options contradict each other or lie outside their range, and when a file that they name is not what it
+    /// should be.
     pub fn target(&self) -> Result<Target, TargetArgsError> {
         match env::var(PASSWORD_VARIABLE) {
             Ok(password) => self.target_with(Some(password)),
@@ -117,12 +126,15 @@ impl TargetArgs {
     }
 
     fn target_with(&self, password_variable: Option<String>) -> Result<Target, TargetArgsError> {
-        let mut target = match &self.uri {
+        let ParsedUri { mut target, tls } = match &self.uri {
             Some(Secret(uri)) => {
                 self.refuse_beside_uri()?;
                 parse_uri(uri)?
             }
-            None => Target { address: self.address()?, db: self.db.unwrap_or(0), ..Target::default() },
+            None => {
+                let (address, db) = (self.address()?, self.db.unwrap_or(0));
+                ParsedUri { target: Target { address, db, ..Target::default() }, tls: false }
+            }
         };
         if target.db > MAX_DB {
             return Err(TargetArgsError::Db(target.db));
@@ -134,6 +146,7 @@ impl TargetArgs {
             return Err(TargetArgsError::CredentialsTwice(option));
         }
         target.resp3 = self.resp3;
+        target.tls = self.tls.tls(tls, &target.address)?;
         Ok(target)
     }
 
@@ -211,7 +224,7 @@ mod tests {
     fn without_options_it_is_the_usual_address_and_none_was_named() {
         assert_eq!(target("", None), Ok(Target::default()));
         assert!(!args("-3 --db 1 -a x").is_given());
-        for line in ["-h h", "-p 1", "-s /s", "-u redis://h"] {
+        for line in ["-h h", "-p 1", "-s /s", "-u redis://h", "--tls"] {
             assert!(args(line).is_given(), "{line}");
         }
     }
@@ -251,7 +264,7 @@ mod tests {
             ("--db 2147483648", TargetArgsError::Db(2_147_483_648)),
             ("-u redis://h/2147483648", TargetArgsError::Db(2_147_483_648)),
             ("-h=", TargetArgsError::Empty("-h")),
-            ("-u rediss://h", TargetArgsError::Uri(UriError::Tls("rediss".into()))),
+            ("--insecure", TargetArgsError::Tls(TlsArgsError::NeedsTls("--insecure"))),
         ];
         for (line, expected) in cases {
             assert_eq!(target(line, None), Err(expected), "{line}");

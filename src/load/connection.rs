@@ -19,14 +19,14 @@ use super::{
 };
 use crate::{
     protocol::{ProtocolError, Reply, Skipper},
-    target::{Endpoint, Greeting, TurnedDown},
+    target::{Endpoint, Greeting, Tls, TurnedDown},
     workload::Command,
 };
 
 /// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Waits for the other side to accept.
+    /// Waits for the other side to accept, and to shake hands where there is TLS.
     Connecting,
     /// Waits for the replies to its greeting.
     Greeting {
@@ -94,7 +94,7 @@ pub(super) struct Connection {
     generation: u32,
     /// When the batch was written, or the connection begun.
     since_ns: u64,
-    /// What the kernel did not take yet.
+    /// What the socket did not take yet.
     unsent: Vec<u8>,
 }
 
@@ -102,12 +102,13 @@ impl Connection {
     /// Begins to connect.
     pub(super) fn open(
         endpoint: &Endpoint,
+        tls: Option<&Tls>,
         registry: &Registry,
         token: Token,
         now_ns: u64,
     ) -> io::Result<Self> {
-        let mut socket = Socket::connect(endpoint)?;
-        socket.register(registry, token, Interest::WRITABLE)?;
+        let mut socket = Socket::connect(endpoint, tls)?;
+        socket.register(registry, token, socket.opening_interest())?;
         Ok(Self {
             socket,
             token,
@@ -132,7 +133,8 @@ impl Connection {
         (self.generation, &self.commands[self.answered..])
     }
 
-    /// The socket turned writable: greets, or sends what is left to send.
+    /// The socket turned writable, or is ready in any way while it connects: goes on connecting, greets, or sends what
+    /// is left to send.
     pub(super) fn writable(&mut self, registry: &Registry, greeting: &Greeting) -> Result<(), Broken> {
         if self.phase == Phase::Connecting {
             if !self.socket.finish_connect()? {
@@ -142,14 +144,18 @@ impl Connection {
             self.socket.reregister(registry, self.token, Interest::READABLE)?;
             return self.write(registry, greeting.bytes());
         }
-        if !self.unsent.is_empty() {
+        if !self.is_all_sent() {
             let unsent = std::mem::take(&mut self.unsent);
             self.write(registry, &unsent)?;
-            if self.unsent.is_empty() {
+            if self.is_all_sent() {
                 self.socket.reregister(registry, self.token, Interest::READABLE)?;
             }
         }
         Ok(())
+    }
+
+    fn is_all_sent(&self) -> bool {
+        self.unsent.is_empty() && !self.socket.wants_write()
     }
 
     /// The next batch, to be filled before [`send`](Self::send).
@@ -187,15 +193,15 @@ impl Connection {
                 Err(error) => return Err(error.into()),
             }
         };
-        if written < bytes.len() {
+        if written < bytes.len() || self.socket.wants_write() {
             self.unsent = bytes[written..].to_vec();
             self.socket.reregister(registry, self.token, Interest::READABLE | Interest::WRITABLE)?;
         }
         Ok(())
     }
 
-    /// The socket turned readable: reads until it is empty. A read that does not fill `buffer` proves that, unless
-    /// the other side has closed (`closing`).
+    /// The socket turned readable: reads until it is empty. A read that does not fill `buffer` proves that, also where
+    /// there is TLS, unless the other side has closed (`closing`).
     #[inline]
     pub(super) fn readable(
         &mut self,

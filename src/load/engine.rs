@@ -127,6 +127,7 @@ impl Load {
                 timeout: plan.timeout,
                 budget: budget.clone(),
                 endpoints: endpoints.clone(),
+                tls: plan.target.tls.clone(),
                 greeting: Greeting::new(&plan.target, CLIENT_NAME),
                 clock,
                 settings: Arc::clone(&load.settings),

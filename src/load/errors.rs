@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, io};
 
-use crate::protocol::error_code;
+use crate::{protocol::error_code, target::TlsFailure};
 
 /// How [`ErrorKind::Other`] is written.
 pub const OTHER: &str = "other";
@@ -20,6 +20,8 @@ pub enum ErrorKind {
     Reset,
     /// The server's host or socket could not be reached for another reason.
     Unreachable,
+    /// TLS failed: a certificate, the handshake, a broken record.
+    Tls,
     /// Bytes came that are no reply, or that nobody asked for.
     Protocol,
     /// The session ended before the reply came.
@@ -40,6 +42,7 @@ impl fmt::Display for ErrorKind {
             Self::Refused => "refused",
             Self::Reset => "reset",
             Self::Unreachable => "unreachable",
+            Self::Tls => "tls",
             Self::Protocol => "protocol",
             Self::Unanswered => "unanswered",
             Self::Other => OTHER,
@@ -56,6 +59,7 @@ impl From<&io::Error> for ErrorKind {
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::UnexpectedEof => Self::Reset,
             io::ErrorKind::TimedOut => Self::Timeout,
+            _ if TlsFailure::of(error).is_some() => Self::Tls,
             _ => Self::Unreachable,
         }
     }
@@ -126,6 +130,13 @@ impl ErrorCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_tls_says_is_told_from_what_the_system_says() {
+        assert_eq!(ErrorKind::from(&io::Error::from(TlsFailure::UnknownIssuer)), ErrorKind::Tls);
+        assert_eq!(ErrorKind::from(&io::Error::from(io::ErrorKind::InvalidData)), ErrorKind::Unreachable);
+        assert_eq!(ErrorKind::from(&io::Error::from(io::ErrorKind::UnexpectedEof)), ErrorKind::Reset);
+    }
 
     #[test]
     fn errors_are_counted_by_kind() {

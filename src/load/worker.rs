@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, next_tick_ns},
-    target::{Endpoint, Greeting},
+    target::{Endpoint, Greeting, Tls},
     workload::{Requests, Values},
 };
 
@@ -54,6 +54,7 @@ pub(super) struct Outfit {
     pub(super) budget: Option<Arc<Budget>>,
     /// Where the server may be: all addresses of its name, at least one.
     pub(super) endpoints: Vec<Endpoint>,
+    pub(super) tls: Option<Tls>,
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<Setting>>,
@@ -182,10 +183,11 @@ impl Worker {
             first_error: None,
         };
         let mut result = Ok(());
-        if event.is_writable() {
+        // While it connects a TLS handshake goes on by what is read, too.
+        if event.is_writable() || connection.phase == Phase::Connecting {
             result = connection.writable(self.poll.registry(), &self.outfit.greeting);
         }
-        if result.is_ok() && event.is_readable() {
+        if result.is_ok() && event.is_readable() && connection.phase != Phase::Connecting {
             result = connection.readable(&mut self.buffer, event.is_read_closed(), &mut reading);
         }
         let is_idle = connection.phase == Phase::Idle;
@@ -283,8 +285,8 @@ impl Worker {
             return;
         }
         while let Some(i) = self.clients.next_to_open() {
-            let endpoint = &self.outfit.endpoints[self.endpoint];
-            match Connection::open(endpoint, self.poll.registry(), Token(i), now_ns) {
+            let (endpoint, tls) = (&self.outfit.endpoints[self.endpoint], self.outfit.tls.as_ref());
+            match Connection::open(endpoint, tls, self.poll.registry(), Token(i), now_ns) {
                 Ok(connection) => self.clients.opened(i, connection),
                 Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
             }

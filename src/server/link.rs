@@ -11,12 +11,12 @@ use fred::{
     interfaces::ClientLike,
     types::{
         Builder, ClusterHash, ConnectHandle, CustomCommand, Value,
-        config::{Config, Server, ServerConfig, TcpConfig},
+        config::{Config, Server, ServerConfig, TcpConfig, TlsConnector},
     },
 };
 
 use super::ServerError;
-use crate::target::{Address, Reached, Target};
+use crate::target::{Address, Reached, Target, Tls};
 
 /// The name that the control connection gives itself.
 const CLIENT_NAME: &str = "redyno-control";
@@ -92,19 +92,23 @@ fn config(target: &Target, reached: Reached) -> Config {
                 SocketAddr::V6(v6) if v6.scope_id() != 0 => format!("{}%{}", v6.ip(), v6.scope_id()),
                 _ => peer.ip().to_string(),
             };
-            ServerConfig::Centralized { server: Server::new(host, peer.port()) }
+            centralized(target, host, peer.port())
         }
-        (Address::Tcp { host, port }, None) => {
-            ServerConfig::Centralized { server: Server::new(host.as_str(), *port) }
-        }
+        (Address::Tcp { host, port }, None) => centralized(target, host.clone(), *port),
     };
     // RESP2 whatever the load speaks: every server has it, and INFO is the same text.
     Config {
         server,
         username: target.credentials.as_ref().and_then(|who| who.user.clone()),
         password: target.credentials.as_ref().map(|who| who.password.reveal().to_owned()),
+        tls: target.tls.as_ref().map(|tls| TlsConnector::from(tls.config().as_ref().clone()).into()),
         ..Config::default()
     }
+}
+
+fn centralized(target: &Target, host: String, port: u16) -> ServerConfig {
+    let name = target.tls.as_ref().map(Tls::server_name);
+    ServerConfig::Centralized { server: Server::new_with_tls(host, port, name) }
 }
 
 /// What commands are sent by. Clones share the connection; commands of several are pipelined.
@@ -185,9 +189,11 @@ fn unexpected(command: &str) -> ServerError {
 fn from_fred(command: &str, error: &Error) -> ServerError {
     let (command, words) = (command.to_owned(), error.details().to_owned());
     match error.kind() {
-        ErrorKind::IO | ErrorKind::Canceled | ErrorKind::Protocol | ErrorKind::Backpressure => {
-            ServerError::Lost { command, cause: words }
-        }
+        ErrorKind::IO
+        | ErrorKind::Tls
+        | ErrorKind::Canceled
+        | ErrorKind::Protocol
+        | ErrorKind::Backpressure => ServerError::Lost { command, cause: words },
         ErrorKind::Timeout => ServerError::Timeout { command, after: REPLY_LIMIT },
         ErrorKind::Parse | ErrorKind::NotFound => ServerError::Unexpected { command },
         // The rest are error replies; fred sorts them by their first word and keeps the text.

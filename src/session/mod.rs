@@ -20,8 +20,8 @@ pub use live::{Beginning, Live, LiveError};
 pub use outages::{LOAD_BACK, LOAD_LOST};
 pub use reader::{ReadError, Reader, UNREADABLE};
 pub use record::{
-    CommandInterval, End, Event, Host, Interval, Mark, Moment, REACHABLE, Record, SCHEMA, Segment,
-    ServerIdentity, SessionStart, Span, Summary, UNREACHABLE, add_counts,
+    CommandInterval, Encryption, End, Event, Host, Interval, Mark, Moment, REACHABLE, Record, SCHEMA,
+    Segment, ServerIdentity, SessionStart, Span, Summary, UNREACHABLE, add_counts,
 };
 pub use recorder::Recording;
 pub use tally::Tally;

@@ -98,6 +98,29 @@ pub struct ServerIdentity {
     pub role: String,
     /// Whether it is redyno's own built-in server.
     pub built_in: bool,
+    /// Whether the connections to it are encrypted, and whether its certificate is checked.
+    #[serde(default, skip_serializing_if = "Encryption::is_none")]
+    pub tls: Encryption,
+}
+
+/// What protects the connections to a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encryption {
+    /// Nothing.
+    #[default]
+    None,
+    /// TLS, with a server that has shown who it is.
+    Verified,
+    /// TLS, with a server that nobody has checked (`--insecure`).
+    Unverified,
+}
+
+impl Encryption {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// The machine that redyno runs on.

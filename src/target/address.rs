@@ -1,6 +1,8 @@
-//! The address of a server, and the credentials for it.
+//! The address of a server, the credentials for it, and whether TLS is spoken with it.
 
 use std::{fmt, path::PathBuf};
+
+use super::Tls;
 
 /// The server that is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,6 +15,8 @@ pub struct Target {
     pub db: u32,
     /// Whether to speak RESP3 (HELLO 3).
     pub resp3: bool,
+    /// TLS on every connection to it.
+    pub tls: Option<Tls>,
 }
 
 /// Where a server listens.

@@ -1,4 +1,4 @@
-//! What we talk to: an address and who we are there; whether something is there, and whether it is a Redis; what is
+//! What we talk to: an address, who we are there, and TLS on the way; whether something is there, and whether it is a Redis; what is
 //! said first on a connection, and how often to try again.
 
 mod address;
@@ -6,10 +6,12 @@ mod back_off;
 mod dial;
 mod endpoint;
 mod greeting;
+mod line;
 mod reach;
 mod reach_error;
 mod resolve;
 mod stranger;
+mod tls;
 mod uri;
 
 pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target};
@@ -19,4 +21,5 @@ pub use greeting::{Greeting, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::ReachError;
 pub use resolve::Resolution;
-pub use uri::{UriError, parse_uri};
+pub use tls::{ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust};
+pub use uri::{ParsedUri, UriError, parse_uri};

@@ -1,9 +1,10 @@
 //! Is it there, is it a Redis, and does it let us in: one short blocking conversation, and a diagnosis if not.
 //!
 //! ```text
-//! connect ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
-//!            │      └── as far as the target asks for them
-//!            └ first, and without a password: a server that is no Redis must not be told one
+//! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
+//!            │     │      └── as far as the target asks for them
+//!            │     └ first, and without a password: a server that is no Redis must not be told one
+//!            └ if the target asks for it
 //! ```
 
 use std::{
@@ -12,12 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use socket2::Socket;
-
 use super::{
-    Address, Credentials, ReachError, Target,
+    Address, Credentials, ReachError, Target, TlsFailure,
     dial::{dial, left},
-    stranger::{Stranger, printable, recognize},
+    line::{Line, is_closed, speaks_tls},
+    stranger::{self, printable},
 };
 use crate::protocol::{Reply, Skipper, encode_command};
 
@@ -40,7 +40,11 @@ pub struct Reached {
 pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> {
     let deadline = Instant::now() + timeout;
     let (socket, peer) = dial(&target.address, deadline)?;
-    let mut talk = Conversation { socket, address: &target.address, deadline, received: Vec::new() };
+    let line = match &target.tls {
+        None => Line::Plain(socket),
+        Some(tls) => Line::secure(socket, tls, &target.address, deadline)?,
+    };
+    let mut talk = Conversation { line, address: &target.address, deadline, received: Vec::new() };
     let first = talk.ask("PING", &[b"PING"])?;
     match &first {
         Answer::Good if !talk.received.starts_with(b"+PONG") => return Err(talk.not_redis()),
@@ -75,7 +79,7 @@ enum Answer {
 }
 
 struct Conversation<'a> {
-    socket: Socket,
+    line: Line,
     address: &'a Address,
     deadline: Instant,
     /// What came since the last question.
@@ -86,9 +90,10 @@ impl Conversation<'_> {
     fn ask(&mut self, command: &'static str, words: &[&[u8]]) -> Result<Answer, ReachError> {
         self.received.clear();
         let sent = self
-            .socket
-            .set_write_timeout(Some(left(self.deadline)))
-            .and_then(|()| self.socket.write_all(&encode_command(words)));
+            .line
+            .limit(left(self.deadline))
+            .and_then(|()| self.line.write_all(&encode_command(words)))
+            .and_then(|()| self.line.flush());
         // A server that turns clients away writes its reason and closes: what it said is worth more than the
         // failed write.
         match (self.answer(), sent) {
@@ -135,8 +140,7 @@ impl Conversation<'_> {
             if Instant::now() >= until {
                 return Err(self.out_of_time());
             }
-            let read =
-                self.socket.set_read_timeout(Some(left(until))).and_then(|()| self.socket.read(&mut buffer));
+            let read = self.line.limit(left(until)).and_then(|()| self.line.read(&mut buffer));
             match read {
                 Ok(n) => {
                     self.received.extend_from_slice(&buffer[..n]);
@@ -144,8 +148,18 @@ impl Conversation<'_> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted || is_timeout(&error) => {}
                 Err(error) if is_closed(&error) => return Ok(0),
-                Err(cause) => return Err(ReachError::Io { address: self.address.clone(), cause }),
+                Err(cause) => return Err(self.broken(cause)),
             }
+        }
+    }
+
+    /// What an error of the socket means. In TLS 1.3 a client learns after the handshake only that its certificate is
+    /// not accepted.
+    fn broken(&self, cause: io::Error) -> ReachError {
+        let address = self.address.clone();
+        match TlsFailure::of(&cause) {
+            Some(failure) => ReachError::Tls { address, failure: failure.clone() },
+            None => ReachError::Io { address, cause },
         }
     }
 
@@ -157,7 +171,14 @@ impl Conversation<'_> {
     }
 
     fn ended(&mut self) -> ReachError {
-        if self.received.is_empty() { ReachError::Closed(self.address.clone()) } else { self.not_redis() }
+        if !self.received.is_empty() {
+            return self.not_redis();
+        }
+        let may_want_tls = matches!(self.line, Line::Plain(_));
+        if may_want_tls && speaks_tls(self.address, self.deadline) {
+            return ReachError::SpeaksTls(self.address.clone());
+        }
+        ReachError::Closed(self.address.clone())
     }
 
     /// Says who it is instead, after a short wait for the rest of what it had to say.
@@ -168,14 +189,7 @@ impl Conversation<'_> {
                 break;
             }
         }
-        let address = self.address.clone();
-        match recognize(&self.received) {
-            Stranger::Http(line) => ReachError::Http { address, line },
-            Stranger::Memcached => ReachError::Memcached(address),
-            Stranger::Tls => ReachError::SpeaksTls(address),
-            Stranger::Other(protocol, said) => ReachError::OtherProtocol { address, protocol, said },
-            Stranger::Unknown => ReachError::NotRedis { address, bytes: printable(&self.received) },
-        }
+        stranger::diagnosis(self.address, &self.received)
     }
 
     fn authenticate(&mut self, credentials: &Credentials) -> Result<(), ReachError> {
@@ -242,11 +256,4 @@ fn is_turned_away(line: &str) -> bool {
 
 fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-}
-
-fn is_closed(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe
-    )
 }

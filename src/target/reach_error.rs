@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-use super::Address;
+use super::{Address, TlsFailure};
 
 /// Why [`reach`](super::reach()) failed. No message holds a password.
 #[derive(Debug, Error)]
@@ -39,9 +39,15 @@ pub enum ReachError {
     },
     /// It accepted and said nothing.
     #[error(
-        "{0} accepted the connection and said nothing; it hangs, or it expects another protocol such as TLS"
+        "{0} accepted the connection and said nothing; it hangs, or it expects another protocol such as TLS (--tls)"
     )]
     Silent(Address),
+    /// It accepted and did not begin the handshake.
+    #[error(
+        "{0} accepted the connection and did not answer the TLS handshake; it hangs, or does not speak TLS (leave out \
+         --tls, or write redis://)"
+    )]
+    SilentToTls(Address),
     /// It began a reply and did not end it.
     #[error("{address} began an answer and did not end it: \"{bytes}\"; it hangs, or it is not a Redis")]
     HalfAnswer {
@@ -52,12 +58,30 @@ pub enum ReachError {
     },
     /// It accepted and closed.
     #[error(
-        "{0} closed the connection without a word; does it expect TLS, or is it shutting down or out of connections?"
+        "{0} closed the connection without a word; does it expect TLS (--tls), or is it shutting down or out of \
+         connections?"
     )]
     Closed(Address),
-    /// It answered with a TLS alert.
-    #[error("{0} speaks TLS, which redyno does not support yet; reach it by a port without TLS or a tunnel")]
+    /// It closed in the middle of the handshake.
+    #[error(
+        "{0} closed the connection during the TLS handshake; does it speak TLS, or is it shutting down or out of \
+         connections?"
+    )]
+    ClosedToTls(Address),
+    /// It answered with a TLS alert, or to a TLS handshake.
+    #[error("{0} speaks TLS; add --tls, or write rediss:// in the URI")]
     SpeaksTls(Address),
+    /// It answered a TLS handshake, or else a PING, in plain RESP.
+    #[error("{0} speaks Redis without TLS; leave out --tls (or write redis://), or name its TLS port")]
+    SpeaksPlain(Address),
+    /// TLS failed.
+    #[error("{address}: {failure}")]
+    Tls {
+        /// The target.
+        address: Address,
+        /// Why, with what to do.
+        failure: TlsFailure,
+    },
     /// It answered like a web server.
     #[error("{address} is an HTTP server, not a Redis: it answered \"{line}\"; check the port")]
     Http {
@@ -183,12 +207,16 @@ impl ReachError {
             | Self::Io { .. }
             | Self::Silent(_)
             | Self::HalfAnswer { .. }
+            | Self::SilentToTls(_)
             | Self::Closed(_)
+            | Self::ClosedToTls(_)
             | Self::Loading(_)
             | Self::TooManyClients(_)
             | Self::Busy { .. } => true,
             Self::SocketForbidden(_)
             | Self::SpeaksTls(_)
+            | Self::SpeaksPlain(_)
+            | Self::Tls { .. }
             | Self::Http { .. }
             | Self::Memcached(_)
             | Self::OtherProtocol { .. }

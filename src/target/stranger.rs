@@ -1,8 +1,10 @@
 //! Who answered, when it was not a Redis: told by its first bytes.
 
+use super::{Address, ReachError};
+
 /// Something that listens where a Redis was expected.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stranger {
+enum Stranger {
     /// An HTTP server; its status line.
     Http(String),
     /// A memcached: it answers each line that it does not know with `ERROR`.
@@ -15,8 +17,20 @@ pub(super) enum Stranger {
     Unknown,
 }
 
+/// What to tell of somebody who answered with `bytes`.
+pub(super) fn diagnosis(address: &Address, bytes: &[u8]) -> ReachError {
+    let address = address.clone();
+    match recognize(bytes) {
+        Stranger::Http(line) => ReachError::Http { address, line },
+        Stranger::Memcached => ReachError::Memcached(address),
+        Stranger::Tls => ReachError::SpeaksTls(address),
+        Stranger::Other(protocol, said) => ReachError::OtherProtocol { address, protocol, said },
+        Stranger::Unknown => ReachError::NotRedis { address, bytes: printable(bytes) },
+    }
+}
+
 /// Tells by its first bytes who it is.
-pub(super) fn recognize(bytes: &[u8]) -> Stranger {
+fn recognize(bytes: &[u8]) -> Stranger {
     let line = || printable(bytes.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii());
     match bytes {
         [b'H', b'T', b'T', b'P', b'/', ..] => Stranger::Http(line()),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! redis://[[user]:password@]host[:port][/db]          valkey:// likewise; IPv6 in brackets
+//! rediss://…                                          valkeys:// likewise: the same with TLS
 //! redis+unix://[[user]:password@]/path[?db=N]         valkey+unix:// and unix:// likewise
 //! ```
 //! As in redis-cli, what stands before `@` without a colon is the password. Parts are percent-decoded. Passwords
@@ -20,13 +21,11 @@ pub enum UriError {
     #[error("the URI has no scheme; write redis://host:port or unix:///path")]
     NoScheme,
     /// A scheme that is not ours.
-    #[error("a URI of a target begins with redis://, valkey://, redis+unix:// or unix://, not with '{0}://'")]
-    Scheme(String),
-    /// TLS, which is not there yet.
     #[error(
-        "TLS ({0}://) is not supported yet; reach a port without TLS, or through a tunnel such as stunnel"
+        "a URI of a target begins with redis://, rediss://, valkey://, valkeys://, redis+unix:// or unix://, not with \
+         '{0}://'"
     )]
-    Tls(String),
+    Scheme(String),
     /// Brackets that do not hold an IPv6 address, or something between them and the port.
     #[error("the host in the URI is not well-formed; an IPv6 address stands in brackets, redis://[::1]:6379")]
     Host,
@@ -47,16 +46,25 @@ pub enum UriError {
     Encoding,
 }
 
+/// What a URI says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ParsedUri {
+    /// The target, still without TLS: with whose certificates is not part of a URI.
+    pub target: Target,
+    /// Whether TLS is to be spoken with it.
+    pub tls: bool,
+}
+
 /// Reads a target from a URI. Its RESP version stays 2: that is not part of a URI.
 ///
 /// # Errors
 /// When the text is not of one of the forms above.
-pub fn parse_uri(text: &str) -> Result<Target, UriError> {
+pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
     match scheme.to_ascii_lowercase().as_str() {
-        "redis" | "valkey" => tcp(rest),
-        "redis+unix" | "valkey+unix" | "unix" => unix(rest),
-        "rediss" | "valkeys" => Err(UriError::Tls(scheme.to_owned())),
+        "redis" | "valkey" => Ok(ParsedUri { target: tcp(rest)?, tls: false }),
+        "rediss" | "valkeys" => Ok(ParsedUri { target: tcp(rest)?, tls: true }),
+        "redis+unix" | "valkey+unix" | "unix" => Ok(ParsedUri { target: unix(rest)?, tls: false }),
         // Something else before "://" may be a password gone astray: repeat only what can be a scheme.
         other if other.len() <= 12 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
             Err(UriError::Scheme(scheme.to_owned()))
@@ -76,7 +84,7 @@ fn tcp(rest: &str) -> Result<Target, UriError> {
         address: Address::Tcp { host, port },
         credentials: user_info.map(credentials).transpose()?,
         db: if path.is_empty() { 0 } else { number(path).ok_or(UriError::Db)? },
-        resp3: false,
+        ..Target::default()
     })
 }
 
@@ -95,7 +103,7 @@ fn unix(rest: &str) -> Result<Target, UriError> {
         address: Address::Unix(PathBuf::from(decoded(path)?)),
         credentials: user_info.map(credentials).transpose()?,
         db,
-        resp3: false,
+        ..Target::default()
     })
 }
 
@@ -160,7 +168,7 @@ mod tests {
             user: user.map(str::to_owned),
             password: Password::new(password),
         });
-        Target { address, credentials, db, resp3: false }
+        Target { address, credentials, db, ..Target::default() }
     }
 
     fn tcp(host: &str, port: u16) -> Address {
@@ -181,17 +189,26 @@ mod tests {
             ("redis://[fe80::1%eth0]", target(tcp("fe80::1%eth0", 6379), None, 0)),
         ];
         for (text, expected) in cases {
-            assert_eq!(parse_uri(text), Ok(expected), "{text}");
+            assert_eq!(parse_uri(text), Ok(ParsedUri { target: expected, tls: false }), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_s_behind_the_scheme_asks_for_tls() {
+        for text in ["rediss://ann:pw@h:1/2", "valkeys://ann:pw@h:1/2", "REDISS://ann:pw@h:1/2"] {
+            let expected = target(tcp("h", 1), Some((Some("ann"), "pw")), 2);
+            assert_eq!(parse_uri(text), Ok(ParsedUri { target: expected, tls: true }), "{text}");
         }
     }
 
     #[test]
     fn a_unix_socket_has_a_path_and_its_database_in_the_query() {
         let socket = |path: &str| Address::Unix(path.into());
-        assert_eq!(parse_uri("unix:///run/r.sock"), Ok(target(socket("/run/r.sock"), None, 0)));
+        let plain = |target| Ok(ParsedUri { target, tls: false });
+        assert_eq!(parse_uri("unix:///run/r.sock"), plain(target(socket("/run/r.sock"), None, 0)));
         assert_eq!(
             parse_uri("redis+unix://ann:pw@/a%20b.sock?db=4"),
-            Ok(target(socket("/a b.sock"), Some((Some("ann"), "pw")), 4))
+            plain(target(socket("/a b.sock"), Some((Some("ann"), "pw")), 4))
         );
         assert_eq!(parse_uri("unix://run/r.sock"), Err(UriError::NoPath));
         assert_eq!(parse_uri("unix:///"), Err(UriError::NoPath));
@@ -203,7 +220,7 @@ mod tests {
         let cases = [
             ("127.0.0.1:6379", UriError::NoScheme),
             ("http://h", UriError::Scheme("http".into())),
-            ("rediss://h", UriError::Tls("rediss".into())),
+            ("rediss+unix:///s", UriError::Scheme("rediss+unix".into())),
             ("redis://h:0", UriError::Port),
             ("redis://h:65536", UriError::Port),
             ("redis://h:+1", UriError::Port),

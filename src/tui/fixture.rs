@@ -5,7 +5,7 @@ use crate::{
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::Status,
     session::{
-        Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart, Span,
+        Encryption, Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart, Span,
         timeline::FIRST_ERROR,
     },
     stats::{Latency, Recorder},
@@ -49,6 +49,7 @@ impl MadeUp {
             mode: "standalone".to_owned(),
             role: "master".to_owned(),
             built_in: false,
+            tls: Encryption::None,
         };
         let start = SessionStart {
             schema: 1,

@@ -9,6 +9,7 @@
 //! A missing program is a failure that says what to install, never a skip.
 #![allow(dead_code, reason = "every test file takes what it needs of this")]
 
+pub mod certificates;
 pub mod program;
 pub mod session;
 pub mod terminal;

@@ -10,13 +10,18 @@ use anyhow::Context as _;
 use super::{plan::Plan, run::Streams, trouble::Trouble};
 use crate::signals::Signal;
 use crate::{
+    cli::tls_args::UNVERIFIED,
     clock::Clock,
     probe::{Message, Ping, PingPlan, PingProbe, Report},
     stats::Latency,
+    target::{ReachError, reach},
 };
 
 /// The longest tick: what is redrawn is redrawn ten times a second.
 const LONGEST_TICK: Duration = Duration::from_millis(100);
+
+/// How long the diagnosis of a server without a PONG may take.
+const REACH_LIMIT: Duration = Duration::from_secs(1);
 
 /// A window of round trips.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -61,6 +66,9 @@ pub(super) fn windows(
 ) -> anyhow::Result<()> {
     let mut windows = Windows::new(length);
     let mut trouble = Trouble::new(plan.target.address.to_string());
+    if plan.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
+        streams.warn(UNVERIFIED)?;
+    }
     let (messages, inbox) = channel();
     let ping = PingPlan { tick: windows.tick, ..PingPlan::new(plan.target.clone()) };
     let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
@@ -87,8 +95,16 @@ pub(super) fn windows(
         draw(streams, &windows.open, Moment::Cut)?;
     }
     // The diagnosis holds the counts already.
-    anyhow::ensure!(windows.sampled, trouble.diagnosis(windows.end_ns));
+    anyhow::ensure!(windows.sampled, "{}{}", trouble.diagnosis(windows.end_ns), wrong_protocol(plan));
     Ok(trouble.sum_up(streams)?)
+}
+
+/// What PINGs alone do not tell: that the server speaks TLS and we do not, or the other way round.
+fn wrong_protocol(plan: &Plan) -> String {
+    match reach(&plan.target, REACH_LIMIT) {
+        Err(error @ (ReachError::SpeaksTls(_) | ReachError::SpeaksPlain(_))) => format!("; {error}"),
+        _ => String::new(),
+    }
 }
 
 /// The window under way.

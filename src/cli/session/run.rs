@@ -22,11 +22,15 @@ use crate::{
         Failure, UsageError,
         args::CommandLine,
         headless::{Form, Printer},
+        tls_args::UNVERIFIED,
     },
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Marker, Message},
-    session::{Beginning, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
+    session::{
+        Beginning, Encryption, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions,
+        Writer,
+    },
     signals::{Signal, listen},
     tui::{self, theme::Theme},
 };
@@ -171,6 +175,9 @@ fn start(
     let leftovers = destination.built_in.is_none().then(|| control.find_leftovers());
     let mut gate = gate(destination, &session, line.load.yes);
     let mut notices = VecDeque::new();
+    if session.target.tls == Encryption::Unverified {
+        notices.push_back(Notice::Warning(UNVERIFIED.to_owned()));
+    }
     let knobs = pass(wishes, destination, &control, &mut gate, &mut notices)?;
     let (listener, records) = channel();
     let mut listeners = vec![listener];
@@ -209,6 +216,11 @@ fn identity(destination: &Destination, heard: Option<&Message>) -> ServerIdentit
     let mut identity = ServerIdentity {
         address: destination.target.address.to_string(),
         built_in: destination.built_in.is_some(),
+        tls: match &destination.target.tls {
+            None => Encryption::None,
+            Some(tls) if tls.is_verified() => Encryption::Verified,
+            Some(_) => Encryption::Unverified,
+        },
         ..ServerIdentity::default()
     };
     if let Some(Message::Status { status, .. }) = heard {

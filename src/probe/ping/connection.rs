@@ -1,4 +1,4 @@
-//! The ping probe's socket: non-blocking, TCP or unix, opened without waiting.
+//! The ping probe's socket: non-blocking, TCP (with TLS or not) or unix, opened without waiting.
 //!
 //! It moves bytes, has the kernel stamp them where it can, and waits for readiness; it does not know what a PING is.
 
@@ -16,11 +16,12 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::{
     stamps::{self, Arrival, Departure, Stamper},
+    stream::Stream,
     tcp_info::tcp_rtt,
 };
 use crate::{
     probe::{TcpRtt, Timing},
-    target::Endpoint,
+    target::{Endpoint, Tls},
 };
 
 /// Room for one read: thousands of PONGs.
@@ -31,7 +32,7 @@ const READ_SIZE: usize = 16 * 1024;
 pub(super) struct Readiness {
     /// Bytes, an end or an error can be read.
     pub readable: bool,
-    /// Bytes can be written, or the attempt to connect has ended.
+    /// Bytes can be written, or the attempt to connect goes on or has ended.
     pub writable: bool,
     /// The kernel has stamps, or an error that is not told otherwise.
     pub stamped: bool,
@@ -50,7 +51,9 @@ pub(super) struct Input<'a> {
 /// A socket with the bytes that still have to be written to it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    socket: Socket,
+    stream: Stream,
+    /// Whether the socket is connected, so that a TLS handshake may be under way.
+    is_open: bool,
     unsent: Vec<u8>,
     /// Where each message that is not written yet ends, in bytes since the beginning. Each is a write of its own,
     /// since the kernel stamps writes.
@@ -63,8 +66,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Begins to connect. The connection becomes writable when the attempt has ended; [`check`](Self::check) tells how.
-    pub(super) fn open(endpoint: &Endpoint) -> io::Result<Self> {
+    /// Begins to connect. The connection becomes writable when the attempt goes on or has ended;
+    /// [`finish_open`](Self::finish_open) tells how.
+    pub(super) fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         let (socket, address) = match endpoint {
             Endpoint::Tcp(address) => {
                 let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
@@ -77,7 +81,8 @@ impl Connection {
         match socket.connect(&address) {
             Err(error) if Errno::from_io_error(&error) != Some(Errno::INPROGRESS) => Err(error),
             _ => Ok(Self {
-                socket,
+                stream: Stream::new(socket, tls)?,
+                is_open: false,
                 unsent: Vec::new(),
                 ends: VecDeque::new(),
                 queued: 0,
@@ -88,15 +93,23 @@ impl Connection {
         }
     }
 
-    /// The error that the attempt to connect has ended with, if it has.
-    pub(super) fn check(&self) -> io::Result<()> {
-        self.socket.take_error()?.map_or(Ok(()), Err)
+    /// Goes on with the attempt to connect. Whether it has ended well; its error if it has ended otherwise.
+    pub(super) fn finish_open(&mut self) -> io::Result<bool> {
+        if let Some(error) = self.stream.socket().take_error()? {
+            return Err(error);
+        }
+        self.is_open = true;
+        self.stream.shake_hands()
     }
 
     /// Has the kernel stamp what is written and read from now on, where it can: the connection stands, and nothing
     /// was written to it yet.
     pub(super) fn begin_stamps(&mut self) {
-        self.stamper = Some(stamps::begin(&self.socket));
+        self.stamper = Some(match &self.stream {
+            Stream::Plain(socket) => stamps::begin(socket),
+            // What is stamped are records, whose bytes are not those of the messages.
+            Stream::Tls(_) => Err(Timing::Tls),
+        });
     }
 
     /// Whether there are stamps, or why not; `None` before it is known.
@@ -106,7 +119,7 @@ impl Connection {
 
     /// The kernel's own figures of the round trip.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
-        tcp_rtt(&self.socket)
+        tcp_rtt(self.stream.socket())
     }
 
     /// Puts a message behind those that still have to be written. The [key](Departure::key) of its departure.
@@ -119,14 +132,14 @@ impl Connection {
 
     /// The next departure that the kernel has to tell of.
     pub(super) fn next_departure(&mut self) -> Option<Departure> {
-        self.stamper.as_mut()?.as_mut().ok()?.next_departure(&self.socket)
+        self.stamper.as_mut()?.as_mut().ok()?.next_departure(self.stream.socket())
     }
 
     /// Writes as much as the socket takes.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while let Some(end) = self.ends.front() {
             let message = (end - self.written) as usize;
-            match self.socket.write(&self.unsent[..message]) {
+            match self.stream.write(&self.unsent[..message]) {
                 Ok(n) => {
                     drop(self.unsent.drain(..n));
                     self.written += n as u64;
@@ -137,15 +150,18 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        match self.stream.flush() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Reads what is there, once; what does not fit makes the connection readable again. `None` when there is
     /// nothing, no bytes at the stream's end.
     pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
         let read = match &mut self.stamper {
-            Some(Ok(stamper)) => stamper.read(&self.socket, &mut self.input),
-            _ => self.socket.read(&mut self.input).map(|length| Arrival { length, wall_ns: None }),
+            Some(Ok(stamper)) => stamper.read(self.stream.socket(), &mut self.input),
+            _ => self.stream.read(&mut self.input).map(|length| Arrival { length, wall_ns: None }),
         };
         match read {
             Ok(Arrival { length, wall_ns }) => Ok(Some(Input {
@@ -159,23 +175,30 @@ impl Connection {
 
     /// Waits until there is something to read, or (while `connecting` or with bytes unsent) room to write.
     pub(super) fn wait(&self, connecting: bool, timeout: Duration) -> Readiness {
-        // An attempt to connect that fails is readable at once, and its error has to be taken first.
-        let interest = match (connecting, self.unsent.is_empty()) {
-            (true, _) => PollFlags::OUT,
-            (false, true) => PollFlags::IN,
-            (false, false) => PollFlags::IN | PollFlags::OUT,
-        };
-        let mut polled = [PollFd::new(&self.socket, interest)];
-        wait_for(&mut polled, timeout);
+        let has_more = self.stream.has_more();
+        let mut polled = [PollFd::new(self.stream.socket(), self.interest())];
+        wait_for(&mut polled, if has_more { Duration::ZERO } else { timeout });
         let flags = polled[0].revents();
         // With stamps the error flag stands for those first, also while all is well.
         let stamped = matches!(self.stamper, Some(Ok(_)));
         let loss = PollFlags::HUP | PollFlags::NVAL;
         let ended = flags.intersects(if stamped { loss } else { loss | PollFlags::ERR });
+        let readable = has_more || ended || flags.contains(PollFlags::IN);
         Readiness {
-            readable: !connecting && (ended || flags.contains(PollFlags::IN)),
-            writable: flags.contains(PollFlags::OUT) || (connecting && ended),
+            readable: !connecting && readable,
+            writable: flags.contains(PollFlags::OUT) || (connecting && readable),
             stamped: stamped && flags.contains(PollFlags::ERR),
+        }
+    }
+
+    fn interest(&self) -> PollFlags {
+        if !self.is_open {
+            // An attempt to connect that fails is readable at once, and its error has to be taken first.
+            PollFlags::OUT
+        } else if self.unsent.is_empty() && !self.stream.wants_write() {
+            PollFlags::IN
+        } else {
+            PollFlags::IN | PollFlags::OUT
         }
     }
 }

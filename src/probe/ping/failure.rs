@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::{
     protocol::{ProtocolError, error_code},
-    target::TurnedDown,
+    target::{TlsFailure, TurnedDown},
 };
 
 /// Why there is no connection.
@@ -39,8 +39,8 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// The kind by which PINGs that it cost are counted: `timeout`, `refused`, `reset`, `protocol`,
-    /// `unreachable` or an error reply's prefix.
+    /// The kind by which PINGs that it cost are counted: `timeout`, `refused`, `reset`, `tls`,
+    /// `protocol`, `unreachable` or an error reply's prefix.
     pub(super) fn kind(&self) -> &str {
         match self {
             Self::Resolve(_) => "unreachable",
@@ -49,7 +49,9 @@ impl Failure {
                 io::ErrorKind::TimedOut => "timeout",
                 io::ErrorKind::ConnectionReset
                 | io::ErrorKind::ConnectionAborted
-                | io::ErrorKind::BrokenPipe => "reset",
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof => "reset",
+                _ if TlsFailure::of(error).is_some() => "tls",
                 _ => "unreachable",
             },
             Self::Closed { .. } => "reset",
@@ -70,6 +72,7 @@ mod tests {
         assert_eq!(of(io::ErrorKind::ConnectionRefused), "refused");
         assert_eq!(of(io::ErrorKind::BrokenPipe), "reset");
         assert_eq!(of(io::ErrorKind::NotFound), "unreachable");
+        assert_eq!(Failure::Io(TlsFailure::Expired.into()).kind(), "tls");
         let turned_down =
             Failure::from(TurnedDown { command: "AUTH", reply: "WRONGPASS invalid".to_owned() });
         assert_eq!(turned_down.kind(), "WRONGPASS");

@@ -18,7 +18,7 @@ use crate::{
     clock::Clock,
     probe::{TcpRtt, Timing},
     protocol::{Reply, Skipper},
-    target::{Address, BackOff, Endpoint, Greeting, Resolution, Target},
+    target::{Address, BackOff, Endpoint, Greeting, Resolution, Target, Tls},
 };
 
 /// The name that the connection has in CLIENT LIST.
@@ -95,6 +95,7 @@ enum Phase {
 pub(super) struct Link {
     clock: Clock,
     address: Address,
+    tls: Option<Tls>,
     greeting: Greeting,
     timeout: Duration,
     back_off: BackOff,
@@ -107,6 +108,7 @@ impl Link {
         Self {
             clock,
             address: target.address.clone(),
+            tls: target.tls.clone(),
             greeting: Greeting::new(&Target { db: 0, ..target.clone() }, NAME),
             timeout,
             back_off: BackOff::new(),
@@ -221,7 +223,7 @@ impl Link {
         mut last: Option<Failure>,
     ) -> Result<(), Failure> {
         while let Some(endpoint) = endpoints.pop_front() {
-            match Connection::open(&endpoint) {
+            match Connection::open(&endpoint, self.tls.as_ref()) {
                 Ok(connection) => {
                     self.phase = Phase::Connecting { connection, others: endpoints, deadline_ns };
                     return Ok(());
@@ -279,8 +281,13 @@ impl Link {
         else {
             return Ok(());
         };
-        if let Err(error) = connection.check() {
-            return self.connect(others, deadline_ns, Some(error.into()));
+        match connection.finish_open() {
+            Ok(true) => {}
+            Ok(false) => {
+                self.phase = Phase::Connecting { connection, others, deadline_ns };
+                return Ok(());
+            }
+            Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
         connection.begin_stamps();
         connection.queue(self.greeting.bytes());

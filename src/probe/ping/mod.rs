@@ -14,6 +14,7 @@
 //! | `NOAUTH`, `LOADING`, … | the server answered with an error of that prefix |
 //! | `timeout` | no answer in time, which also costs the connection; or none yet to a new one |
 //! | `refused`, `reset`, `unreachable`, `protocol` | the connection broke, or there was none to be had |
+//! | `tls` | TLS failed: a certificate, the handshake, a broken record |
 //! | `missed` | this process itself did not run for longer than the timeout, and did not make up for it |
 //!
 //! Where the kernel stamps the connection (TCP on Linux), each sample is told in three parts: our lateness in
@@ -31,6 +32,7 @@ mod parts;
 mod probe;
 mod schedule;
 mod stamps;
+mod stream;
 mod tcp_info;
 
 pub use probe::{PingPlan, PingProbe};

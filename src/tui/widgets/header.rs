@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::tables::clock;
 use crate::{
     app::{Connection, LoadState, Model, Playback},
-    session::timeline::Reading,
+    session::{Encryption, timeline::Reading},
     tui::{
         paint::{Paint, from_column},
         theme::{Glyphs, Ink},
@@ -40,6 +40,11 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let target = &session.target;
     let address = if target.built_in { "built-in server, " } else { "" };
     parts.push((format!("{address}{}", target.address), Ink::Strong));
+    match target.tls {
+        Encryption::None => {}
+        Encryption::Verified => parts.push(("  TLS".to_owned(), Ink::Text)),
+        Encryption::Unverified => parts.push(("  TLS, unverified".to_owned(), Ink::Warn)),
+    }
     let said = reading.status().map(|status| &status.body);
     let server = said.map_or_else(|| target.server.clone(), |s| format!("{} {}", s.name, s.version));
     let role = said.map_or(&target.role, |s| &s.role);

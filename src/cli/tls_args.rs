@@ -1,0 +1,145 @@
+//! The options of TLS, named as redis-cli names them.
+//!
+//! redis-cli takes them without `--tls` too, and ignores them; here that is an error, since whoever gives one counts on
+//! being encrypted.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use thiserror::Error;
+
+use crate::target::{Address, ClientCertificate, Tls, TlsError, TlsSettings, Trust};
+
+/// What is told of `--insecure`.
+pub const UNVERIFIED: &str = "--insecure: encrypted, but nobody checks who the server is";
+
+/// TLS: whom we trust, who we are.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "TLS")]
+pub struct TlsArgs {
+    /// Speak TLS, as rediss:// in a URI does; the server's certificate and name are checked
+    #[arg(long)]
+    pub tls: bool,
+    /// Trust servers that a CA of this file has signed (PEM) [default: the system's CAs]
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// The same with all files of a directory
+    #[arg(long, value_name = "DIR")]
+    pub cacertdir: Option<PathBuf>,
+    /// Show the server this client certificate (PEM), with --key
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// The private key of --cert (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// The name that the server is asked for and its certificate must have [default: the host]
+    #[arg(long, value_name = "NAME")]
+    pub sni: Option<String>,
+    /// Encrypt, but trust any server: nobody checks who it is
+    #[arg(long)]
+    pub insecure: bool,
+}
+
+/// Why TLS cannot be spoken so. Bad usage: exit code 2.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum TlsArgsError {
+    /// An option of TLS where none is spoken.
+    #[error("{0} is for TLS, which was not asked for; add --tls, or write rediss:// in the URI")]
+    NeedsTls(&'static str),
+    /// Half a client certificate.
+    #[error("{0} needs {1} too: a client certificate and its private key go together")]
+    HalfIdentity(&'static str, &'static str),
+    /// Trust some, and trust all.
+    #[error("--insecure trusts any server, {0} only some; give one of them")]
+    TrustTwice(&'static str),
+    /// The files, or the name.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+impl TlsArgs {
+    /// TLS with the server at `address`, if it is asked for here or `by_uri`. Reads the files.
+    ///
+    /// # Errors
+    /// When options contradict each other, or a file is not what it should be.
+    pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, TlsArgsError> {
+        if !self.tls && !by_uri {
+            return self.first_given().map_or(Ok(None), |option| Err(TlsArgsError::NeedsTls(option)));
+        }
+        let settings =
+            TlsSettings { trust: self.trust()?, client: self.client()?, server_name: self.sni.clone() };
+        Ok(Some(Tls::new(settings, address)?))
+    }
+
+    fn first_given(&self) -> Option<&'static str> {
+        let all = [
+            (self.cacert.is_some(), "--cacert"),
+            (self.cacertdir.is_some(), "--cacertdir"),
+            (self.cert.is_some(), "--cert"),
+            (self.key.is_some(), "--key"),
+            (self.sni.is_some(), "--sni"),
+            (self.insecure, "--insecure"),
+        ];
+        all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+    }
+
+    fn trust(&self) -> Result<Trust, TlsArgsError> {
+        match (self.insecure, &self.cacert, &self.cacertdir) {
+            (true, Some(_), _) => Err(TlsArgsError::TrustTwice("--cacert")),
+            (true, None, Some(_)) => Err(TlsArgsError::TrustTwice("--cacertdir")),
+            (true, None, None) => Ok(Trust::Anybody),
+            (false, None, None) => Ok(Trust::System),
+            (false, file, directory) => Ok(Trust::These { file: file.clone(), directory: directory.clone() }),
+        }
+    }
+
+    fn client(&self) -> Result<Option<ClientCertificate>, TlsArgsError> {
+        match (&self.cert, &self.key) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => {
+                Ok(Some(ClientCertificate { certificate: certificate.clone(), key: key.clone() }))
+            }
+            (Some(_), None) => Err(TlsArgsError::HalfIdentity("--cert", "--key")),
+            (None, Some(_)) => Err(TlsArgsError::HalfIdentity("--key", "--cert")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tls(args: &TlsArgs, by_uri: bool) -> Result<Option<Tls>, TlsArgsError> {
+        args.tls(by_uri, &Address::default())
+    }
+
+    #[test]
+    fn tls_is_spoken_when_an_option_or_the_uri_says_so() {
+        let insecure = TlsArgs { insecure: true, ..TlsArgs::default() };
+        assert_eq!(tls(&TlsArgs::default(), false), Ok(None));
+        for (asked, by_uri) in [(true, false), (false, true)] {
+            let found = tls(&TlsArgs { tls: asked, ..insecure.clone() }, by_uri).unwrap().unwrap();
+            assert!(!found.is_verified());
+        }
+        assert_eq!(tls(&insecure, false), Err(TlsArgsError::NeedsTls("--insecure")));
+    }
+
+    #[test]
+    fn what_contradicts_itself_or_is_half_there_is_refused() {
+        let file = || Some(PathBuf::from("/f"));
+        let asked = || TlsArgs { tls: true, ..TlsArgs::default() };
+        let refused = |args: TlsArgs| tls(&args, false).unwrap_err();
+        assert_eq!(
+            refused(TlsArgs { cert: file(), insecure: true, ..asked() }),
+            TlsArgsError::HalfIdentity("--cert", "--key")
+        );
+        assert_eq!(
+            refused(TlsArgs { key: file(), insecure: true, ..asked() }),
+            TlsArgsError::HalfIdentity("--key", "--cert")
+        );
+        assert_eq!(
+            refused(TlsArgs { cacertdir: file(), insecure: true, ..asked() }),
+            TlsArgsError::TrustTwice("--cacertdir")
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Why a connection's TLS failed: each cause with the next step, in one line.
+
+use std::io;
+
+use rustls::{AlertDescription, CertificateError, Error, ExtendedKeyPurpose};
+use thiserror::Error;
+
+/// Why a connection's TLS failed. Load and probes count it as `tls`.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum TlsFailure {
+    /// No CA that is trusted has signed it.
+    #[error(
+        "no CA that is trusted here has signed the server's certificate; name the server's CA with --cacert FILE, or \
+         trust anybody with --insecure"
+    )]
+    UnknownIssuer,
+    /// A CA that is trusted has the name of the one that signed it, and is another.
+    #[error(
+        "the CA that is trusted here has the name of the one that signed the server's certificate, but is another; name \
+         the server's own with --cacert FILE, or trust anybody with --insecure"
+    )]
+    OtherIssuer,
+    /// The certificate is another server's.
+    #[error(
+        "the server's certificate is not for {asked} but for {names}; ask for one of these names with --sni NAME, or \
+         trust anybody with --insecure"
+    )]
+    WrongName {
+        /// The name that it should have.
+        asked: String,
+        /// Those that it has.
+        names: String,
+    },
+    /// The certificate is for nobody.
+    #[error(
+        "the server's certificate names no host (it has no subjectAltName); give the server one that does, or trust \
+         anybody with --insecure"
+    )]
+    NoName,
+    /// It was valid once.
+    #[error("the server's certificate has expired; renew it, or check this machine's clock")]
+    Expired,
+    /// It will be valid.
+    #[error("the server's certificate is not valid yet; check the clocks of both machines")]
+    NotYetValid,
+    /// A CA's own certificate, or one for clients.
+    #[error(
+        "the server's certificate is not one for a server ({0}); give the server one of its own that the CA signs, or \
+         trust anybody with --insecure"
+    )]
+    WrongPurpose(String),
+    /// Another fault of the certificate.
+    #[error("the server's certificate was not accepted: {0}; replace it, or trust anybody with --insecure")]
+    BadCertificate(String),
+    /// The server wants to see who we are.
+    #[error("the server wants a client certificate; give it with --cert FILE and --key FILE")]
+    ClientCertificateWanted,
+    /// The server does not like who we are, or the handshake at all.
+    #[error(
+        "the server refused the TLS handshake ({0}); does it want a client certificate (--cert and --key), one that is \
+         valid and signed by a CA that it trusts?"
+    )]
+    Refused(String),
+    /// The server has no such name.
+    #[error("the server does not know the name that it was asked for; give another with --sni NAME")]
+    UnknownName,
+    /// Too old, or too particular.
+    #[error(
+        "the server and redyno have no TLS version or cipher in common ({0}); redyno speaks TLS 1.2 and 1.3: see the \
+         server's tls-protocols and tls-ciphers"
+    )]
+    NothingInCommon(String),
+    /// Bytes that are no TLS.
+    #[error("the server does not speak TLS here; leave out --tls (or write redis://), or name its TLS port")]
+    NotTls,
+    /// Anything else.
+    #[error("TLS failed: {0}")]
+    Other(String),
+}
+
+impl TlsFailure {
+    /// The failure that an error of a stream carries, if it is one of TLS.
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref().and_then(|inner| inner.downcast_ref())
+    }
+}
+
+impl From<TlsFailure> for io::Error {
+    fn from(failure: TlsFailure) -> Self {
+        Self::new(io::ErrorKind::InvalidData, failure)
+    }
+}
+
+impl From<Error> for TlsFailure {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::InvalidCertificate(cause) => certificate(cause),
+            Error::AlertReceived(alert) => refused(*alert),
+            Error::PeerIncompatible(_) => Self::NothingInCommon(error.to_string()),
+            Error::InvalidMessage(_) => Self::NotTls,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+fn certificate(cause: &CertificateError) -> TlsFailure {
+    match cause {
+        CertificateError::UnknownIssuer => TlsFailure::UnknownIssuer,
+        CertificateError::BadSignature => TlsFailure::OtherIssuer,
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFailure::Expired,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            TlsFailure::NotYetValid
+        }
+        CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
+            TlsFailure::NoName
+        }
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let names: Vec<_> = presented.iter().map(|name| bare(name)).collect();
+            TlsFailure::WrongName { asked: expected.to_str().into_owned(), names: names.join(", ") }
+        }
+        CertificateError::InvalidPurposeContext { required: ExtendedKeyPurpose::ServerAuth, .. } => {
+            TlsFailure::WrongPurpose("its extendedKeyUsage lacks serverAuth".to_owned())
+        }
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            TlsFailure::WrongPurpose("it is a CA's own".to_owned())
+        }
+        other => TlsFailure::BadCertificate(other.to_string()),
+    }
+}
+
+/// What stands between the brackets of `DnsName("db.example")` and `IpAddress(10.0.0.5)`.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
+    inner.trim_matches('"')
+}
+
+fn refused(alert: AlertDescription) -> TlsFailure {
+    match alert {
+        AlertDescription::CertificateRequired => TlsFailure::ClientCertificateWanted,
+        AlertDescription::UnrecognisedName => TlsFailure::UnknownName,
+        AlertDescription::ProtocolVersion | AlertDescription::InsufficientSecurity => {
+            TlsFailure::NothingInCommon(format!("alert {alert:?}"))
+        }
+        AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
+        | AlertDescription::AccessDenied
+        | AlertDescription::DecryptError
+        | AlertDescription::HandshakeFailure => TlsFailure::Refused(format!("alert {alert:?}")),
+        other => TlsFailure::Other(format!("the server sent the alert {other:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_certificates_are_shown_bare() {
+        assert_eq!(bare("DnsName(\"db.example\")"), "db.example");
+        assert_eq!(bare("IpAddress(10.0.0.5)"), "10.0.0.5");
+    }
+
+    #[test]
+    fn every_failure_is_one_line_with_a_next_step_and_is_found_again_in_an_error() {
+        let failure = TlsFailure::from(Error::AlertReceived(AlertDescription::CertificateRequired));
+        assert!(failure.to_string().contains("--cert FILE"));
+        let error = io::Error::from(failure.clone());
+        assert_eq!(TlsFailure::of(&error), Some(&failure));
+        assert_eq!(TlsFailure::of(&io::Error::other("x")), None);
+        let expired = TlsFailure::from(Error::InvalidCertificate(CertificateError::Expired));
+        assert!(expired.to_string().contains("renew"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Certificates and keys from PEM files, and what can be wrong with them.
+
+use std::path::{Path, PathBuf};
+
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer,
+    pem::{self, PemObject},
+};
+use thiserror::Error;
+
+use super::ClientCertificate;
+
+/// Why TLS cannot be spoken as it was asked for, told before anything is connected.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum TlsError {
+    /// A file or directory that cannot be read.
+    #[error("{option} {path}: {cause}", path = .path.display())]
+    Unreadable {
+        /// The option that named it.
+        option: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// What the system said.
+        cause: String,
+    },
+    /// No certificate in it.
+    #[error(
+        "{option} {path}: there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it",
+        path = .path.display()
+    )]
+    NoCertificate {
+        /// The option that named it.
+        option: &'static str,
+        /// Its path.
+        path: PathBuf,
+    },
+    /// PEM that is broken, or a certificate that cannot be understood.
+    #[error("{option} {path}: a certificate in it is broken: {cause}", path = .path.display())]
+    BrokenCertificate {
+        /// The option that named it.
+        option: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong.
+        cause: String,
+    },
+    /// No key in it.
+    #[error("--key {path}: there is no private key in PEM form in it", path = .0.display())]
+    NoKey(PathBuf),
+    /// A key that only a passphrase opens.
+    #[error(
+        "--key {path}: the private key is encrypted; give a copy without a passphrase, as `openssl pkey -in {path}` \
+         writes it",
+        path = .0.display()
+    )]
+    EncryptedKey(PathBuf),
+    /// A key that cannot be used.
+    #[error("--key {path}: the private key cannot be used: {cause}", path = .path.display())]
+    BadKey {
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong.
+        cause: String,
+    },
+    /// Certificate and key are of two pairs.
+    #[error("--key {key}: this is not the key of the certificate in {certificate}",
+        key = .0.key.display(), certificate = .0.certificate.display())]
+    OtherKey(ClientCertificate),
+    /// The system trusts nobody.
+    #[error("this system has no CA certificates{0}; name the server's own with --cacert FILE")]
+    NoSystemRoots(String),
+    /// A name that no certificate can have.
+    #[error("'{0}' is no name that a certificate can have; give the server's own with --sni NAME")]
+    ServerName(String),
+    /// TLS on a unix socket.
+    #[error("a unix socket takes no TLS; leave out --tls, or name host and port")]
+    UnixSocket,
+    /// The library refuses.
+    #[error("TLS cannot be set up: {0}")]
+    Library(String),
+}
+
+impl TlsError {
+    /// What the library has against certificate and key of ours.
+    pub(super) fn client(client: &ClientCertificate, error: &rustls::Error) -> Self {
+        match error {
+            rustls::Error::InconsistentKeys(_) => Self::OtherKey(client.clone()),
+            rustls::Error::InvalidCertificate(_) => Self::BrokenCertificate {
+                option: "--cert",
+                path: client.certificate.clone(),
+                cause: error.to_string(),
+            },
+            _ => Self::BadKey { path: client.key.clone(), cause: error.to_string() },
+        }
+    }
+}
+
+/// All certificates of a file, at least one.
+pub(super) fn certificates(
+    option: &'static str,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let text = read(option, path)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match found {
+        Ok(found) if found.is_empty() => Err(TlsError::NoCertificate { option, path: path.to_owned() }),
+        Ok(found) => Ok(found),
+        Err(error) => {
+            Err(TlsError::BrokenCertificate { option, path: path.to_owned(), cause: error.to_string() })
+        }
+    }
+}
+
+/// Our certificate with those that sign it, and its key.
+pub(super) fn identity(
+    client: &ClientCertificate,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
+    let chain = certificates("--cert", &client.certificate)?;
+    let text = read("--key", &client.key)?;
+    let key = PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
+        _ if memchr::memmem::find(&text, b"BEGIN ENCRYPTED PRIVATE KEY").is_some() => {
+            TlsError::EncryptedKey(client.key.clone())
+        }
+        pem::Error::NoItemsFound => TlsError::NoKey(client.key.clone()),
+        error => TlsError::BadKey { path: client.key.clone(), cause: error.to_string() },
+    })?;
+    Ok((chain, key))
+}
+
+fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|error| TlsError::unreadable(option, path, &error))
+}
+
+impl TlsError {
+    /// What the system said of a file.
+    pub(super) fn unreadable(option: &'static str, path: &Path, cause: &std::io::Error) -> Self {
+        Self::Unreadable { option, path: path.to_owned(), cause: cause.to_string() }
+    }
+}

@@ -1,0 +1,24 @@
+//! TLS with the server: whom to trust, who we are, and a stream that encrypts.
+//!
+//! ```text
+//!  options ──► Settings ──► files read once ──► Tls (shared by all connections)
+//!                                                │
+//!  plaintext ◄──► TlsStream ◄──► records ◄──► any socket: mio's, socket2's, blocking or not
+//! ```
+//! The stream knows no sockets and no readiness; who owns the socket waits for it. The control plane takes the same
+//! [`Tls`] and lets fred make the stream.
+//!
+//! Without a CA the system's own roots are trusted (what `update-ca-certificates` and SSL_CERT_FILE say, as for
+//! redis-cli), not a list that is compiled in: the certificates of Redis servers are mostly signed by a company's own
+//! CA. Beyond redis-cli the server's name is checked, which the signature alone does not tell.
+
+mod failure;
+mod files;
+mod settings;
+mod stream;
+mod trust;
+
+pub use failure::TlsFailure;
+pub use files::TlsError;
+pub use settings::{ClientCertificate, Tls, TlsSettings, Trust};
+pub use stream::TlsStream;

@@ -1,0 +1,223 @@
+//! Plaintext on one side, TLS records on a socket on the other.
+//!
+//! ```text
+//!  read  ◄── plaintext ◄─ session ◄─ records ◄── socket
+//!  write ──► plaintext ─► session ─► records ──► socket, as much as it takes; the rest waits in the session
+//! ```
+//! It works on sockets that block and on those that do not. It never waits by itself.
+
+use std::io::{self, Read, Write};
+
+use rustls::ClientConnection;
+
+use super::{Tls, TlsFailure};
+
+/// A socket with TLS on it.
+#[derive(Debug)]
+pub struct TlsStream<S> {
+    socket: S,
+    session: ClientConnection,
+    /// Whether the last read from the socket left room: the socket was empty then.
+    drained: bool,
+    /// Whether the last read filled its buffer: plaintext may be left.
+    filled: bool,
+    /// What went wrong behind plaintext that had to be handed out first.
+    failed: Option<io::Error>,
+}
+
+/// What reading from the socket brought.
+enum Pulled {
+    Records,
+    /// Nothing for now.
+    Nothing,
+    /// The end of the stream.
+    End,
+}
+
+impl<S: Read + Write> TlsStream<S> {
+    /// On a socket that is connected, or will be before [`shake_hands`](Self::shake_hands).
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn new(tls: &Tls, socket: S) -> io::Result<Self> {
+        let session = tls.session().map_err(TlsFailure::from)?;
+        Ok(Self { socket, session, drained: false, filled: false, failed: None })
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> &S {
+        &self.socket
+    }
+
+    /// The socket.
+    pub fn socket_mut(&mut self) -> &mut S {
+        &mut self.socket
+    }
+
+    /// Goes on with the handshake as far as the socket lets it. Whether it is done.
+    ///
+    /// # Errors
+    /// A [`TlsFailure`], or what the socket said; `UnexpectedEof` when the other side closed.
+    pub fn shake_hands(&mut self) -> io::Result<bool> {
+        loop {
+            self.push()?;
+            if !self.session.is_handshaking() {
+                return Ok(true);
+            }
+            match self.pull()? {
+                Pulled::Records => {}
+                Pulled::Nothing => return Ok(false),
+                Pulled::End => {
+                    let cause = "the server closed the connection during the TLS handshake";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, cause));
+                }
+            }
+        }
+    }
+
+    /// Whether records wait for the socket to take them: to be continued with [`flush`](Write::flush).
+    #[inline]
+    pub fn wants_write(&self) -> bool {
+        self.session.wants_write()
+    }
+
+    /// Whether a read brings something though the socket is not readable.
+    pub fn has_more(&self) -> bool {
+        self.filled || self.failed.is_some()
+    }
+
+    /// Hands records to the socket. Whether it took all.
+    fn push(&mut self) -> io::Result<bool> {
+        self.push_records().map_err(|error| self.last_words(error))
+    }
+
+    /// A server that turns us down says why and hangs up; what it said is worth more than the failed write.
+    fn last_words(&mut self, error: io::Error) -> io::Error {
+        loop {
+            match self.pull_records() {
+                Ok(Pulled::Records) => {}
+                Err(told) if TlsFailure::of(&told).is_some() => return told,
+                Ok(Pulled::Nothing | Pulled::End) | Err(_) => return error,
+            }
+        }
+    }
+
+    fn push_records(&mut self) -> io::Result<bool> {
+        while self.session.wants_write() {
+            match self.session.write_tls(&mut self.socket) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads from the socket once, and answers what has to be answered.
+    fn pull(&mut self) -> io::Result<Pulled> {
+        let pulled = self.pull_records();
+        // An answer of the protocol's own, or the alert that tells the other side what is wrong with it.
+        let pushed = self.push_records();
+        let pulled = pulled?;
+        pushed.map(|_| pulled).map_err(|error| self.last_words(error))
+    }
+
+    fn pull_records(&mut self) -> io::Result<Pulled> {
+        let mut gauged = Gauged { socket: &mut self.socket, left_room: true };
+        let n = loop {
+            match self.session.read_tls(&mut gauged) {
+                Ok(n) => break n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Pulled::Nothing),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        };
+        self.drained = gauged.left_room;
+        if n == 0 {
+            return Ok(Pulled::End);
+        }
+        self.session.process_new_packets().map_err(TlsFailure::from)?;
+        Ok(Pulled::Records)
+    }
+
+    /// Plaintext that is there already; 0 is none.
+    fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.session.reader().read(buffer) {
+            Ok(n) => Ok(n),
+            // A stream that ends without TLS's own goodbye ends all the same: replies have their length in them.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof) =>
+            {
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<S: Read + Write> Read for TlsStream<S> {
+    /// As of a plain non-blocking socket: a read that does not fill `buffer` has found the socket empty and left no
+    /// plaintext behind.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        loop {
+            filled += self.take(&mut buffer[filled..])?;
+            self.filled = filled == buffer.len();
+            if self.filled || (filled > 0 && self.drained) {
+                return Ok(filled);
+            }
+            match self.pull() {
+                Ok(Pulled::Records) => {}
+                Ok(Pulled::Nothing) if filled == 0 => return Err(io::ErrorKind::WouldBlock.into()),
+                Ok(Pulled::Nothing | Pulled::End) => return Ok(filled),
+                Err(error) if filled == 0 => return Err(error),
+                Err(error) => {
+                    self.failed = Some(error);
+                    return Ok(filled);
+                }
+            }
+        }
+    }
+}
+
+impl<S: Read + Write> Write for TlsStream<S> {
+    /// Takes plaintext as long as the socket takes the records: what it took last may still wait in the session, see
+    /// [`wants_write`](Self::wants_write).
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut taken = 0;
+        loop {
+            taken += self.session.writer().write(&bytes[taken..])?;
+            let all_gone = self.push()?;
+            if taken == bytes.len() || !all_gone {
+                break;
+            }
+        }
+        if taken == 0 && !bytes.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.push()? { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+    }
+}
+
+/// A socket whose reads tell whether they left room.
+struct Gauged<'a, S> {
+    socket: &'a mut S,
+    left_room: bool,
+}
+
+impl<S: Read> Read for Gauged<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.socket.read(buffer)?;
+        self.left_room = n < buffer.len();
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests;

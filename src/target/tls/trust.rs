@@ -1,0 +1,119 @@
+//! Which servers are trusted: the system's roots, CAs from files, or anybody.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls::{
+    DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+
+use super::{TlsError, files::certificates};
+
+/// The roots that the system trusts. Those that cannot be understood are left out, as every TLS library does: systems
+/// carry certificates of all ages.
+pub(super) fn system() -> Result<RootCertStore, TlsError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (taken, _) = roots.add_parsable_certificates(found.certs);
+    if taken == 0 {
+        let cause = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+        return Err(TlsError::NoSystemRoots(cause));
+    }
+    Ok(roots)
+}
+
+/// CAs from a file, from a directory, or from both.
+pub(super) fn these(file: Option<&Path>, directory: Option<&Path>) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    if let Some(path) = file {
+        add(&mut roots, "--cacert", path, certificates("--cacert", path)?)?;
+    }
+    if let Some(directory) = directory {
+        add_directory(&mut roots, directory)?;
+    }
+    Ok(roots)
+}
+
+fn add(
+    roots: &mut RootCertStore,
+    option: &'static str,
+    path: &Path,
+    found: impl IntoIterator<Item = CertificateDer<'static>>,
+) -> Result<(), TlsError> {
+    let broken = |error: rustls::Error| TlsError::BrokenCertificate {
+        option,
+        path: path.to_owned(),
+        cause: error.to_string(),
+    };
+    found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
+}
+
+/// Every certificate of every file in a directory. OpenSSL reads those only whose name is a hash; here any name will
+/// do. Files without a certificate are passed over, but there must be one that has some.
+fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
+    const OPTION: &str = "--cacertdir";
+    let unreadable = |error: std::io::Error| TlsError::unreadable(OPTION, directory, &error);
+    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(unreadable)?;
+    paths.sort();
+    // A directory that was hashed holds each certificate twice.
+    let mut seen = BTreeSet::new();
+    for path in paths.iter().filter(|path| path.is_file()) {
+        let found = match certificates(OPTION, path) {
+            Err(TlsError::NoCertificate { .. }) => continue,
+            found => found?,
+        };
+        let fresh: Vec<_> = found.into_iter().filter(|one| seen.insert(one.to_vec())).collect();
+        add(roots, OPTION, path, fresh)?;
+    }
+    if roots.is_empty() {
+        return Err(TlsError::NoCertificate { option: OPTION, path: directory.to_owned() });
+    }
+    Ok(())
+}
+
+/// Trusts whoever answers. The handshake still proves that it holds the key of the certificate that it shows.
+#[derive(Debug)]
+pub(super) struct Anybody(pub(super) Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

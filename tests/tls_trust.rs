@@ -1,0 +1,119 @@
+//! Whom TLS trusts, and what is told of certificates and files that are not to be trusted.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use std::{fs, path::Path};
+
+use redyno::target::{Address, Tls, TlsSettings};
+use support::{
+    certificates::{Authority, HERE, Pair, TlsServer, Valid, assert_one_line, session},
+    free_port,
+    program::{Running, redyno, run},
+};
+
+#[test]
+fn without_a_ca_the_systems_own_are_trusted() {
+    let (authority, server) = TlsServer::usual(&[]);
+    let port = server.port_text();
+    let args = ["-p", &port, "--tls", "--headless", "--json", "--duration", "1"];
+    let with_roots = |file: &str| {
+        let mut command = redyno(&args);
+        command.env("SSL_CERT_FILE", file).env_remove("SSL_CERT_DIR");
+        Running::start(command).end()
+    };
+    with_roots(&authority.path()).expect_code(0);
+    let stranger = Authority::new();
+    assert_one_line(
+        &with_roots(&stranger.path()),
+        1,
+        &["no CA that is trusted here has signed", "--cacert FILE"],
+    );
+    let empty = authority.file("empty.pem");
+    fs::write(&empty, "").unwrap();
+    assert_one_line(&with_roots(&empty), 2, &["this system has no CA certificates", "--cacert FILE"]);
+}
+
+#[test]
+fn a_certificate_that_is_not_to_be_trusted_is_told_with_what_to_do() {
+    let authority = Authority::new();
+    let ca = authority.path();
+    let shown = |pair: &Pair, more: &[&str], parts: &[&str]| {
+        let server = TlsServer::start(&authority, pair, &[]);
+        let port = server.port_text();
+        assert_one_line(&session(&[&["-p", port.as_str(), "--tls"], more].concat()), 1, parts);
+        assert_eq!(server.server.calls(&[], "client|setname"), 0, "nobody greets such a server");
+    };
+    let here = authority.issue(&HERE, Valid::Now);
+    let stranger = Authority::new();
+    shown(&here, &["--cacert", &stranger.path()], &["no CA that is trusted", "--cacert FILE", "--insecure"]);
+    let (named, namesake) = (Authority::named("one name"), Authority::named("one name"));
+    let ours = named.issue(&HERE, Valid::Now);
+    shown(&ours, &["--cacert", &namesake.path()], &["has the name of the one that signed", "--cacert FILE"]);
+    let elsewhere = authority.issue(&["db.example", "10.1.2.3"], Valid::Now);
+    shown(
+        &elsewhere,
+        &["--cacert", &ca],
+        &["is not for 127.0.0.1 but for db.example, 10.1.2.3", "--sni NAME"],
+    );
+    shown(
+        &here,
+        &["--cacert", &ca, "--sni", "db.example"],
+        &["is not for db.example but for localhost, 127.0.0.1"],
+    );
+    let nobody = authority.issue(&[], Valid::Now);
+    shown(&nobody, &["--cacert", &ca], &["names no host", "subjectAltName", "--insecure"]);
+    shown(&authority.issue(&HERE, Valid::Past), &["--cacert", &ca], &["has expired; renew it"]);
+    shown(&authority.issue(&HERE, Valid::Future), &["--cacert", &ca], &["is not valid yet", "clocks"]);
+}
+
+#[test]
+fn files_that_are_not_what_they_should_be_are_named_before_anything_starts() {
+    let authority = Authority::new();
+    let (one, two) = (authority.issue(&["a"], Valid::Now), authority.issue(&["b"], Valid::Now));
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let (cert, key, other_key) = (path(&one.certificate), path(&one.key), path(&two.key));
+    let (text, broken, locked, empty) =
+        (authority.file("text"), authority.file("broken"), authority.file("locked"), authority.file("none"));
+    fs::write(&text, "nothing to see here").unwrap();
+    fs::write(&broken, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
+    fs::write(&locked, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
+        .unwrap();
+    fs::create_dir(&empty).unwrap();
+    let missing = authority.file("missing");
+    // Nothing listens there: what is told has to be told before anybody looks.
+    let port = free_port().to_string();
+    for (args, parts) in [
+        (vec!["--cacert", &missing], vec!["--cacert", &missing, "No such file"]),
+        (vec!["--cacert", &text], vec!["--cacert", &text, "no certificate in PEM form"]),
+        (vec!["--cacert", &key], vec!["--cacert", &key, "no certificate in PEM form"]),
+        (vec!["--cacert", &broken], vec!["--cacert", &broken, "broken"]),
+        (vec!["--cacertdir", &missing], vec!["--cacertdir", &missing, "No such file"]),
+        (vec!["--cacertdir", &empty], vec!["--cacertdir", &empty, "no certificate in PEM form"]),
+        (vec!["--insecure", "--cert", &missing, "--key", &key], vec!["--cert", &missing, "No such file"]),
+        (vec!["--insecure", "--cert", &cert, "--key", &text], vec!["--key", &text, "no private key"]),
+        (vec!["--insecure", "--cert", &cert, "--key", &locked], vec!["--key", &locked, "is encrypted"]),
+        (vec!["--insecure", "--cert", &cert, "--key", &other_key], vec![&other_key, "not the key of", &cert]),
+        (vec!["--insecure", "--sni", "no name"], vec!["'no name' is no name", "--sni"]),
+    ] {
+        for command in [&["--headless"][..], &["--latency"], &[]] {
+            let outcome = run(&[command, &["-p", &port, "--tls"], &args].concat());
+            assert_one_line(&outcome, 2, &parts);
+            assert_eq!(outcome.out, "");
+        }
+        let clean = run(&[&["clean", "-p", &port, "--tls"][..], &args].concat());
+        assert_one_line(&clean, 2, &parts);
+    }
+}
+
+#[test]
+fn a_unix_socket_takes_no_tls() {
+    let tls = Tls::new(TlsSettings::default(), &Address::Unix("/s".into()));
+    assert!(tls.is_err());
+    assert_one_line(
+        &run(&["-s", "/s", "--tls", "--insecure"]),
+        2,
+        &["a unix socket takes no TLS; leave out --tls"],
+    );
+}
