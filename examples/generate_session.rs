@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         server: "redis 7.0.15".to_owned(),
         mode: "standalone".to_owned(),
         role: "master".to_owned(),
-        built_in: false,
+        ..ServerIdentity::default()
     };
     session.write(Record::Session(SessionStart::now(target)))?;
     for second in 0..seconds {

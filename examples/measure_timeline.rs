@@ -36,9 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     time("reading at half the session", || drop(black_box(timeline.at(now_s / 2.0))));
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
-        status.lines().filter(|line| line.starts_with("VmHWM") || line.starts_with("VmRSS")).for_each(|line| {
-            println!("{line}");
-        });
+        status.lines().filter(|line| line.starts_with("VmHWM") || line.starts_with("VmRSS")).for_each(
+            |line| {
+                println!("{line}");
+            },
+        );
     }
     Ok(())
 }

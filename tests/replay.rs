@@ -45,7 +45,8 @@ fn recording(path: &Path) {
         let service = recorder.latency();
         let ops = service.count();
         let ops_per_s = ops as f64;
-        let interval = Interval { t_s, length_s: 1.0, segment, ops, ops_per_s, clients, service, ..Interval::default() };
+        let interval =
+            Interval { t_s, length_s: 1.0, segment, ops, ops_per_s, clients, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
     write(Record::End(Box::new(End { t_s: 120.0, summary: Summary::default() })));
@@ -145,9 +146,18 @@ fn a_recording_that_was_cut_by_kill_9_opens() {
     let path = folder.path().join("killed.jsonl");
     let file = path.to_str().unwrap();
     let live = Running::start(redyno(&[
-        "-p", &server.port_text(), "--load", "--yes", "--headless", "--record", file, "-c", "10",
+        "-p",
+        &server.port_text(),
+        "--load",
+        "--yes",
+        "--headless",
+        "--record",
+        file,
+        "-c",
+        "10",
     ]));
-    let intervals = |text: &str| text.lines().filter(|line| line.starts_with("{\"kind\":\"interval\"")).count();
+    let intervals =
+        |text: &str| text.lines().filter(|line| line.starts_with("{\"kind\":\"interval\"")).count();
     wait_for("three seconds in the file", || {
         (intervals(&std::fs::read_to_string(&path).unwrap_or_default()) >= 3).then_some(())
     });

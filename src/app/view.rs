@@ -170,7 +170,7 @@ impl Model {
                 happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
             }
             Landmark::NextSegment => segments().find(after).ok_or("no later segment"),
-            Landmark::PreviousSegment => segments().filter(before).last().ok_or("no earlier segment"),
+            Landmark::PreviousSegment => segments().rfind(before).ok_or("no earlier segment"),
             Landmark::Start => Ok(0.0),
             Landmark::End => Ok(now_s),
         };

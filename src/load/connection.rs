@@ -13,7 +13,6 @@ use thiserror::Error;
 
 use super::{
     ErrorKind,
-    interval::Good,
     segments::{Replies, Segments},
     socket::Socket,
 };
@@ -230,34 +229,29 @@ impl Connection {
             Phase::Busy => {
                 let mut replies = read.segments.replies(self.generation);
                 replies.count_bytes(bytes.len());
-                self.take_replies(bytes, read.now_ns, &mut replies, &mut read.first_error)
+                self.take_replies(bytes, read.now_ns, replies, &mut read.first_error)
             }
             Phase::Greeting { replies } => self.take_greeting(bytes, replies, read.greeting),
             Phase::Idle | Phase::Connecting => Err(Broken::Unasked),
         }
     }
 
-    /// All replies in `bytes` came at the same moment and were asked for at the same moment, so the good ones are
-    /// counted together.
     #[inline]
     fn take_replies(
         &mut self,
-        mut bytes: &[u8],
+        bytes: &[u8],
         now_ns: u64,
-        replies: &mut Replies,
+        mut replies: Replies,
         first_error: &mut FirstError,
     ) -> Result<(), Broken> {
-        let service_ns = now_ns.saturating_sub(self.since_ns);
-        let mut good = [Good::default(); Command::ALL.len()];
-        let taken = self.sort_replies(&mut bytes, now_ns, &mut good, replies, first_error);
-        for (command, good) in Command::ALL.into_iter().zip(good) {
-            replies.count_good(command, good, service_ns);
-        }
+        let taken = self.sort_replies(bytes, now_ns, &mut replies, first_error);
+        replies.settle(now_ns.saturating_sub(self.since_ns));
         if self.answered == self.commands.len() {
             self.phase = Phase::Idle;
             // An idle connection does not keep the room of a batch far larger than its last.
             if self.commands.capacity() > ROOMY * self.commands.len() + MIN_ROOM {
                 self.commands.shrink_to(self.commands.len());
+                self.dues = Vec::new();
             }
         }
         taken
@@ -266,30 +260,27 @@ impl Connection {
     #[inline]
     fn sort_replies(
         &mut self,
-        bytes: &mut &[u8],
+        mut bytes: &[u8],
         now_ns: u64,
-        good: &mut [Good; Command::ALL.len()],
         replies: &mut Replies,
         first_error: &mut FirstError,
     ) -> Result<(), Broken> {
-        while let Some(reply) = self.skipper.next(bytes)? {
+        while let Some(reply) = self.skipper.next(&mut bytes)? {
             let Some(command) = self.commands.get(self.answered) else {
                 return Err(Broken::Unasked);
             };
             let due_ns = self.dues.get(self.answered);
             self.answered += 1;
             match reply {
-                Reply::Value => good[command.index()].values += 1,
-                Reply::Nil => good[command.index()].nils += 1,
+                Reply::Value | Reply::Nil => {
+                    let response_ns = due_ns.map(|due_ns| now_ns.saturating_sub(*due_ns));
+                    replies.take_good(*command, reply == Reply::Nil, response_ns);
+                }
                 Reply::Error(line) => {
                     if replies.count_error(*command, line) {
                         *first_error = Some(line.to_vec());
                     }
-                    continue;
                 }
-            }
-            if let Some(due_ns) = due_ns {
-                replies.count_response(now_ns.saturating_sub(*due_ns));
             }
         }
         Ok(())

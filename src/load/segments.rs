@@ -69,7 +69,7 @@ impl Segments {
             let earlier = self.earlier.iter_mut().find(|open| open.generation == generation);
             earlier.expect("a segment stays open while requests of it are in flight")
         };
-        Replies { in_flight: &mut open.in_flight, buffer: &mut open.buffer }
+        Replies { in_flight: &mut open.in_flight, buffer: &mut open.buffer, good: Default::default() }
     }
 
     /// Counts errors that belong to no request that was sent.
@@ -121,10 +121,12 @@ impl Segments {
     }
 }
 
-/// Where the replies to one segment's requests are counted.
+/// Where the replies that one read brought to one segment's requests are counted. All of them came at one moment and
+/// were asked for at one moment, so the good ones are counted together, by [`settle`](Self::settle).
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
+    good: [Good; Command::ALL.len()],
 }
 
 impl Replies<'_> {
@@ -134,17 +136,24 @@ impl Replies<'_> {
         self.buffer.bytes_in += n as u64;
     }
 
-    /// Counts good replies that one wake-up brought, each of them `service_ns` after its request was written.
+    /// Takes a good reply into account, which is null or not, and in open loop came so long after its request was due.
     #[inline]
-    pub(super) fn count_good(&mut self, command: Command, good: Good, service_ns: u64) {
-        *self.in_flight -= u64::from(good.values + good.nils);
-        self.buffer.count_good(command, good, service_ns);
+    pub(super) fn take_good(&mut self, command: Command, is_nil: bool, response_ns: Option<u64>) {
+        let good = &mut self.good[command.index()];
+        good.nils += u32::from(is_nil);
+        good.values += u32::from(!is_nil);
+        if let Some(response_ns) = response_ns {
+            self.buffer.response.record(response_ns);
+        }
     }
 
-    /// Counts a good reply's time from when its request was due.
+    /// Counts the good replies that were taken, each of them `service_ns` after its request was written.
     #[inline]
-    pub(super) fn count_response(&mut self, response_ns: u64) {
-        self.buffer.response.record(response_ns);
+    pub(super) fn settle(self, service_ns: u64) {
+        for (command, good) in Command::ALL.into_iter().zip(self.good) {
+            *self.in_flight -= u64::from(good.values + good.nils);
+            self.buffer.count_good(command, good, service_ns);
+        }
     }
 
     /// Counts the error that a request was answered with. Whether it was the first of its kind in this interval.
@@ -167,19 +176,22 @@ mod tests {
     use super::*;
     use crate::load::lane;
 
-    const VALUE: Good = Good { values: 1, nils: 0 };
-    const NIL: Good = Good { values: 0, nils: 1 };
+    fn answer(segments: &mut Segments, generation: u32, command: Command, is_nil: bool) {
+        let mut replies = segments.replies(generation);
+        replies.take_good(command, is_nil, None);
+        replies.settle(5);
+    }
 
     #[test]
     fn a_reply_counts_for_the_segment_that_its_request_was_written_in() {
         let (lane, mut collector) = lane::pair();
         let mut segments = Segments::new(1, 0, lane);
         segments.wrote(2, 20);
-        segments.replies(1).count_good(Command::Get, VALUE, 5);
+        answer(&mut segments, 1, Command::Get, false);
         segments.cut(2, 100);
         segments.wrote(1, 10);
-        segments.replies(1).count_good(Command::Get, NIL, 7);
-        segments.replies(2).count_good(Command::Set, VALUE, 9);
+        answer(&mut segments, 1, Command::Get, true);
+        answer(&mut segments, 2, Command::Set, false);
         segments.close_tick(250, 1);
 
         let first = collector.intervals.pop().unwrap();
@@ -218,7 +230,7 @@ mod tests {
         let mut segments = Segments::new(1, 0, lane);
         for tick in 1..=1000 {
             segments.wrote(1, 1);
-            segments.replies(1).count_good(Command::Get, VALUE, 1);
+            answer(&mut segments, 1, Command::Get, false);
             segments.close_tick(tick, 1);
         }
         let mut taken = 0;
