@@ -9,6 +9,7 @@
 mod alarm;
 mod arrivals;
 mod budget;
+mod client_counts;
 mod clients;
 mod connection;
 mod engine;
@@ -28,6 +29,7 @@ pub mod testing;
 mod worker;
 
 pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
+pub use client_counts::ClientCounts;
 use engine::Setting;
 pub use engine::{Load, LoadEvent, Output};
 pub use errors::{ErrorCounts, ErrorKind, MAX_KINDS, OTHER};
