@@ -2,6 +2,7 @@
 
 use super::{Entry, Notice, Panel, Playback, View, Zoom, view::USUAL_COLUMNS};
 use crate::{
+    diagnose::ClientWatch,
     load::Knobs,
     session::{Timeline, TimelineOptions},
 };
@@ -156,6 +157,8 @@ pub struct Model {
     pub overlay: Overlay,
     /// Whether the target answers.
     pub connection: Connection,
+    /// Whether redyno itself is the limit.
+    pub client: ClientWatch,
     /// Whether the gentle intrinsic probe was turned on.
     pub gentle_intrinsic: bool,
     /// Whether more records come.
@@ -177,6 +180,7 @@ impl Model {
             panel: Panel::new(knobs),
             overlay: Overlay::None,
             connection: Connection::default(),
+            client: ClientWatch::default(),
             gentle_intrinsic: false,
             course: Course::Running,
             message: None,
