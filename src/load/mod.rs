@@ -24,6 +24,8 @@ mod plan;
 mod schedule;
 mod segments;
 mod socket;
+#[doc(hidden)]
+pub mod stages;
 #[cfg(test)]
 pub mod testing;
 mod worker;

@@ -134,6 +134,9 @@ impl Worker {
                 _ => {}
             }
             let now_ns = self.outfit.clock.now_ns();
+            if now_ns >= self.next_tick_ns {
+                self.count_lap();
+            }
             let mut woken = false;
             let (mut readable, mut last) = (0, 0);
             for event in &events {
@@ -390,7 +393,6 @@ impl Worker {
             self.pass_over(now_ns);
             self.segments.note_behind(self.pace.behind_ns(now_ns));
         }
-        self.count_lap();
         self.segments.close_tick(now_ns, connected);
         self.next_tick_ns = next_tick_ns(now_ns);
     }
