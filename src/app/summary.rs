@@ -169,7 +169,8 @@ mod tests {
             let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
         }
-        let told = "  client    was the limit in seg 2, 3: load-0 uses 96 % of a core; give redyno ";
+        let told =
+            "  client    was the limit in seg 2, 3: load-0 uses 96 % of a core; run it on another machine";
         let text = summary(&timeline);
         assert!(text.contains(told), "{text}");
     }

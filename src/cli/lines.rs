@@ -38,6 +38,8 @@ pub struct Lines {
     /// What was last said about the kernel's stamps.
     timing: Option<Timing>,
     client: ClientWatch,
+    /// A change of its verdict, to be told below the second that brought it.
+    verdict: Option<String>,
 }
 
 impl Lines {
@@ -66,7 +68,8 @@ impl Lines {
             Record::Interval(interval) => {
                 self.complete(None, &mut lines);
                 if self.client.push(record) {
-                    lines.push(format!("{:6.1} s  client limit: {}", interval.t_s, self.client_limit()));
+                    let told = format!("{:6.1} s  client limit: {}", interval.t_s, self.client_limit());
+                    self.verdict = Some(told);
                 }
                 self.held = Some(interval.clone());
             }
@@ -123,6 +126,7 @@ impl Lines {
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
         let outage = if outage_s > 0.0 { format!("  outage {outage_s:.2} s") } else { String::new() };
         lines.push(format!("{t_s:5.1} s {load} {open}| {ping} | {server}{outage}").trim_end().to_owned());
+        lines.extend(self.verdict.take());
     }
 }
 
@@ -308,12 +312,17 @@ mod tests {
                 ..Interval::default()
             }))
         };
-        let records = [segment, second(1.0, 0.97), second(2.0, 0.97), second(3.0, 0.2), second(4.0, 0.2)];
-        let all: Vec<_> = records.iter().flat_map(|record| lines.push(record)).collect();
+        let seconds = [second(1.0, 0.97), second(2.0, 0.97), second(3.0, 0.2), second(4.0, 0.2)];
+        let seconds = seconds.into_iter().flat_map(|second| [second, ping(0.0)]);
+        let all: Vec<_> =
+            [segment].into_iter().chain(seconds).flat_map(|record| lines.push(&record)).collect();
         let told: Vec<_> = all.iter().filter(|line| line.contains("client limit")).collect();
         let told: Vec<_> = told.iter().map(|line| line.split_at(8)).collect();
         assert_eq!(told[0].0, "   1.0 s", "{all:?}");
-        assert!(told[0].1.starts_with("  client limit: load-0 uses 97 % of a core; give redyno "), "{all:?}");
+        assert!(
+            told[0].1.starts_with("  client limit: load-0 uses 97 % of a core; run it on another machine"),
+            "{all:?}"
+        );
         assert_eq!(told[1..], [("   3.0 s", "  client limit: no longer")]);
     }
 

@@ -133,9 +133,9 @@ impl ClientLimit {
     /// What to do about it on a machine with so many cores.
     pub fn advice(&self, cores: usize) -> &'static str {
         match self.evidence.first() {
-            Some(Evidence::RunDelay { .. }) => "give redyno cores of its own",
-            _ if self.workers < cores => "give redyno more --threads",
-            _ => "give redyno a machine of its own",
+            Some(Evidence::RunDelay { .. }) => "give it its own cores",
+            _ if self.workers < cores => "give it more --threads",
+            _ => "run it on another machine",
         }
     }
 }
@@ -231,9 +231,9 @@ pub(super) mod tests {
     #[test]
     fn advice_follows_the_reason() {
         let busy = ClientLimit::of(&stretch(&[(0.97, 0.0)], 1_000)).unwrap();
-        assert_eq!(busy.advice(2), "give redyno more --threads");
-        assert_eq!(busy.advice(1), "give redyno a machine of its own");
+        assert_eq!(busy.advice(2), "give it more --threads");
+        assert_eq!(busy.advice(1), "run it on another machine");
         let crowded = ClientLimit::of(&stretch(&[(0.3, 0.5)], 1_000)).unwrap();
-        assert_eq!(crowded.advice(8), "give redyno cores of its own");
+        assert_eq!(crowded.advice(8), "give it its own cores");
     }
 }

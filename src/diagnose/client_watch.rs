@@ -138,8 +138,9 @@ mod tests {
     fn a_turn_of_the_knobs_keeps_the_verdict_until_the_new_setting_is_measured() {
         let mut watch = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95)))).0;
         watch.push(&segment(2, true));
-        (0..3).for_each(|_| drop(watch.push(&tick(2, 0.3))));
-        watch.push(&tick(1, 0.99));
+        for late in [tick(2, 0.3), tick(2, 0.3), tick(2, 0.3), tick(1, 0.99)] {
+            watch.push(&late);
+        }
         assert!(watch.limit().is_some(), "the earlier one stands");
         watch.push(&tick(2, 0.3));
         assert_eq!(watch.limit(), None, "what comes late for the earlier segment has no say");

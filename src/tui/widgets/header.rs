@@ -82,7 +82,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     }
     parts.extend(connection(&model.connection_shown(), width >= ROOM_FOR_SINCE));
     // A narrower header has no room for it; the sentence below says it too.
-    if model.client.limit().is_some() && width >= 60 {
+    if model.client_limit().is_some() && width >= 60 {
         parts.push(("CLIENT LIMIT".to_owned(), Ink::Warn));
     }
     parts.push(load(model, glyphs));

@@ -65,6 +65,9 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
     }
+    if let Some(text) = client_limit(model, width) {
+        return (text, Ink::Warn);
+    }
     let knobs = model.in_force();
     if !knobs.load {
         return ("load off in this part of the recording".to_owned(), Ink::Text);
@@ -103,10 +106,14 @@ fn silence(model: &Model) -> Option<String> {
 
 /// That redyno itself is the limit, with as many reasons as `width` has room for beside what to do about it.
 fn client_limit(model: &Model, width: usize) -> Option<String> {
-    let (limit, advice) = (model.client.limit()?, model.client.advice()?);
+    let (limit, advice) = model.client_limit()?;
     let first = limit.evidence.first()?;
     let in_short = format!("the client is the limit: {first}");
-    let forms = [format!("the client is the limit: {limit}; {advice}"), format!("{in_short}; {advice}")];
+    let forms = [
+        format!("the client is the limit: {limit}; {advice}"),
+        format!("{in_short}; {advice}"),
+        format!("client limit: {first}; {advice}"),
+    ];
     Some(forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(in_short))
 }
 
