@@ -8,16 +8,13 @@
 //! A fold over records; it measures nothing.
 
 use crate::{
+    diagnose::ClientWatch,
     probe::{Ping, Timing},
     server::Status,
-};
-use crate::{
-    diagnose::ClientWatch,
     session::{Interval, Record, Span},
     stats::Latency,
     units,
 };
-use crate::{probe::Ping, server::Status};
 
 /// Lines between two headings.
 const HEADING_EVERY: usize = 20;
