@@ -20,10 +20,12 @@
 //! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: commands, keys, values, mixes | sockets, time |
 //! | [`target`] | what we talk to: address, credentials, TLS; is it there and is it a Redis | load |
+//! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
 //! | [`server`] | the control plane: INFO, safety checks, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file | screens |
+//! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`app`] | the screen's state: model, messages, update, the key table; pure | ratatui, I/O |
 //! | [`tui`] | terminal, theme, layout, screens, widgets; the only place that knows ratatui | statistics |
 //! | [`demo`] | the built-in server, with a script of faults | everything above it |
@@ -35,6 +37,8 @@ pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod demo;
+pub mod diagnose;
+pub mod host;
 pub mod load;
 pub mod probe;
 pub mod protocol;

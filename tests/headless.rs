@@ -88,6 +88,27 @@ fn the_hdr_text_of_a_record_is_read_by_any_hdr_library() {
 }
 
 #[test]
+fn every_interval_says_what_the_client_itself_cost() {
+    let server = Server::redis().start();
+    let records = run(&one_second(&server.port_text(), &["--threads", "2"])).expect_code(0).records();
+    let summary = end(&records).summary.client.as_ref().unwrap();
+    let of_intervals = intervals(&records);
+    let with_length = of_intervals.iter().filter(|interval| interval.length_s > 0.0);
+    let clients: Vec<_> = with_length.map(|interval| interval.client.as_ref().unwrap()).collect();
+    assert!(!clients.is_empty());
+    for client in &clients {
+        assert_eq!(client.workers.len(), 2);
+        assert!(client.workers.iter().all(|worker| worker.cpu > 0.0), "{client:?}");
+        assert_eq!(client.late, None, "in closed loop nothing is due before it is sent");
+        assert_eq!(client.run_delay.is_some(), cfg!(target_os = "linux"), "{client:?}");
+    }
+    let reads: u64 = clients.iter().map(|client| client.readable_to_read.count()).sum();
+    assert!(reads >= end(&records).summary.ops, "each reply was read after some wake-up");
+    assert_eq!(summary.readable_to_read.count(), reads);
+    assert_eq!(summary.workers.len(), 2);
+}
+
+#[test]
 fn the_readable_form_has_a_heading_a_line_a_second_and_a_summary() {
     let server = Server::redis().start();
     // No --headless: stdout is no terminal.

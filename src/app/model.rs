@@ -2,6 +2,7 @@
 
 use super::{Entry, Notice, Panel, Playback, View, Zoom, view::USUAL_COLUMNS};
 use crate::{
+    diagnose::{ClientLimit, ClientWatch},
     load::Knobs,
     session::{Timeline, TimelineOptions},
 };
@@ -156,6 +157,8 @@ pub struct Model {
     pub overlay: Overlay,
     /// Whether the target answers.
     pub connection: Connection,
+    /// Whether redyno itself is the limit now.
+    pub(super) client: ClientWatch,
     /// Whether the gentle intrinsic probe was turned on.
     pub gentle_intrinsic: bool,
     /// Whether more records come.
@@ -177,6 +180,7 @@ impl Model {
             panel: Panel::new(knobs),
             overlay: Overlay::None,
             connection: Connection::default(),
+            client: ClientWatch::default(),
             gentle_intrinsic: false,
             course: Course::Running,
             message: None,
@@ -226,6 +230,19 @@ impl Model {
             Some((since_s, cause)) => Connection::Down { since_s, cause: cause.to_owned() },
             None => Connection::Up { since_s: 0.0 },
         }
+    }
+
+    /// That redyno itself is the limit, and what to do about it: the verdict of now, in a frozen view and in a
+    /// recording that on the segment shown as a whole.
+    pub fn client_limit(&self) -> Option<(ClientLimit, &'static str)> {
+        let limit = if self.view == View::Live && self.playback.is_none() {
+            self.client.limit()?.clone()
+        } else {
+            let shown = self.shown();
+            ClientLimit::of(&shown.segment().filter(|segment| segment.start.knobs.load)?.total)?
+        };
+        let advice = limit.advice(self.timeline.session().map_or(0, |session| session.host.cores));
+        Some((limit, advice))
     }
 
     /// The message to show now.

@@ -1,6 +1,7 @@
 //! The lines that stay in the scrollback after the screen is gone.
 
 use crate::{
+    diagnose::ClientLimit,
     session::{
         Summary, Timeline,
         timeline::{Level, SegmentTotal},
@@ -38,6 +39,7 @@ pub fn summary(timeline: &Timeline) -> String {
         let share = sum.hits as f64 / (sum.hits + sum.misses) as f64;
         line(&mut text, "hits", &format!("{} of {} GETs", units::percent(share), sum.hits + sum.misses));
     }
+    client(&mut text, timeline);
     let loaded: Vec<_> = timeline.segments().iter().filter(|segment| segment.start.knobs.load).collect();
     if loaded.len() > 1 {
         segments(&mut text, &loaded, timeline.segments().forgotten());
@@ -53,6 +55,23 @@ pub fn summary(timeline: &Timeline) -> String {
 fn behind(sum: &Summary) -> String {
     let late = format!("at most {}", units::latency(sum.behind_us * 1000));
     if sum.shed == 0 { late } else { format!("{late}, {} requests that were due were not sent", sum.shed) }
+}
+
+/// That redyno itself was the limit, in which segments, and why in the first of them.
+fn client(text: &mut String, timeline: &Timeline) {
+    let segments = timeline.segments().iter();
+    let counted: Vec<_> = segments.filter(|s| s.start.knobs.load && !s.start.warmup).collect();
+    let judged = counted.iter().filter_map(|s| Some((s.start.segment, ClientLimit::of(&s.total)?)));
+    let limited: Vec<_> = judged.collect();
+    let Some((_, limit)) = limited.first() else { return };
+    let advice = limit.advice(timeline.session().map_or(0, |session| session.host.cores));
+    let place = if counted.len() > 1 {
+        let numbers: Vec<_> = limited.iter().map(|(segment, _)| segment.to_string()).collect();
+        format!(" in seg {}", numbers.join(", "))
+    } else {
+        String::new()
+    };
+    line(text, "client", &format!("was the limit{place}: {limit}; {advice}"));
 }
 
 /// A row for each segment under load.
@@ -88,7 +107,7 @@ mod tests {
     use super::*;
     use crate::{
         load::Knobs,
-        session::{Interval, Record, Segment},
+        session::{Client, Interval, Record, Segment, WorkerCost},
         stats::Recorder,
     };
 
@@ -138,6 +157,22 @@ mod tests {
             "seg 1     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys\n            100/s";
         assert!(text.contains(first), "{text}");
         assert!(text.contains("seg 2     200 clients × 1") && text.contains("  400/s"), "{text}");
+    }
+
+    #[test]
+    fn a_client_that_was_the_limit_is_told_with_its_segments() {
+        let mut timeline = Timeline::default();
+        for (segment, cpu) in [(1, 0.5), (2, 0.96), (3, 0.93)] {
+            let knobs = Knobs { load: true, ..Knobs::default() };
+            timeline.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false }));
+            let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
+            let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
+            timeline.push(&Record::Interval(Box::new(interval)));
+        }
+        let told =
+            "  client    was the limit in seg 2, 3: load-0 uses 96 % of a core; run it on another machine";
+        let text = summary(&timeline);
+        assert!(text.contains(told), "{text}");
     }
 
     #[test]

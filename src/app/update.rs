@@ -80,6 +80,7 @@ fn on_record(model: &mut Model, record: &Record) {
     if answers && model.connection == Connection::Unknown {
         model.connection = Connection::Up { since_s: 0.0 };
     }
+    model.client.push(record);
     model.timeline.push(record);
 }
 

@@ -8,10 +8,9 @@
 //! A fold over records; it measures nothing.
 
 use crate::{
+    diagnose::ClientWatch,
     probe::{Ping, Timing},
     server::Status,
-};
-use crate::{
     session::{Interval, Record, Span},
     stats::Latency,
     units,
@@ -35,6 +34,9 @@ pub struct Lines {
     since_heading: Option<usize>,
     /// What was last said about the kernel's stamps.
     timing: Option<Timing>,
+    client: ClientWatch,
+    /// A change of its verdict, to be told below the second that brought it.
+    verdict: Option<String>,
 }
 
 impl Lines {
@@ -43,6 +45,7 @@ impl Lines {
         let mut lines = Vec::new();
         match record {
             Record::Session(session) => {
+                self.client.push(record);
                 let target = &session.target;
                 let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
                 lines.push(
@@ -53,6 +56,7 @@ impl Lines {
             }
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
+                self.client.push(record);
                 let warmup = if segment.warmup { "warm-up, " } else { "" };
                 lines.push(format!("segment {}: {warmup}{}", segment.segment, segment.knobs));
                 self.is_open = segment.knobs.load && segment.knobs.rate.is_some();
@@ -60,6 +64,10 @@ impl Lines {
             }
             Record::Interval(interval) => {
                 self.complete(None, &mut lines);
+                if self.client.push(record) {
+                    let told = format!("{:6.1} s  client limit: {}", interval.t_s, self.client_limit());
+                    self.verdict = Some(told);
+                }
                 self.held = Some(interval.clone());
             }
             Record::Ping(ping) => {
@@ -86,6 +94,13 @@ impl Lines {
         self.timing = ping.body.timing.or(self.timing);
     }
 
+    fn client_limit(&self) -> String {
+        match (self.client.limit(), self.client.advice()) {
+            (Some(limit), Some(advice)) => format!("{limit}; {advice}"),
+            _ => "no longer".to_owned(),
+        }
+    }
+
     fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
         let held = self.held.take();
         let Some(t_s) = held.as_ref().map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {
@@ -108,6 +123,7 @@ impl Lines {
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
         let outage = if outage_s > 0.0 { format!("  outage {outage_s:.2} s") } else { String::new() };
         lines.push(format!("{t_s:5.1} s {load} {open}| {ping} | {server}{outage}").trim_end().to_owned());
+        lines.extend(self.verdict.take());
     }
 }
 
@@ -173,7 +189,11 @@ fn longest(latency: &Latency) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load::Knobs, session::Segment, stats::Recorder};
+    use crate::{
+        load::Knobs,
+        session::{Client, Segment, WorkerCost},
+        stats::Recorder,
+    };
 
     fn latency(n: u64) -> Latency {
         let mut recorder = Recorder::new();
@@ -272,6 +292,35 @@ mod tests {
             5,
             "no latency is made up: {all:?}"
         );
+    }
+
+    #[test]
+    fn that_the_client_is_the_limit_is_told_when_it_begins_and_when_it_ends() {
+        let mut lines = Lines::default();
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false });
+        let second = |t_s, cpu| {
+            let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
+            Record::Interval(Box::new(Interval {
+                t_s,
+                length_s: 1.0,
+                segment: 1,
+                client,
+                ..Interval::default()
+            }))
+        };
+        let seconds = [second(1.0, 0.97), second(2.0, 0.97), second(3.0, 0.2), second(4.0, 0.2)];
+        let seconds = seconds.into_iter().flat_map(|second| [second, ping(0.0)]);
+        let all: Vec<_> =
+            [segment].into_iter().chain(seconds).flat_map(|record| lines.push(&record)).collect();
+        let told: Vec<_> = all.iter().filter(|line| line.contains("client limit")).collect();
+        let told: Vec<_> = told.iter().map(|line| line.split_at(8)).collect();
+        assert_eq!(told[0].0, "   1.0 s", "{all:?}");
+        assert!(
+            told[0].1.starts_with("  client limit: load-0 uses 97 % of a core; run it on another machine"),
+            "{all:?}"
+        );
+        assert_eq!(told[1..], [("   3.0 s", "  client limit: no longer")]);
     }
 
     #[test]

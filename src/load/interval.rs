@@ -1,6 +1,6 @@
 //! What a worker counts between two ticks, for one segment.
 
-use super::{ErrorCounts, ErrorKind};
+use super::{ClientCounts, ErrorCounts, ErrorKind};
 use crate::{stats::Recorder, workload::Command};
 
 /// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
@@ -30,6 +30,8 @@ pub struct IntervalBuffer {
     pub behind_ns: u64,
     /// From when a request was due to the last byte of its reply, over all commands; empty in closed loop.
     pub response: Recorder,
+    /// What the worker itself cost.
+    pub client: ClientCounts,
     /// Errors that belong to no request that was sent.
     pub errors: ErrorCounts,
     /// Counts by command, in the order of [`Command::ALL`].
@@ -72,6 +74,7 @@ impl IntervalBuffer {
             shed: 0,
             behind_ns: 0,
             response: Recorder::new(),
+            client: ClientCounts::default(),
             errors: ErrorCounts::default(),
             commands: Default::default(),
         })
@@ -91,6 +94,7 @@ impl IntervalBuffer {
         self.shed = 0;
         self.behind_ns = 0;
         self.response.reset();
+        self.client.clear();
         self.errors.clear();
         for counts in &mut self.commands {
             counts.ops = 0;

@@ -9,6 +9,7 @@
 mod alarm;
 mod arrivals;
 mod budget;
+mod client_counts;
 mod clients;
 mod connection;
 mod engine;
@@ -23,11 +24,14 @@ mod plan;
 mod schedule;
 mod segments;
 mod socket;
+#[doc(hidden)]
+pub mod stages;
 #[cfg(test)]
 pub mod testing;
 mod worker;
 
 pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
+pub use client_counts::ClientCounts;
 use engine::Setting;
 pub use engine::{Load, LoadEvent, Output};
 pub use errors::{ErrorCounts, ErrorKind, MAX_KINDS, OTHER};

@@ -9,7 +9,7 @@
 //! that was cut stays open until its last reply is in.
 
 use super::{
-    ErrorKind, Lane,
+    ClientCounts, ErrorKind, Lane,
     interval::{Good, IntervalBuffer},
 };
 use crate::workload::Command;
@@ -87,6 +87,12 @@ impl Segments {
     pub(super) fn note_behind(&mut self, behind_ns: u64) {
         let buffer = &mut self.current.buffer;
         buffer.behind_ns = buffer.behind_ns.max(behind_ns);
+    }
+
+    /// What the worker itself costs while the current segment lasts.
+    #[inline]
+    pub(super) fn client(&mut self) -> &mut ClientCounts {
+        &mut self.current.buffer.client
     }
 
     /// Hands the last counts up, for which it waits until there is room, as long as somebody takes them.

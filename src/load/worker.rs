@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, next_tick_ns},
+    host::OwnThread,
     target::{Endpoint, Greeting, Tls},
     workload::{Requests, Values},
 };
@@ -81,6 +82,8 @@ pub(super) struct Worker {
     stopping_since_ns: Option<u64>,
     told_errors: HashSet<ErrorKind>,
     losses: Losses,
+    /// What this thread costs; known once it runs.
+    own: Option<OwnThread>,
     out: Vec<u8>,
     buffer: Box<[u8]>,
 }
@@ -103,6 +106,7 @@ impl Worker {
             stopping_since_ns: None,
             told_errors: HashSet::new(),
             losses: Losses::default(),
+            own: None,
             out: Vec::new(),
             buffer: vec![0; READ_BUFFER].into(),
             setting,
@@ -120,6 +124,7 @@ impl Worker {
     /// # Errors
     /// When the system refuses to poll.
     pub(super) fn run(mut self) -> std::io::Result<()> {
+        self.own = Some(OwnThread::current());
         let mut events = Events::with_capacity(1024);
         self.connect(self.outfit.clock.now_ns());
         loop {
@@ -129,13 +134,24 @@ impl Worker {
                 _ => {}
             }
             let now_ns = self.outfit.clock.now_ns();
+            if now_ns >= self.next_tick_ns {
+                self.count_lap();
+            }
             let mut woken = false;
+            let (mut readable, mut last) = (0, 0);
             for event in &events {
                 match event.token() {
                     WAKE => woken = true,
                     ALARM => {}
-                    Token(client) => self.on_event(client, event, now_ns),
+                    Token(client) => {
+                        self.on_event(client, event, now_ns);
+                        readable += u64::from(event.is_readable());
+                        last = client;
+                    }
                 }
+            }
+            if readable > 0 {
+                self.count_read_wait(readable, last, now_ns);
             }
             if woken {
                 self.take_setting(now_ns);
@@ -149,6 +165,22 @@ impl Worker {
             if self.is_finished(now_ns) {
                 return Ok(());
             }
+        }
+    }
+
+    /// Counts how long the replies of a wake-up waited for their reading. When the connection that was read `last`
+    /// has a new batch out, the stamp of that batch is the moment; else the clock is asked.
+    #[inline]
+    fn count_read_wait(&mut self, readable: u64, last: usize, polled_ns: u64) {
+        let written_ns = self.clients.connection(last).and_then(|connection| connection.waits_since_ns());
+        let read_ns = written_ns.filter(|ns| *ns > polled_ns).unwrap_or_else(|| self.outfit.clock.now_ns());
+        self.segments.client().read_after(read_ns - polled_ns, readable);
+    }
+
+    /// Counts what this thread used since it last did so.
+    fn count_lap(&mut self) {
+        if let Some(own) = &mut self.own {
+            self.segments.client().add_lap(own.lap());
         }
     }
 
@@ -378,6 +410,7 @@ impl Worker {
         }
         let old = std::mem::replace(&mut self.setting, new);
         self.follow_knobs();
+        self.count_lap();
         self.segments.cut(self.setting.generation, now_ns);
         // The largest batch so far may have been far larger than those to come.
         self.out = Vec::new();
@@ -428,6 +461,7 @@ impl Worker {
             }
         }
         let connected = self.clients.connected() as u32;
+        self.count_lap();
         self.segments.finish(now_ns, connected);
         true
     }

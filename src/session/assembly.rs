@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Interval, add_counts};
-use crate::{clock::seconds, load::IntervalBuffer, workload::Command};
+use super::{Client, Interval, WorkerCost, add_counts};
+use crate::{clock::seconds, load::IntervalBuffer, stats::Latency, workload::Command};
 
 /// The tick that is being put together.
 pub(super) struct Assembly {
@@ -26,6 +26,10 @@ struct Part {
     /// The sum of all workers' stretches, and the end of the last.
     lengths_ns: u64,
     end_ns: u64,
+    /// What each worker cost; those that had no part in it yet are missing at the end.
+    costs: Vec<WorkerCost>,
+    readable_to_read: Latency,
+    late: Latency,
 }
 
 impl Assembly {
@@ -34,12 +38,13 @@ impl Assembly {
         Self { workers, closed: 0, segments: BTreeMap::new() }
     }
 
-    /// Adds a buffer of a worker that has not closed this tick yet. Whether this closes it for that worker.
-    pub(super) fn add(&mut self, buffer: &IntervalBuffer) -> bool {
+    /// Adds a buffer of `worker`, which has not closed this tick yet. Whether this closes it for that worker.
+    pub(super) fn add(&mut self, worker: usize, buffer: &IntervalBuffer) -> bool {
         let part = self.segments.entry(buffer.generation).or_default();
         part.lengths_ns += buffer.end_ns - buffer.start_ns;
         part.end_ns = part.end_ns.max(buffer.end_ns);
         add_buffer(&mut part.interval, buffer);
+        part.add_client(worker, buffer);
         self.closed += usize::from(buffer.closes_tick);
         buffer.closes_tick
     }
@@ -64,7 +69,9 @@ impl Assembly {
         self.closed = 0;
         let workers = self.workers as u64;
         let finish = |(segment, part): (u32, Part)| {
+            let client = part.client();
             let mut interval = part.interval;
+            interval.client = client;
             interval.segment = segment;
             interval.t_s = seconds(part.end_ns);
             // Workers close a tick within moments of each other; their mean length makes the lengths of
@@ -75,6 +82,29 @@ impl Assembly {
             interval
         };
         std::mem::take(&mut self.segments).into_iter().map(finish).collect()
+    }
+}
+
+impl Part {
+    /// Adds what a worker itself cost. A worker has one buffer with length for each tick and segment.
+    fn add_client(&mut self, worker: usize, buffer: &IntervalBuffer) {
+        let (client, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
+        if length_ns > 0 {
+            let share = |ns: u64| ns as f64 / length_ns as f64;
+            self.costs.resize(self.costs.len().max(worker + 1), WorkerCost::default());
+            self.costs[worker] =
+                WorkerCost { cpu: share(client.cpu_ns), run_delay: client.run_delay_ns.map(share) };
+        }
+        self.readable_to_read.merge(&client.read_wait.latency());
+        self.late.merge(&client.late.latency());
+    }
+
+    fn client(&self) -> Option<Client> {
+        (!self.costs.is_empty()).then(|| Client {
+            readable_to_read: self.readable_to_read.clone(),
+            late: (!self.late.is_empty()).then(|| self.late.clone()),
+            ..Client::of(self.costs.clone())
+        })
     }
 }
 
@@ -115,11 +145,11 @@ mod tests {
     #[test]
     fn a_tick_is_complete_when_every_worker_has_closed_it() {
         let mut assembly = Assembly::new(2);
-        assert!(assembly.add(&testing::interval(1, 0..250, &[(Command::Get, 3)], true)));
+        assert!(assembly.add(0, &testing::interval(1, 0..250, &[(Command::Get, 3)], true)));
         assert!(!assembly.is_complete());
-        assembly.add(&testing::interval(1, 0..100, &[(Command::Get, 2)], false));
+        assembly.add(1, &testing::interval(1, 0..100, &[(Command::Get, 2)], false));
         assert!(!assembly.is_complete());
-        assembly.add(&testing::interval(2, 100..250, &[(Command::Set, 4)], true));
+        assembly.add(1, &testing::interval(2, 100..250, &[(Command::Set, 4)], true));
         assert!(assembly.is_complete());
 
         let intervals = assembly.take();
@@ -131,8 +161,8 @@ mod tests {
     #[test]
     fn lengths_add_up_to_the_time_that_passed() {
         let mut assembly = Assembly::new(2);
-        assembly.add(&testing::interval(1, 0..240_000_000, &[(Command::Get, 60)], true));
-        assembly.add(&testing::interval(1, 0..260_000_000, &[(Command::Get, 65)], true));
+        assembly.add(0, &testing::interval(1, 0..240_000_000, &[(Command::Get, 60)], true));
+        assembly.add(1, &testing::interval(1, 0..260_000_000, &[(Command::Get, 65)], true));
         let interval = &assembly.take()[0];
         assert_eq!((interval.length_s, interval.ops_per_s), (0.25, 500.0));
     }
@@ -140,9 +170,26 @@ mod tests {
     #[test]
     fn late_replies_have_no_length_and_no_rate() {
         let mut assembly = Assembly::new(1);
-        assembly.add(&testing::interval(1, 5..5, &[(Command::Get, 1)], false));
-        assembly.add(&testing::interval(2, 5..250, &[], true));
+        assembly.add(0, &testing::interval(1, 5..5, &[(Command::Get, 1)], false));
+        assembly.add(0, &testing::interval(2, 5..250, &[], true));
         let late = &assembly.take()[0];
         assert_eq!((late.segment, late.ops, late.length_s, late.ops_per_s), (1, 1, 0.0, 0.0));
+        assert_eq!(late.client, None);
+    }
+
+    #[test]
+    fn each_worker_has_its_own_share_of_a_core() {
+        let mut assembly = Assembly::new(2);
+        for (worker, cpu_ns) in [(1, 200), (0, 50)] {
+            let mut buffer = testing::interval(1, 0..250, &[], true);
+            buffer.client.cpu_ns = cpu_ns;
+            buffer.client.run_delay_ns = Some(25);
+            buffer.client.read_after(5_000, 3);
+            assembly.add(worker, &buffer);
+        }
+        let client = assembly.take().remove(0).client.unwrap();
+        let cpu: Vec<_> = client.workers.iter().map(|worker| worker.cpu).collect();
+        assert_eq!((cpu, client.cpu, client.run_delay), (vec![0.2, 0.8], 0.8, Some(0.1)));
+        assert_eq!((client.readable_to_read.count(), client.late), (6, None));
     }
 }

@@ -150,13 +150,13 @@ impl Collector {
     /// every tick.
     fn take_intervals(&mut self) {
         loop {
-            for lane in &mut self.lanes {
+            for (worker, lane) in self.lanes.iter_mut().enumerate() {
                 // Asked first: what it sent before its end is there by then.
                 let has_ended = lane.end.intervals.is_abandoned();
                 while !lane.closed
                     && let Ok(buffer) = lane.end.intervals.pop()
                 {
-                    lane.closed = self.assembly.add(&buffer);
+                    lane.closed = self.assembly.add(worker, &buffer);
                     lane.end.recycle(buffer);
                 }
                 if has_ended && !lane.closed {

@@ -1,6 +1,7 @@
 //! A session is a stream of records: live measurement produces it, a file holds it, everything else folds it.
 
 mod assembly;
+mod client;
 mod coalesce;
 mod collector;
 mod file;
@@ -14,6 +15,7 @@ mod start;
 mod tally;
 pub mod timeline;
 
+pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
 pub use live::{Beginning, Live, LiveError};

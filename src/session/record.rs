@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Client;
 use crate::{load::Knobs, probe, server, stats::Latency, workload::Command};
 
 /// The version of this schema. A reader refuses a higher one.
@@ -192,6 +193,10 @@ pub struct Interval {
     pub response: Option<Latency>,
     /// The same by command.
     pub commands: BTreeMap<Command, CommandInterval>,
+    /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did
+    /// not measure it.
+    #[serde(default)]
+    pub client: Option<Client>,
 }
 
 /// One command's part of an [`Interval`].
@@ -208,6 +213,7 @@ pub struct CommandInterval {
 impl Interval {
     /// Adds what `later`, an interval of the same segment, holds: the longer stretch of both.
     pub fn merge(&mut self, later: &Self) {
+        Client::merge(&mut self.client, self.length_s, later.client.as_ref(), later.length_s);
         self.t_s = self.t_s.max(later.t_s);
         self.length_s += later.length_s;
         self.ops += later.ops;
@@ -321,12 +327,16 @@ pub struct Summary {
     pub service: Latency,
     /// From when a request was due; `null` in closed loop.
     pub response: Option<Latency>,
+    /// What the load generator itself cost under load; `null` where it was not measured.
+    #[serde(default)]
+    pub client: Option<Client>,
 }
 
 impl Summary {
     /// Adds an interval; its length counts only if the load was on.
     pub fn add(&mut self, interval: &Interval, loaded: bool) {
         if loaded {
+            Client::merge(&mut self.client, self.length_s, interval.client.as_ref(), interval.length_s);
             self.length_s += interval.length_s;
             self.outage_s += interval.outage_s;
         }

@@ -5,8 +5,8 @@ use crate::{
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::Status,
     session::{
-        Encryption, Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart, Span,
-        timeline::FIRST_ERROR,
+        Client, Encryption, Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart,
+        Span, WorkerCost, timeline::FIRST_ERROR,
     },
     stats::{Latency, Recorder},
 };
@@ -171,6 +171,17 @@ impl MadeUp {
         };
         let first = Event { t_s, name: FIRST_ERROR.to_owned(), detail: format!("{kind}: {message}") };
         vec![Record::Interval(Box::new(interval)), Record::Event(first)]
+    }
+
+    /// The next tick of a client whose only worker uses `cpu` of a core.
+    pub fn next_tick_of_client(&mut self, cpu: f64) -> Vec<Record> {
+        let mut records = self.next_tick();
+        for record in &mut records {
+            if let Record::Interval(interval) = record {
+                interval.client = Some(Client::of(vec![WorkerCost { cpu, run_delay: Some(0.01) }]));
+            }
+        }
+        records
     }
 
     /// One report of a gentle intrinsic probe.

@@ -274,3 +274,21 @@ proptest! {
         drawn(&model, Theme::new(palette, glyphs), width, height);
     }
 }
+
+#[test]
+fn a_client_that_is_the_limit_is_told_at_every_size() {
+    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let (mut made, records) = MadeUp::new(knobs);
+    let mut model = Model::new(knobs, TimelineOptions::default());
+    deliver(&mut model, records);
+    (0..8).for_each(|_| deliver(&mut model, made.next_tick_of_client(0.97)));
+    snapshot("client_limit_80x24", &drawn(&model, theme, 80, 24));
+    for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 16), (40, 12), (40, 1)] {
+        let text = lines(&drawn(&model, theme, width, height)).join(" ").to_lowercase();
+        assert!(text.contains("client limit") || text.contains("client is the limit"), "{text}");
+    }
+    (0..16).for_each(|_| deliver(&mut model, made.next_tick_of_client(0.5)));
+    let text = lines(&drawn(&model, theme, 80, 24)).join(" ").to_lowercase();
+    assert!(!text.contains("client limit") && !text.contains("client is the limit"), "{text}");
+}

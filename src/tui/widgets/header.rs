@@ -81,6 +81,10 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         parts.push(("FROZEN".to_owned(), Ink::Warn));
     }
     parts.extend(connection(&model.connection_shown(), width >= ROOM_FOR_SINCE));
+    // A narrower header has no room for it; the sentence below says it too.
+    if model.client_limit().is_some() && width >= 60 {
+        parts.push(("CLIENT LIMIT".to_owned(), Ink::Warn));
+    }
     parts.push(load(model, glyphs));
     if let Some(segment) = reading.segment().filter(|_| width >= 60) {
         let warmup = if segment.start.warmup { " warm-up" } else { "" };

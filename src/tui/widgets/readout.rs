@@ -24,6 +24,7 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     };
     let reading = model.shown();
     let mut figures = vec![state];
+    figures.extend(model.client_limit().map(|_| "client limit".to_owned()));
     figures.extend(Level::ALL.into_iter().filter_map(|level| known(&reading, level)));
     let ping = Level::P50.of(reading.ping().now());
     figures.extend(ping.map(|ns| format!("ping {}", units::latency(ns))));

@@ -48,6 +48,9 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(text) = outage(model).or_else(|| silence(model)) {
         return (text, Ink::Bad);
     }
+    if let Some(text) = client_limit(model, width) {
+        return (text, Ink::Warn);
+    }
     let knobs = model.in_force();
     if knobs.load {
         let long = load(knobs);
@@ -61,6 +64,9 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
 fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) {
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
+    }
+    if let Some(text) = client_limit(model, width) {
+        return (text, Ink::Warn);
     }
     let knobs = model.in_force();
     if !knobs.load {
@@ -96,6 +102,19 @@ fn silence(model: &Model) -> Option<String> {
     (for_s >= SILENCE_S).then(|| {
         format!("no good reply to {what} for {for_s:.1} s; the connections stand, the server is silent")
     })
+}
+
+/// That redyno itself is the limit, with as many reasons as `width` has room for beside what to do about it.
+fn client_limit(model: &Model, width: usize) -> Option<String> {
+    let (limit, advice) = model.client_limit()?;
+    let first = limit.evidence.first()?;
+    let in_short = format!("the client is the limit: {first}");
+    let forms = [
+        format!("the client is the limit: {limit}; {advice}"),
+        format!("{in_short}; {advice}"),
+        format!("client limit: {first}; {advice}"),
+    ];
+    Some(forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(in_short))
 }
 
 fn idle() -> String {

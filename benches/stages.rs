@@ -1,0 +1,117 @@
+//! What one request costs in each stage of the hot path, without sockets.
+//!
+//! ```text
+//! encode ─► (write, read) ─► skip ─► record        pace: when the next may go
+//! ```
+//! `cargo bench --bench stages` prints times. Instructions do not depend on what else the machine does; where valgrind is
+//! installed, callgrind counts those of one stage (here `encode`, of which each call is a batch of 1000 requests):
+//!
+//! ```text
+//! bench=$(cargo bench --bench stages --no-run --message-format json |
+//!     sed -n 's/.*"executable":"\([^"]*stages[^"]*\)".*/\1/p')
+//! valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='stages::encode_batch*' \
+//!     "$bench" --bench encode --sample-count 1 --sample-size 100
+//! ```
+//! "Collected" divided by the 100 000 requests of 100 calls is the figure; the stages are the functions `*_batch` below.
+
+use std::hint::black_box;
+
+use divan::{Bencher, counter::ItemsCount};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use redyno::{
+    host::OwnThread,
+    load::{Arrivals, stages::PaceStage},
+    protocol::{Reply, Skipper},
+    stats::Recorder,
+    workload::{Mix, Requests, Values},
+};
+
+/// Requests in a batch: what a stage is called for at once, so that the call itself does not count.
+const BATCH: usize = 1000;
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench(args = ["get", "set 32 B", "mix 10:1"])]
+fn encode(bencher: Bencher, what: &str) {
+    let mix = match what {
+        "get" => Mix::ratio(0, 1),
+        "set 32 B" => Mix::ratio(1, 0),
+        _ => Mix::ratio(1, 10),
+    };
+    let requests = Requests::new(&mix, 10_000, Values::new(32, 1));
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let mut out = Vec::with_capacity(256 * BATCH);
+    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&requests, &mut random, &mut out));
+}
+
+#[inline(never)]
+fn encode_batch(requests: &Requests, random: &mut Pcg64Mcg, out: &mut Vec<u8>) {
+    out.clear();
+    for _ in 0..BATCH {
+        black_box(requests.append(random, out));
+    }
+}
+
+#[divan::bench(args = ["nil", "value 32 B", "value 4 KiB", "error"])]
+fn skip(bencher: Bencher, what: &str) {
+    let one = match what {
+        "nil" => b"$-1\r\n".to_vec(),
+        "value 32 B" => bulk(32),
+        "value 4 KiB" => bulk(4096),
+        _ => b"-LOADING Redis is loading the dataset in memory\r\n".to_vec(),
+    };
+    let replies = one.repeat(BATCH);
+    let mut skipper = Skipper::new();
+    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| skip_batch(&mut skipper, &replies));
+}
+
+fn bulk(length: usize) -> Vec<u8> {
+    [format!("${length}\r\n").into_bytes(), vec![b'x'; length], b"\r\n".to_vec()].concat()
+}
+
+#[inline(never)]
+fn skip_batch(skipper: &mut Skipper, mut bytes: &[u8]) {
+    let mut seen = 0;
+    while let Some(reply) = skipper.next(&mut bytes).expect("the replies are well formed") {
+        seen += usize::from(!matches!(black_box(reply), Reply::Error(line) if line.is_empty()));
+    }
+    assert_eq!(seen, BATCH);
+}
+
+#[divan::bench]
+fn record(bencher: Bencher) {
+    let latencies: Vec<u64> = (0..BATCH as u64).map(|n| 100_000 + n * n % 400_000).collect();
+    let mut recorder = Recorder::new();
+    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| record_batch(&mut recorder, &latencies));
+}
+
+#[inline(never)]
+fn record_batch(recorder: &mut Recorder, latencies: &[u64]) {
+    for ns in latencies {
+        recorder.record(black_box(*ns));
+    }
+}
+
+#[divan::bench(args = ["constant", "poisson"])]
+fn pace(bencher: Bencher, arrivals: &str) {
+    let arrivals = if arrivals == "constant" { Arrivals::Constant } else { Arrivals::Poisson };
+    let mut stage = PaceStage::new(100_000, arrivals);
+    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| pace_batch(&mut stage));
+}
+
+#[inline(never)]
+fn pace_batch(stage: &mut PaceStage) {
+    for _ in 0..BATCH {
+        black_box(stage.next_due_ns());
+    }
+}
+
+/// What a worker asks about itself, once a tick.
+#[divan::bench]
+fn lap(bencher: Bencher) {
+    let mut own = OwnThread::current();
+    bencher.bench_local(|| own.lap());
+}

@@ -1,0 +1,239 @@
+//! When the load generator itself is the limit: three rules, each with its evidence.
+//!
+//! Measured with one worker, GET, and cores of their own for the server and for redyno:
+//!
+//! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
+//! |---|---|---|---|
+//! | share of a core | 0.58–0.94 | 0.92–0.95 | 0.19–0.50 |
+//! | share of the time waited for a core | 0.00–0.04 | 0.01–0.06 | 0.01–0.75 |
+//! | p50 of the wait for reading / p50 of service | 0.04–0.12 | 0.01–0.57 | 0.00–1.6 |
+
+use std::fmt;
+
+use crate::{session::Interval, units};
+
+/// That the client is the limit, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientLimit {
+    /// The reasons, the most telling first; at least one.
+    pub evidence: Vec<Evidence>,
+    /// Workers that share the load.
+    pub workers: usize,
+}
+
+/// One reason why the client is the limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Evidence {
+    /// A worker has hardly a moment left.
+    Cpu {
+        /// Its number.
+        worker: usize,
+        /// The share of a core that it uses.
+        share: f64,
+    },
+    /// A worker has work, and no core to do it on.
+    RunDelay {
+        /// Its number.
+        worker: usize,
+        /// The share of the time that it waits for a core.
+        share: f64,
+    },
+    /// Replies are there long before they are read.
+    ReadWait {
+        /// Half of the replies waited longer than this.
+        p50_ns: u64,
+        /// The service time that half of the replies exceeded.
+        service_ns: u64,
+    },
+}
+
+/// A kind of [`Evidence`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    Cpu,
+    RunDelay,
+    ReadWait,
+}
+
+impl Rule {
+    /// All, the most telling first.
+    pub(super) const ALL: [Self; 3] = [Self::Cpu, Self::RunDelay, Self::ReadWait];
+
+    /// From which share on the rule speaks, and below which it falls silent again. The distance between the two
+    /// keeps a figure that wavers about the first from being told over and over.
+    ///
+    /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
+    /// - Run-queue delay: waking up alone takes a twentieth; a fifth is a neighbour at work, and stands in every
+    ///   latency.
+    /// - Waiting to be read: half of the service time is as much as the server and the network have together.
+    pub(super) fn thresholds(self) -> (f64, f64) {
+        match self {
+            Self::Cpu => (0.90, 0.80),
+            Self::RunDelay => (0.20, 0.10),
+            Self::ReadWait => (0.50, 0.35),
+        }
+    }
+
+    /// What the stretch says of it; `None` where it was not measured, or too little to tell.
+    pub(super) fn evidence(self, stretch: &Interval) -> Option<Evidence> {
+        let client = stretch.client.as_ref()?;
+        let most = |share: fn(&crate::session::WorkerCost) -> Option<f64>| {
+            let known = client.workers.iter().enumerate().filter_map(|(n, worker)| Some((n, share(worker)?)));
+            known.max_by(|left, right| left.1.total_cmp(&right.1))
+        };
+        match self {
+            Self::Cpu => most(|w| Some(w.cpu)).map(|(worker, share)| Evidence::Cpu { worker, share }),
+            Self::RunDelay => {
+                most(|w| w.run_delay).map(|(worker, share)| Evidence::RunDelay { worker, share })
+            }
+            Self::ReadWait => Some(Evidence::ReadWait {
+                p50_ns: client.readable_to_read.percentile(0.5)?,
+                service_ns: stretch.service.percentile(0.5)?,
+            }),
+        }
+    }
+}
+
+impl Evidence {
+    /// The share that the thresholds are for.
+    pub(super) fn share(&self) -> f64 {
+        match *self {
+            Self::Cpu { share, .. } | Self::RunDelay { share, .. } => share,
+            Self::ReadWait { p50_ns, service_ns } => p50_ns as f64 / service_ns.max(1) as f64,
+        }
+    }
+}
+
+impl ClientLimit {
+    /// The verdict on one stretch as a whole.
+    pub fn of(stretch: &Interval) -> Option<Self> {
+        Self::by(stretch, |rule| rule.thresholds().0)
+    }
+
+    /// The verdict by other thresholds.
+    pub(super) fn by(stretch: &Interval, threshold: impl Fn(Rule) -> f64) -> Option<Self> {
+        let speaks = |rule: Rule| rule.evidence(stretch).filter(|found| found.share() >= threshold(rule));
+        let evidence: Vec<_> = Rule::ALL.into_iter().filter_map(speaks).collect();
+        let workers = stretch.client.as_ref().map_or(0, |client| client.workers.len());
+        (!evidence.is_empty()).then_some(Self { evidence, workers })
+    }
+
+    /// Whether `rule` is among the reasons.
+    pub(super) fn rests_on(&self, rule: Rule) -> bool {
+        self.evidence.iter().any(|found| {
+            matches!(
+                (found, rule),
+                (Evidence::Cpu { .. }, Rule::Cpu)
+                    | (Evidence::RunDelay { .. }, Rule::RunDelay)
+                    | (Evidence::ReadWait { .. }, Rule::ReadWait)
+            )
+        })
+    }
+
+    /// What to do about it on a machine with so many cores.
+    pub fn advice(&self, cores: usize) -> &'static str {
+        match self.evidence.first() {
+            Some(Evidence::RunDelay { .. }) => "give it its own cores",
+            _ if self.workers < cores => "give it more --threads",
+            _ => "run it on another machine",
+        }
+    }
+}
+
+impl fmt::Display for ClientLimit {
+    /// All reasons in one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, evidence) in self.evidence.iter().enumerate() {
+            let comma = if n > 0 { ", " } else { "" };
+            write!(f, "{comma}{evidence}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Cpu { worker, share } => {
+                write!(f, "load-{worker} uses {} of a core", units::percent(share))
+            }
+            Self::RunDelay { worker, share } => {
+                write!(f, "load-{worker} waits {} of the time for a core", units::percent(share))
+            }
+            Self::ReadWait { p50_ns, service_ns } => write!(
+                f,
+                "replies lie unread for {}, their p50 is {}",
+                units::latency(p50_ns),
+                units::latency(service_ns)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::{
+        session::{Client, WorkerCost},
+        stats::{Latency, Recorder},
+    };
+
+    fn of(ns: u64) -> Latency {
+        let mut recorder = Recorder::new();
+        recorder.record_n(ns, 1000);
+        recorder.latency()
+    }
+
+    /// A quarter of a second of `workers` with these shares of a core and of waiting for one, whose replies lie
+    /// unread for so long.
+    pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
+        let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
+        let client = Client { readable_to_read: of(unread_ns), ..Client::of(costs.collect()) };
+        Interval {
+            length_s: 0.25,
+            segment: 1,
+            service: of(300_000),
+            client: Some(client),
+            ..Interval::default()
+        }
+    }
+
+    fn told(stretch: &Interval) -> String {
+        ClientLimit::of(stretch).map(|limit| limit.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_client_with_time_to_spare_is_no_limit() {
+        assert_eq!(ClientLimit::of(&stretch(&[(0.89, 0.05), (0.5, 0.19)], 149_000)), None);
+        assert_eq!(ClientLimit::of(&Interval::default()), None, "what was not measured is no evidence");
+    }
+
+    #[test]
+    fn each_rule_names_the_worker_and_the_figure() {
+        assert_eq!(told(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
+        let waits = told(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
+        assert_eq!(waits, "load-0 waits 41 % of the time for a core");
+        let unread = told(&stretch(&[(0.3, 0.0)], 200_000));
+        assert_eq!(unread, "replies lie unread for 200 µs, their p50 is 300 µs");
+        let all = told(&stretch(&[(0.95, 0.3)], 200_000));
+        assert_eq!(all.matches(", ").count(), 3, "{all}");
+    }
+
+    #[test]
+    fn too_few_replies_prove_nothing_about_their_wait() {
+        let mut recorder = Recorder::new();
+        recorder.record_n(900_000, 10);
+        let mut short = stretch(&[(0.1, 0.0)], 1_000);
+        short.client.as_mut().unwrap().readable_to_read = recorder.latency();
+        assert_eq!(ClientLimit::of(&short), None);
+    }
+
+    #[test]
+    fn advice_follows_the_reason() {
+        let busy = ClientLimit::of(&stretch(&[(0.97, 0.0)], 1_000)).unwrap();
+        assert_eq!(busy.advice(2), "give it more --threads");
+        assert_eq!(busy.advice(1), "run it on another machine");
+        let crowded = ClientLimit::of(&stretch(&[(0.3, 0.5)], 1_000)).unwrap();
+        assert_eq!(crowded.advice(8), "give it its own cores");
+    }
+}

@@ -1,0 +1,155 @@
+//! The verdict on the client as time goes on: a fold over records that does not waver.
+
+use std::collections::VecDeque;
+
+use super::{ClientLimit, client_limit::Rule};
+use crate::session::{Interval, Record};
+
+/// The stretch that is judged, in seconds: long enough to even out a tick, short enough to follow a knob.
+const WINDOW_S: f64 = 2.0;
+/// No verdict on less than this, in seconds: a second without what its borders are late.
+const ENOUGH_S: f64 = 0.9;
+
+/// Watches whether the client is the limit now.
+#[derive(Debug, Clone, Default)]
+pub struct ClientWatch {
+    segment: Option<u32>,
+    /// What the last two seconds of this segment measured: service times and the client.
+    window: VecDeque<Interval>,
+    limit: Option<ClientLimit>,
+    cores: usize,
+}
+
+impl ClientWatch {
+    /// The verdict that stands: of the last two seconds under load. After a change of the knobs the earlier one
+    /// stands until the new setting has been measured for a second.
+    pub fn limit(&self) -> Option<&ClientLimit> {
+        self.limit.as_ref()
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> Option<&'static str> {
+        self.limit.as_ref().map(|limit| limit.advice(self.cores))
+    }
+
+    /// Takes the next record. Whether the client has become the limit, or has ceased to be.
+    pub fn push(&mut self, record: &Record) -> bool {
+        let was_limit = self.limit.is_some();
+        match record {
+            Record::Session(session) => self.cores = session.host.cores,
+            Record::Segment(segment) => {
+                self.segment = Some(segment.segment);
+                self.window.clear();
+                if !segment.knobs.load {
+                    self.limit = None;
+                }
+            }
+            Record::Interval(interval) => self.push_interval(interval),
+            Record::End(_) => self.limit = None,
+            _ => {}
+        }
+        was_limit != self.limit.is_some()
+    }
+
+    fn push_interval(&mut self, interval: &Interval) {
+        if Some(interval.segment) != self.segment || interval.client.is_none() {
+            return;
+        }
+        self.window.push_back(Interval {
+            length_s: interval.length_s,
+            service: interval.service.clone(),
+            client: interval.client.clone(),
+            ..Interval::default()
+        });
+        let mut length_s: f64 = self.window.iter().map(|part| part.length_s).sum();
+        while let Some(oldest) = self.window.front()
+            && length_s - oldest.length_s >= WINDOW_S
+        {
+            length_s -= oldest.length_s;
+            self.window.pop_front();
+        }
+        if length_s >= ENOUGH_S {
+            self.judge();
+        }
+    }
+
+    fn judge(&mut self) {
+        let mut whole = Interval::default();
+        self.window.iter().for_each(|part| whole.merge(part));
+        let before = self.limit.take();
+        self.limit = ClientLimit::by(&whole, |rule: Rule| {
+            let (speaks, falls_silent) = rule.thresholds();
+            if before.as_ref().is_some_and(|limit| limit.rests_on(rule)) { falls_silent } else { speaks }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::client_limit::tests::stretch, *};
+    use crate::{load::Knobs, session::Segment};
+
+    fn segment(number: u32, load: bool) -> Record {
+        let knobs = Knobs { load, ..Knobs::default() };
+        Record::Segment(Segment { t_s: 0.0, segment: number, knobs, warmup: false })
+    }
+
+    fn tick(segment: u32, cpu: f64) -> Record {
+        Record::Interval(Box::new(Interval { segment, ..stretch(&[(cpu, 0.0)], 1_000) }))
+    }
+
+    fn watch(records: impl IntoIterator<Item = Record>) -> (ClientWatch, usize) {
+        let mut watch = ClientWatch::default();
+        let changes = records.into_iter().filter(|record| watch.push(record)).count();
+        (watch, changes)
+    }
+
+    #[test]
+    fn a_second_of_evidence_makes_a_verdict() {
+        let begun = |ticks| [segment(1, true)].into_iter().chain((0..ticks).map(|_| tick(1, 0.95)));
+        assert_eq!(watch(begun(3)).0.limit(), None);
+        assert!(watch(begun(4)).0.limit().is_some());
+    }
+
+    #[test]
+    fn a_share_that_wavers_about_the_threshold_is_told_once() {
+        let shares = (0..200).map(|n| tick(1, [0.99, 0.98, 0.97, 0.97, 0.84, 0.82, 0.83, 0.84][n / 4 % 8]));
+        let (watch, changes) = watch([segment(1, true)].into_iter().chain(shares));
+        assert!(watch.limit().is_some());
+        assert_eq!(changes, 1);
+    }
+
+    #[test]
+    fn it_ends_when_the_client_has_time_again() {
+        let shares = (0..8).map(|_| tick(1, 0.95)).chain((0..8).map(|_| tick(1, 0.5)));
+        let (watch, changes) = watch([segment(1, true)].into_iter().chain(shares));
+        assert_eq!((watch.limit(), changes), (None, 2));
+    }
+
+    #[test]
+    fn one_rule_that_speaks_does_not_lower_the_threshold_of_another() {
+        let waits =
+            |delay| Record::Interval(Box::new(Interval { segment: 1, ..stretch(&[(0.95, delay)], 1_000) }));
+        let (watch, _) = watch([segment(1, true)].into_iter().chain((0..12).map(|_| waits(0.15))));
+        assert_eq!(watch.limit().map(|limit| limit.evidence.len()), Some(1));
+    }
+
+    #[test]
+    fn a_turn_of_the_knobs_keeps_the_verdict_until_the_new_setting_is_measured() {
+        let mut watch = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95)))).0;
+        watch.push(&segment(2, true));
+        for late in [tick(2, 0.3), tick(2, 0.3), tick(2, 0.3), tick(1, 0.99)] {
+            watch.push(&late);
+        }
+        assert!(watch.limit().is_some(), "the earlier one stands");
+        watch.push(&tick(2, 0.3));
+        assert_eq!(watch.limit(), None, "what comes late for the earlier segment has no say");
+    }
+
+    #[test]
+    fn without_load_there_is_no_verdict() {
+        let (mut watch, _) = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95))));
+        assert!(watch.push(&segment(2, false)));
+        assert_eq!((watch.limit(), watch.advice()), (None, None));
+    }
+}

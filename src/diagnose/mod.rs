@@ -1,0 +1,13 @@
+//! Verdicts over the records of a session: what limits the result, and by which evidence.
+//!
+//! ```text
+//!  records ─► ClientWatch ─► ClientLimit ─► header, status line, headless lines
+//!  totals  ────────────────► ClientLimit ─► summary
+//! ```
+//! Pure: no I/O, no clock, no screen. A threshold stands beside the reason for it.
+
+mod client_limit;
+mod client_watch;
+
+pub use client_limit::{ClientLimit, Evidence};
+pub use client_watch::ClientWatch;

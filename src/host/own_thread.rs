@@ -1,0 +1,145 @@
+//! What the thread that asks has cost since it last asked.
+//!
+//! ```text
+//!  running ███   ██████     ██   CPU time: the thread's own clock
+//!  ready      ░░░      ░       ░ run-queue delay: it could have run, and no core was free (Linux)
+//!  asleep                 ...
+//! ```
+//! Two system calls of a microsecond together: the clock, and one read of a file of `/proc` that stays open. A
+//! thread that asks for itself at the end of its tick gets figures of exactly that tick, however late the rest of
+//! the program is; another thread would be late when it matters, on a machine that has no core to spare.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::clock::SECOND_NS;
+
+/// What a thread used between two questions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lap {
+    /// Time on a core, user and system, in ns.
+    pub cpu_ns: u64,
+    /// Time in which it could have run and waited for a core, in ns; `None` where the system does not tell: only
+    /// Linux does, when it was built with scheduler statistics.
+    pub run_delay_ns: Option<u64>,
+}
+
+/// The calling thread. It belongs to the thread that made it.
+#[derive(Debug)]
+pub struct OwnThread {
+    queue: Queue,
+    cpu_ns: u64,
+    run_delay_ns: Option<u64>,
+}
+
+impl OwnThread {
+    /// Begins to watch the calling thread: its first lap begins now.
+    pub fn current() -> Self {
+        let queue = Queue::of_this_thread();
+        Self { cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
+    }
+
+    /// What the thread used since the last lap; the next one begins. To be called on the same thread.
+    pub fn lap(&mut self) -> Lap {
+        let (cpu_ns, run_delay_ns) = (cpu_ns(), self.queue.delay_ns());
+        let lap = Lap {
+            cpu_ns: cpu_ns.saturating_sub(self.cpu_ns),
+            run_delay_ns: run_delay_ns
+                .zip(self.run_delay_ns)
+                .map(|(now_ns, before_ns)| now_ns.saturating_sub(before_ns)),
+        };
+        (self.cpu_ns, self.run_delay_ns) = (cpu_ns, run_delay_ns);
+        lap
+    }
+}
+
+/// The CPU time of the calling thread since it began.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64
+}
+
+/// The kernel's account of how long a thread has stood in the run queue.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Queue(Option<std::fs::File>);
+
+#[cfg(target_os = "linux")]
+impl Queue {
+    fn of_this_thread() -> Self {
+        // Where there is no /proc, or no scheduler statistics, the delay is not known.
+        Self(std::fs::File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    fn delay_ns(&self) -> Option<u64> {
+        use std::os::unix::fs::FileExt;
+
+        let mut text = [0; 96];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        run_delay_of(&text[..length])
+    }
+}
+
+/// The second number of a `schedstat`: time on a core, time in the run queue (both ns), turns on a core.
+#[cfg(target_os = "linux")]
+fn run_delay_of(schedstat: &[u8]) -> Option<u64> {
+    std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Other systems keep no such account.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+struct Queue;
+
+#[cfg(not(target_os = "linux"))]
+impl Queue {
+    fn of_this_thread() -> Self {
+        Self
+    }
+
+    fn delay_ns(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Works until the thread's own clock has advanced by 2 ms.
+    fn work() {
+        let until_ns = cpu_ns() + 2_000_000;
+        while cpu_ns() < until_ns {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_lap_holds_the_work_of_its_own_thread_only() {
+        let mut own = OwnThread::current();
+        std::thread::spawn(work).join().unwrap();
+        let waited = own.lap();
+        work();
+        let worked = own.lap();
+        assert!(waited.cpu_ns < 2_000_000, "another thread's work is not ours: {waited:?}");
+        assert!(worked.cpu_ns >= 2_000_000, "{worked:?}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_run_queue_delay_is_the_second_number() {
+        assert_eq!(run_delay_of(b"72611292 40443195 15\n"), Some(40_443_195));
+        assert_eq!(run_delay_of(b"0 0 0\n"), Some(0));
+        assert_eq!(run_delay_of(b""), None);
+        assert_eq!(run_delay_of(b"12 x 3"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn linux_tells_the_run_queue_delay_and_it_never_shrinks() {
+        let mut own = OwnThread::current();
+        work();
+        let first = own.run_delay_ns.expect("this kernel keeps scheduler statistics");
+        let lap = own.lap();
+        assert_eq!(lap.run_delay_ns.map(|ns| ns + first), own.run_delay_ns);
+    }
+}

@@ -1,0 +1,131 @@
+//! What redyno itself cost in a stretch of load: the `client` of an interval.
+//!
+//! ```text
+//! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
+//!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::Latency;
+
+/// What the load generator cost, and how long replies waited in its hands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Client {
+    /// The share of one core that its busiest worker used, user and system time, 0 to 1.
+    pub cpu: f64,
+    /// The share of the time in which the worker that had to wait most could have run and had no core, 0 to 1;
+    /// `null` where the system does not tell (only Linux does).
+    pub run_delay: Option<f64>,
+    /// The same for each worker, `load-0` first.
+    pub workers: Vec<WorkerCost>,
+    /// How long replies waited in the client's hands: a sample for each connection that a wake-up found readable,
+    /// of the time from the poll's return until the last connection of that wake-up was read. It is an upper bound
+    /// for the wait of each of them, and none of it is in the service time, which ends with the poll's return.
+    pub readable_to_read: Latency,
+    /// From when a batch was due to its write; `null` when nothing was due before it was sent.
+    pub late: Option<Latency>,
+}
+
+/// What one worker cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerCost {
+    /// Share of one core, 0 to 1.
+    pub cpu: f64,
+    /// Share of the time in which it waited for a core, 0 to 1; `null` where the system does not tell.
+    pub run_delay: Option<f64>,
+}
+
+impl Client {
+    /// What these workers cost; nothing of what waited.
+    pub fn of(workers: Vec<WorkerCost>) -> Self {
+        let mut client = Self { workers, ..Self::default() };
+        client.find_busiest();
+        client
+    }
+
+    /// Adds what was measured in `later_s` seconds to what was measured in `mine_s`. Shares are weighted with the
+    /// length of their stretch; where only one was measured, it stands alone.
+    pub(super) fn merge(mine: &mut Option<Self>, mine_s: f64, later: Option<&Self>, later_s: f64) {
+        let Some(later) = later else { return };
+        let Some(client) = mine else {
+            *mine = Some(later.clone());
+            return;
+        };
+        let weight = if mine_s + later_s > 0.0 { later_s / (mine_s + later_s) } else { 0.5 };
+        let mix = |mine: f64, later: f64| mine + (later - mine) * weight;
+        client.workers.resize(client.workers.len().max(later.workers.len()), WorkerCost::default());
+        for (mine, later) in client.workers.iter_mut().zip(&later.workers) {
+            mine.cpu = mix(mine.cpu, later.cpu);
+            mine.run_delay = match (mine.run_delay, later.run_delay) {
+                (Some(mine), Some(later)) => Some(mix(mine, later)),
+                (mine, later) => mine.or(later),
+            };
+        }
+        client.readable_to_read.merge(&later.readable_to_read);
+        if let Some(later) = &later.late {
+            client.late.get_or_insert_default().merge(later);
+        }
+        client.find_busiest();
+    }
+
+    fn find_busiest(&mut self) {
+        self.cpu = self.workers.iter().map(|worker| worker.cpu).fold(0.0, f64::max);
+        self.run_delay = self.workers.iter().filter_map(|worker| worker.run_delay).reduce(f64::max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Interval, Summary};
+
+    fn interval(length_s: f64, workers: &[(f64, Option<f64>)]) -> Interval {
+        let workers = workers.iter().map(|(cpu, run_delay)| WorkerCost { cpu: *cpu, run_delay: *run_delay });
+        Interval { length_s, client: Some(Client::of(workers.collect())), ..Interval::default() }
+    }
+
+    #[test]
+    fn the_busiest_worker_stands_for_all() {
+        let client = Client::of(vec![
+            WorkerCost { cpu: 0.9, run_delay: Some(0.01) },
+            WorkerCost { cpu: 0.2, run_delay: Some(0.3) },
+        ]);
+        assert_eq!((client.cpu, client.run_delay), (0.9, Some(0.3)));
+    }
+
+    #[test]
+    fn shares_are_weighted_with_the_length_of_their_stretch() {
+        let mut second = interval(0.75, &[(0.4, Some(0.0)), (0.8, None)]);
+        second.merge(&interval(0.25, &[(0.8, Some(0.2)), (0.4, None)]));
+        let client = second.client.unwrap();
+        let cpu: Vec<_> = client.workers.iter().map(|worker| (worker.cpu * 1000.0).round()).collect();
+        assert_eq!(cpu, [500.0, 700.0]);
+        assert!((client.cpu - 0.7).abs() < 1e-9, "{client:?}");
+        assert!(client.run_delay.is_some_and(|share| (share - 0.05).abs() < 1e-9), "{client:?}");
+    }
+
+    #[test]
+    fn a_stretch_without_length_changes_no_share() {
+        let mut tick = interval(0.25, &[(0.6, Some(0.1))]);
+        let before = tick.client.clone();
+        tick.merge(&Interval { ops: 3, ..Interval::default() });
+        assert_eq!(tick.client, before);
+    }
+
+    #[test]
+    fn only_what_was_measured_under_load_is_in_the_sum() {
+        let mut summary = Summary::default();
+        summary.add(&interval(1.0, &[(0.5, None)]), true);
+        summary.add(&interval(1.0, &[(0.7, None)]), true);
+        summary.add(&interval(9.0, &[(0.0, None)]), false);
+        assert!(summary.client.is_some_and(|client| (client.cpu - 0.6).abs() < 1e-9));
+    }
+
+    #[test]
+    fn an_interval_of_an_older_file_has_no_client() {
+        let mut value = serde_json::to_value(interval(1.0, &[(0.5, None)])).unwrap();
+        value.as_object_mut().unwrap().remove("client").expect("it is written");
+        assert_eq!(serde_json::from_value::<Interval>(value).unwrap().client, None);
+    }
+}
