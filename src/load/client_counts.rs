@@ -12,7 +12,7 @@ pub struct ClientCounts {
     /// For each connection that a wake-up found readable: from the poll's return until the last connection of that
     /// wake-up was read. No reply of the wake-up waited longer in our hands.
     pub read_wait: Recorder,
-    /// For each batch that had a due time: from that time to its write.
+    /// For each batch that had a due time: how late we wrote it, counted from when it was due and a client was free.
     pub late: Recorder,
 }
 
@@ -31,7 +31,7 @@ impl ClientCounts {
         self.read_wait.record_n(ns, connections);
     }
 
-    /// Counts a batch that was written `ns` after it was due.
+    /// Counts a batch that was written `ns` after it was due and a client was free.
     #[inline]
     pub fn late_send(&mut self, ns: u64) {
         self.late.record(ns);

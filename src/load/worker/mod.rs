@@ -6,6 +6,10 @@
 //! ```
 //! One clock reading a wake-up and one a write; no lock, and no allocation in the steady state.
 
+mod losing;
+mod sending;
+mod turning;
+
 use std::{
     collections::HashSet,
     sync::{Arc, mpsc::Sender},
@@ -16,15 +20,13 @@ use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
 use super::{
-    ErrorKind, Knobs, LoadEvent, Setting,
+    ErrorKind, LoadEvent, Setting,
     alarm::Alarm,
     budget::{Allowance, Budget},
     clients::{Clients, is_opening},
     connection::{Broken, Connection, Phase, Reading},
-    errors::MAX_KINDS,
     losses::Losses,
     pacing::Pace,
-    schedule::Share,
     segments::Segments,
 };
 use crate::{
@@ -75,6 +77,8 @@ pub(super) struct Worker {
     segments: Segments,
     pace: Pace,
     allowance: Allowance,
+    /// Since when a client is free to write.
+    free_since_ns: u64,
     /// Why the last connection was lost; the kind of those requests that come due while there is none.
     outage: ErrorKind,
     next_tick_ns: u64,
@@ -101,6 +105,7 @@ impl Worker {
             segments: Segments::new(setting.generation, now_ns, lane),
             pace: Pace::new(),
             allowance: Allowance::of(outfit.budget.clone()),
+            free_since_ns: now_ns,
             outage: ErrorKind::Unreachable,
             next_tick_ns: next_tick_ns(now_ns),
             stopping_since_ns: None,
@@ -184,24 +189,6 @@ impl Worker {
         }
     }
 
-    /// How long the poll may sleep.
-    fn sleep(&mut self) -> std::io::Result<Duration> {
-        let now_ns = self.outfit.clock.now_ns();
-        let mut until_ns = self.next_tick_ns.min(self.clients.next_retry_ns().unwrap_or(u64::MAX));
-        if self.may_send()
-            && self.clients.any_ready()
-            && let Some(due_ns) = self.pace.due_ns()
-            && let Some(wait) = self.alarm.set(due_ns, now_ns)?
-        {
-            until_ns = until_ns.min(now_ns + wait.as_nanos() as u64);
-        }
-        Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
-    }
-
-    fn may_send(&self) -> bool {
-        self.setting.knobs.load && self.stopping_since_ns.is_none()
-    }
-
     fn on_event(&mut self, i: usize, event: &Event, now_ns: u64) {
         let Some(connection) = self.clients.connection(i) else {
             return;
@@ -234,13 +221,13 @@ impl Worker {
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
         } else if is_idle {
-            self.on_idle(i, had_batch);
+            self.on_idle(i, had_batch, now_ns);
         }
     }
 
     /// Client `i` may write, or go.
     #[inline]
-    fn on_idle(&mut self, i: usize, had_batch: bool) {
+    fn on_idle(&mut self, i: usize, had_batch: bool, now_ns: u64) {
         if had_batch {
             self.clients.answered(i);
         }
@@ -249,65 +236,10 @@ impl Worker {
         } else if self.may_send() && self.pace.is_closed() {
             self.send(i, 0);
         } else {
-            self.clients.queue(i);
-        }
-    }
-
-    /// Writes the next batch of client `i`, which is idle: in open loop what is due by `now_ns`.
-    #[inline]
-    fn send(&mut self, i: usize, now_ns: u64) {
-        let Some(client) = self.clients.get_mut(i) else {
-            return;
-        };
-        let super::clients::Link::Open(connection) = &mut client.link else {
-            return;
-        };
-        self.out.clear();
-        let batch = connection.next_batch();
-        for _ in 0..self.setting.knobs.pipeline {
-            if !self.pace.is_due(now_ns) || (self.setting.is_counted && !self.allowance.take()) {
-                break;
+            if !self.clients.any_ready() {
+                self.free_since_ns = now_ns;
             }
-            batch.dues.extend(self.pace.take());
-            batch.commands.push(self.requests.append(&mut client.random, &mut self.out));
-        }
-        if batch.commands.is_empty() {
-            return;
-        }
-        let now_ns = self.outfit.clock.now_ns();
-        if let Some(due_ns) = batch.dues.first() {
-            self.segments.note_behind(now_ns.saturating_sub(*due_ns));
-        }
-        let sent = connection.send(self.poll.registry(), &self.out, now_ns, &mut self.segments);
-        if let Err(broken) = sent {
-            self.lose(i, &broken, now_ns);
-        }
-    }
-
-    /// Writes what is due among the clients that wait for their turn.
-    fn send_due(&mut self) {
-        if !self.may_send() || (self.pace.is_closed() && !self.clients.any_ready()) {
-            return;
-        }
-        let now_ns = self.outfit.clock.now_ns();
-        self.pass_over(now_ns);
-        while self.pace.is_due(now_ns)
-            && let Some(i) = self.clients.next_ready()
-        {
-            self.send(i, now_ns);
-        }
-    }
-
-    /// Counts what is due and will not be sent: all of it while there is no connection, and what is too late where
-    /// that is shed.
-    fn pass_over(&mut self, now_ns: u64) {
-        if self.clients.connected() == 0 {
-            let failed = self.pace.give_up(now_ns);
-            self.segments.count_errors(&self.outage, failed);
-        } else {
-            self.pace.begin(now_ns);
-            let shed = self.pace.shed(now_ns);
-            self.segments.count_shed(shed);
+            self.clients.queue(i);
         }
     }
 
@@ -323,58 +255,6 @@ impl Worker {
                 Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
             }
         }
-    }
-
-    /// The connection of client `i` is over: its requests in flight are errors.
-    #[cold]
-    fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
-        let kind = broken.kind();
-        if self.clients.connection(i).is_none_or(|connection| connection.phase == Phase::Connecting) {
-            self.endpoint = (self.endpoint + 1) % self.outfit.endpoints.len();
-        }
-        let lost = self.clients.connection(i).map(|connection| connection.unanswered());
-        match lost {
-            Some((generation, commands)) if !commands.is_empty() => {
-                self.segments.replies(generation).count_lost(commands, &kind);
-            }
-            _ => self.segments.count_errors(&kind, 1),
-        }
-        self.tell_error(&kind, || broken.to_string());
-        // What the end of the session costs is no outage.
-        if self.clients.lost(i, now_ns) && self.stopping_since_ns.is_none() {
-            self.losses.lost(now_ns, || broken.to_string());
-            self.tell_if_down(now_ns);
-        }
-        self.outage = kind;
-    }
-
-    /// Tells when the last connection was lost, and when there is one again.
-    fn tell_if_down(&mut self, at_ns: u64) {
-        let worker = self.outfit.index;
-        match self.losses.turned(self.clients.are_all_lost()) {
-            Some(true) => self.tell(LoadEvent::Down { at_ns, worker }),
-            Some(false) => self.tell(LoadEvent::Up { at_ns, worker }),
-            None => {}
-        }
-    }
-
-    fn tell_losses(&mut self) {
-        if let Some(report) = self.losses.report(self.clients.how_many_lost() as u64) {
-            self.tell(LoadEvent::Losses { worker: self.outfit.index, report });
-        }
-    }
-
-    /// Tells the first message of each kind, and of no more kinds than are told apart.
-    fn tell_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
-        if !self.told_errors.contains(kind) && self.told_errors.len() < MAX_KINDS {
-            self.told_errors.insert(kind.clone());
-            self.tell(LoadEvent::FirstError { kind: kind.to_string(), message: message() });
-        }
-    }
-
-    fn tell(&self, event: LoadEvent) {
-        // Nobody listens any more only while the session ends.
-        drop(self.outfit.events.send(event));
     }
 
     fn close_tick(&mut self, now_ns: u64) {
@@ -395,48 +275,6 @@ impl Worker {
         }
         self.segments.close_tick(now_ns, connected);
         self.next_tick_ns = next_tick_ns(now_ns);
-    }
-
-    #[cold]
-    fn take_setting(&mut self, now_ns: u64) {
-        let new = self.outfit.settings.load_full();
-        if new.stopping && self.stopping_since_ns.is_none() {
-            self.stopping_since_ns = Some(now_ns);
-            let owed = self.pace.give_up(now_ns);
-            self.segments.count_shed(owed);
-        }
-        if new.generation == self.setting.generation {
-            return;
-        }
-        let old = std::mem::replace(&mut self.setting, new);
-        self.follow_knobs();
-        self.count_lap();
-        self.segments.cut(self.setting.generation, now_ns);
-        // The largest batch so far may have been far larger than those to come.
-        self.out = Vec::new();
-        let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
-        if content(&old.knobs) != content(&self.setting.knobs) {
-            let values = Values::new(self.setting.knobs.value_size as usize, self.outfit.seed);
-            self.requests = Requests::new(&self.setting.knobs.mix, self.setting.knobs.keyspace, values);
-        }
-    }
-
-    /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
-    /// off; none is opened before it is first on. What is owed at the old pace counts for the old segment.
-    fn follow_knobs(&mut self) {
-        let knobs = &self.setting.knobs;
-        let (index, threads) = (self.outfit.index, self.outfit.threads);
-        let all = knobs.clients as usize;
-        let share = all / threads + usize::from(index < all % threads);
-        if knobs.load || self.clients.any_wanted() {
-            let seed = self.outfit.seed;
-            self.clients.want(share, |i| client_seed(seed, index + i * threads));
-        }
-        let of = threads.min(all);
-        let part = (index < of).then_some(Share { index, of });
-        let seed = client_seed(self.outfit.seed ^ ARRIVALS, index);
-        let owed = self.pace.follow(knobs, part, self.setting.since_ns, seed);
-        self.segments.count_shed(owed);
     }
 
     /// Whether the worker was told to stop, or has sent all that it may, and nothing is left to wait for. What it
@@ -465,13 +303,4 @@ impl Worker {
         self.segments.finish(now_ns, connected);
         true
     }
-}
-
-/// Keeps the random numbers of arrivals apart from those of clients.
-const ARRIVALS: u64 = 0xA881_7A15;
-
-/// The seed of the client with the number `number` over all workers. Neighbours share no stream: the generator
-/// mixes the seed.
-fn client_seed(seed: u64, number: usize) -> u64 {
-    seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

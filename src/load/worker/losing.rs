@@ -1,0 +1,62 @@
+//! What a worker does when a connection is over, and what it tells of that.
+
+use super::Worker;
+use crate::load::{
+    ErrorKind, LoadEvent,
+    connection::{Broken, Phase},
+    errors::MAX_KINDS,
+};
+
+impl Worker {
+    /// The connection of client `i` is over: its requests in flight are errors.
+    #[cold]
+    pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
+        let kind = broken.kind();
+        if self.clients.connection(i).is_none_or(|connection| connection.phase == Phase::Connecting) {
+            self.endpoint = (self.endpoint + 1) % self.outfit.endpoints.len();
+        }
+        let lost = self.clients.connection(i).map(|connection| connection.unanswered());
+        match lost {
+            Some((generation, commands)) if !commands.is_empty() => {
+                self.segments.replies(generation).count_lost(commands, &kind);
+            }
+            _ => self.segments.count_errors(&kind, 1),
+        }
+        self.tell_error(&kind, || broken.to_string());
+        // What the end of the session costs is no outage.
+        if self.clients.lost(i, now_ns) && self.stopping_since_ns.is_none() {
+            self.losses.lost(now_ns, || broken.to_string());
+            self.tell_if_down(now_ns);
+        }
+        self.outage = kind;
+    }
+
+    /// Tells when the last connection was lost, and when there is one again.
+    pub(super) fn tell_if_down(&mut self, at_ns: u64) {
+        let worker = self.outfit.index;
+        match self.losses.turned(self.clients.are_all_lost()) {
+            Some(true) => self.tell(LoadEvent::Down { at_ns, worker }),
+            Some(false) => self.tell(LoadEvent::Up { at_ns, worker }),
+            None => {}
+        }
+    }
+
+    pub(super) fn tell_losses(&mut self) {
+        if let Some(report) = self.losses.report(self.clients.how_many_lost() as u64) {
+            self.tell(LoadEvent::Losses { worker: self.outfit.index, report });
+        }
+    }
+
+    /// Tells the first message of each kind, and of no more kinds than are told apart.
+    pub(super) fn tell_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
+        if !self.told_errors.contains(kind) && self.told_errors.len() < MAX_KINDS {
+            self.told_errors.insert(kind.clone());
+            self.tell(LoadEvent::FirstError { kind: kind.to_string(), message: message() });
+        }
+    }
+
+    pub(super) fn tell(&self, event: LoadEvent) {
+        // Nobody listens any more only while the session ends.
+        drop(self.outfit.events.send(event));
+    }
+}
