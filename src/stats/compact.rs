@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
-//!  16 bytes a cell  8 bytes a bucket   dense            64 buckets an octave
+//!  16 bytes a cell  8 bytes a bucket   dense            32 buckets an octave
 //! ```
-//! Counts, sum, minimum and maximum are exact. Latencies are kept in 64 steps an octave and come back as the upper end
-//! of their step: never too short, at most 1.6 % too long.
+//! Counts, sum, minimum and maximum are exact. Latencies are kept in 32 steps an octave and come back as the upper end
+//! of their step: never too short, at most 3.2 % too long.
 
 use super::Latency;
 
-const FRACTION_BITS: u32 = 6;
+const FRACTION_BITS: u32 = 5;
 /// Steps in an octave.
 const STEPS: u64 = 1 << FRACTION_BITS;
 /// Enough for everything below 2^37 ns, and with it for every cell of a [`Recorder`](super::Recorder).
-const BUCKETS: usize = 32 * STEPS as usize;
+const BUCKETS: usize = 33 * STEPS as usize;
 /// A bucket is packed above its count.
 const COUNT_BITS: u32 = 48;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
@@ -213,10 +213,10 @@ mod tests {
     }
 
     #[test]
-    fn every_latency_comes_back_at_most_two_percent_too_long() {
-        for ns in [0, 1, 63, 64, 127, 128, 300, 99_999, 1_234_567, HIGHEST_NS] {
+    fn every_latency_comes_back_at_most_three_percent_too_long() {
+        for ns in [0, 1, 31, 32, 63, 64, 127, 128, 300, 99_999, 1_234_567, HIGHEST_NS] {
             let back = upper(bucket(ns));
-            assert!(back >= ns && back as f64 <= ns as f64 * 1.016, "{ns} came back as {back}");
+            assert!(back >= ns && back as f64 <= ns as f64 * 1.032, "{ns} came back as {back}");
         }
     }
 
@@ -232,7 +232,7 @@ mod tests {
         for quantile in [0.1, 0.5, 0.9] {
             let (coarse, fine) =
                 (both.value_at_quantile(quantile) as f64, exact.value_at_quantile(quantile) as f64);
-            assert!(coarse >= fine * 0.999 && coarse <= fine * 1.017, "{quantile}: {coarse} for {fine}");
+            assert!(coarse >= fine * 0.999 && coarse <= fine * 1.033, "{quantile}: {coarse} for {fine}");
         }
         assert!(blend.take().is_empty(), "the next begins empty");
     }

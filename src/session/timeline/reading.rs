@@ -18,7 +18,7 @@ const NOW_S: f64 = 1.0;
 /// The instruments at one moment.
 ///
 /// At the latest moment the windows are exact; in the past they are read from the cells there, which are as fine as
-/// the history is: at most 1.6 % too long, over the cell that holds the moment where that is longer than a second.
+/// the history is: at most 3.2 % too long, over the cell that holds the moment where that is longer than a second.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     timeline: &'a Timeline,
