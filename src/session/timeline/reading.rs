@@ -173,7 +173,10 @@ impl<'a> Reading<'a> {
     /// are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts them.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
-        self.timeline.segments.iter().filter(move |segment| segment.start.t_s <= t_s)
+        self.timeline
+            .segments
+            .iter()
+            .filter(move |segment| segment.start.t_s < t_s || segment.start.t_s <= 0.0)
     }
 
     /// The service time of the segment in force.
