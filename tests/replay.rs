@@ -126,7 +126,7 @@ fn the_knobs_of_a_recording_cannot_be_turned_and_it_says_so() {
     recording(&path);
     let mut terminal = Terminal::start(&redyno(&["replay", path.to_str().unwrap()]), 120, 36);
     wait_for_clock(&terminal, "00:02:00");
-    for keys in ["l", "75\r"] {
+    for keys in ["l", "\r75\r"] {
         terminal.press(keys);
         terminal.wait_for_text("this is a recording: its knobs are shown as they were and cannot be turned");
         assert!(terminal.text().contains("● LOAD"), "{}", terminal.text());
