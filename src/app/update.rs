@@ -151,7 +151,8 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
         Action::Play => match model.toggle_play() {
             Some(effect) => return vec![effect],
             None => {
-                model.say(Tone::Info, "the recording is still being read; it can be played when that is done")
+                model
+                    .say(Tone::Info, "the recording is still being read; it can be played when that is done");
             }
         },
         Action::Faster | Action::Slower => {

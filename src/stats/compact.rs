@@ -131,7 +131,8 @@ fn merged(left: &[u64], right: &[u64]) -> Box<[u64]> {
             std::cmp::Ordering::Greater => packed.extend(r.next()),
             std::cmp::Ordering::Equal => {
                 packed.push(**a + (**b & COUNT_MASK));
-                (l.next(), r.next());
+                l.next();
+                r.next();
             }
         }
     }
@@ -139,6 +140,10 @@ fn merged(left: &[u64], right: &[u64]) -> Box<[u64]> {
     packed.extend(r);
     packed.into_boxed_slice()
 }
+
+/// No bucket; what is touched widens it from both ends.
+#[allow(clippy::reversed_empty_ranges, reason = "its ends are a minimum and a maximum of nothing yet")]
+const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
 
 /// Puts many [`Compact`] distributions into one [`Latency`], without an allocation for each.
 #[derive(Debug)]
@@ -156,7 +161,7 @@ impl Default for Blend {
     fn default() -> Self {
         Self {
             dense: vec![0; BUCKETS].into_boxed_slice(),
-            touched: BUCKETS..0,
+            touched: UNTOUCHED,
             over_range: 0,
             sum_ns: 0,
             min_ns: u64::MAX,
@@ -195,7 +200,7 @@ impl Blend {
         }
         let min_ns = if self.min_ns == u64::MAX { 0 } else { self.min_ns };
         let latency = Latency::from_parts(cells.into(), self.over_range, self.sum_ns, min_ns, self.max_ns);
-        (self.touched, self.over_range, self.sum_ns) = (BUCKETS..0, 0, 0);
+        (self.touched, self.over_range, self.sum_ns) = (UNTOUCHED, 0, 0);
         (self.min_ns, self.max_ns) = (u64::MAX, 0);
         latency
     }

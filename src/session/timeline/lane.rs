@@ -63,7 +63,8 @@ impl Lane {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
         let second = second_ending(t_s);
         self.pieces.push_back((t_s, latency.clone()));
-        (self.now.take(), self.minute.take());
+        self.now.take();
+        self.minute.take();
         match self.recent.iter().rposition(|(known, _)| *known <= second) {
             Some(at) if self.recent[at].0 == second => {
                 if at + 1 < self.recent.len() {
@@ -95,7 +96,9 @@ impl Lane {
     pub(super) fn cut(&mut self) {
         self.pieces.clear();
         self.recent.clear();
-        (self.closed.take(), self.minute.take(), self.now.take());
+        self.closed.take();
+        self.minute.take();
+        self.now.take();
     }
 
     /// Lets go of what is older than its window at `now_s`.
@@ -108,7 +111,8 @@ impl Lane {
         let second = second_ending(now_s);
         while self.recent.front().is_some_and(|(oldest, _)| *oldest + WINDOW_S <= second) {
             self.recent.pop_front();
-            (self.closed.take(), self.minute.take());
+            self.closed.take();
+            self.minute.take();
         }
     }
 }
