@@ -69,7 +69,7 @@ fn a_recording_plays_pauses_and_is_searched_on_the_same_screen() {
     let mut terminal = Terminal::start(&redyno(&["replay", path.to_str().unwrap()]), 120, 36);
     terminal.wait_for_text("REPLAY tuning.jsonl, paused 1×");
     wait_for_clock(&terminal, "00:02:00");
-    assert!(terminal.text().contains("200 clients, 1 in flight each"), "{}", terminal.text());
+    terminal.wait_for_text("200 clients, 1 in flight each");
     terminal.press("w");
     wait_for_clock(&terminal, "00:00:42");
     let screen = terminal.text();
@@ -101,7 +101,7 @@ fn pause_stops_the_time_that_runs() {
     let path = folder.path().join("tuning.jsonl");
     recording(&path);
     let mut terminal = Terminal::start(&redyno(&["replay", path.to_str().unwrap()]), 80, 24);
-    terminal.wait_for_text("paused 1×");
+    wait_for_clock(&terminal, "00:02:00");
     terminal.press(HOME);
     terminal.press("p");
     terminal.wait_for_text("playing 1×");
@@ -125,8 +125,8 @@ fn the_knobs_of_a_recording_cannot_be_turned_and_it_says_so() {
     let path = folder.path().join("tuning.jsonl");
     recording(&path);
     let mut terminal = Terminal::start(&redyno(&["replay", path.to_str().unwrap()]), 120, 36);
-    terminal.wait_for_text("paused 1×");
-    for keys in ["l", "75\r"] {
+    wait_for_clock(&terminal, "00:02:00");
+    for keys in ["l", "\r75\r"] {
         terminal.press(keys);
         terminal.wait_for_text("this is a recording: its knobs are shown as they were and cannot be turned");
         assert!(terminal.text().contains("● LOAD"), "{}", terminal.text());
@@ -182,7 +182,8 @@ fn a_recording_that_was_cut_by_kill_9_opens() {
 
     let mut terminal = Terminal::start(&redyno(&["replay", file]), 200, 60);
     terminal.wait_for_text("REPLAY killed.jsonl, paused 1×");
-    terminal.wait_for_text("the recording ends in the middle of a record");
+    // A long event goes on in a second row.
+    terminal.wait_for_text("the recording ends in the middle");
     terminal.press("q");
     assert_eq!(terminal.end().0, Some(0));
 }

@@ -247,7 +247,9 @@ impl Model {
 
     /// The message to show now.
     pub fn message(&self) -> Option<&Message> {
-        self.message.as_ref().filter(|message| self.timeline.now_s() - message.since_s < MESSAGE_S)
+        // In a recording the time of the session says nothing about how long a message has stood.
+        let stands = |since_s: f64| self.playback.is_some() || self.timeline.now_s() - since_s < MESSAGE_S;
+        self.message.as_ref().filter(|message| stands(message.since_s))
     }
 
     pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {

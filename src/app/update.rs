@@ -148,7 +148,13 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
                 model.say(Tone::Info, why);
             }
         }
-        Action::Play => return model.toggle_play().into_iter().collect(),
+        Action::Play => match model.toggle_play() {
+            Some(effect) => return vec![effect],
+            None => {
+                model
+                    .say(Tone::Info, "the recording is still being read; it can be played when that is done");
+            }
+        },
         Action::Faster | Action::Slower => {
             return model.change_speed(action == Action::Faster).into_iter().collect();
         }

@@ -169,7 +169,10 @@ impl Model {
             Landmark::PreviousEvent => {
                 happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
             }
-            Landmark::NextSegment => segments().find(after).ok_or("no later segment"),
+            Landmark::NextSegment => {
+                let later = self.timeline.segments().iter().find(|segment| after(&segment.start.t_s));
+                later.map(|s| inside(s.start.t_s, s.ended_s)).ok_or("no later segment")
+            }
             Landmark::PreviousSegment => segments().rfind(before).ok_or("no earlier segment"),
             Landmark::Start => Ok(0.0),
             Landmark::End => Ok(now_s),

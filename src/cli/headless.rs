@@ -42,16 +42,16 @@ impl<W: Write> Printer<W> {
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
         self.timeline.push(record);
         for record in self.coalesce.push(record) {
-            match self.form {
-                Form::Json => self.out.write_all(line(&record)?.as_bytes())?,
-                Form::Lines => {
-                    for line in self.lines.push(&record) {
-                        writeln!(self.out, "{line}")?;
-                    }
-                }
-            }
+            self.write(&record)?;
         }
         self.out.flush()
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        match self.form {
+            Form::Json => self.out.write_all(line(record)?.as_bytes()),
+            Form::Lines => self.lines.push(record).iter().try_for_each(|line| writeln!(self.out, "{line}")),
+        }
     }
 
     /// Writes the summary, where it is not the last record itself.
@@ -59,7 +59,13 @@ impl<W: Write> Printer<W> {
     /// # Errors
     /// As [`push`](Self::push).
     pub fn finish(mut self) -> io::Result<()> {
+        for record in self.coalesce.rest() {
+            self.write(&record)?;
+        }
         if self.form == Form::Lines {
+            for line in self.lines.rest() {
+                writeln!(self.out, "{line}")?;
+            }
             write!(self.out, "\n{}", summary(&self.timeline))?;
         }
         self.out.flush()

@@ -101,6 +101,13 @@ impl Lines {
         }
     }
 
+    /// The line that waited for its ping, for an end without an end record.
+    pub fn rest(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.complete(None, &mut lines);
+        lines
+    }
+
     fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
         let held = self.held.take();
         let Some(t_s) = held.as_ref().map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {

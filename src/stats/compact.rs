@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
-//!  16 bytes a cell  8 bytes a bucket   dense            64 buckets an octave
+//!  16 bytes a cell  8 bytes a bucket   dense            32 buckets an octave
 //! ```
-//! Counts, sum, minimum and maximum are exact. Latencies are kept in 64 steps an octave and come back as the upper end
-//! of their step: never too short, at most 1.6 % too long.
+//! Counts, sum, minimum and maximum are exact. Latencies are kept in 32 steps an octave and come back as the upper end
+//! of their step: never too short, at most 3.2 % too long.
 
 use super::Latency;
 
-const FRACTION_BITS: u32 = 6;
+const FRACTION_BITS: u32 = 5;
 /// Steps in an octave.
 const STEPS: u64 = 1 << FRACTION_BITS;
 /// Enough for everything below 2^37 ns, and with it for every cell of a [`Recorder`](super::Recorder).
-const BUCKETS: usize = 32 * STEPS as usize;
+const BUCKETS: usize = 33 * STEPS as usize;
 /// A bucket is packed above its count.
 const COUNT_BITS: u32 = 48;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
@@ -131,7 +131,8 @@ fn merged(left: &[u64], right: &[u64]) -> Box<[u64]> {
             std::cmp::Ordering::Greater => packed.extend(r.next()),
             std::cmp::Ordering::Equal => {
                 packed.push(**a + (**b & COUNT_MASK));
-                (l.next(), r.next());
+                l.next();
+                r.next();
             }
         }
     }
@@ -139,6 +140,10 @@ fn merged(left: &[u64], right: &[u64]) -> Box<[u64]> {
     packed.extend(r);
     packed.into_boxed_slice()
 }
+
+/// No bucket; what is touched widens it from both ends.
+#[allow(clippy::reversed_empty_ranges, reason = "its ends are a minimum and a maximum of nothing yet")]
+const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
 
 /// Puts many [`Compact`] distributions into one [`Latency`], without an allocation for each.
 #[derive(Debug)]
@@ -156,7 +161,7 @@ impl Default for Blend {
     fn default() -> Self {
         Self {
             dense: vec![0; BUCKETS].into_boxed_slice(),
-            touched: BUCKETS..0,
+            touched: UNTOUCHED,
             over_range: 0,
             sum_ns: 0,
             min_ns: u64::MAX,
@@ -195,7 +200,7 @@ impl Blend {
         }
         let min_ns = if self.min_ns == u64::MAX { 0 } else { self.min_ns };
         let latency = Latency::from_parts(cells.into(), self.over_range, self.sum_ns, min_ns, self.max_ns);
-        (self.touched, self.over_range, self.sum_ns) = (BUCKETS..0, 0, 0);
+        (self.touched, self.over_range, self.sum_ns) = (UNTOUCHED, 0, 0);
         (self.min_ns, self.max_ns) = (u64::MAX, 0);
         latency
     }
@@ -213,10 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn every_latency_comes_back_at_most_two_percent_too_long() {
-        for ns in [0, 1, 63, 64, 127, 128, 300, 99_999, 1_234_567, HIGHEST_NS] {
+    fn every_latency_comes_back_at_most_three_percent_too_long() {
+        for ns in [0, 1, 31, 32, 63, 64, 127, 128, 300, 99_999, 1_234_567, HIGHEST_NS] {
             let back = upper(bucket(ns));
-            assert!(back >= ns && back as f64 <= ns as f64 * 1.016, "{ns} came back as {back}");
+            assert!(back >= ns && back as f64 <= ns as f64 * 1.032, "{ns} came back as {back}");
         }
     }
 
@@ -232,7 +237,7 @@ mod tests {
         for quantile in [0.1, 0.5, 0.9] {
             let (coarse, fine) =
                 (both.value_at_quantile(quantile) as f64, exact.value_at_quantile(quantile) as f64);
-            assert!(coarse >= fine * 0.999 && coarse <= fine * 1.017, "{quantile}: {coarse} for {fine}");
+            assert!(coarse >= fine * 0.999 && coarse <= fine * 1.033, "{quantile}: {coarse} for {fine}");
         }
         assert!(blend.take().is_empty(), "the next begins empty");
     }

@@ -20,8 +20,10 @@ use crate::{
     session::{ReadError, Reader, Record},
 };
 
-/// Records that wait between reader and screen: some megabytes at the most.
-const WAITING: usize = 256;
+/// Records that wait between reader and screen: some megabytes at the most, since one may hold 100 KB.
+const WAITING: usize = 32;
+/// How long the screen waits for the next record before it looks again.
+const PAUSE: Duration = Duration::from_micros(200);
 /// How long one look at the reader may take, so that keys are answered meanwhile.
 const LOOK: Duration = Duration::from_millis(25);
 
@@ -75,7 +77,7 @@ impl ReplaySource {
                     let text = format!("{error}; what was read before is shown");
                     deliveries.push(Delivery::Notice(Notice::Warning(text)));
                 }
-                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Empty) => std::thread::sleep(PAUSE),
                 Err(TryRecvError::Disconnected) => self.is_read = true,
             }
         }

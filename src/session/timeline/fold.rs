@@ -17,8 +17,8 @@ use crate::{
     stats::Latency,
 };
 
-/// So many ticks are kept as fine as they came, eight minutes; see [`History`].
-const KEPT: usize = 1920;
+/// So many ticks are kept as fine as they came, four minutes; see [`History`].
+const KEPT: usize = 960;
 /// How many events and marks are kept.
 const KEPT_EVENTS: usize = 10_000;
 /// A server figure "since the previous poll" also stands for seconds without a poll, up to this many.
@@ -293,7 +293,7 @@ mod tests {
         let second = timeline.window(0.0, 1.0, 1);
         assert_eq!(second.load()[0].as_ref().map(|cell| cell.ops), Some(151));
         let cell = second.levels(Measure::Service)[0].unwrap();
-        assert!(cell.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 9_000));
+        assert!(cell.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 16_000));
         assert_eq!(cell.get(Level::Max), Some(90_000_000));
         assert_eq!(timeline.lane(Measure::Service).minute().count(), 50);
         let totals: Vec<_> = timeline.segments().iter().map(|s| s.total.ops).collect();

@@ -1,6 +1,6 @@
 //! One measurement over time: distributions of the whole session, and exact ones of the last minute.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::OnceLock};
 
 use super::{History, parts::Parts};
 use crate::clock::{TICK_NS, seconds};
@@ -17,10 +17,10 @@ pub struct Lane {
     pieces: VecDeque<(f64, Latency)>,
     /// The last minute's seconds, ascending; only since the last cut.
     recent: VecDeque<(u64, Latency)>,
-    /// All of `recent` but its last.
-    closed: Latency,
-    minute: Latency,
-    now: Latency,
+    /// All of `recent` but its last; this and what follows is put together when it is asked for.
+    closed: OnceLock<Latency>,
+    minute: OnceLock<Latency>,
+    now: OnceLock<Latency>,
 }
 
 impl Lane {
@@ -30,9 +30,9 @@ impl Lane {
             cells: History::new(seconds(TICK_NS), kept),
             pieces: VecDeque::new(),
             recent: VecDeque::new(),
-            closed: Latency::default(),
-            minute: Latency::default(),
-            now: Latency::default(),
+            closed: OnceLock::new(),
+            minute: OnceLock::new(),
+            now: OnceLock::new(),
         }
     }
 
@@ -43,12 +43,19 @@ impl Lane {
 
     /// What the last second measured, since the last segment border.
     pub fn now(&self) -> &Latency {
-        &self.now
+        self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))
     }
 
     /// What the last 60 s measured, since the last segment border.
     pub fn minute(&self) -> &Latency {
-        &self.minute
+        self.minute.get_or_init(|| {
+            let Some((_, current)) = self.recent.back() else { return Latency::default() };
+            // Sixty merges a second are cheap; sixty for every tick and frame would not be.
+            let closed = self.closed.get_or_init(|| {
+                Latency::merged(self.recent.iter().rev().skip(1).map(|(_, latency)| latency))
+            });
+            Latency::merged([closed, current])
+        })
     }
 
     /// Adds what `segment`, the current one, measured in the `length_s` seconds before `t_s`.
@@ -56,13 +63,21 @@ impl Lane {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
         let second = second_ending(t_s);
         self.pieces.push_back((t_s, latency.clone()));
-        self.expire_pieces(t_s);
+        self.now.take();
+        self.minute.take();
         match self.recent.iter().rposition(|(known, _)| *known <= second) {
-            Some(at) if self.recent[at].0 == second => self.recent[at].1.merge(latency),
-            Some(at) => self.recent.insert(at + 1, (second, latency.clone())),
-            None => self.recent.push_front((second, latency.clone())),
+            Some(at) if self.recent[at].0 == second => {
+                if at + 1 < self.recent.len() {
+                    self.closed.take();
+                }
+                self.recent[at].1.merge(latency);
+            }
+            before => {
+                self.closed.take();
+                self.recent.insert(before.map_or(0, |at| at + 1), (second, latency.clone()));
+            }
         }
-        self.expire_seconds(second);
+        self.age(t_s);
     }
 
     /// Adds what `segment`, which holds no longer, measured before its end: it is in no window of the present.
@@ -81,48 +96,24 @@ impl Lane {
     pub(super) fn cut(&mut self) {
         self.pieces.clear();
         self.recent.clear();
-        self.closed = Latency::default();
-        self.minute = Latency::default();
-        self.now = Latency::default();
+        self.closed.take();
+        self.minute.take();
+        self.now.take();
     }
 
     /// Lets go of what is older than its window at `now_s`.
     pub(super) fn age(&mut self, now_s: f64) {
-        self.expire_pieces(now_s);
-        let second = second_ending(now_s);
-        if self.recent.front().is_some_and(|(oldest, _)| *oldest + WINDOW_S <= second) {
-            self.expire_seconds(second);
-        }
-    }
-
-    fn expire_pieces(&mut self, now_s: f64) {
         // Half a tick of slack: the four ticks of a second are all still in it at its end.
         while self.pieces.front().is_some_and(|(t_s, _)| *t_s <= now_s - 0.875) {
             self.pieces.pop_front();
+            self.now.take();
         }
-        self.now = Latency::merged(self.pieces.iter().map(|(_, latency)| latency));
-    }
-
-    fn expire_seconds(&mut self, second: u64) {
-        let before = (self.recent.front().map(|(s, _)| *s), self.recent.len());
+        let second = second_ending(now_s);
         while self.recent.front().is_some_and(|(oldest, _)| *oldest + WINDOW_S <= second) {
             self.recent.pop_front();
+            self.closed.take();
+            self.minute.take();
         }
-        let last = self.recent.len().saturating_sub(1);
-        // Sixty merges a second are cheap; sixty for every tick and frame would not be.
-        if before != (self.recent.front().map(|(s, _)| *s), self.recent.len()) || self.closed_is_stale() {
-            self.closed = Latency::merged(self.recent.iter().take(last).map(|(_, latency)| latency));
-        }
-        self.minute = self.closed.clone();
-        if let Some((_, current)) = self.recent.back() {
-            self.minute.merge(current);
-        }
-    }
-
-    /// Whether `closed` does not stand for all seconds but the last.
-    fn closed_is_stale(&self) -> bool {
-        let closed: u64 = self.recent.iter().rev().skip(1).map(|(_, latency)| latency.count()).sum();
-        closed != self.closed.count()
     }
 }
 

@@ -18,7 +18,7 @@ const NOW_S: f64 = 1.0;
 /// The instruments at one moment.
 ///
 /// At the latest moment the windows are exact; in the past they are read from the cells there, which are as fine as
-/// the history is: at most 1.6 % too long, over the cell that holds the moment where that is longer than a second.
+/// the history is: at most 3.2 % too long, over the cell that holds the moment where that is longer than a second.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     timeline: &'a Timeline,
@@ -173,7 +173,10 @@ impl<'a> Reading<'a> {
     /// are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts them.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
-        self.timeline.segments.iter().filter(move |segment| segment.start.t_s <= t_s)
+        self.timeline
+            .segments
+            .iter()
+            .filter(move |segment| segment.start.t_s < t_s || segment.start.t_s <= 0.0)
     }
 
     /// The service time of the segment in force.

@@ -32,9 +32,10 @@ impl Segments {
         self.kept.back()
     }
 
-    /// The segment that held at `t_s`.
+    /// The segment that held up to `t_s`; on a border the one that ends there.
     pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
-        self.kept.iter().rev().find(|segment| segment.start.t_s <= t_s)
+        let began_before = |segment: &&SegmentTotal| segment.start.t_s < t_s;
+        self.kept.iter().rev().find(began_before).or_else(|| self.kept.front().filter(|s| s.start.t_s <= t_s))
     }
 
     /// The newest segment before the current one that has any good reply.
