@@ -108,7 +108,16 @@ mod tests {
 
     #[test]
     fn a_mode_of_redis_cli_refuses_the_options_of_a_session_instead_of_ignoring_them() {
-        for option in ["-c 5", "--load", "--seed 1", "--duration 3", "--record x", "--headless", "--ascii"] {
+        for option in [
+            "-c 5",
+            "--load",
+            "--seed 1",
+            "--duration 3",
+            "--record x",
+            "--headless",
+            "--theme dark",
+            "--ascii",
+        ] {
             let line = format!("--latency {option}");
             assert!(complaint(&line).contains("cannot be used with"), "{line}: {}", complaint(&line));
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use ratatui::layout::Rect;
+use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
     events::{Event, Events, TerminalEvents},
@@ -79,6 +79,10 @@ pub fn run(
     options: Options,
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<Finished> {
+    if options.theme.has_colours() {
+        // Asked for by name, colours win over NO_COLOR, which crossterm would heed.
+        force_color_output(true);
+    }
     let guard = Guard::take().context("cannot take the terminal")?;
     // The size is asked after the listening has begun, so that none is missed between the two.
     let events = TerminalEvents::begin().context("cannot read the terminal")?;

@@ -17,7 +17,7 @@ use crate::{
     load::Knobs,
     session::{Reader, TimelineOptions},
     signals::{Signal, listen},
-    tui::{self, theme::Theme},
+    tui,
 };
 
 /// Shows a recording; `has_terminal` is whether stdout is one.
@@ -25,6 +25,7 @@ use crate::{
 /// # Errors
 /// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
 pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
+    let theme = args.look.theme()?;
     let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
@@ -34,7 +35,7 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
     let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy().into_owned();
     let options = tui::Options {
-        theme: Theme::from_env(args.ascii),
+        theme,
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),
         playback: Some(Playback::new(name)),
