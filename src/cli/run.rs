@@ -17,7 +17,10 @@ use super::{
     args::{Command, CommandLine},
     clean, demo, oneshot, replay, session,
 };
-use crate::signals::{Signal, listen};
+use crate::{
+    signals::{Signal, listen},
+    tui::wire::Words,
+};
 
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -59,7 +62,7 @@ fn dispatch(line: &CommandLine) -> Result<(), Failure> {
 fn fail(failure: &Failure) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
         // Without a stderr only the exit code can tell.
-        let _ = writeln!(io::stderr(), "redyno: {failure}");
+        let _ = writeln!(Words::stderr(), "redyno: {failure}");
     }
     ExitCode::from(failure.exit_code())
 }

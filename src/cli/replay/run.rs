@@ -17,7 +17,7 @@ use crate::{
     load::Knobs,
     session::{Reader, TimelineOptions},
     signals::{Signal, listen},
-    tui,
+    tui::{self, wire::Words},
 };
 
 /// Shows a recording; `has_terminal` is whether stdout is one.
@@ -42,7 +42,7 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     };
     let finished = tui::run(&mut source, options, &signals)?;
     // The terminal may be gone, and with it who would read this.
-    let _ = write!(io::stdout(), "{}", summary(&finished.timeline));
+    let _ = write!(Words::stdout(), "{}", summary(&finished.timeline));
     match finished.outcome {
         tui::Outcome::Signal(_) => Err(Failure::Interrupted),
         tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),

@@ -32,7 +32,7 @@ use crate::{
         Writer,
     },
     signals::{Signal, listen},
-    tui::{self, theme::Theme},
+    tui::{self, theme::Theme, wire::Words},
 };
 
 /// How often the server is asked for its INFO.
@@ -108,7 +108,7 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
             Ok((outcome, mut timeline)) => {
                 finish(source, &signals, |record| timeline.push(record))?;
                 // The terminal may be gone, and with it who would read this.
-                let _ = write!(io::stdout(), "{}", summary(&timeline));
+                let _ = write!(Words::stdout(), "{}", summary(&timeline));
                 outcome
             }
             Err(error) => {
