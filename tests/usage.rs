@@ -17,7 +17,7 @@ use support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 46] = [
+const WRONG: [(&str, &str); 48] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -53,6 +53,8 @@ const WRONG: [(&str, &str); 46] = [
     ("--timeout 0", "--timeout must be a number of seconds above 0"),
     ("--duration soon", "--duration must be a number of seconds above 0, not 'soon'"),
     ("--warmup 0", "--warmup must be a number of seconds above 0"),
+    ("--theme solarized", "there is no theme 'solarized'; there are auto, 16, dark, light, mono"),
+    ("replay x --theme dim", "there is no theme 'dim'"),
     ("-i 0", "-i must be a number of seconds above 0"),
     ("--seed x", "invalid value 'x' for '--seed <N>'"),
     ("--load --no-load", "cannot be used with"),

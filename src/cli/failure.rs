@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::{clean::CleanError, load_args::LoadArgsError, oneshot::PlanError, target_args::TargetArgsError};
+use crate::tui::theme::choice::UnknownTheme;
 
 /// Bad usage: exit code 2.
 #[derive(Debug, Error)]
@@ -16,6 +17,9 @@ pub enum UsageError {
     /// The load or the session.
     #[error(transparent)]
     Load(#[from] LoadArgsError),
+    /// The look of the screen.
+    #[error(transparent)]
+    Theme(#[from] UnknownTheme),
     /// A one-shot mode.
     #[error(transparent)]
     Oneshot(#[from] PlanError),
@@ -55,6 +59,12 @@ impl Failure {
 
 impl From<LoadArgsError> for Failure {
     fn from(error: LoadArgsError) -> Self {
+        Self::Usage(error.into())
+    }
+}
+
+impl From<UnknownTheme> for Failure {
+    fn from(error: UnknownTheme) -> Self {
         Self::Usage(error.into())
     }
 }

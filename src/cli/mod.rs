@@ -7,6 +7,7 @@ mod failure;
 pub mod headless;
 pub mod lines;
 pub mod load_args;
+pub mod look_args;
 pub mod oneshot;
 pub mod oneshot_args;
 pub mod replay;

@@ -12,7 +12,7 @@ use super::{
 use crate::target::Target;
 
 /// What a mode has no use for: the load, and the session but for its `--json`.
-const NOT_WITH: [&str; 19] = [
+const NOT_WITH: [&str; 20] = [
     "clients",
     "pipeline",
     "rate",
@@ -31,6 +31,7 @@ const NOT_WITH: [&str; 19] = [
     "warmup",
     "record",
     "headless",
+    "theme",
     "ascii",
 ];
 

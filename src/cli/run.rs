@@ -17,7 +17,10 @@ use super::{
     args::{Command, CommandLine},
     clean, demo, oneshot, replay, session,
 };
-use crate::signals::{Signal, listen};
+use crate::{
+    signals::{Signal, listen},
+    tui::wire::Words,
+};
 
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -59,7 +62,7 @@ fn dispatch(line: &CommandLine) -> Result<(), Failure> {
 fn fail(failure: &Failure) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
         // Without a stderr only the exit code can tell.
-        let _ = writeln!(io::stderr(), "redyno: {failure}");
+        let _ = writeln!(Words::stderr(), "redyno: {failure}");
     }
     ExitCode::from(failure.exit_code())
 }
@@ -108,7 +111,16 @@ mod tests {
 
     #[test]
     fn a_mode_of_redis_cli_refuses_the_options_of_a_session_instead_of_ignoring_them() {
-        for option in ["-c 5", "--load", "--seed 1", "--duration 3", "--record x", "--headless", "--ascii"] {
+        for option in [
+            "-c 5",
+            "--load",
+            "--seed 1",
+            "--duration 3",
+            "--record x",
+            "--headless",
+            "--theme dark",
+            "--ascii",
+        ] {
             let line = format!("--latency {option}");
             assert!(complaint(&line).contains("cannot be used with"), "{line}: {}", complaint(&line));
         }

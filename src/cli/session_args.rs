@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::load_args::{LoadArgsError, quantity, seconds};
+use super::{
+    load_args::{LoadArgsError, quantity, seconds},
+    look_args::LookArgs,
+};
 use crate::units::parse_count;
 
 /// SESSION: how long it lasts, and who watches.
@@ -29,9 +32,9 @@ pub struct SessionArgs {
     /// With --headless: all records, one JSON object a line
     #[arg(long)]
     pub json: bool,
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    pub ascii: bool,
+    /// How the screen looks.
+    #[command(flatten)]
+    pub look: LookArgs,
 }
 
 impl SessionArgs {

@@ -32,6 +32,7 @@ fn stamped(rtt: Latency) -> Ping {
 }
 
 /// A session that goes on tick by tick.
+#[derive(Clone)]
 pub struct MadeUp {
     tick: u64,
     random: u64,

@@ -11,6 +11,7 @@ pub mod events;
 #[cfg(test)]
 mod fixture;
 pub mod layout;
+pub mod pace;
 pub mod paint;
 pub mod run;
 pub mod scale;
@@ -18,5 +19,6 @@ pub mod screens;
 pub mod terminal;
 pub mod theme;
 mod widgets;
+pub mod wire;
 
 pub use run::{Finished, Options, Outcome, run};

@@ -76,6 +76,14 @@ impl<'a> Paint<'a> {
         }
     }
 
+    /// A cell of a heat map; `step` as in [`Theme::ramp`].
+    pub fn shade(&mut self, x: u16, y: u16, step: usize) {
+        let shade = self.theme.ramp(step);
+        if let Some(cell) = self.buffer.cell_mut((x, y)) {
+            cell.set_char(shade.character).set_style(shade.style);
+        }
+    }
+
     /// One character where nothing stands yet.
     pub fn behind(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if self.at(x, y) == Some(" ") {

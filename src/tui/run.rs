@@ -1,19 +1,21 @@
 //! The loop of the screen: events and records in, effects and frames out.
 
 use std::{
-    io::{self, Write},
+    io::Write,
     sync::mpsc::Receiver,
     time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
-use ratatui::layout::Rect;
+use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
     events::{Event, Events, TerminalEvents},
+    pace::Pace,
     screens,
     terminal::{self, Canvas, Guard},
     theme::Theme,
+    wire::Wire,
 };
 use crate::{
     app::{Course, Delivery, Effect, Model, Msg, Notice, Playback, Source, update},
@@ -22,9 +24,7 @@ use crate::{
     signals::Signal,
 };
 
-/// Frames for data alone: ten a second at the most. A key draws at once.
-const FRAME: Duration = Duration::from_millis(100);
-/// How often the source is asked. Records come four times a second.
+/// How often the source is asked, and a terminal that is behind offered more. Records come four times a second.
 const POLL: Duration = Duration::from_millis(40);
 
 /// How the screen shall look and start.
@@ -79,17 +79,23 @@ pub fn run(
     options: Options,
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<Finished> {
+    if options.theme.has_colours() {
+        // Asked for by name, colours win over NO_COLOR, which crossterm would heed.
+        force_color_output(true);
+    }
     let guard = Guard::take().context("cannot take the terminal")?;
     // The size is asked after the listening has begun, so that none is missed between the two.
     let events = TerminalEvents::begin().context("cannot read the terminal")?;
-    let canvas = Canvas::new(io::stdout(), terminal::size());
+    let wire = Wire::open().context("cannot write to the terminal")?;
+    let mut canvas = Canvas::new(wire, terminal::size());
+    canvas.enter().context("cannot write to the terminal")?;
     let mut screen = Loop { canvas, events, size: terminal::size, options };
     let finished = screen.run(source, signals);
     drop(guard);
     finished
 }
 
-/// The loop with everything it touches put in from outside.
+/// The loop, which never waits for the terminal to read, with everything it touches put in from outside.
 struct Loop<W, E> {
     canvas: Canvas<W>,
     events: E,
@@ -109,7 +115,8 @@ impl<W: Write, E: Events> Loop<W, E> {
     fn run(&mut self, source: &mut dyn Source, signals: &Receiver<Signal>) -> anyhow::Result<Finished> {
         let mut model = self.options.model();
         let mut due = Due::Now;
-        let mut drawn = Instant::now();
+        let mut pace = Pace::begun(Instant::now());
+        let mut is_behind = false;
         loop {
             due = due.max(take_records(&mut model, source));
             if model.course == Course::Over {
@@ -121,11 +128,17 @@ impl<W: Write, E: Events> Loop<W, E> {
             if let Some(report) = terminal::panicked() {
                 anyhow::bail!("a part of redyno broke, please report it: {report}");
             }
-            if due == Due::Now || (due == Due::Data && drawn.elapsed() >= FRAME) {
+            if is_behind && self.canvas.push()? {
+                pace.taken(Instant::now());
+                is_behind = false;
+            }
+            // A key draws at once, data at its pace, and nothing before the last frame has arrived.
+            if !is_behind && (due == Due::Now || (due == Due::Data && pace.allows(Instant::now()))) {
                 let theme = self.options.theme;
+                pace = Pace::begun(Instant::now());
                 update(&mut model, Msg::Columns(screens::chart_columns((self.size)())));
-                self.canvas.frame(|buffer| screens::draw(buffer, theme, &model))?;
-                (due, drawn) = (Due::Nothing, Instant::now());
+                is_behind = !self.canvas.frame(|buffer| screens::draw(buffer, theme, &model))?;
+                due = Due::Nothing;
             }
             // All queued input is taken before the next frame: a held key must not lag behind itself.
             let mut wait = POLL;
@@ -186,6 +199,7 @@ impl<W: Write, E: Events> Loop<W, E> {
 
     fn come_back(&mut self) -> anyhow::Result<()> {
         terminal::retake().context("cannot take the terminal again")?;
+        self.canvas.enter().context("cannot write to the terminal")?;
         self.canvas.resize((self.size)());
         Ok(())
     }
@@ -208,6 +222,7 @@ fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
 mod tests {
     use std::{
         collections::VecDeque,
+        io,
         num::NonZeroU16,
         sync::{Arc, mpsc},
     };

@@ -1,8 +1,9 @@
 //! Taking the terminal, giving it back whatever happens, and sending it one write a frame.
 //!
-//! A frame is the difference to the one before it, inside a synchronized update, in one write. ratatui's own
-//! `Terminal` is not used: it flushes in several writes, and its `clear` asks the terminal where the cursor is
-//! and can wait for an answer that never comes.
+//! A frame is the difference to the one before it, inside a synchronized update, in one write. One frame at the most
+//! is on its way: the next is composed when the terminal has taken the last, so the difference is always to what
+//! the terminal has. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` asks the
+//! terminal where the cursor is and can wait for an answer that never comes.
 
 use std::{
     io::{self, Write},
@@ -28,6 +29,8 @@ use ratatui::{
     layout::Rect,
 };
 
+use super::wire::Wire;
+
 /// Whether the terminal is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// What a thread other than the screen's said when it panicked.
@@ -39,7 +42,7 @@ static HOOK: Once = Once::new();
 pub struct Guard(());
 
 impl Guard {
-    /// Takes the terminal: raw mode, alternate screen, no cursor.
+    /// Takes the terminal: raw mode. The screen itself begins with [`Canvas::enter`].
     ///
     /// From then on a panic of this thread gives it back before it is reported. A panic of another thread is
     /// kept for [`panicked`], since its report would be lost in the alternate screen.
@@ -62,7 +65,7 @@ impl Guard {
                 report(info);
             }));
         });
-        enter()?;
+        take()?;
         Ok(Self(()))
     }
 }
@@ -78,20 +81,17 @@ pub fn panicked() -> Option<String> {
     PANICKED.lock().ok()?.take()
 }
 
-fn enter() -> io::Result<()> {
+fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
-    let taken = terminal::enable_raw_mode().and_then(|()| {
-        let mut bytes = Vec::new();
-        queue!(bytes, EnterAlternateScreen, cursor::Hide, Clear(ClearType::All))?;
-        send(&mut io::stdout(), &bytes)
-    });
+    let taken = terminal::enable_raw_mode();
     if taken.is_err() {
         give_back();
     }
     taken
 }
 
-/// Gives the terminal back as it was. Does nothing when it is not taken, so it may be called from anywhere.
+/// Gives the terminal back as it was, as far as it takes that in about a second. Does nothing when it is not taken,
+/// so it may be called from anywhere.
 pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -105,7 +105,7 @@ pub fn give_back() {
         LeaveAlternateScreen
     );
     // The terminal may be gone (SIGHUP). Then there is nothing to give back, and nobody to tell.
-    drop(queued.and_then(|()| send(&mut io::stdout(), &bytes)));
+    drop(queued.and_then(|()| Wire::open()?.send_last(&bytes)));
     drop(terminal::disable_raw_mode());
 }
 
@@ -115,7 +115,7 @@ pub fn give_back() {
 /// As [`Guard::take`].
 pub fn retake() -> io::Result<()> {
     give_back();
-    enter()
+    take()
 }
 
 /// The size of the terminal. One that does not know its size (0×0) gets what `COLUMNS` and `LINES` say, or 80×24.
@@ -128,14 +128,17 @@ pub fn size() -> Rect {
     Rect::new(0, 0, width, height)
 }
 
-/// A screen to paint on: it knows what is shown and sends only what changed.
+/// A screen to paint on: it knows what is shown and sends only what changed. `W` takes what it can take at once, as
+/// [`Wire`] does.
 #[derive(Debug)]
 pub struct Canvas<W> {
     out: W,
     shown: Buffer,
     next: Buffer,
     repaint: bool,
+    /// The frame that was sent last, and how much of it was taken.
     bytes: Vec<u8>,
+    taken: usize,
     sent: u64,
 }
 
@@ -148,6 +151,7 @@ impl<W: Write> Canvas<W> {
             next: Buffer::empty(area),
             repaint: true,
             bytes: Vec::new(),
+            taken: 0,
             sent: 0,
         }
     }
@@ -159,19 +163,57 @@ impl<W: Write> Canvas<W> {
         self.repaint = true;
     }
 
-    /// Bytes sent so far.
+    /// Begins the screen: alternate screen, no cursor. What was on its way before is dropped.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn enter(&mut self) -> io::Result<()> {
+        self.bytes.clear();
+        queue!(self.bytes, EnterAlternateScreen, cursor::Hide, Clear(ClearType::All))?;
+        self.taken = 0;
+        self.repaint = true;
+        self.push().map(drop)
+    }
+
+    /// Goes on sending what is on its way. Whether the terminal has taken all of it.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn push(&mut self) -> io::Result<bool> {
+        while self.taken < self.bytes.len() {
+            match self.out.write(&self.bytes[self.taken..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(taken) => {
+                    self.taken += taken;
+                    self.sent += taken as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.out.flush()?;
+        Ok(true)
+    }
+
+    /// Bytes that the terminal has taken so far.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Paints a frame and sends what changed.
+    /// Paints a frame and sends what changed; nothing while the last frame is still on its way. Whether the terminal
+    /// has taken all of it.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
-    pub fn frame(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+    pub fn frame(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<bool> {
+        if !self.push()? {
+            return Ok(false);
+        }
         self.next.reset();
         paint(&mut self.next);
         self.bytes.clear();
+        self.taken = 0;
         queue!(self.bytes, BeginSynchronizedUpdate)?;
         if self.repaint {
             queue!(self.bytes, Clear(ClearType::All))?;
@@ -179,21 +221,15 @@ impl<W: Write> Canvas<W> {
         }
         let changes = self.shown.diff(&self.next);
         if changes.is_empty() && !self.repaint {
-            return Ok(());
+            self.bytes.clear();
+            return Ok(true);
         }
         CrosstermBackend::new(&mut self.bytes).draw(changes.into_iter())?;
         queue!(self.bytes, EndSynchronizedUpdate)?;
-        send(&mut self.out, &self.bytes)?;
-        self.sent += self.bytes.len() as u64;
         self.repaint = false;
         std::mem::swap(&mut self.shown, &mut self.next);
-        Ok(())
+        self.push()
     }
-}
-
-fn send(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    out.write_all(bytes)?;
-    out.flush()
 }
 
 #[cfg(test)]
@@ -249,6 +285,52 @@ mod tests {
         say(&mut canvas, "same");
         let last = String::from_utf8_lossy(&canvas.out.0[1]).into_owned();
         assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
+    }
+
+    /// Takes so many bytes at a time and then none, until it is let go on.
+    #[derive(Default)]
+    struct Slow {
+        room: usize,
+        seen: Vec<u8>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = self.room.min(bytes.len());
+            self.room -= taken;
+            self.seen.extend_from_slice(&bytes[..taken]);
+            if taken == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_frame_is_composed_only_when_the_terminal_has_taken_the_one_before() {
+        let mut canvas = Canvas::new(Slow::default(), Rect::new(0, 0, 10, 2));
+        canvas.out.room = 7;
+        let mut painted = Vec::new();
+        let mut draw = |canvas: &mut Canvas<Slow>, text: &str| {
+            let taken = canvas.frame(|buffer| {
+                painted.push(text.to_owned());
+                buffer.set_string(0, 0, text, Style::new());
+            });
+            taken.unwrap()
+        };
+        assert!(!draw(&mut canvas, "one"));
+        assert!(!draw(&mut canvas, "two"));
+        canvas.resize(Rect::new(0, 0, 12, 2));
+        assert!(!canvas.push().unwrap());
+        canvas.out.room = 1000;
+        assert!(canvas.push().unwrap() && draw(&mut canvas, "three"));
+        assert_eq!(painted, ["one", "three"]);
+        assert_eq!(canvas.sent(), canvas.out.seen.len() as u64);
+        let text = String::from_utf8(canvas.out.seen).unwrap();
+        let frames: Vec<&str> = text.split_inclusive("\x1b[?2026l").collect();
+        assert!(frames.len() == 2 && frames[0].contains("one") && frames[1].contains("three"), "{text:?}");
+        assert!(frames.iter().all(|frame| frame.starts_with("\x1b[?2026h")), "{text:?}");
     }
 
     #[test]

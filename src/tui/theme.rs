@@ -1,12 +1,26 @@
 //! The one place that names colours and drawing characters.
 //!
-//! Colours are the terminal's own sixteen on its own background, and nothing depends on colour alone. In mono
-//! every colour is the terminal's default, so that not one colour command is sent: with `NO_COLOR` set, crossterm
-//! would turn each into a bare reset that wipes bold and underline.
+//! Colours are the terminal's own sixteen on its own background unless others are asked for, and nothing depends on
+//! colour alone. In mono every colour is the terminal's default, so that not one colour command is sent: with
+//! `NO_COLOR` set, crossterm would turn each into a bare reset that wipes bold and underline.
+//!
+//! Which palette is [`choice`]'s to say, how an ink looks [`colours`]', and how dense a cell of a heat map looks
+//! [`ramp`]'s: a heat map draws `Theme::ramp(step)` for `step` in `0..ramp::STEPS`.
+
+pub mod choice;
+pub mod colours;
+#[cfg(test)]
+mod luminance;
+pub mod ramp;
 
 use ratatui::{
     buffer::Buffer,
-    style::{Color, Modifier, Style},
+    style::{Modifier, Style},
+};
+
+use self::{
+    choice::{Choice, Environment},
+    ramp::Shade,
 };
 
 use crate::session::timeline::Level;
@@ -16,8 +30,22 @@ use crate::session::timeline::Level;
 pub enum Palette {
     /// The terminal's sixteen.
     Ansi16,
+    /// The same, with a ramp from the 240 that are alike on all terminals with 256.
+    Ansi256,
+    /// The same, with a ramp in 24-bit colours that suits a dark background as well as a light one.
+    Neutral,
+    /// 24-bit colours for a dark background.
+    Dark,
+    /// 24-bit colours for a light background.
+    Light,
     /// None; bold, faint and reverse only.
     Mono,
+}
+
+impl Palette {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Ansi16, Self::Ansi256, Self::Neutral, Self::Dark, Self::Light, Self::Mono];
 }
 
 /// Which characters may be used.
@@ -56,6 +84,29 @@ pub enum Ink {
     Machine,
     /// The server's own figures.
     Server,
+}
+
+impl Ink {
+    /// All of them.
+    #[cfg(test)]
+    pub const ALL: [Self; 16] = [
+        Self::Text,
+        Self::Faint,
+        Self::Strong,
+        Self::Selected,
+        Self::Good,
+        Self::Warn,
+        Self::Bad,
+        Self::Throughput,
+        Self::Level(Level::P50),
+        Self::Level(Level::P90),
+        Self::Level(Level::P99),
+        Self::Level(Level::P999),
+        Self::Level(Level::Max),
+        Self::Ping,
+        Self::Machine,
+        Self::Server,
+    ];
 }
 
 /// The drawing characters of a glyph set.
@@ -192,14 +243,20 @@ impl Theme {
         Self { palette, glyphs }
     }
 
-    /// The theme for the terminal that the environment describes; `ascii` forgoes all other characters, and so does
-    /// a locale without UTF-8.
-    pub fn from_env(ascii: bool) -> Self {
+    /// The theme that `choice` means on the terminal that the environment describes; `ascii` forgoes all other
+    /// characters, and so does a locale without UTF-8.
+    pub fn from_env(choice: Choice, ascii: bool) -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
         let glyphs =
             if ascii || !Self::is_utf8(locale.as_deref()) { GlyphSet::Ascii } else { GlyphSet::Unicode };
-        Self::new(Self::palette_for(variable("NO_COLOR").as_deref(), variable("TERM").as_deref()), glyphs)
+        let [no_color, term, colorterm] = ["NO_COLOR", "TERM", "COLORTERM"].map(variable);
+        let environment = Environment {
+            no_color: no_color.as_deref(),
+            term: term.as_deref(),
+            colorterm: colorterm.as_deref(),
+        };
+        Self::new(choice.palette(environment), glyphs)
     }
 
     /// Whether a locale (`en_US.UTF-8`) writes UTF-8. One that is not set says nothing; nearly all terminals do.
@@ -210,14 +267,9 @@ impl Theme {
         })
     }
 
-    /// The palette that the environment asks for: mono when `NO_COLOR` is set to anything but nothing, or the
-    /// terminal is called `dumb`.
-    pub fn palette_for(no_color: Option<&str>, term: Option<&str>) -> Palette {
-        match (no_color, term) {
-            (Some(set), _) if !set.is_empty() => Palette::Mono,
-            (_, Some("dumb")) => Palette::Mono,
-            _ => Palette::Ansi16,
-        }
+    /// Whether it sends colours.
+    pub fn has_colours(&self) -> bool {
+        self.palette != Palette::Mono
     }
 
     /// Its drawing characters.
@@ -241,10 +293,13 @@ impl Theme {
 
     /// How `ink` looks. It replaces whatever look was there before.
     pub fn style(&self, ink: Ink) -> Style {
-        Style::reset().patch(match self.palette {
-            Palette::Ansi16 => ansi16(ink),
-            Palette::Mono => mono(ink),
-        })
+        Style::reset().patch(colours::style(self.palette, ink))
+    }
+
+    /// How a cell of a heat map looks: step 0 holds the fewest, step [`ramp::STEPS`] − 1 the most; one above that
+    /// looks like it. A cell that holds nothing is left blank.
+    pub fn ramp(&self, step: usize) -> Shade {
+        ramp::shade(self.palette, self.glyphs, step)
     }
 
     /// How the bars of a lane look: quieter than the figures beside them. Errors are not quiet.
@@ -272,49 +327,17 @@ impl Theme {
     }
 }
 
-fn ansi16(ink: Ink) -> Style {
-    let plain = Style::new();
-    match ink {
-        Ink::Text => plain,
-        // Faint and not bright black, which some palettes make the colour of the background.
-        Ink::Faint => plain.add_modifier(Modifier::DIM),
-        Ink::Strong => plain.add_modifier(Modifier::BOLD),
-        Ink::Selected => plain.fg(Color::Cyan).add_modifier(Modifier::BOLD),
-        Ink::Good => plain.fg(Color::Green).add_modifier(Modifier::BOLD),
-        Ink::Warn => plain.fg(Color::Yellow).add_modifier(Modifier::BOLD),
-        Ink::Bad => plain.fg(Color::Red).add_modifier(Modifier::BOLD),
-        // Yellow and red say that something needs attention or is wrong, and nothing else.
-        Ink::Throughput => plain.fg(Color::Green),
-        Ink::Level(Level::P50) | Ink::Ping => plain.fg(Color::Cyan),
-        Ink::Level(Level::P90) => plain.fg(Color::LightBlue),
-        Ink::Level(Level::P99) => plain.fg(Color::Magenta),
-        Ink::Level(Level::P999) => plain.fg(Color::LightMagenta),
-        Ink::Level(Level::Max) | Ink::Machine => plain.fg(Color::Gray),
-        Ink::Server => plain.fg(Color::Green),
-    }
-}
-
-fn mono(ink: Ink) -> Style {
-    let plain = Style::new();
-    match ink {
-        Ink::Faint => plain.add_modifier(Modifier::DIM),
-        Ink::Strong | Ink::Good | Ink::Warn => plain.add_modifier(Modifier::BOLD),
-        Ink::Selected | Ink::Bad => plain.add_modifier(Modifier::REVERSED),
-        _ => plain,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{fs, path::Path};
 
     use super::*;
-    use ratatui::layout::Rect;
+    use ratatui::{layout::Rect, style::Color};
 
     #[test]
     fn mono_names_no_colour() {
         let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
-        for ink in [Ink::Text, Ink::Bad, Ink::Selected, Ink::Level(Level::Max), Ink::Server] {
+        for ink in Ink::ALL {
             let style = theme.style(ink);
             assert_eq!((style.fg, style.bg), (Some(Color::Reset), Some(Color::Reset)), "{ink:?}");
         }
@@ -327,13 +350,6 @@ mod tests {
         assert_eq!(buffer, Buffer::with_lines(["312 us x ?  - ."]));
         assert!(ASCII.bars.iter().chain(&ASCII.corners).all(char::is_ascii));
         assert_eq!(buffer.area, Rect::new(0, 0, 15, 1));
-    }
-
-    #[test]
-    fn no_color_means_mono_unless_it_is_empty() {
-        assert_eq!(Theme::palette_for(Some("1"), None), Palette::Mono);
-        assert_eq!(Theme::palette_for(Some(""), Some("xterm")), Palette::Ansi16);
-        assert_eq!(Theme::palette_for(None, Some("dumb")), Palette::Mono);
     }
 
     #[test]
@@ -351,9 +367,9 @@ mod tests {
     fn sources(directory: &Path, into: &mut Vec<std::path::PathBuf>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path.is_dir() && !path.ends_with("theme") {
                 sources(&path, into);
-            } else if !path.ends_with("theme.rs") {
+            } else if path.is_file() && !path.ends_with("theme.rs") {
                 into.push(path);
             }
         }

@@ -4,12 +4,19 @@ use std::{
     io::{Read, Write},
     num::NonZeroU16,
     process::Command,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{Mode, OFlags, open},
+    process::{Pid, Signal, kill_process},
+};
 
 /// How long a test waits for the screen to show something.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -23,6 +30,7 @@ pub struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
     shared: Arc<Mutex<Shown>>,
+    is_stalled: Arc<AtomicBool>,
 }
 
 /// What came from the program.
@@ -42,16 +50,21 @@ impl Terminal {
         let parser = vt100::Parser::new(nonzero(rows), nonzero(columns), SCROLLBACK);
         let shared = Arc::new(Mutex::new(Shown { parser, bytes: Vec::new() }));
         let shown = Arc::clone(&shared);
+        let is_stalled = Arc::new(AtomicBool::new(false));
+        let stalled = Arc::clone(&is_stalled);
         std::thread::spawn(move || {
             let mut bytes = [0; 16 * 1024];
             // The read fails when the program has ended.
             while let Ok(n @ 1..) = reader.read(&mut bytes) {
+                while stalled.load(Ordering::SeqCst) {
+                    std::thread::sleep(LOOK_EVERY);
+                }
                 let mut shown = shown.lock().expect("no reader panics");
                 shown.parser.process(&bytes[..n]);
                 shown.bytes.extend_from_slice(&bytes[..n]);
             }
         });
-        Self { child, master: pair.master, keys, shared }
+        Self { child, master: pair.master, keys, shared, is_stalled }
     }
 
     /// Presses keys.
@@ -64,6 +77,26 @@ impl Terminal {
         let mut shown = self.shared.lock().expect("no reader panics");
         shown.parser.screen_mut().set_size(nonzero(rows), nonzero(columns));
         self.master.resize(size(columns, rows)).expect("the terminal is there");
+    }
+
+    /// Stops or goes on to read what the program sends, without being gone.
+    pub fn stall(&self, stall: bool) {
+        self.is_stalled.store(stall, Ordering::SeqCst);
+    }
+
+    /// Whether it has no room for more: what the program writes now must wait.
+    pub fn is_full(&self) -> bool {
+        let name = format!("/proc/{}/fd/1", self.pid().as_raw_nonzero());
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let Ok(terminal) = open(name, flags, Mode::empty()) else { return false };
+        let mut polled = [PollFd::new(&terminal, PollFlags::OUT)];
+        poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready == 0)
+    }
+
+    /// Waits for the program's end; its exit code, none after a signal. Does not look at the screen.
+    pub fn exit_code(&mut self) -> Option<i32> {
+        let status = super::wait_for("the program's end", || self.child.try_wait().expect("its state"));
+        status.signal().is_none().then(|| status.exit_code().cast_signed())
     }
 
     /// Sends the program a signal.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::look_args::LookArgs;
+
 /// The arguments of `redyno replay`.
 #[derive(Args, Debug, Clone)]
 pub struct ReplayArgs {
@@ -13,7 +15,7 @@ pub struct ReplayArgs {
     /// No screen: all lines of the session at once; also when stdout is no terminal
     #[arg(long)]
     pub headless: bool,
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    pub ascii: bool,
+    /// How the screen looks.
+    #[command(flatten)]
+    pub look: LookArgs,
 }

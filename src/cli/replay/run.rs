@@ -17,7 +17,7 @@ use crate::{
     load::Knobs,
     session::{Reader, TimelineOptions},
     signals::{Signal, listen},
-    tui::{self, theme::Theme},
+    tui::{self, wire::Words},
 };
 
 /// Shows a recording; `has_terminal` is whether stdout is one.
@@ -25,6 +25,7 @@ use crate::{
 /// # Errors
 /// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
 pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
+    let theme = args.look.theme()?;
     let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
@@ -34,14 +35,14 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
     let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy().into_owned();
     let options = tui::Options {
-        theme: Theme::from_env(args.ascii),
+        theme,
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),
         playback: Some(Playback::new(name)),
     };
     let finished = tui::run(&mut source, options, &signals)?;
     // The terminal may be gone, and with it who would read this.
-    let _ = write!(io::stdout(), "{}", summary(&finished.timeline));
+    let _ = write!(Words::stdout(), "{}", summary(&finished.timeline));
     match finished.outcome {
         tui::Outcome::Signal(_) => Err(Failure::Interrupted),
         tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),

@@ -1,7 +1,7 @@
 //! The end of a session, whatever brought it about: last replies, last records, keys removed.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::Write,
     sync::{Arc, mpsc::Receiver},
     time::Duration,
 };
@@ -11,6 +11,7 @@ use crate::{
     server::{Control, counted},
     session::Record,
     signals::Signal,
+    tui::wire::Words,
 };
 
 /// How often a removal that takes its time is looked at.
@@ -38,9 +39,9 @@ pub fn finish(
         if others_are_at_work(&control) {
             let left = "another redyno puts load on this server: its end removes the keys of both";
             // If stderr is gone, so is who would read this.
-            let _ = writeln!(io::stderr(), "{left}");
+            let _ = writeln!(Words::stderr(), "{left}");
         } else {
-            clean(&control, signals, &mut io::stderr());
+            clean(&control, signals, &mut Words::stderr());
         }
     }
     recording.map_or(Ok(()), |recording| Ok(recording.finish()?))
@@ -60,7 +61,7 @@ fn others_are_at_work(control: &Control) -> bool {
 }
 
 /// Removes the keys. Its words go to `out`; if that is gone, so is who would read them.
-fn clean(control: &Control, signals: &Receiver<Signal>, out: &mut (impl Write + IsTerminal)) {
+fn clean(control: &Control, signals: &Receiver<Signal>, out: &mut Words) {
     let shows_progress = out.is_terminal();
     let cleaning = control.clean();
     let ended = loop {

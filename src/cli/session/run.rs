@@ -32,7 +32,7 @@ use crate::{
         Writer,
     },
     signals::{Signal, listen},
-    tui::{self, theme::Theme},
+    tui::{self, theme::Theme, wire::Words},
 };
 
 /// How often the server is asked for its INFO.
@@ -51,6 +51,7 @@ struct Wishes {
     length: Option<Duration>,
     warmup: Option<Duration>,
     timeline: TimelineOptions,
+    theme: Theme,
     /// The most clients that the system lets this process hold.
     most_clients: u32,
     /// Headless, and in which form; else the screen.
@@ -80,6 +81,7 @@ impl Wishes {
             length: line.session.length()?,
             warmup: line.session.warmup_length()?,
             timeline,
+            theme: line.session.look.theme()?,
             form,
         })
     }
@@ -102,11 +104,11 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let mut source = start(line, &destination, &wishes, writer)?;
     let ended_by = match wishes.form {
         Some(form) => headless(source, form, &signals)?,
-        None => match on_screen(&mut source, line, &wishes, &signals) {
+        None => match on_screen(&mut source, &wishes, &signals) {
             Ok((outcome, mut timeline)) => {
                 finish(source, &signals, |record| timeline.push(record))?;
                 // The terminal may be gone, and with it who would read this.
-                let _ = write!(io::stdout(), "{}", summary(&timeline));
+                let _ = write!(Words::stdout(), "{}", summary(&timeline));
                 outcome
             }
             Err(error) => {
@@ -154,6 +156,7 @@ fn check(line: &CommandLine) -> Result<(), Failure> {
     line.session.length()?;
     line.session.requests()?;
     line.session.warmup_length()?;
+    line.session.look.theme()?;
     line.oneshot.window()?;
     Ok(())
 }
@@ -290,16 +293,11 @@ fn pass(
 /// The screen. What ended it, and all that was measured.
 fn on_screen(
     source: &mut LiveSource,
-    line: &CommandLine,
     wishes: &Wishes,
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<(EndedBy, Timeline)> {
-    let options = tui::Options {
-        theme: Theme::from_env(line.session.ascii),
-        knobs: wishes.knobs,
-        timeline: wishes.timeline,
-        playback: None,
-    };
+    let options =
+        tui::Options { theme: wishes.theme, knobs: wishes.knobs, timeline: wishes.timeline, playback: None };
     let finished = tui::run(source, options, signals)?;
     let ended_by = match finished.outcome {
         tui::Outcome::Signal(_) => EndedBy::Signal,

@@ -1,5 +1,9 @@
 //! Whole screens, each a composition of widgets.
 
+#[cfg(test)]
+mod bytes;
+#[cfg(test)]
+mod every_size;
 mod frame;
 mod latency;
 mod log;

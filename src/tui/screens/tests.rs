@@ -213,37 +213,6 @@ fn ascii_sends_only_ascii_and_mono_no_colour() {
     assert!(looks.is_subset(&known), "{looks:?}");
 }
 
-/// What a 120x36 screen may send in a second under load.
-const BYTES_A_SECOND: u64 = 30_000;
-
-#[test]
-fn twenty_seconds_of_load_cost_less_than_the_byte_budget() {
-    for (_, palette, glyphs) in THEMES {
-        let theme = Theme::new(palette, glyphs);
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        let (mut made, records) = MadeUp::new(knobs);
-        let mut model = Model::new(knobs, TimelineOptions::default());
-        deliver(&mut model, records);
-        for _ in 0..180 {
-            deliver(&mut model, made.next_tick());
-        }
-        let mut canvas = Canvas::new(std::io::sink(), Rect::new(0, 0, 120, 36));
-        canvas.frame(|buffer| draw(buffer, theme, &model)).unwrap();
-        let first = canvas.sent();
-        for _ in 0..20 * 4 {
-            // The records of a tick come one by one, and each may bring a frame.
-            for record in made.next_tick() {
-                deliver(&mut model, vec![record]);
-                canvas.frame(|buffer| draw(buffer, theme, &model)).unwrap();
-            }
-        }
-        let a_second = (canvas.sent() - first) / 20;
-        println!("{theme:?}: first frame {first} bytes, then {a_second} bytes/s");
-        assert!(a_second < BYTES_A_SECOND, "{a_second} bytes/s");
-        assert!(a_second > 100, "nothing moves");
-    }
-}
-
 #[test]
 fn even_one_cell_says_something_true() {
     let mut model = model();

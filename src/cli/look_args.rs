@@ -1,0 +1,28 @@
+//! How a screen looks: the options that a live session and a replay share.
+
+use clap::Args;
+
+use crate::tui::theme::{Theme, choice::UnknownTheme};
+
+/// Colours and characters of a screen.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LookArgs {
+    /// Colours of the screen: auto, 16 (the terminal's own), dark, light (24-bit, for such a background) or mono
+    /// [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+impl LookArgs {
+    /// The theme that they and the environment mean.
+    ///
+    /// # Errors
+    /// When there is no theme of that name.
+    pub fn theme(&self) -> Result<Theme, UnknownTheme> {
+        let choice = self.theme.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        Ok(Theme::from_env(choice, self.ascii))
+    }
+}

@@ -1,0 +1,105 @@
+//! What the screens cost a slow line: bytes sent, by a fixed session through a canvas.
+
+use std::sync::{Arc, LazyLock};
+
+use ratatui::layout::Rect;
+
+use super::draw;
+use crate::{
+    app::{Delivery, Key, KeyCode, Model, Msg, Screen, update},
+    load::Knobs,
+    session::{Record, TimelineOptions},
+    tui::{
+        fixture::MadeUp,
+        terminal::Canvas,
+        theme::{GlyphSet, Palette, Theme},
+    },
+};
+
+/// What a 120x36 screen may send in a second under load.
+const UNDER_LOAD: u64 = 20_000;
+/// And frozen.
+const FROZEN: u64 = 1_000;
+/// How long is counted, in seconds.
+const LENGTH: u64 = 5;
+
+/// A session under load that is so old that its charts are full and move.
+static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| {
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let (mut made, mut records) = MadeUp::new(knobs);
+    (0..120 * 4).for_each(|_| records.extend(made.next_tick()));
+    let mut model = Model::new(knobs, TimelineOptions::default());
+    update(&mut model, Msg::Columns(super::chart_columns(AREA)));
+    deliver(&mut model, records);
+    (made, model)
+});
+const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
+
+fn deliver(model: &mut Model, records: Vec<Record>) {
+    for record in records {
+        update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    }
+}
+
+/// That session on one screen.
+struct Session {
+    made: MadeUp,
+    model: Model,
+    canvas: Canvas<std::io::Sink>,
+    theme: Theme,
+}
+
+impl Session {
+    fn new(screen: Screen, theme: Theme) -> Self {
+        let (made, model) = OLD.clone();
+        let canvas = Canvas::new(std::io::sink(), AREA);
+        let mut session = Self { made, model, canvas, theme };
+        session.model.screen = screen;
+        session.frame();
+        session
+    }
+
+    fn frame(&mut self) {
+        self.canvas.frame(|buffer| draw(buffer, self.theme, &self.model)).unwrap();
+    }
+
+    /// Bytes a second from here on. The records of a tick come one by one, and each may bring a frame: more frames
+    /// than the ten a second that the program draws.
+    fn bytes_a_second(&mut self) -> u64 {
+        let before = self.canvas.sent();
+        for _ in 0..LENGTH * 4 {
+            for record in self.made.next_tick() {
+                deliver(&mut self.model, vec![record]);
+                self.frame();
+            }
+        }
+        (self.canvas.sent() - before) / LENGTH
+    }
+}
+
+#[test]
+fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
+    // The terminal's colours, and those with the longest names.
+    for palette in [Palette::Ansi16, Palette::Neutral, Palette::Dark] {
+        for screen in Screen::ALL {
+            let mut session = Session::new(screen, Theme::new(palette, GlyphSet::Unicode));
+            let first = session.canvas.sent();
+            let a_second = session.bytes_a_second();
+            println!("{palette:?} {screen:?}: first frame {first} bytes, then {a_second} bytes/s");
+            assert!(a_second < UNDER_LOAD, "{palette:?} {screen:?}: {a_second} bytes/s");
+            assert!(screen != Screen::Overview || a_second > 100, "nothing moves");
+        }
+    }
+}
+
+#[test]
+fn a_frozen_screen_costs_next_to_nothing() {
+    for screen in Screen::ALL {
+        let mut session = Session::new(screen, Theme::new(Palette::Ansi16, GlyphSet::Unicode));
+        update(&mut session.model, Msg::Key(Key::plain(KeyCode::Char(' '))));
+        session.frame();
+        let a_second = session.bytes_a_second();
+        println!("{screen:?}: {a_second} bytes/s");
+        assert!(a_second < FROZEN, "{screen:?}: {a_second} bytes/s");
+    }
+}

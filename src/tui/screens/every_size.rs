@@ -1,0 +1,80 @@
+//! Every size there is, on every screen and under every overlay.
+
+use std::sync::Arc;
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{chart_columns, draw};
+use crate::{
+    app::{Delivery, Key, KeyCode, Model, Msg, Notice, Screen, update},
+    load::Knobs,
+    session::TimelineOptions,
+    tui::{
+        fixture,
+        theme::{GlyphSet, Palette, Theme},
+    },
+};
+
+const THEMES: [(Palette, GlyphSet); 3] = [
+    (Palette::Ansi16, GlyphSet::Unicode),
+    (Palette::Ansi16, GlyphSet::Ascii),
+    (Palette::Mono, GlyphSet::Unicode),
+];
+/// Sizes beyond those that are all tried.
+const LARGE: [(u16, u16); 8] =
+    [(80, 24), (120, 36), (200, 60), (400, 1), (1, 200), (400, 100), (76, 20), (75, 300)];
+
+fn session() -> Model {
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    for record in fixture::session() {
+        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    }
+    model
+}
+
+/// Every screen, and over the first each overlay.
+fn states() -> Vec<Model> {
+    let model = session();
+    let mut states: Vec<Model> = Screen::ALL
+        .into_iter()
+        .map(|screen| {
+            let mut model = model.clone();
+            model.screen = screen;
+            model
+        })
+        .collect();
+    for keys in ["?", "i", " "] {
+        let mut model = model.clone();
+        keys.chars().for_each(|c| drop(update(&mut model, Msg::Key(Key::plain(KeyCode::Char(c))))));
+        states.push(model);
+    }
+    let mut asked = model;
+    let question = "This server holds 1204 other keys. Write to it?".to_owned();
+    update(&mut asked, Msg::Delivery(Delivery::Notice(Notice::FirstWrite { question })));
+    states.push(asked);
+    states.push(Model::new(Knobs::default(), TimelineOptions::default()));
+    states
+}
+
+fn try_size(model: &mut Model, number: usize, width: u16, height: u16) {
+    let area = Rect::new(0, 0, width, height);
+    update(model, Msg::Columns(chart_columns(area)));
+    // By turns, so that each meets every width, every height and every screen.
+    let (palette, glyphs) = THEMES[(number + usize::from(width) + usize::from(height)) % THEMES.len()];
+    let mut buffer = Buffer::empty(area);
+    draw(&mut buffer, Theme::new(palette, glyphs), model);
+    let is_ascii = buffer.content.iter().all(|cell| cell.symbol().is_ascii());
+    assert!(glyphs == GlyphSet::Unicode || is_ascii, "{width}x{height} in ASCII is not all ASCII");
+}
+
+#[test]
+fn every_size_draws_without_panic_on_every_screen_and_under_every_overlay() {
+    for (number, mut model) in states().into_iter().enumerate() {
+        for height in 0..=30 {
+            (0..=60).for_each(|width| try_size(&mut model, number, width, height));
+        }
+        for (width, height) in LARGE {
+            (0..THEMES.len()).for_each(|turn| try_size(&mut model, number + turn, width, height));
+        }
+    }
+}

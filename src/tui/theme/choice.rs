@@ -1,0 +1,105 @@
+//! `--theme`: which palette, by name or by what the environment says of the terminal.
+//!
+//! The terminal itself is not asked for its background: not every one answers, and a late answer would be read as
+//! keys. So `auto` uses only what is legible on any background.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::Palette;
+
+/// What `--theme` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Choice {
+    /// What suits the terminal that the environment describes.
+    #[default]
+    Auto,
+    /// This palette, whatever the environment says.
+    Fixed(Palette),
+}
+
+/// The names, and what each means.
+const NAMES: [(&str, Choice); 5] = [
+    ("auto", Choice::Auto),
+    ("16", Choice::Fixed(Palette::Ansi16)),
+    ("dark", Choice::Fixed(Palette::Dark)),
+    ("light", Choice::Fixed(Palette::Light)),
+    ("mono", Choice::Fixed(Palette::Mono)),
+];
+
+/// There is no such theme.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no theme '{given}'; there are {}", NAMES.map(|(name, _)| name).join(", "))]
+pub struct UnknownTheme {
+    given: String,
+}
+
+impl FromStr for Choice {
+    type Err = UnknownTheme;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTheme> {
+        let known = NAMES.iter().find(|(name, _)| *name == text);
+        known.map(|(_, choice)| *choice).ok_or_else(|| UnknownTheme { given: text.to_owned() })
+    }
+}
+
+/// What the environment says of the terminal.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Environment<'a> {
+    /// `NO_COLOR`: no colours, when it is set to anything but nothing.
+    pub no_color: Option<&'a str>,
+    /// `TERM`.
+    pub term: Option<&'a str>,
+    /// `COLORTERM`: `truecolor` or `24bit` where the terminal has them.
+    pub colorterm: Option<&'a str>,
+}
+
+impl Choice {
+    /// The palette. A name that was given wins over all that the environment says.
+    pub fn palette(self, environment: Environment<'_>) -> Palette {
+        let no_color = environment.no_color.is_some_and(|set| !set.is_empty());
+        let term = environment.term.unwrap_or_default();
+        match (self, environment.colorterm) {
+            (Self::Fixed(palette), _) => palette,
+            _ if no_color || term == "dumb" => Palette::Mono,
+            (Self::Auto, Some("truecolor" | "24bit")) => Palette::Neutral,
+            _ if term.contains("256color") || term.ends_with("-direct") => Palette::Ansi256,
+            _ => Palette::Ansi16,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_or_refused_with_all_names() {
+        assert_eq!("light".parse(), Ok(Choice::Fixed(Palette::Light)));
+        assert_eq!("auto".parse(), Ok(Choice::default()));
+        let error = "solarized".parse::<Choice>().unwrap_err().to_string();
+        assert_eq!(error, "there is no theme 'solarized'; there are auto, 16, dark, light, mono");
+    }
+
+    #[test]
+    fn auto_takes_what_the_terminal_has_and_colours_only_where_they_are_wanted() {
+        let auto = |no_color, term, colorterm| {
+            Choice::Auto.palette(Environment { no_color, term: Some(term), colorterm })
+        };
+        assert_eq!(auto(None, "xterm", None), Palette::Ansi16);
+        assert_eq!(auto(None, "linux", Some("yes")), Palette::Ansi16);
+        assert_eq!(auto(None, "screen-256color", None), Palette::Ansi256);
+        assert_eq!(auto(None, "xterm-256color", Some("truecolor")), Palette::Neutral);
+        assert_eq!(auto(None, "xterm", Some("24bit")), Palette::Neutral);
+        assert_eq!(auto(Some("1"), "xterm", Some("24bit")), Palette::Mono);
+        assert_eq!(auto(Some(""), "xterm", None), Palette::Ansi16);
+        assert_eq!(auto(None, "dumb", Some("truecolor")), Palette::Mono);
+    }
+
+    #[test]
+    fn a_name_wins_over_no_color() {
+        let environment = Environment { no_color: Some("1"), term: Some("dumb"), colorterm: None };
+        assert_eq!(Choice::Fixed(Palette::Dark).palette(environment), Palette::Dark);
+    }
+}

@@ -1,0 +1,33 @@
+//! How bright a colour is and how well it stands out: what the tests of palettes and ramps judge by.
+
+use ratatui::style::Color;
+
+/// The relative luminance of a colour from 0 to 1, as WCAG 2 defines it. The terminal's own sixteen count as xterm
+/// draws them, those of 256 as all terminals do.
+pub fn luminance(colour: Color) -> f64 {
+    let (red, green, blue) = components(colour);
+    let linear = |value: u8| {
+        let value = f64::from(value) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+/// The contrast of two luminances, from 1 to 21, as WCAG 2 defines it.
+pub fn contrast(a: f64, b: f64) -> f64 {
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+fn components(colour: Color) -> (u8, u8, u8) {
+    match colour {
+        Color::Rgb(red, green, blue) => (red, green, blue),
+        Color::Blue => (0, 0, 238),
+        Color::Cyan => (0, 205, 205),
+        Color::Indexed(index @ 16..=231) => {
+            let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
+            let cube = index - 16;
+            (level(cube / 36), level(cube / 6 % 6), level(cube % 6))
+        }
+        other => panic!("{other:?} has no components here"),
+    }
+}

@@ -1,0 +1,213 @@
+//! The way to the terminal, on which nothing ever waits for long.
+//!
+//! A terminal can stop to read without being gone: a hung SSH line, a paused multiplexer. A plain write would then
+//! hold whoever writes, with the knobs and the signals. So the terminal is opened once more, and that opening takes
+//! what it can take now. Standard output itself stays as it is: "do not wait" would hold for the shell as well,
+//! which shares it.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{Mode, OFlags, open},
+    stdio::{stderr, stdout},
+    termios::{QueueSelector, tcflush, tcgetsid, ttyname},
+};
+
+/// How long the terminal has to take what must reach it at the end.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A terminal to write to. A write takes as much as there is room for; without room it is an error of the kind
+/// [`WouldBlock`](io::ErrorKind::WouldBlock).
+#[derive(Debug)]
+pub struct Wire(File);
+
+impl Wire {
+    /// To the terminal on standard output. Where that cannot be opened again, writes go to standard output itself
+    /// and may wait.
+    ///
+    /// # Errors
+    /// When there is no standard output.
+    pub fn open() -> io::Result<Self> {
+        Self::to(stdout())
+    }
+
+    fn to(output: BorrowedFd<'_>) -> io::Result<Self> {
+        let descriptor = open_again(output).or_else(|_| output.try_clone_to_owned())?;
+        Ok(Self(File::from(descriptor)))
+    }
+
+    /// Sends all of `bytes`, waiting no longer than `limit` in all.
+    ///
+    /// # Errors
+    /// When the terminal is gone, or has not taken all by then ([`TimedOut`](io::ErrorKind::TimedOut)).
+    pub fn send_within(&mut self, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
+        let deadline = Instant::now() + limit;
+        while !bytes.is_empty() {
+            match self.0.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(taken) => bytes = &bytes[taken..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait_until(deadline)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the last words of a screen. A terminal that has stalled loses what it has not read yet, to make room
+    /// for them: that was of the screen, which is gone.
+    ///
+    /// # Errors
+    /// As [`send_within`](Self::send_within).
+    pub fn send_last(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.send_within(bytes, PATIENCE) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                tcflush(&self.0, QueueSelector::OFlush)?;
+                self.send_within(bytes, PATIENCE)
+            }
+            sent => sent,
+        }
+    }
+
+    fn wait_until(&self, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], Some(&left)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn open_again(output: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // The terminal that controls us may be opened by that name whoever owns it, as after su.
+    match tcgetsid(output) {
+        Ok(_) => open("/dev/tty", flags, Mode::empty()),
+        Err(_) => open(ttyname(output, Vec::new())?, flags, Mode::empty()),
+    }
+}
+
+/// What is said when the screen is gone: the summary, what became of the keys. A terminal that does not take it in
+/// time gets no more of it, so that it cannot hold the end of the session.
+#[derive(Debug)]
+pub struct Words {
+    /// None when it is no terminal that could be opened.
+    wire: Option<Wire>,
+    plain: Plain,
+    has_stalled: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Plain {
+    Stdout,
+    Stderr,
+}
+
+impl Words {
+    /// On standard output.
+    pub fn stdout() -> Self {
+        Self::on(Plain::Stdout, stdout())
+    }
+
+    /// On standard error.
+    pub fn stderr() -> Self {
+        Self::on(Plain::Stderr, stderr())
+    }
+
+    fn on(plain: Plain, output: BorrowedFd<'_>) -> Self {
+        let wire = if output.as_fd().is_terminal() { Wire::to(output).ok() } else { None };
+        Self { wire, plain, has_stalled: false }
+    }
+
+    /// Whether they are said on a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.wire.is_some()
+    }
+}
+
+impl Write for Words {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.has_stalled {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let Some(wire) = &mut self.wire else {
+            return match self.plain {
+                Plain::Stdout => io::stdout().write(bytes),
+                Plain::Stderr => io::stderr().write(bytes),
+            };
+        };
+        let sent = wire.send_within(bytes, PATIENCE);
+        self.has_stalled = sent.is_err();
+        sent.map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match (&self.wire, self.plain) {
+            (Some(_), _) => Ok(()),
+            (None, Plain::Stdout) => io::stdout().flush(),
+            (None, Plain::Stderr) => io::stderr().flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// A pipe that nobody reads, and its reader.
+    fn stalled() -> (Wire, io::PipeReader) {
+        let (reader, writer) = io::pipe().unwrap();
+        rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        let mut wire = Wire(File::from(OwnedFd::from(writer)));
+        while wire.write(&[b'x'; 4096]).is_ok() {}
+        (wire, reader)
+    }
+
+    #[test]
+    fn one_that_takes_nothing_is_waited_for_no_longer_than_said() {
+        let (mut wire, _reader) = stalled();
+        assert_eq!(wire.write(b"now").unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let error = wire.send_within(b"later", Duration::from_millis(20)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let mut words = Words { wire: Some(wire), plain: Plain::Stderr, has_stalled: false };
+        assert!(words.write_all(b"lost").is_err() && words.has_stalled);
+        assert!(words.write_all(b"not even tried").is_err());
+    }
+
+    #[test]
+    fn one_that_goes_on_gets_all() {
+        let (mut wire, mut reader) = stalled();
+        let reading = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            let mut bytes = [0; 4096];
+            while !all.ends_with(b"end") {
+                let n = reader.read(&mut bytes).unwrap();
+                all.extend_from_slice(&bytes[..n]);
+            }
+        });
+        wire.send_within(b"the end", Duration::from_secs(20)).unwrap();
+        reading.join().unwrap();
+    }
+}

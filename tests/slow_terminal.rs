@@ -1,0 +1,105 @@
+//! A terminal that reads slowly or not at all: the session goes on, ends when it is told to, and little is sent.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use rustix::process::Signal;
+use support::{
+    Server,
+    program::{records, redyno},
+    terminal::Terminal,
+    wait_for,
+};
+
+/// The most frames that data brings in a second.
+const FRAMES_A_SECOND: usize = 10;
+
+/// The screen over `server` with the load on, in a terminal that has stopped to read and has no room left.
+fn stalled(server: &Server, more: &[&str]) -> Terminal {
+    let port = server.port_text();
+    let mut terminal = Terminal::start(&redyno(&[&["-p", &port, "--load"], more].concat()), 200, 60);
+    terminal.wait_for_text("● LOAD");
+    wait_for("a key", || (server.cli(&["DBSIZE"]) != "0").then_some(()));
+    terminal.stall(true);
+    let mut columns = 200;
+    wait_for("a full terminal", || {
+        // Another size has the whole screen painted anew.
+        columns = if columns == 200 { 190 } else { 200 };
+        terminal.resize(columns, 60);
+        terminal.press("?");
+        terminal.is_full().then_some(())
+    });
+    terminal.resize(200, 60);
+    terminal
+}
+
+#[test]
+fn a_terminal_that_stalls_stops_the_screen_and_nothing_else() {
+    let server = Server::redis().start();
+    let mut terminal = stalled(&server, &[]);
+    // Whatever overlay is open, Esc closes it.
+    terminal.press("\x1b");
+    let before = server.calls(&[], "get");
+    wait_for("more load", || (server.calls(&[], "get") > before + 1000).then_some(()));
+    assert!(terminal.is_full());
+    terminal.press("\r7\r");
+    wait_for("7 connections", || (server.load_ids().len() == 7).then_some(()));
+    assert!(terminal.is_full(), "the knob was turned while the terminal took nothing");
+    terminal.stall(false);
+    terminal.wait_for("the new figures", |screen| {
+        (screen.contains("7 clients") && screen.contains("● LOAD")).then_some(())
+    });
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(0));
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_session_ends_properly_though_its_terminal_has_stalled() {
+    let server = Server::redis().start();
+    let folder = tempfile::tempdir().unwrap();
+    for (n, signal) in [Some(Signal::TERM), Some(Signal::HUP), None].into_iter().enumerate() {
+        let file = folder.path().join(format!("{n}.jsonl"));
+        let mut terminal = stalled(&server, &["--record", file.to_str().unwrap()]);
+        match signal {
+            Some(signal) => terminal.signal(signal),
+            None => terminal.press("\x03"),
+        }
+        let code = terminal.exit_code();
+        assert_eq!(code, Some(if signal.is_some() { 130 } else { 0 }), "{signal:?}");
+        let recorded = records(&std::fs::read_to_string(&file).unwrap());
+        assert!(
+            matches!(recorded.last(), Some(redyno::session::Record::End(_))),
+            "{signal:?}: {:?}",
+            recorded.last()
+        );
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "{signal:?}");
+        terminal.stall(false);
+        terminal.wait_for("the terminal as it was", |_| terminal.is_given_back().then_some(()));
+    }
+}
+
+fn count(bytes: &[u8], what: &[u8]) -> usize {
+    bytes.windows(what.len()).filter(|window| window == &what).count()
+}
+
+#[test]
+fn a_screen_under_load_keeps_to_its_bytes_and_asks_the_terminal_nothing() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 120, 36);
+    terminal.wait_for_text("00:00:02");
+    let first = terminal.bytes().len();
+    terminal.wait_for_text("00:00:08");
+    let sent = terminal.bytes()[first..].to_vec();
+    let frames = count(&sent, b"\x1b[?2026h").max(1);
+    let a_second = sent.len() / frames * FRAMES_A_SECOND;
+    println!("{} bytes in {frames} frames: at most {a_second} bytes/s", sent.len());
+    assert!(a_second < 20_000, "{a_second} bytes/s");
+    assert_eq!(count(&sent, b"\x1b[6n") + count(&sent, b"\x1b[c"), 0, "the terminal was asked something");
+
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(0));
+}
