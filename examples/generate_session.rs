@@ -35,12 +35,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         role: "master".to_owned(),
         ..ServerIdentity::default()
     };
-    session.write(Record::Session(SessionStart::now(target)))?;
+    session.write(&Record::Session(SessionStart::now(target)))?;
     for second in 0..seconds {
         session.second(second)?;
     }
     let end = End { t_s: f64::from(seconds), summary: session.tally.summary() };
-    session.write(Record::End(Box::new(end)))
+    session.write(&Record::End(Box::new(end)))
 }
 
 struct Session {
@@ -50,9 +50,9 @@ struct Session {
 }
 
 impl Session {
-    fn write(&mut self, record: Record) -> Result<(), Box<dyn Error>> {
-        self.tally.push(&record);
-        Ok(self.writer.write(&record)?)
+    fn write(&mut self, record: &Record) -> Result<(), Box<dyn Error>> {
+        self.tally.push(record);
+        Ok(self.writer.write(record)?)
     }
 
     fn random(&mut self) -> f64 {
@@ -78,7 +78,7 @@ impl Session {
         let clients = 50 + 10 * (segment % 7);
         if second.is_multiple_of(600) {
             let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            self.write(Record::Segment(Segment { t_s: f64::from(second), segment, knobs, warmup: false }))?;
+            self.write(&Record::Segment(Segment { t_s: f64::from(second), segment, knobs, warmup: false }))?;
         }
         let longest_us = (second % 3600 == 1800).then_some(70_000.0 + f64::from(second));
         let get = self.latency(20_000, 200.0 + f64::from(clients), longest_us);
@@ -103,11 +103,11 @@ impl Session {
             commands,
             ..Interval::default()
         };
-        self.write(Record::Interval(Box::new(load)))?;
+        self.write(&Record::Interval(Box::new(load)))?;
         let rtt = self.latency(100, 90.0, None);
-        self.write(Record::Ping(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } }))?;
+        self.write(&Record::Ping(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } }))?;
         let late = self.latency(900, 55.0, None);
-        self.write(Record::Wake(Span { t_s, length_s, body: Wake { late } }))?;
+        self.write(&Record::Wake(Span { t_s, length_s, body: Wake { late } }))?;
         let cpu = Some(0.8 + 0.15 * self.random());
         let body = Status {
             name: "redis".to_owned(),
@@ -120,10 +120,10 @@ impl Session {
             cpu,
             ..Status::default()
         };
-        self.write(Record::Server(Moment { t_s, body }))?;
+        self.write(&Record::Server(Moment { t_s, body }))?;
         if longest_us.is_some() {
             let detail = "70 ms KEYS *".to_owned();
-            self.write(Record::Event(Event { t_s, name: "slowlog".to_owned(), detail }))?;
+            self.write(&Record::Event(Event { t_s, name: "slowlog".to_owned(), detail }))?;
         }
         Ok(())
     }
