@@ -1,4 +1,5 @@
-//! Many connections from one process: all of them come, none is dropped on the way, and they go again.
+//! Many connections from one process: all of them come, none is dropped on the way, and they go again. The test is alone
+//! in its file, because it weighs its own process.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
@@ -6,7 +7,6 @@
 mod support;
 
 use redyno::{
-    demo,
     load::{Knobs, Plan, most_clients},
     workload::Mix,
 };
@@ -53,22 +53,4 @@ fn thousands_of_connections_come_stay_cheap_and_go() {
     let past = session.finish();
     assert!(past.errors().is_empty(), "{:?}", past.errors());
     assert!(!support::session::events(&past.records).contains(&"load lost"));
-}
-
-#[test]
-fn sixteen_workers_share_the_clients_and_lose_no_count() {
-    let server = demo::Server::start(demo::Options::default()).unwrap();
-    let target = at_port(server.address().port());
-    let mut session =
-        Driven::start(&Plan { threads: 16, ..plan(target) }, Knobs { rate: None, ..knobs(100) });
-    session.wait_for_work(1, 100, 10_000);
-    // Fewer clients than workers: some workers have none.
-    let few = session.turn(|knobs| knobs.clients = 5);
-    session.wait_for_work(few, 5, 1000);
-    let past = session.finish();
-    let sent: u64 = past.intervals().map(|interval| interval.bytes_out).sum();
-    let request = "*2\r\n$3\r\nGET\r\n$19\r\nredyno:000000000000\r\n".len() as u64;
-    assert_eq!(past.end.summary.ops, sent / request);
-    assert!(past.errors().is_empty(), "{:?}", past.errors());
-    server.stop().unwrap();
 }

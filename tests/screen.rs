@@ -144,7 +144,7 @@ fn the_help_opens_scrolls_and_closes() {
     terminal.wait_for_text("load off");
     terminal.press("?");
     terminal.wait_for_text("Reading the screen");
-    terminal.press("\x1b[6~\x1b[6~\x1b[6~\x1b[6~\x1b[6~");
+    terminal.press(&"\x1b[6~".repeat(30));
     terminal.wait_for_text("Ctrl-Z");
     terminal.press("q");
     terminal.wait_until_gone("Ctrl-Z");

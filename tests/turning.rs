@@ -230,3 +230,23 @@ fn connections_that_the_new_setting_keeps_are_kept() {
         assert_eq!((&off, &on), (&fifty, &fifty), "load off and on keeps every connection");
     }
 }
+
+#[test]
+fn sixteen_workers_share_the_clients_and_lose_no_count() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let target = at_port(server.address().port());
+    let mut session = Driven::start(
+        &Plan { threads: 16, ..plan(target) },
+        Knobs { clients: 100, mix: Mix::ratio(0, 1), ..begin() },
+    );
+    session.wait_for_work(1, 100, 10_000);
+    // Fewer clients than workers: some workers have none.
+    let few = session.turn(|knobs| knobs.clients = 5);
+    session.wait_for_work(few, 5, 1000);
+    let past = session.finish();
+    let sent: u64 = past.intervals().map(|interval| interval.bytes_out).sum();
+    let request = "*2\r\n$3\r\nGET\r\n$19\r\nredyno:000000000000\r\n".len() as u64;
+    assert_eq!(past.end.summary.ops, sent / request);
+    assert!(past.errors().is_empty(), "{:?}", past.errors());
+    server.stop().unwrap();
+}
