@@ -4,13 +4,13 @@
 //! encode ─► (write, read) ─► skip ─► record        pace: when the next may go
 //! ```
 //! `cargo bench --bench stages` prints times. Instructions do not depend on what else the machine does; where valgrind is
-//! installed, callgrind counts those of one stage (here `encode`, of which each call is a batch of 1000 requests):
+//! installed, callgrind counts those of one stage (here `encode` of GET, of which each call is a batch of 1000 requests):
 //!
 //! ```text
 //! bench=$(cargo bench --bench stages --no-run --message-format json |
 //!     sed -n 's/.*"executable":"\([^"]*stages[^"]*\)".*/\1/p')
 //! valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='stages::encode_batch*' \
-//!     "$bench" --bench encode --sample-count 1 --sample-size 100
+//!     "$bench" --bench 'encode.*get' --sample-count 1 --sample-size 100
 //! ```
 //! "Collected" divided by the 100 000 requests of 100 calls is the figure; the stages are the functions `*_batch` below.
 
