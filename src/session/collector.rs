@@ -265,6 +265,7 @@ impl Collector {
                 self.emit(Record::Server(Moment { t_s: seconds(at_ns), body: *status }));
             }
             server::Message::Mute { at_ns, cause } => self.event(at_ns, "INFO refused", cause),
+            server::Message::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
             server::Message::Unreachable { at_ns, cause } => {
                 self.event(at_ns, UNREACHABLE, cause);
             }
