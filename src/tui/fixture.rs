@@ -67,7 +67,13 @@ impl MadeUp {
     pub fn turn(&mut self, knobs: Knobs) -> Record {
         self.knobs = knobs;
         self.segment += 1;
-        Record::Segment(Segment { t_s: self.now_s(), segment: self.segment, knobs, warmup: false })
+        Record::Segment(Segment {
+            t_s: self.now_s(),
+            segment: self.segment,
+            knobs,
+            warmup: false,
+            config: None,
+        })
     }
 
     /// When the last tick ended.
