@@ -357,6 +357,25 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_of_the_server_is_set_after_a_yes_only() {
+        let mut model = model();
+        press(&mut model, "3>");
+        assert!(model.message().unwrap().text.contains("does not tell its maxmemory"));
+        let config = [("maxmemory".to_owned(), "0".to_owned())].into();
+        let status = crate::server::Status { config, ..Default::default() };
+        let record = Record::Server(crate::session::Moment { t_s: 1.0, body: status });
+        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        assert_eq!(press(&mut model, ">"), []);
+        assert!(matches!(model.overlay, Overlay::SetConfig(_)));
+        assert_eq!(press(&mut model, "\n"), [], "no is the default");
+        assert_eq!(press(&mut model, "\n100mb\n"), []);
+        let effects = press(&mut model, "y");
+        assert!(matches!(&effects[..], [Effect::SetConfig(setting)] if setting.to == "100mb"), "{effects:?}");
+        assert_eq!(model.overlay, Overlay::None);
+        assert_eq!(press(&mut model, "1>").len(), 1, "on another screen the knobs turn");
+    }
+
+    #[test]
     fn freezing_holds_the_view_while_the_measurement_goes_on() {
         let mut model = model();
         segment(&mut model, 1.0, Knobs::default());
