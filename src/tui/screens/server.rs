@@ -25,7 +25,7 @@ use crate::{
 /// From this width on the left half has room for all columns of the commands and more.
 const WIDE: u16 = 110;
 /// Columns of the right half on a narrow screen: a parameter's name and most values.
-const RIGHT: u16 = 42;
+const RIGHT: u16 = 41;
 
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
@@ -33,7 +33,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         paint.text(row(area, 0), " the server has not said anything yet", Ink::Faint);
         return;
     };
-    let right = if area.width >= WIDE { area.width * 2 / 5 } else { RIGHT.min(area.width / 2) };
+    let right = if area.width >= WIDE { area.width * 2 / 5 } else { RIGHT.min(area.width) };
     let left = Rect { width: area.width - right, ..area };
     tables(paint, left, reading, &moment.body);
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);

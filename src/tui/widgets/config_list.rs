@@ -13,8 +13,8 @@ use crate::{
     units,
 };
 
-/// Columns of the names, the pointer before them and two blanks after them included.
-const NAME: u16 = 29;
+/// Columns of the names, the pointer before them and a blank after them included.
+const NAME: u16 = 28;
 
 /// The rows that all parameters need.
 pub const ROWS: u16 = PARAMETERS.len() as u16;

@@ -15,14 +15,20 @@ use crate::{
 
 /// Columns of a figure: `12.4 k/s`, and a blank.
 const FIGURE: u16 = 9;
-/// Share, mean, failed and rejected need less.
-const NARROW: u16 = 8;
+/// From this width on there is room for five figures beside a name.
+const WIDE: u16 = 5 * FIGURE + 14;
 
 /// The commands since the previous poll, the one with the most time first: calls per second, share of the time that all
-/// took, mean time, and calls that failed or were rejected.
+/// took, mean time, and calls that failed or were rejected; on a narrow screen those in one, and no share.
 pub fn commands(paint: &mut Paint, area: Rect, status: &Status) {
-    let heading = ["calls", "time", "mean", "failed", "rejected"].map(str::to_owned);
-    command_row(paint, row(area, 0), "command", &heading, [Ink::Faint; 5]);
+    let is_wide = area.width >= WIDE;
+    let heading = if is_wide {
+        &["calls", "time", "mean", "failed", "rejected"][..]
+    } else {
+        &["calls", "mean", "errors"]
+    };
+    let heading: Vec<_> = heading.iter().map(|name| ((*name).to_owned(), Ink::Faint)).collect();
+    command_row(paint, row(area, 0), ("command", Ink::Faint), &heading);
     let stats = by_time(status);
     if stats.is_empty() {
         let why = if status.poll_s.is_some() {
@@ -37,20 +43,34 @@ pub fn commands(paint: &mut Paint, area: Rect, status: &Status) {
     let room = usize::from(area.height.saturating_sub(1));
     let shown = if stats.len() > room { room.saturating_sub(1) } else { stats.len() };
     for (n, (name, stat)) in stats.iter().take(shown).enumerate() {
-        let share = if sum > 0 { units::percent(stat.usec as f64 / sum as f64) } else { NONE.to_owned() };
-        let mean = stat.mean_us().map_or(NONE.to_owned(), |us| units::latency((us * 1e3) as u64));
-        let calls = status.per_s(stat.calls).map_or(NONE.to_owned(), units::rate);
-        let count = |n: Option<u64>| n.map_or(NONE.to_owned(), |n| units::count(n as f64));
-        let ink = |n: Option<u64>| if n.is_some_and(|n| n > 0) { Ink::Bad } else { Ink::Faint };
-        let texts = [calls, share, mean, count(stat.failed), count(stat.rejected)];
-        let inks = [Ink::Text, Ink::Text, Ink::Text, ink(stat.failed), ink(stat.rejected)];
-        command_row(paint, row(area, n as u16 + 1), &name.replace('|', " "), &texts, inks);
+        let figures = figures(status, stat, sum, is_wide);
+        command_row(paint, row(area, n as u16 + 1), (&name.replace('|', " "), Ink::Strong), &figures);
     }
     if shown < stats.len() {
         let calls: u64 = stats[shown..].iter().map(|(_, stat)| stat.calls).sum();
         let text = format!("{} more commands, {} calls", stats.len() - shown, units::count(calls as f64));
         paint.text(row(area, shown as u16 + 1), &text, Ink::Faint);
     }
+}
+
+/// The figures of one command among those that took `sum_us`.
+fn figures(status: &Status, stat: &CommandStat, sum_us: u64, is_wide: bool) -> Vec<(String, Ink)> {
+    let text = |text: Option<String>| (text.unwrap_or_else(|| NONE.to_owned()), Ink::Text);
+    let count = |n: Option<u64>| match n {
+        Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
+        n => (n.map_or(NONE, |_| "0").to_owned(), Ink::Faint),
+    };
+    let calls = text(status.per_s(stat.calls).map(units::rate));
+    let mean = text(stat.mean_us().map(|us| units::latency((us * 1e3) as u64)));
+    if !is_wide {
+        return vec![
+            calls,
+            mean,
+            count(stat.failed.zip(stat.rejected).map(|(failed, rejected)| failed + rejected)),
+        ];
+    }
+    let share = text((sum_us > 0).then(|| units::percent(stat.usec as f64 / sum_us as f64)));
+    vec![calls, share, mean, count(stat.failed), count(stat.rejected)]
 }
 
 fn by_time(status: &Status) -> Vec<(&String, &CommandStat)> {
@@ -64,23 +84,14 @@ pub fn command_rows(status: &Status) -> u16 {
     status.command_stats.len().clamp(1, 100) as u16 + 1
 }
 
-fn command_row(paint: &mut Paint, area: Rect, name: &str, texts: &[String; 5], inks: [Ink; 5]) {
-    // What does not fit beside a name goes from the right: rejected, failed, mean.
-    let widths = [FIGURE, NARROW, FIGURE, NARROW, NARROW + 2];
-    let mut room = area.width.saturating_sub(10);
-    let fitting = widths.iter().take_while(|width| {
-        let fits = **width <= room;
-        room = room.saturating_sub(**width);
-        fits
-    });
-    let fitting = fitting.count();
-    let used: u16 = widths[..fitting].iter().sum();
+/// A name, and figures flush right.
+fn command_row(paint: &mut Paint, area: Rect, (name, ink): (&str, Ink), figures: &[(String, Ink)]) {
+    let used = (figures.len() as u16 * FIGURE).min(area.width);
     let names = Rect { width: area.width - used, ..area };
-    paint.text(names, name, if inks[0] == Ink::Faint { Ink::Faint } else { Ink::Strong });
-    let mut x = names.right();
-    for ((text, width), ink) in texts.iter().zip(widths).zip(inks).take(fitting) {
-        paint.right(Rect { x, width, ..area }, text, ink);
-        x += width;
+    paint.text(names, name, ink);
+    for (n, (text, ink)) in figures.iter().enumerate() {
+        let place = Rect { x: names.right() + n as u16 * FIGURE, width: FIGURE, ..area };
+        paint.right(place.intersection(area), text, *ink);
     }
 }
 
