@@ -171,7 +171,13 @@ mod tests {
         let mut timeline = Timeline::default();
         for (segment, cpu) in [(1, 0.5), (2, 0.96), (3, 0.93)] {
             let knobs = Knobs { load: true, ..Knobs::default() };
-            timeline.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false }));
+            timeline.push(&Record::Segment(Segment {
+                t_s: 0.0,
+                segment,
+                knobs,
+                warmup: false,
+                config: None,
+            }));
             let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
             let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));

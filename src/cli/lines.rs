@@ -305,7 +305,7 @@ mod tests {
     fn that_the_client_is_the_limit_is_told_when_it_begins_and_when_it_ends() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false });
+        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None });
         let second = |t_s, cpu| {
             let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
             Record::Interval(Box::new(Interval {
