@@ -363,7 +363,7 @@ mod tests {
         assert!(model.message().unwrap().text.contains("does not tell its maxmemory"));
         let config = [("maxmemory".to_owned(), "0".to_owned())].into();
         let status = crate::server::Status { config, ..Default::default() };
-        let record = Record::Server(crate::session::Moment { t_s: 1.0, body: status });
+        let record = Record::Server(Box::new(crate::session::Moment { t_s: 1.0, body: status }));
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         assert_eq!(press(&mut model, ">"), []);
         assert!(matches!(model.overlay, Overlay::SetConfig(_)));

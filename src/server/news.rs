@@ -25,7 +25,7 @@ struct Seen {
     failover: Option<String>,
     link: Option<String>,
     replicas: Option<u64>,
-    /// How many forks, or where that is not told how long the last one took: one more is another.
+    /// How many forks, or where that is not told how long the last one took: another number is another fork.
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
@@ -52,7 +52,12 @@ impl News {
                 seen.rewrite.go_on(&before.rewrite);
                 told.extend(before.fork(&seen, info));
                 let ok = |field| info.text(field).unwrap_or("ok");
-                told.extend(before.save.turned(&seen.save, at_ns, ok("rdb_last_bgsave_status")).map(save));
+                told.extend(
+                    before
+                        .save
+                        .turned(&seen.save, at_ns, ok("rdb_last_bgsave_status"))
+                        .map(|state| save(&state)),
+                );
                 let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok("aof_last_bgrewrite_status"));
                 told.extend(rewrite.map(|state| Happening::new(AOF_REWRITE, state)));
                 told.extend(self.bursts(at_ns, &before, &seen));
@@ -100,7 +105,7 @@ impl Seen {
     }
 
     fn fork(&self, now: &Self, info: &Info) -> Option<Happening> {
-        if now.forks == self.forks || now.forks < self.forks {
+        if now.forks == self.forks || now.forks.is_none_or(|n| n == 0) {
             return None;
         }
         let us: Option<u64> = info.number("latest_fork_usec");
@@ -154,7 +159,7 @@ impl Child {
     }
 }
 
-fn save(state: String) -> Happening {
+fn save(state: &str) -> Happening {
     Happening::new(SAVE, format!("a snapshot {state}"))
 }
 

@@ -263,7 +263,7 @@ impl Collector {
     fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, status } => {
-                self.emit(Record::Server(Moment { t_s: seconds(at_ns), body: *status }));
+                self.emit(Record::Server(Box::new(Moment { t_s: seconds(at_ns), body: *status })));
             }
             server::Message::Mute { at_ns, cause } => self.event(at_ns, "INFO refused", cause),
             server::Message::Event { at_ns, name, detail } => self.event(at_ns, name, detail),

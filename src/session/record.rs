@@ -40,7 +40,7 @@ pub enum Record {
     /// What the intrinsic probe saw.
     Intrinsic(Span<probe::Intrinsic>),
     /// What the server said of itself.
-    Server(Moment<server::Status>),
+    Server(Box<Moment<server::Status>>),
     /// Something happened.
     Event(Event),
     /// A person's note.

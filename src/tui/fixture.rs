@@ -140,7 +140,7 @@ impl MadeUp {
         let late = self.latency(100, 55.0);
         records.push(Record::Wake(Span { t_s, length_s, body: Wake { late } }));
         if self.tick.is_multiple_of(4) {
-            records.push(Record::Server(Moment { t_s, body: self.status(rate * busy, busy) }));
+            records.push(Record::Server(Box::new(Moment { t_s, body: self.status(rate * busy, busy) })));
         }
         records
     }
