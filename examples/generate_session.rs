@@ -78,7 +78,13 @@ impl Session {
         let clients = 50 + 10 * (segment % 7);
         if second.is_multiple_of(600) {
             let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            self.write(&Record::Segment(Segment { t_s: f64::from(second), segment, knobs, warmup: false }))?;
+            self.write(&Record::Segment(Segment {
+                t_s: f64::from(second),
+                segment,
+                knobs,
+                warmup: false,
+                config: None,
+            }))?;
         }
         let longest_us = (second % 3600 == 1800).then_some(70_000.0 + f64::from(second));
         let get = self.latency(20_000, 200.0 + f64::from(clients), longest_us);
@@ -120,7 +126,7 @@ impl Session {
             cpu,
             ..Status::default()
         };
-        self.write(&Record::Server(Moment { t_s, body }))?;
+        self.write(&Record::Server(Box::new(Moment { t_s, body })))?;
         if longest_us.is_some() {
             let detail = "70 ms KEYS *".to_owned();
             self.write(&Record::Event(Event { t_s, name: "slowlog".to_owned(), detail }))?;

@@ -33,7 +33,7 @@ fn recording(path: &Path) {
         let (segment, clients) = if second <= 60 { (1, 50) } else { (2, 200) };
         if second % 60 == 1 {
             let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            write(Record::Segment(Segment { t_s: t_s - 1.0, segment, knobs, warmup: false }));
+            write(Record::Segment(Segment { t_s: t_s - 1.0, segment, knobs, warmup: false, config: None }));
         }
         let mut recorder = Recorder::new();
         (0..2000).for_each(|_| recorder.record(u64::from(clients) * 5_000));

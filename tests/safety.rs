@@ -17,9 +17,19 @@ use support::{
     program::{Running, redyno, run},
 };
 
-/// What may reach a server that is only looked at. PING is the probe, INFO the poll, HGETALL looks for the marker of a
-/// session that was killed; the others introduce a connection.
-const READ_ONLY: [&str; 6] = ["ping", "info", "hgetall", "client|setname", "client|id", "hello"];
+/// What may reach a server that is only looked at. PING is the probe, HGETALL looks for the marker of a session that was
+/// killed, INFO to CONFIG GET are the poll; the others introduce a connection.
+const READ_ONLY: [&str; 9] = [
+    "ping",
+    "hgetall",
+    "info",
+    "slowlog|get",
+    "latency|latest",
+    "config|get",
+    "client|setname",
+    "client|id",
+    "hello",
+];
 
 /// Keys of somebody else, of each kind, some of them close to our prefix.
 const FOREIGN: [&[&str]; 5] = [

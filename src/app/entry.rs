@@ -1,7 +1,7 @@
 //! A short text being typed.
 
-/// The longest text that makes sense as a number with a suffix.
-const LONGEST: usize = 12;
+/// The longest text that makes sense: save points, `3600 1 300 100 60 10000`.
+const LONGEST: usize = 24;
 
 /// A short text being typed, edited at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

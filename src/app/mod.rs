@@ -9,6 +9,7 @@
 
 mod axis;
 mod change;
+mod config_panel;
 mod entry;
 mod keys;
 mod knob;
@@ -22,6 +23,7 @@ mod view;
 
 pub use axis::TimeAxis;
 pub use change::change;
+pub use config_panel::{ConfigPanel, Setting, value_words};
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};
 pub use knob::{Direction, Knob, TurnError};

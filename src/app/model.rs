@@ -1,6 +1,6 @@
 //! Everything the screen shows.
 
-use super::{Entry, Notice, Panel, Playback, View, Zoom, view::USUAL_COLUMNS};
+use super::{ConfigPanel, Entry, Notice, Panel, Playback, Setting, View, Zoom, view::USUAL_COLUMNS};
 use crate::{
     diagnose::{ClientLimit, ClientWatch},
     load::Knobs,
@@ -60,6 +60,8 @@ pub enum Overlay {
         /// The question in words.
         question: String,
     },
+    /// May this parameter of the server be set? No is the default.
+    SetConfig(Setting),
     /// How long shall the intrinsic probe run?
     Intrinsic {
         /// The length in seconds, as typed.
@@ -153,6 +155,8 @@ pub struct Model {
     pub screen: Screen,
     /// The knobs.
     pub panel: Panel,
+    /// The parameters of the server.
+    pub config: ConfigPanel,
     /// What lies over the screen.
     pub overlay: Overlay,
     /// Whether the target answers.
@@ -178,6 +182,7 @@ impl Model {
             playback: None,
             screen: Screen::default(),
             panel: Panel::new(knobs),
+            config: ConfigPanel::default(),
             overlay: Overlay::None,
             connection: Connection::default(),
             client: ClientWatch::default(),

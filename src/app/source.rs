@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use thiserror::Error;
 
+use super::Setting;
 use crate::{load::Knobs, session::Record};
 
 /// A session, live or replayed.
@@ -85,6 +86,8 @@ pub enum Notice {
 pub enum Effect {
     /// Put these settings in force.
     SetKnobs(Knobs),
+    /// Set a parameter of the server; the person has said yes to that.
+    SetConfig(Setting),
     /// Run the intrinsic probe for this long.
     RunIntrinsic(Duration),
     /// End that run early.

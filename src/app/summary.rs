@@ -119,6 +119,7 @@ mod tests {
             segment: 1,
             knobs: Knobs { load: true, ..Knobs::default() },
             warmup: false,
+            config: None,
         }));
         let mut recorder = Recorder::new();
         (0..200).for_each(|_| recorder.record(250_000));
@@ -148,7 +149,13 @@ mod tests {
         let mut timeline = Timeline::default();
         for (segment, clients, ops) in [(1, 50, 100), (2, 200, 400)] {
             let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            timeline.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false }));
+            timeline.push(&Record::Segment(Segment {
+                t_s: 0.0,
+                segment,
+                knobs,
+                warmup: false,
+                config: None,
+            }));
             let interval = Interval { t_s: 1.0, length_s: 1.0, segment, ops, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
         }
@@ -164,7 +171,13 @@ mod tests {
         let mut timeline = Timeline::default();
         for (segment, cpu) in [(1, 0.5), (2, 0.96), (3, 0.93)] {
             let knobs = Knobs { load: true, ..Knobs::default() };
-            timeline.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false }));
+            timeline.push(&Record::Segment(Segment {
+                t_s: 0.0,
+                segment,
+                knobs,
+                warmup: false,
+                config: None,
+            }));
             let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
             let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));

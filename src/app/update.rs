@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Screen, Tone, View,
-    action,
+    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Screen, Setting,
+    Tone, View, action,
 };
 use crate::{
     load::Knobs,
@@ -88,10 +88,12 @@ impl Model {
     /// Which parts of the key table hold now; an earlier one's meaning of a key goes before a later one's.
     pub fn contexts(&self) -> Vec<Context> {
         let mut contexts = match self.overlay {
-            Overlay::None if self.panel.entry().is_some() => vec![Context::Typing],
+            Overlay::None if self.panel.entry().is_some() || self.config.entry().is_some() => {
+                vec![Context::Typing]
+            }
             Overlay::None => self.contexts_of_screen(),
             Overlay::Help { .. } => vec![Context::Help],
-            Overlay::FirstWrite { .. } => vec![Context::Question],
+            Overlay::FirstWrite { .. } | Overlay::SetConfig(_) => vec![Context::Question],
             Overlay::Intrinsic { .. } => vec![Context::Typing],
         };
         contexts.push(Context::Anywhere);
@@ -101,7 +103,8 @@ impl Model {
     fn contexts_of_screen(&self) -> Vec<Context> {
         let screen = match self.screen {
             Screen::Overview | Screen::Latency => None,
-            Screen::Server => Some(Context::Server),
+            // A moment in the past is not to be turned.
+            Screen::Server => (self.playback.is_none() && self.view == View::Live).then_some(Context::Server),
             Screen::Segments => Some(Context::Segments),
             Screen::Log => Some(Context::Log),
         };
@@ -116,6 +119,7 @@ impl Model {
     fn entry(&mut self) -> Option<&mut Entry> {
         match &mut self.overlay {
             Overlay::Intrinsic { entry } => Some(entry),
+            _ if self.config.entry.is_some() => self.config.entry.as_mut(),
             _ => self.panel.entry_mut(),
         }
     }
@@ -168,6 +172,12 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
             return set_or_say(model, turned.map(Some));
         }
         Action::BeginEntry => model.panel.begin_entry(""),
+        Action::SelectParameter(direction) => model.config.select(direction),
+        Action::TurnParameter(direction) => {
+            let turned = model.turned_parameter(direction);
+            ask_to_set(model, turned.map(Some));
+        }
+        Action::TypeParameter => model.config.entry = Some(Entry::default()),
         Action::Undo => match model.panel.undo() {
             Some(knobs) => return vec![Effect::SetKnobs(knobs)],
             None => model.say(Tone::Info, "no change to undo"),
@@ -189,8 +199,10 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
         }
         Action::Accept => return accept(model),
         Action::Yes => {
-            model.overlay = Overlay::None;
-            return vec![Effect::AllowWrites(true)];
+            return vec![match std::mem::take(&mut model.overlay) {
+                Overlay::SetConfig(setting) => Effect::SetConfig(setting),
+                _ => Effect::AllowWrites(true),
+            }];
         }
         Action::Dismiss => return dismiss(model),
     }
@@ -204,6 +216,15 @@ fn set_or_say<E: std::error::Error>(model: &mut Model, knobs: Result<Option<Knob
             model.say(Tone::Warning, error.to_string());
             Vec::new()
         }
+    }
+}
+
+/// Every change of the server is asked for.
+fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
+    match wanted {
+        Ok(Some(setting)) => model.overlay = Overlay::SetConfig(setting),
+        Ok(None) => {}
+        Err(why) => model.say(Tone::Info, why),
     }
 }
 
@@ -234,6 +255,11 @@ fn accept(model: &mut Model) -> Vec<Effect> {
         };
         return vec![Effect::RunIntrinsic(Duration::from_secs(seconds))];
     }
+    if let Some(entry) = model.config.entry.take() {
+        let typed = model.typed_parameter(entry.text());
+        ask_to_set(model, typed);
+        return Vec::new();
+    }
     let typed = model.panel.take_entry();
     set_or_say(model, typed)
 }
@@ -245,7 +271,12 @@ fn dismiss(model: &mut Model) -> Vec<Effect> {
             model.say(Tone::Info, "nothing was written; the load stays off");
             vec![Effect::AllowWrites(false), Effect::SetKnobs(knobs)]
         }
+        Overlay::SetConfig(_) => {
+            model.say(Tone::Info, "nothing was set");
+            Vec::new()
+        }
         Overlay::None => {
+            model.config.entry = None;
             model.panel.drop_entry();
             Vec::new()
         }
@@ -283,7 +314,7 @@ mod tests {
     }
 
     fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
-        let record = Record::Segment(Segment { t_s, segment: 1, knobs, warmup: false });
+        let record = Record::Segment(Segment { t_s, segment: 1, knobs, warmup: false, config: None });
         update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     }
 
@@ -323,6 +354,25 @@ mod tests {
         deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
         assert_eq!(press(&mut model, "y"), [Effect::AllowWrites(true)]);
         assert_eq!(model.overlay, Overlay::None);
+    }
+
+    #[test]
+    fn a_parameter_of_the_server_is_set_after_a_yes_only() {
+        let mut model = model();
+        press(&mut model, "3>");
+        assert!(model.message().unwrap().text.contains("does not tell its maxmemory"));
+        let config = [("maxmemory".to_owned(), "0".to_owned())].into();
+        let status = crate::server::Status { config, ..Default::default() };
+        let record = Record::Server(Box::new(crate::session::Moment { t_s: 1.0, body: status }));
+        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        assert_eq!(press(&mut model, ">"), []);
+        assert!(matches!(model.overlay, Overlay::SetConfig(_)));
+        assert_eq!(press(&mut model, "\n"), [], "no is the default");
+        assert_eq!(press(&mut model, "\n100mb\n"), []);
+        let effects = press(&mut model, "y");
+        assert!(matches!(&effects[..], [Effect::SetConfig(setting)] if setting.to == "100mb"), "{effects:?}");
+        assert_eq!(model.overlay, Overlay::None);
+        assert_eq!(press(&mut model, "1>").len(), 1, "on another screen the knobs turn");
     }
 
     #[test]

@@ -239,6 +239,7 @@ mod tests {
                     segment,
                     knobs,
                     warmup: false,
+                    config: None,
                 }));
             }
             let mut recorder = Recorder::new();

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, Marker, Message, Survey, clean,
+    Answer, Cleaning, ConfigChange, Marker, Message, Parameter, Restored, Survey, clean,
     watch::{Order, Watch},
 };
 use crate::{clock::Clock, target::Target};
@@ -83,6 +83,20 @@ impl Control {
         let shared = Arc::new(clean::Shared::default());
         self.order(Order::Clean(Arc::clone(&shared), reply));
         Cleaning { shared, answer }
+    }
+
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). The answer tells its value before and after.
+    pub fn set_config(&self, parameter: &Parameter, value: String) -> Answer<ConfigChange> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::SetConfig { name: parameter.name, value, reply });
+        answer
+    }
+
+    /// Sets a parameter back to what it was before `change`, unless somebody else set it meanwhile.
+    pub fn restore_config(&self, change: ConfigChange) -> Answer<Restored> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::RestoreConfig { change, reply });
+        answer
     }
 
     fn order(&self, order: Order) {

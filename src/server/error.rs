@@ -51,6 +51,11 @@ impl ServerError {
         !matches!(self, Self::Refused { .. } | Self::Unexpected { .. })
     }
 
+    /// Whether the server answered with an error, so that nothing was done.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused { .. })
+    }
+
     /// Whether the server refused with an error reply that begins so.
     pub(super) fn is_refusal(&self, beginning: &str) -> bool {
         matches!(self, Self::Refused { message, .. } if message.starts_with(beginning))

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Status;
+use super::{
+    Status,
+    figures::{Connections, Traffic},
+};
 
 /// The fields of one INFO. Names are unique over all sections, so sections are not kept apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +25,10 @@ pub struct Counters {
     evicted: Option<u64>,
     expired: Option<u64>,
     cpu_s: Option<f64>,
+    active_s: Option<f64>,
+    rejected: Option<u64>,
+    input: Option<u64>,
+    output: Option<u64>,
 }
 
 impl<'a> Info<'a> {
@@ -41,6 +48,11 @@ impl<'a> Info<'a> {
     /// A field that is a number.
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.text(name)?.parse().ok()
+    }
+
+    /// The fields whose names begin so, without that beginning.
+    pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
     }
 
     /// Keys by database, from `db0:keys=3,expires=0,…`; databases without keys do not appear.
@@ -80,7 +92,20 @@ impl<'a> Info<'a> {
             keys: self.has_keyspace.then(|| self.keys_by_db().values().sum()),
             evicted_keys: added(|c| c.evicted),
             expired_keys: added(|c| c.expired),
-            cpu: before.and_then(|before| cpu_share(before, &now)),
+            cpu: before.and_then(|before| share(before, &now, |c| c.cpu_s)),
+            active: before.and_then(|before| share(before, &now, |c| c.active_s)),
+            poll_s: before.map(|before| crate::clock::seconds(at_ns.saturating_sub(before.at_ns))),
+            memory: self.memory(),
+            connections: Connections {
+                max: self.number("maxclients"),
+                input_buffer: self.number("client_recent_max_input_buffer"),
+                output_buffer: self.number("client_recent_max_output_buffer"),
+                rejected: added(|c| c.rejected),
+            },
+            persistence: self.persistence(),
+            replication: self.replication(),
+            traffic: Traffic { input: added(|c| c.input), output: added(|c| c.output) },
+            ..Status::default()
         };
         (status, now)
     }
@@ -112,6 +137,10 @@ impl<'a> Info<'a> {
             evicted: self.number("evicted_keys"),
             expired: self.number("expired_keys"),
             cpu_s: cpu("_main_thread").or_else(|| cpu("")),
+            active_s: self.number("used_active_time_main_thread"),
+            rejected: self.number("rejected_connections"),
+            input: self.number("total_net_input_bytes"),
+            output: self.number("total_net_output_bytes"),
         }
     }
 }
@@ -119,10 +148,10 @@ impl<'a> Info<'a> {
 /// Polls closer together than this, as after a stall, measure the jitter of their arrival and not the server.
 const CPU_MIN_S: f64 = 0.1;
 
-/// CPU seconds per second between two polls.
-fn cpu_share(before: &Counters, now: &Counters) -> Option<f64> {
+/// Seconds used per second between two polls.
+fn share(before: &Counters, now: &Counters, of: fn(&Counters) -> Option<f64>) -> Option<f64> {
     let passed_s = crate::clock::seconds(now.at_ns.checked_sub(before.at_ns)?);
-    let used_s = now.cpu_s? - before.cpu_s?;
+    let used_s = of(now)? - of(before)?;
     (passed_s >= CPU_MIN_S && used_s >= 0.0).then(|| used_s / passed_s)
 }
 

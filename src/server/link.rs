@@ -15,7 +15,7 @@ use fred::{
     },
 };
 
-use super::ServerError;
+use super::{ServerError, datum::Datum};
 use crate::target::{Address, Reached, Target, Tls};
 
 /// The name that the control connection gives itself.
@@ -141,6 +141,11 @@ impl Wire {
         texts.collect::<Option<_>>().ok_or_else(|| unexpected(words[0]))
     }
 
+    /// A reply of any shape.
+    pub(super) async fn data(&self, words: &[&str]) -> Result<Datum, ServerError> {
+        self.ask(words).await.map(datum)
+    }
+
     /// One step of a SCAN over keys that match `pattern`: the next cursor (`"0"` ends the round) and what it found.
     pub(super) async fn scan(
         &self,
@@ -179,6 +184,14 @@ impl Wire {
             Ok(reply) => reply.map_err(|error| from_fred(command, &error)),
             Err(_) => Err(ServerError::Timeout { command: command.to_owned(), after: REPLY_LIMIT }),
         }
+    }
+}
+
+fn datum(value: Value) -> Datum {
+    match value {
+        Value::Integer(number) => Datum::Number(number),
+        Value::Array(parts) => Datum::List(parts.into_iter().map(datum).collect()),
+        value => value.as_str_lossy().map_or(Datum::Other, |text| Datum::Text(text.into_owned())),
     }
 }
 

@@ -31,4 +31,13 @@ pub enum Message {
         /// When the reply was there.
         at_ns: u64,
     },
+    /// Something happened on the server; the names are listed in [`happening`](super::happening).
+    Event {
+        /// When it was noticed.
+        at_ns: u64,
+        /// What kind of thing.
+        name: &'static str,
+        /// What exactly, in words.
+        detail: String,
+    },
 }

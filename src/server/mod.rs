@@ -1,10 +1,10 @@
 //! The control plane: what the server says of itself, by fred on a tokio runtime in a thread of its own.
 //!
 //! ```text
-//!            orders: survey, mark, find leftovers, clean
+//!            orders: survey, mark, find leftovers, clean, set config
 //! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► server
-//!    ▲                                                       │
-//!    └── answers, progress                                   └──► messages: Status, Unreachable, Back, …
+//!    ▲                                                       │  every second: lookout
+//!    └── answers, progress                                   └──► messages: Status, Event, Unreachable, Back, …
 //! ```
 //! What it does of its own accord only reads. Its round trips are never shown as the server's latency. It knows
 //! neither load nor screens.
@@ -12,21 +12,35 @@
 mod answer;
 mod clean;
 mod clients;
+mod command_stats;
+mod config;
 mod control;
+mod datum;
+mod episode;
 mod error;
+mod figures;
+mod happening;
 mod info;
+mod latency_log;
 mod link;
+mod lookout;
 mod marker;
 mod message;
+mod news;
 mod question;
+mod sections;
+mod slow_log;
 mod status;
 mod survey;
 mod watch;
 
 pub use answer::Answer;
 pub use clean::{Cleaned, Cleaning, Progress};
+pub use config::{ConfigChange, PARAMETERS, Parameter, Restored, Values};
 pub use control::Control;
 pub use error::ServerError;
+pub use figures::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Traffic};
+use happening::Happening;
 pub use info::{Counters, Info};
 pub use marker::{MARKER_KEY, Marker};
 pub use message::Message;

@@ -1,6 +1,10 @@
 //! The server's state, read out of INFO.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use super::figures::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Traffic};
 
 /// What one INFO said. A field that the server does not have is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +47,28 @@ pub struct Status {
     /// Share of one core used by the main thread (where the server tells), else by the process, since the
     /// previous poll.
     pub cpu: Option<f64>,
+    /// Share of the time in which the main thread was at work since the previous poll, where the server tells (Valkey
+    /// 9.1). With I/O threads it waits busily, and this is truer than `cpu`.
+    pub active: Option<f64>,
+    /// Seconds since the previous poll.
+    pub poll_s: Option<f64>,
+    /// More of its memory.
+    pub memory: Memory,
+    /// Limits and buffers of its connections.
+    pub connections: Connections,
+    /// How it saves its data.
+    pub persistence: Persistence,
+    /// Its place among master and replicas.
+    pub replication: Replication,
+    /// Bytes over its network since the previous poll.
+    pub traffic: Traffic,
+    /// Its commands since the previous poll, those of redyno's control plane among them; commands without a call or a
+    /// refusal do not appear.
+    pub command_stats: BTreeMap<String, CommandStat>,
+    /// What its latency monitor saw last.
+    pub latency_events: Vec<LatencyEvent>,
+    /// The [`PARAMETERS`](super::PARAMETERS) that it has, as CONFIG GET tells them.
+    pub config: BTreeMap<String, String>,
 }
 
 impl Status {
@@ -50,5 +76,10 @@ impl Status {
     pub fn hit_rate(&self) -> Option<f64> {
         let (hits, misses) = (self.hits? as f64, self.misses? as f64);
         (hits + misses > 0.0).then(|| hits / (hits + misses))
+    }
+
+    /// `n` since the previous poll, per second.
+    pub fn per_s(&self, n: u64) -> Option<f64> {
+        self.poll_s.filter(|s| *s > 0.0).map(|s| n as f64 / s)
     }
 }

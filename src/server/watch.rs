@@ -1,7 +1,7 @@
 //! The life of the control plane: connect, poll, carry out orders, and begin again when the connection is lost.
 //!
 //! ```text
-//! ┌► reach ─► open link ─► poll INFO every second, carry out orders ─┐ lost
+//! ┌► reach ─► open link ─► poll every second, carry out orders ─┐ lost
 //! │    └ failed ┐                                                    │
 //! └─────────────┴── tell why, wait (orders are refused meanwhile) ◄──┘
 //! ```
@@ -17,8 +17,13 @@ use tokio::{
 };
 
 use super::{
-    Cleaned, Info, Marker, Message, ServerError, Survey, answer::Reply, clean, info::Counters, link::Link,
-    link::Wire, marker, survey,
+    Cleaned, ConfigChange, Happening, Marker, Message, ServerError, Survey,
+    answer::Reply,
+    clean, config,
+    link::Link,
+    link::Wire,
+    lookout::{Look, Lookout},
+    marker, survey,
 };
 use crate::{
     clock::Clock,
@@ -34,6 +39,8 @@ pub(super) enum Order {
     Mark(Marker, Reply<()>),
     FindLeftovers(Reply<Option<Marker>>),
     Clean(Arc<clean::Shared>, Reply<Cleaned>),
+    SetConfig { name: &'static str, value: String, reply: Reply<ConfigChange> },
+    RestoreConfig { change: ConfigChange, reply: Reply<config::Restored> },
 }
 
 impl Order {
@@ -44,6 +51,12 @@ impl Order {
             Self::Mark(marker, reply) => drop(reply.send(marker::set(&wire, &marker).await)),
             Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
             Self::Clean(shared, reply) => drop(reply.send(clean::clean(&wire, &shared).await)),
+            Self::SetConfig { name, value, reply } => {
+                drop(reply.send(config::set(&wire, name, &value).await));
+            }
+            Self::RestoreConfig { change, reply } => {
+                drop(reply.send(config::restore(&wire, &change).await));
+            }
         }
     }
 
@@ -54,6 +67,8 @@ impl Order {
             Self::Mark(_, reply) => drop(reply.send(Err(error))),
             Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
             Self::Clean(_, reply) => drop(reply.send(Err(error))),
+            Self::SetConfig { reply, .. } => drop(reply.send(Err(error))),
+            Self::RestoreConfig { reply, .. } => drop(reply.send(Err(error))),
         }
     }
 }
@@ -107,7 +122,7 @@ impl Watch {
             news,
             orders,
             told: Told::Nothing,
-            counters: None,
+            lookout: Lookout::default(),
             back_off: BackOff::new(),
         };
         // When and how the last connection broke, while that is not told.
@@ -157,7 +172,7 @@ struct Desk {
     news: Sender<Message>,
     orders: UnboundedReceiver<Order>,
     told: Told,
-    counters: Option<Counters>,
+    lookout: Lookout,
     back_off: BackOff,
 }
 
@@ -172,8 +187,8 @@ impl Desk {
                 Some(order) = self.orders.recv() => {
                     tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone()));
                 }
-                _ = polls.tick() => match link.wire().info().await {
-                    Ok(text) => self.tell_status(&text),
+                _ = polls.tick() => match self.lookout.look(link.wire(), || self.clock.now_ns()).await {
+                    Ok((at_ns, look)) => self.tell_look(at_ns, look),
                     Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
                     Err(error) if error.ends_connection() => return Ended::Broken(error.to_string()),
                     Err(error) => self.tell_mute(&error.to_string()),
@@ -191,16 +206,16 @@ impl Desk {
         }
     }
 
-    fn tell_status(&mut self, text: &str) {
-        let at_ns = self.clock.now_ns();
-        let (status, counters) = Info::parse(text).status(at_ns, self.counters.as_ref());
-        self.counters = Some(counters);
+    fn tell_look(&mut self, at_ns: u64, look: Look) {
         self.back_off.reset();
         if matches!(self.told, Told::Mute(_) | Told::Unreachable(_)) {
             self.tell(Message::Back { at_ns });
         }
         self.told = Told::Fine;
-        self.tell(Message::Status { at_ns, status: Box::new(status) });
+        self.tell(Message::Status { at_ns, status: Box::new(look.status) });
+        for Happening { name, detail } in look.happenings {
+            self.tell(Message::Event { at_ns, name, detail });
+        }
     }
 
     fn tell_mute(&mut self, cause: &str) {

@@ -205,6 +205,7 @@ mod tests {
             segment: 2,
             knobs: Knobs::default(),
             warmup: false,
+            config: None,
         }));
         let records =
             [interval(1, 0.25, 1), interval(1, 0.5, 1), border, interval(1, 0.6, 1), interval(2, 1.0, 5)];

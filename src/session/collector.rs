@@ -27,7 +27,8 @@ use super::{
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
     load::{Knobs, LaneEnd, LoadEvent, Output},
-    probe, server,
+    probe,
+    server::{self, ConfigChange},
 };
 
 /// How long records may wait in the collector's inputs: a fifth of what a person notices.
@@ -37,7 +38,7 @@ const ROUND: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone)]
 pub(super) enum Order {
     /// New knobs hold.
-    Segment { at_ns: u64, segment: u32, knobs: Knobs, warmup: bool },
+    Segment { at_ns: u64, segment: u32, knobs: Knobs, warmup: bool, config: Option<ConfigChange> },
     /// A person's note.
     Mark { at_ns: u64, text: String },
     /// Something happened that the session itself knows of.
@@ -208,10 +209,10 @@ impl Collector {
 
     fn on_order(&mut self, order: Order) {
         match order {
-            Order::Segment { at_ns, segment, knobs, warmup } => {
+            Order::Segment { at_ns, segment, knobs, warmup, config } => {
                 self.knobs.insert(segment, knobs);
                 self.outages.want(knobs.clients, at_ns);
-                self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs, warmup }));
+                self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs, warmup, config }));
             }
             Order::Mark { at_ns, text } => self.emit(Record::Mark(Mark { t_s: seconds(at_ns), text })),
             Order::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
@@ -262,9 +263,10 @@ impl Collector {
     fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, status } => {
-                self.emit(Record::Server(Moment { t_s: seconds(at_ns), body: *status }));
+                self.emit(Record::Server(Box::new(Moment { t_s: seconds(at_ns), body: *status })));
             }
             server::Message::Mute { at_ns, cause } => self.event(at_ns, "INFO refused", cause),
+            server::Message::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
             server::Message::Unreachable { at_ns, cause } => {
                 self.event(at_ns, UNREACHABLE, cause);
             }

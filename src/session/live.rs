@@ -22,7 +22,7 @@ use crate::{
     clock::{Clock, TICK_NS},
     load::{Knobs, Load, LoadError, Plan},
     probe::{IntrinsicProbe, PingPlan, PingProbe, WakeProbe},
-    server,
+    server::{self, ConfigChange},
 };
 
 /// Changes of the knobs that follow each other faster than this become one segment: a held key is one turn.
@@ -88,7 +88,8 @@ impl Live {
         let inputs = Inputs { load: output, probes, server, orders };
         let mut collector = Collector::new(clock, inputs, listeners);
         let changed_ns = clock.now_ns();
-        let first = Order::Segment { at_ns: changed_ns, segment: 1, knobs, warmup: warmup.is_some() };
+        let first =
+            Order::Segment { at_ns: changed_ns, segment: 1, knobs, warmup: warmup.is_some(), config: None };
         collector.begin(start, first, heard);
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let ping = PingProbe::start(PingPlan::new(plan.target.clone()), clock, probes_up.clone())?;
@@ -141,7 +142,15 @@ impl Live {
         self.changed_ns = now_ns;
         let warmup = self.warmup_until_ns.is_some();
         let segment = self.load.set(self.in_force, !warmup);
-        self.order(Order::Segment { at_ns: now_ns, segment, knobs: self.in_force, warmup });
+        self.order(Order::Segment { at_ns: now_ns, segment, knobs: self.in_force, warmup, config: None });
+    }
+
+    /// Begins a segment with the same knobs: a parameter of the server was set.
+    pub fn retuned(&mut self, change: ConfigChange) {
+        let warmup = self.warmup_until_ns.is_some();
+        let at_ns = self.clock.now_ns();
+        let segment = self.load.set(self.in_force, !warmup);
+        self.order(Order::Segment { at_ns, segment, knobs: self.in_force, warmup, config: Some(change) });
     }
 
     /// Whether all requests that were asked for are sent, and answered or lost.

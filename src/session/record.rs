@@ -40,7 +40,7 @@ pub enum Record {
     /// What the intrinsic probe saw.
     Intrinsic(Span<probe::Intrinsic>),
     /// What the server said of itself.
-    Server(Moment<server::Status>),
+    Server(Box<Moment<server::Status>>),
     /// Something happened.
     Event(Event),
     /// A person's note.
@@ -147,6 +147,9 @@ pub struct Segment {
     /// Whether this is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub warmup: bool,
+    /// The parameter of the server that was set, if it was that and no knob that was turned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<server::ConfigChange>,
 }
 
 /// What the load did in a stretch of one segment.

@@ -75,7 +75,7 @@ mod tests {
         let mut tally = Tally::new();
         for (segment, load, ops) in [(1, false, 0), (2, true, 300), (3, false, 2)] {
             let knobs = Knobs { load, ..Knobs::default() };
-            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false }));
+            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false, config: None }));
             let interval = Interval { length_s: 2.0, segment, ops, ..Interval::default() };
             tally.push(&Record::Interval(Box::new(interval)));
         }
@@ -88,7 +88,7 @@ mod tests {
         let mut tally = Tally::new();
         let knobs = Knobs { load: true, ..Knobs::default() };
         for (segment, warmup) in [(1, true), (2, false)] {
-            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup }));
+            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup, config: None }));
             tally.push(&Record::Interval(Box::new(Interval {
                 length_s: 1.0,
                 segment,

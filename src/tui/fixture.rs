@@ -1,9 +1,11 @@
 //! A made-up session for the tests: the same records every time, with everything in it that a screen must show.
 
+use std::collections::BTreeMap;
+
 use crate::{
     load::Knobs,
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
-    server::Status,
+    server::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Status, Traffic},
     session::{
         Client, Encryption, Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart,
         Span, WorkerCost, timeline::FIRST_ERROR,
@@ -68,7 +70,13 @@ impl MadeUp {
     pub fn turn(&mut self, knobs: Knobs) -> Record {
         self.knobs = knobs;
         self.segment += 1;
-        Record::Segment(Segment { t_s: self.now_s(), segment: self.segment, knobs, warmup: false })
+        Record::Segment(Segment {
+            t_s: self.now_s(),
+            segment: self.segment,
+            knobs,
+            warmup: false,
+            config: None,
+        })
     }
 
     /// When the last tick ended.
@@ -133,7 +141,7 @@ impl MadeUp {
         let late = self.latency(100, 55.0);
         records.push(Record::Wake(Span { t_s, length_s, body: Wake { late } }));
         if self.tick.is_multiple_of(4) {
-            records.push(Record::Server(Moment { t_s, body: self.status(rate * busy, busy) }));
+            records.push(Record::Server(Box::new(Moment { t_s, body: self.status(rate * busy, busy) })));
         }
         records
     }
@@ -157,6 +165,37 @@ impl MadeUp {
             evicted_keys: Some(0),
             expired_keys: Some(0),
             cpu: Some(0.03 + 0.94 * busy),
+            poll_s: Some(1.0),
+            memory: Memory {
+                peak: Some(15_100_000),
+                fragmentation: Some(1.47),
+                policy: Some("noeviction".to_owned()),
+            },
+            connections: Connections {
+                max: Some(10_000),
+                input_buffer: Some(20_480),
+                output_buffer: Some(0),
+                rejected: Some(0),
+            },
+            persistence: Persistence {
+                saving: Some(false),
+                last_save_ok: Some(true),
+                last_save_s: Some(1),
+                unsaved_changes: Some(4321),
+                aof: Some(false),
+                last_fork_us: Some(412),
+                ..Persistence::default()
+            },
+            replication: Replication { replicas: Some(1), lag_bytes: Some(14), ..Replication::default() },
+            traffic: Traffic { input: Some(4_100_000), output: Some(600_000) },
+            command_stats: command_stats(ops_per_s as u64),
+            latency_events: vec![LatencyEvent {
+                name: "command".to_owned(),
+                age_s: Some(75),
+                last_ms: 14,
+                max_ms: 31,
+            }],
+            config: config(),
             ..Status::default()
         }
     }
@@ -191,6 +230,32 @@ impl MadeUp {
         let body = Intrinsic { gentle: true, busy_ns: 25_000_000, runs: 600_000, gaps, remaining_s: None };
         Record::Intrinsic(Span { t_s: self.now_s(), length_s: 0.25, body })
     }
+}
+
+fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
+    let stat = |(name, calls, usec, rejected): (&str, u64, u64, u64)| {
+        let stat = CommandStat { calls, usec, failed: Some(0), rejected: Some(rejected) };
+        (name.to_owned(), stat)
+    };
+    let load = [("get", ops * 10 / 11, ops, 0), ("set", ops / 11, ops / 8, 3), ("ping", 100, 40, 0)];
+    let poll = [("info", 2, 210, 0), ("slowlog|get", 1, 4, 0), ("config|get", 1, 19, 0)];
+    load.into_iter().chain(poll).map(stat).collect()
+}
+
+/// All but one that this server does not have.
+fn config() -> BTreeMap<String, String> {
+    let values = [
+        ("maxmemory", "0"),
+        ("maxmemory-policy", "noeviction"),
+        ("save", "3600 1 300 100 60 10000"),
+        ("appendonly", "no"),
+        ("appendfsync", "everysec"),
+        ("io-threads", "1"),
+        ("hz", "10"),
+        ("latency-monitor-threshold", "5"),
+        ("slowlog-log-slower-than", "10000"),
+    ];
+    values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 /// 75 s: idle, 50 clients, 200 clients with a few errors and a gap, pipeline 4.

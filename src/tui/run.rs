@@ -307,8 +307,13 @@ mod tests {
     #[test]
     fn keys_become_effects_and_the_loop_ends_at_q() {
         let mut source = Fake::default();
-        let record =
-            Record::Segment(Segment { t_s: 3.0, segment: 1, knobs: Knobs::default(), warmup: false });
+        let record = Record::Segment(Segment {
+            t_s: 3.0,
+            segment: 1,
+            knobs: Knobs::default(),
+            warmup: false,
+            config: None,
+        });
         source.deliveries.push(Delivery::Record(Arc::new(record)));
         let (finished, frames) = run("lq", &mut source, &[]);
         let finished = finished.unwrap();

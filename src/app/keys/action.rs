@@ -43,6 +43,12 @@ pub enum Action {
     Turn(Direction),
     /// Begin to type a value.
     BeginEntry,
+    /// Select the next parameter of the server.
+    SelectParameter(Direction),
+    /// Turn the selected parameter, after a question.
+    TurnParameter(Direction),
+    /// Begin to type a value for it.
+    TypeParameter,
     /// Take the last change of a knob back.
     Undo,
     /// Run the intrinsic probe, or stop the run.

@@ -22,7 +22,13 @@ pub fn footer(contexts: &[Context], width: usize) -> Vec<(&'static str, &'static
         let here = KEYS.iter().filter(move |binding| binding.context == at);
         here.filter_map(|binding| binding.hint).filter(move |hint| is_shown(at, hint))
     };
-    let mut hints: Vec<_> = contexts.iter().flat_map(of).collect();
+    let mut hints: Vec<(&str, &str, u8)> = Vec::new();
+    for hint in contexts.iter().flat_map(of) {
+        // As with the keys, an earlier context goes before a later one.
+        if !hints.iter().any(|(keys, ..)| *keys == hint.0) {
+            hints.push(hint);
+        }
+    }
     hints.sort_by_key(|(.., shed)| *shed > 0);
     let length = |hints: &[(&str, &str, u8)]| {
         let words = hints.iter().map(|(keys, word, _)| keys.chars().count() + word.chars().count() + 3);

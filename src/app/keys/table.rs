@@ -139,6 +139,35 @@ pub const KEYS: &[Binding] = &[
         help: "The same in a gentle form, a tenth of the time, that can stay on. Again: off.",
     },
     Binding {
+        context: Context::Server,
+        keys: &[
+            (key(KeyCode::Up), Action::SelectParameter(Up)),
+            (key(KeyCode::Down), Action::SelectParameter(Down)),
+            (on('k'), Action::SelectParameter(Up)),
+            (on('j'), Action::SelectParameter(Down)),
+        ],
+        written: "↑, ↓, k, j",
+        hint: Some(("↑↓", "parameter", 2)),
+        help: "Select a parameter of CONFIG.",
+    },
+    Binding {
+        context: Context::Server,
+        keys: &[
+            (key(KeyCode::Left), Action::TurnParameter(Down)),
+            (key(KeyCode::Right), Action::TurnParameter(Up)),
+        ],
+        written: "←, →",
+        hint: Some(("←→", "set", 2)),
+        help: "Set it a step down or up, after a question. A new segment begins; the old value comes back at the end.",
+    },
+    Binding {
+        context: Context::Server,
+        keys: &[(key(KeyCode::Enter), Action::TypeParameter)],
+        written: "Enter",
+        hint: Some(("Enter", "type", 4)),
+        help: "Type a value for it, as CONFIG SET takes it: 100mb, everysec.",
+    },
+    Binding {
         context: Context::Frozen,
         keys: &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)],
         written: "Space, Esc",

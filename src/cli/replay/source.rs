@@ -111,6 +111,10 @@ impl Source for ReplaySource {
                 let why = "this is a recording: its knobs are shown as they were and cannot be turned";
                 return Err(Refused(why.to_owned()));
             }
+            Effect::SetConfig(_) => {
+                let why = "this is a recording: its server is shown as it was and cannot be changed";
+                return Err(Refused(why.to_owned()));
+            }
             Effect::RunIntrinsic(_) | Effect::StopIntrinsic | Effect::GentleIntrinsic(_) => {
                 return Err(Refused("this is a recording: nothing is measured now".to_owned()));
             }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::source::LiveSource;
+use super::{source::LiveSource, tuning};
 use crate::{
     server::{Control, counted},
     session::Record,
@@ -22,7 +22,8 @@ const CLOSING_LOOKS: u32 = 5;
 /// How long the server may take to say who is connected.
 const SURVEY_LIMIT: Duration = Duration::from_secs(5);
 
-/// Ends the session. Every record that is still to come goes to `take`. Then the keys are removed, unless an
+/// Ends the session. Every record that is still to come goes to `take`. Then the parameters of the server
+/// that were set get their old values, and the keys are removed, unless an
 /// interrupt or a `kill` among `signals` says that there is no time; what happens to them is told on stderr.
 ///
 /// # Errors
@@ -32,9 +33,10 @@ pub fn finish(
     signals: &Receiver<Signal>,
     mut take: impl FnMut(&Arc<Record>),
 ) -> anyhow::Result<()> {
-    let LiveSource { live, control, gate, records, recording, .. } = source;
+    let LiveSource { live, control, gate, records, recording, tuning, address, .. } = source;
     live.finish();
     records.into_iter().for_each(|record| take(&record));
+    tuning::restore(tuning, &control, &address);
     if gate.has_marked() {
         if others_are_at_work(&control) {
             let left = "another redyno puts load on this server: its end removes the keys of both";

@@ -13,5 +13,6 @@ mod launch;
 mod refusal;
 mod run;
 mod source;
+mod tuning;
 
 pub use run::run;

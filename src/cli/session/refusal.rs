@@ -67,7 +67,7 @@ mod tests {
 
     fn segment(segment: u32, load: bool) -> Record {
         let knobs = Knobs { load, ..Knobs::default() };
-        Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false })
+        Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false, config: None })
     }
 
     fn interval(segment: u32, kind: &str) -> Record {

@@ -15,6 +15,7 @@ use super::{
     launch::{Destination, destination},
     refusal::Refusals,
     source::{LiveSource, check_clients},
+    tuning::Tuning,
 };
 use crate::{
     app::{Delivery, Notice, Source, summary},
@@ -205,6 +206,8 @@ fn start(
         gate,
         refusals: Refusals::new(line.load.keep_going),
         most_clients,
+        tuning: Tuning::default(),
+        address: destination.target.address.clone(),
         records,
         recording,
         leftovers,

@@ -9,13 +9,15 @@ use std::{
 use super::{
     gate::{Gate, Verdict},
     refusal::Refusals,
+    tuning::Tuning,
 };
 use crate::{
-    app::{Delivery, Effect, Notice, Refused, Source},
+    app::{Delivery, Effect, Notice, Refused, Source, value_words},
     clock::Clock,
     load::Knobs,
     server::{Answer, Control, Marker},
     session::{Live, REACHABLE, Record, Recording, UNREACHABLE},
+    target::Address,
 };
 
 /// A running session with the gate before its first write.
@@ -26,6 +28,8 @@ pub struct LiveSource {
     pub(super) refusals: Refusals,
     /// The most clients that the system's limit of open files lets this process hold.
     pub(super) most_clients: u32,
+    pub(super) tuning: Tuning,
+    pub(super) address: Address,
     pub(super) records: Receiver<Arc<Record>>,
     pub(super) recording: Option<Recording>,
     pub(super) leftovers: Option<Answer<Option<Marker>>>,
@@ -65,6 +69,23 @@ impl LiveSource {
                 self.notices.push_back(Notice::LoadStaysOff(cause));
             }
             None => {}
+        }
+    }
+
+    fn look_at_tuning(&mut self) {
+        for told in self.tuning.look(Duration::ZERO) {
+            self.notices.push_back(match told {
+                Ok(change) => {
+                    let text = format!(
+                        "{} is {}; the old value comes back at the end",
+                        change.name,
+                        value_words(&change.to)
+                    );
+                    self.live.retuned(change);
+                    Notice::Info(text)
+                }
+                Err(why) => Notice::Warning(why),
+            });
         }
     }
 
@@ -128,6 +149,7 @@ impl Source for LiveSource {
     fn poll(&mut self) -> Vec<Delivery> {
         self.live.settle();
         self.look_at_gate();
+        self.look_at_tuning();
         self.look_for_leftovers();
         self.look_at_recording();
         let mut deliveries = Vec::new();
@@ -154,6 +176,7 @@ impl Source for LiveSource {
                 check_clients(knobs, self.most_clients).map_err(Refused)?;
                 self.set_knobs(*knobs);
             }
+            Effect::SetConfig(setting) => self.tuning.set(setting, &self.control),
             Effect::RunIntrinsic(length) => self.live.intrinsic().run(*length),
             Effect::StopIntrinsic => self.live.intrinsic().stop(),
             Effect::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),

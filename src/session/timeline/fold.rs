@@ -266,7 +266,13 @@ mod tests {
     }
 
     fn segment(t_s: f64, number: u32) -> Record {
-        Record::Segment(Segment { t_s, segment: number, knobs: Knobs::default(), warmup: false })
+        Record::Segment(Segment {
+            t_s,
+            segment: number,
+            knobs: Knobs::default(),
+            warmup: false,
+            config: None,
+        })
     }
 
     fn interval(segment: u32, t_s: f64, length_s: f64, latency: Latency) -> Record {
@@ -335,8 +341,9 @@ mod tests {
 
     #[test]
     fn a_status_stands_for_the_seconds_since_the_previous_one() {
-        let status =
-            |t_s, cpu| Record::Server(Moment { t_s, body: Status { cpu: Some(cpu), ..Status::default() } });
+        let status = |t_s, cpu| {
+            Record::Server(Box::new(Moment { t_s, body: Status { cpu: Some(cpu), ..Status::default() } }))
+        };
         let timeline = fold([status(0.99, 0.1), status(2.01, 0.2), status(60.0, 0.3)]);
         let server = timeline.window(0.0, 60.0, 60).server();
         let cpu = [0, 1, 3, 53, 55, 59].map(|second: usize| server[second].as_ref().and_then(|c| c.cpu));

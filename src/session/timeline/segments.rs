@@ -97,7 +97,7 @@ mod tests {
 
     fn segment(number: u32, warmup: bool) -> Segment {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        Segment { t_s: f64::from(number), segment: number, knobs, warmup }
+        Segment { t_s: f64::from(number), segment: number, knobs, warmup, config: None }
     }
 
     fn interval(segment: u32, ops: u64) -> Interval {

@@ -121,6 +121,36 @@ fn the_overview_looks_as_it_did() {
 }
 
 #[test]
+fn the_server_screen_looks_as_it_did() {
+    let mut model = model();
+    press(&mut model, KeyCode::Char('3'));
+    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
+        for (name, palette, glyphs) in THEMES {
+            let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
+            snapshot(&format!("server_{width}x{height}_{name}"), &buffer);
+        }
+    }
+    press(&mut model, KeyCode::Right);
+    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    snapshot("server_question_80x24", &drawn(&model, theme, 80, 24));
+}
+
+#[test]
+fn the_server_screen_shows_the_moment_under_the_cursor() {
+    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    let mut model = model();
+    press(&mut model, KeyCode::Char('3'));
+    let text = |model: &Model| lines(&drawn(model, theme, 120, 36)).join("\n");
+    assert!(text(&model).contains("KEYS *") && text(&model).contains(" 202 "), "{}", text(&model));
+    press(&mut model, KeyCode::Char(' '));
+    press(&mut model, KeyCode::Home);
+    (0..5).for_each(|_| press(&mut model, KeyCode::Right));
+    // The entry was not there yet, the load not on, and a past moment is not to be turned.
+    let past = text(&model);
+    assert!(!past.contains("KEYS *") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
+}
+
+#[test]
 fn overlays_and_states_look_as_they_did() {
     let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());

@@ -1,5 +1,6 @@
 //! One region a file.
 
+pub mod config_list;
 pub mod footer;
 pub mod header;
 pub mod knob_line;
@@ -11,7 +12,9 @@ pub mod parts;
 pub mod probes;
 pub mod readout;
 pub mod results;
+pub mod server_figures;
 pub mod server_line;
+pub mod server_tables;
 pub mod spectrum;
 pub mod status;
 pub mod tables;

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Context, KEYS, Model, Overlay},
+    app::{Context, KEYS, Model, Overlay, Setting, value_words},
     tui::{
         paint::{Paint, row, wrapped},
         theme::Ink,
@@ -19,6 +19,19 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
             let mut lines = wrapped(question, text_width(area));
             lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
             dialog(paint, area, "write to this server?", &lines);
+        }
+        Overlay::SetConfig(Setting { parameter, from, to }) => {
+            let what = format!(
+                "CONFIG SET {} {} ({}; now {}). A new segment begins. At the end of the session the old value \
+                 comes back.",
+                parameter.name,
+                value_words(to),
+                parameter.about,
+                value_words(from),
+            );
+            let mut lines = wrapped(&what, text_width(area));
+            lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
+            dialog(paint, area, "change this server?", &lines);
         }
         Overlay::Intrinsic { entry } => {
             let what = "How many seconds? A busy loop takes one core of this machine for as long, so the load \

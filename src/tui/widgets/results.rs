@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 use super::lanes::{NONE, figure};
 use crate::{
-    app::change,
+    app::{change, value_words},
     session::timeline::{Level, Reading, SegmentTotal},
     stats::Latency,
     tui::{
@@ -48,6 +48,9 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
         paint.right(columns.number(line), &segment.start.segment.to_string(), ink);
         let knobs = |segment: &SegmentTotal| segment.start.knobs;
         let mut what = change(before.map(knobs).as_ref(), &segment.start.knobs);
+        if let Some(change) = &segment.start.config {
+            what = vec![format!("{} {}", change.name, value_words(&change.to))];
+        }
         if segment.start.warmup {
             what.insert(0, "warm-up".to_owned());
         }

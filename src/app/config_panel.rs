@@ -1,0 +1,74 @@
+//! The parameters of the server beside the knobs: which is selected, and what is being typed into it.
+
+use super::{Direction, Entry, Model};
+use crate::server::{PARAMETERS, Parameter};
+
+/// A parameter that a person wants to set, before and after the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Which.
+    pub parameter: &'static Parameter,
+    /// Its value as the server told it last.
+    pub from: String,
+    /// The value that is wanted.
+    pub to: String,
+}
+
+/// Which parameter is selected, and what is being typed into it.
+#[derive(Debug, Clone, Default)]
+pub struct ConfigPanel {
+    selected: usize,
+    pub(super) entry: Option<Entry>,
+}
+
+impl ConfigPanel {
+    /// The parameter that the arrows turn.
+    pub fn selected(&self) -> &'static Parameter {
+        &PARAMETERS[self.selected]
+    }
+
+    /// What is being typed into it.
+    pub fn entry(&self) -> Option<&Entry> {
+        self.entry.as_ref()
+    }
+
+    /// Selects the next parameter in `direction`, round the ends.
+    pub(super) fn select(&mut self, direction: Direction) {
+        let step = if direction == Direction::Up { PARAMETERS.len() - 1 } else { 1 };
+        self.selected = (self.selected + step) % PARAMETERS.len();
+    }
+}
+
+impl Model {
+    /// What the selected parameter is now, or why that is not known.
+    fn parameter_now(&self) -> Result<&str, String> {
+        let name = self.config.selected().name;
+        let status = self.timeline.status().map(|status| &status.body);
+        let value = status.and_then(|status| status.config.get(name));
+        value
+            .map(String::as_str)
+            .ok_or_else(|| format!("the server does not tell its {name}, so it is left alone"))
+    }
+
+    /// The selected parameter turned by a step.
+    pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
+        let parameter = self.config.selected();
+        let from = self.parameter_now()?;
+        let end = || format!("{} has no further step; Enter: type a value", parameter.name);
+        let to = parameter.turned(from, direction == Direction::Up).ok_or_else(end)?;
+        Ok(Setting { parameter, from: from.to_owned(), to })
+    }
+
+    /// The selected parameter as it was typed; `None` for what it is already.
+    pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
+        let from = self.parameter_now()?;
+        let setting =
+            Setting { parameter: self.config.selected(), from: from.to_owned(), to: text.trim().to_owned() };
+        Ok(Some(setting).filter(|setting| setting.to != setting.from))
+    }
+}
+
+/// A value as a person reads it: an empty one is shown.
+pub fn value_words(value: &str) -> &str {
+    if value.is_empty() { "\"\"" } else { value }
+}

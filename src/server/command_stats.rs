@@ -1,0 +1,96 @@
+//! INFO commandstats: counts since the server's start or CONFIG RESETSTAT, and what was added between two polls.
+
+use std::collections::BTreeMap;
+
+use super::{Info, figures::CommandStat};
+
+/// The counts of all commands at one poll.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct CommandCounters(BTreeMap<String, CommandStat>);
+
+impl CommandCounters {
+    /// Reads the text of INFO commandstats.
+    pub(super) fn parse(text: &str) -> Self {
+        let info = Info::parse(text);
+        let stat = |(name, fields): (&str, &str)| Some((name.to_owned(), read(fields)?));
+        Self(info.beginning_with("cmdstat_").filter_map(stat).collect())
+    }
+
+    /// What was added since `before`, of commands that did anything. `None` when a count went back: what was added
+    /// since then is not known.
+    pub(super) fn since(&self, before: &Self) -> Option<BTreeMap<String, CommandStat>> {
+        if before.0.keys().any(|name| !self.0.contains_key(name)) {
+            return None;
+        }
+        let mut added = BTreeMap::new();
+        for (name, now) in &self.0 {
+            let then = before.0.get(name).copied().unwrap_or_default();
+            let part = |now: Option<u64>, then: Option<u64>| match now {
+                Some(now) => now.checked_sub(then.unwrap_or(0)).map(Some),
+                None => Some(None),
+            };
+            let stat = CommandStat {
+                calls: now.calls.checked_sub(then.calls)?,
+                usec: now.usec.checked_sub(then.usec)?,
+                failed: part(now.failed, then.failed)?,
+                rejected: part(now.rejected, then.rejected)?,
+            };
+            if stat.calls > 0 || stat.rejected.is_some_and(|n| n > 0) {
+                added.insert(name.clone(), stat);
+            }
+        }
+        Some(added)
+    }
+}
+
+/// `calls=1,usec=3,usec_per_call=3.00,rejected_calls=0,failed_calls=0`
+fn read(fields: &str) -> Option<CommandStat> {
+    let value = |wanted: &str| {
+        let found =
+            fields.split(',').filter_map(|field| field.split_once('=')).find(|(name, _)| *name == wanted);
+        found.and_then(|(_, value)| value.parse().ok())
+    };
+    Some(CommandStat {
+        calls: value("calls")?,
+        usec: value("usec")?,
+        failed: value("failed_calls"),
+        rejected: value("rejected_calls"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats(get: u64, refused: u64) -> CommandCounters {
+        CommandCounters::parse(&format!(
+            "# Commandstats\r\n\
+             cmdstat_get:calls={get},usec={},usec_per_call=2.00,rejected_calls=0,failed_calls=0\r\n\
+             cmdstat_config|set:calls=1,usec=14,usec_per_call=14.00,rejected_calls={refused},failed_calls=1\r\n",
+            get * 2
+        ))
+    }
+
+    #[test]
+    fn what_was_added_is_told_of_commands_that_did_anything() {
+        let added = stats(150, 0).since(&stats(100, 0)).unwrap();
+        let get = added["get"];
+        assert_eq!((get.calls, get.usec, get.mean_us()), (50, 100, Some(2.0)));
+        assert_eq!(added.len(), 1);
+        let refused = stats(100, 3).since(&stats(100, 0)).unwrap();
+        assert_eq!((refused["config|set"].rejected, refused["config|set"].mean_us()), (Some(3), None));
+    }
+
+    #[test]
+    fn a_first_call_counts_and_a_reset_has_no_difference() {
+        assert_eq!(stats(3, 0).since(&CommandCounters::default()).unwrap()["get"].calls, 3);
+        assert_eq!(stats(3, 0).since(&stats(4, 0)), None);
+        assert_eq!(CommandCounters::default().since(&stats(4, 0)), None);
+    }
+
+    #[test]
+    fn an_old_server_does_not_tell_of_failures() {
+        let old = CommandCounters::parse("cmdstat_get:calls=2,usec=4,usec_per_call=2.00\r\n");
+        assert_eq!(old.since(&CommandCounters::default()).unwrap()["get"].failed, None);
+    }
+}

@@ -1,0 +1,80 @@
+//! LATENCY LATEST: what the latency monitor saw last of each kind of event. Pure.
+
+use std::collections::BTreeMap;
+
+use super::{Happening, datum::Datum, figures::LatencyEvent, happening::LATENCY};
+
+/// When, how long, and the longest, as the server told it.
+type Told = (i64, u64, u64);
+
+/// What was told last of each kind.
+#[derive(Debug, Default)]
+pub(super) struct LatencyLog {
+    /// `None` before the first poll: what it finds is from before the session.
+    last: Option<BTreeMap<String, Told>>,
+}
+
+impl LatencyLog {
+    /// The kinds, and what is new; `server_s` is the server's own time. `None` when the reply cannot be understood.
+    pub(super) fn read(
+        &mut self,
+        reply: &Datum,
+        server_s: Option<i64>,
+    ) -> Option<(Vec<LatencyEvent>, Vec<Happening>)> {
+        let kinds: BTreeMap<_, _> = reply.list()?.iter().map(kind).collect::<Option<_>>()?;
+        let is_new = |(name, told): &(&String, &Told)| {
+            self.last.as_ref().is_some_and(|last| last.get(*name) != Some(told))
+        };
+        let happening = |(name, (_, last_ms, max_ms)): (&String, &Told)| Happening {
+            name: LATENCY,
+            detail: format!("{name} {last_ms} ms, the longest so far {max_ms} ms"),
+        };
+        let news = kinds.iter().filter(is_new).map(happening).collect();
+        let event = |(name, (at_s, last_ms, max_ms)): (&String, &Told)| LatencyEvent {
+            name: name.clone(),
+            age_s: server_s.and_then(|now_s| u64::try_from(now_s - at_s).ok()),
+            last_ms: *last_ms,
+            max_ms: *max_ms,
+        };
+        let events = kinds.iter().map(event).collect();
+        self.last = Some(kinds);
+        Some((events, news))
+    }
+}
+
+/// Newer servers append sum and count.
+fn kind(datum: &Datum) -> Option<(String, Told)> {
+    let [name, at_s, last_ms, max_ms, ..] = datum.list()? else { return None };
+    let milliseconds = |datum: &Datum| datum.number()?.try_into().ok();
+    Some((name.text()?.to_owned(), (at_s.number()?, milliseconds(last_ms)?, milliseconds(max_ms)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latest(kinds: &[(&str, i64, i64)]) -> Datum {
+        let kind = |(name, at_s, ms): &(&str, i64, i64)| {
+            let numbers = [*at_s, *ms, ms + 5].map(Datum::Number);
+            Datum::List([Datum::Text((*name).to_owned())].into_iter().chain(numbers).collect())
+        };
+        Datum::List(kinds.iter().map(kind).collect())
+    }
+
+    #[test]
+    fn a_kind_is_told_when_it_happens_again() {
+        let mut log = LatencyLog::default();
+        let (events, news) = log.read(&latest(&[("command", 100, 14)]), Some(130)).unwrap();
+        assert!(news.is_empty(), "from before the session");
+        let expected = LatencyEvent { name: "command".to_owned(), age_s: Some(30), last_ms: 14, max_ms: 19 };
+        assert_eq!(events, [expected]);
+        let (_, news) = log.read(&latest(&[("command", 100, 14)]), None).unwrap();
+        assert!(news.is_empty());
+        let (_, news) = log.read(&latest(&[("command", 131, 20), ("fork", 131, 2)]), None).unwrap();
+        let details: Vec<_> = news.into_iter().map(|news| news.detail).collect();
+        assert_eq!(
+            details,
+            ["command 20 ms, the longest so far 25 ms", "fork 2 ms, the longest so far 7 ms"]
+        );
+    }
+}

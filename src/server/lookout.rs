@@ -1,0 +1,182 @@
+//! One poll: what is asked, and what becomes of the answers.
+//!
+//! ```text
+//!              ┌─ INFO ──────────────► Status, events        (refused: the whole poll is)
+//!              ├─ INFO commandstats ─► Status
+//! every second ┼─ SLOWLOG GET ───────► events
+//!              ├─ LATENCY LATEST ────► Status, events
+//!              └─ CONFIG GET ────────► Status
+//! ```
+//! They go out together. A refused question is told once and asked again a minute later; the others go on.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Happening, Info, ServerError, Status,
+    command_stats::CommandCounters,
+    config::Config,
+    datum::Datum,
+    happening::NOT_PERMITTED,
+    info::Counters,
+    latency_log::LatencyLog,
+    link::Wire,
+    news::News,
+    slow_log::{self, SlowLog},
+};
+
+/// A refused question is asked again after so many polls.
+const ASK_AGAIN: u32 = 60;
+
+/// A question beside INFO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Question {
+    CommandStats,
+    SlowLog,
+    Latency,
+    Config,
+}
+
+/// What one poll found.
+pub(super) struct Look {
+    pub(super) status: Status,
+    pub(super) happenings: Vec<Happening>,
+}
+
+/// What the polls so far found, to tell differences. It outlives connections.
+#[derive(Default)]
+pub(super) struct Lookout {
+    counters: Option<Counters>,
+    run_id: String,
+    commands: Option<CommandCounters>,
+    news: News,
+    slow_log: SlowLog,
+    latency: LatencyLog,
+    config: Config,
+    refused: BTreeMap<Question, Refusal>,
+}
+
+/// A question that was refused.
+struct Refusal {
+    /// Polls to go until it is asked again.
+    polls: u32,
+    cause: String,
+}
+
+/// The answers of one poll; `None` where nothing was asked.
+struct Answers {
+    info: Result<String, ServerError>,
+    commands: Option<Result<String, ServerError>>,
+    slow_log: Option<Result<Datum, ServerError>>,
+    latency: Option<Result<Datum, ServerError>>,
+    config: Option<Result<BTreeMap<String, String>, ServerError>>,
+}
+
+impl Lookout {
+    /// Asks; `now_ns` tells when the answers are there.
+    ///
+    /// # Errors
+    /// When the connection is lost, or INFO refused.
+    pub(super) async fn look(
+        &mut self,
+        wire: &Wire,
+        now_ns: impl Fn() -> u64,
+    ) -> Result<(u64, Look), ServerError> {
+        let answers = self.ask(wire).await;
+        let at_ns = now_ns();
+        let text = answers.info?;
+        let info = Info::parse(&text);
+        let (mut status, counters) = info.status(at_ns, self.counters.as_ref());
+        self.counters = Some(counters);
+        self.notice_restart(&info);
+        let mut happenings = self.news.read(at_ns, &info);
+        if let Some(text) = self.accepted(Question::CommandStats, answers.commands, &mut happenings)? {
+            let now = CommandCounters::parse(&text);
+            let added = self.commands.as_ref().and_then(|before| now.since(before));
+            status.command_stats = added.unwrap_or_default();
+            self.commands = Some(now);
+        }
+        let read = answers.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
+        let news = self.accepted(Question::SlowLog, read, &mut happenings)?;
+        happenings.extend(news.unwrap_or_default());
+        let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
+        let read = answers.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
+        if let Some((events, news)) = self.accepted(Question::Latency, read, &mut happenings)? {
+            status.latency_events = events;
+            happenings.extend(news);
+        }
+        if let Some(found) = self.accepted(Question::Config, answers.config, &mut happenings)? {
+            self.config.take(found);
+        }
+        status.config = self.config.values().clone();
+        Ok((at_ns, Look { status, happenings }))
+    }
+
+    async fn ask(&mut self, wire: &Wire) -> Answers {
+        let refused = &mut self.refused;
+        refused.values_mut().for_each(|refusal| refusal.polls = refusal.polls.saturating_sub(1));
+        let is_due = |question| refused.get(&question).is_none_or(|refusal| refusal.polls == 0);
+        let commands = async {
+            if is_due(Question::CommandStats) {
+                Some(wire.text(&["INFO", "commandstats"]).await)
+            } else {
+                None
+            }
+        };
+        let asked = slow_log::ASKED.to_string();
+        let slow_log = async {
+            if is_due(Question::SlowLog) { Some(wire.data(&["SLOWLOG", "GET", &asked]).await) } else { None }
+        };
+        let latency = async {
+            if is_due(Question::Latency) { Some(wire.data(&["LATENCY", "LATEST"]).await) } else { None }
+        };
+        let config =
+            async { if is_due(Question::Config) { Some(self.config.ask(wire).await) } else { None } };
+        let (info, commands, slow_log, latency, config) =
+            tokio::join!(wire.info(), commands, slow_log, latency, config);
+        Answers { info, commands, slow_log, latency, config }
+    }
+
+    /// An answer, if there is one and it is no refusal; a refusal is told, unless it was.
+    fn accepted<T>(
+        &mut self,
+        question: Question,
+        answer: Option<Result<T, ServerError>>,
+        told: &mut Vec<Happening>,
+    ) -> Result<Option<T>, ServerError> {
+        match answer {
+            None => Ok(None),
+            Some(Ok(answer)) => {
+                self.refused.remove(&question);
+                Ok(Some(answer))
+            }
+            Some(Err(error)) if error.ends_connection() => Err(error),
+            Some(Err(error)) => {
+                let cause = error.to_string();
+                let refusal = Refusal { polls: ASK_AGAIN, cause: cause.clone() };
+                let before = self.refused.insert(question, refusal);
+                if before.is_none_or(|before| before.cause != cause) {
+                    told.push(Happening::new(NOT_PERMITTED, format!("{cause}; the others are asked on")));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Another process counts from nothing.
+    fn notice_restart(&mut self, info: &Info) {
+        let run_id = info.text("run_id").unwrap_or_default();
+        if !self.run_id.is_empty() && self.run_id != run_id {
+            self.commands = None;
+            self.slow_log.begin_again();
+        }
+        run_id.clone_into(&mut self.run_id);
+    }
+}
+
+fn understood<T>(
+    reply: Result<Datum, ServerError>,
+    read: impl FnOnce(&Datum) -> Option<T>,
+) -> Result<T, ServerError> {
+    let command = "SLOWLOG or LATENCY".to_owned();
+    reply.and_then(|reply| read(&reply).ok_or(ServerError::Unexpected { command }))
+}

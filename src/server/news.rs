@@ -1,0 +1,295 @@
+//! What changed between two INFOs, as events. Pure.
+
+use super::{
+    Happening, Info,
+    episode::{Border, Episode},
+    happening::{AOF_REWRITE, BLOCKED, EVICTION, FAILOVER, FORK, MAXCLIENTS, REPLICATION, RESTART, SAVE},
+    question::counted,
+};
+use crate::{clock::seconds, units};
+
+/// What the previous INFO said, and which bursts are under way.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    seen: Option<Seen>,
+    evictions: Episode,
+    rejections: Episode,
+    blocked: Episode,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Seen {
+    run_id: String,
+    role: String,
+    master: Option<String>,
+    failover: Option<String>,
+    link: Option<String>,
+    replicas: Option<u64>,
+    /// How many forks, or where that is not told how long the last one took: another number is another fork.
+    forks: Option<u64>,
+    save: Child,
+    rewrite: Child,
+    evicted: Option<u64>,
+    rejected: Option<u64>,
+}
+
+/// A child process of the server that writes a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Child {
+    since_ns: Option<u64>,
+    /// What changes with every file that was finished.
+    finished: Option<String>,
+}
+
+impl News {
+    /// What happened since the previous INFO.
+    pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<Happening> {
+        let mut seen = Seen::read(info, at_ns);
+        let mut told = Vec::new();
+        if let Some(before) = self.seen.take() {
+            if before.run_id == seen.run_id {
+                seen.save.go_on(&before.save);
+                seen.rewrite.go_on(&before.rewrite);
+                told.extend(before.fork(&seen, info));
+                let ok = |field| info.text(field).unwrap_or("ok");
+                told.extend(
+                    before
+                        .save
+                        .turned(&seen.save, at_ns, ok("rdb_last_bgsave_status"))
+                        .map(|state| save(&state)),
+                );
+                let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok("aof_last_bgrewrite_status"));
+                told.extend(rewrite.map(|state| Happening::new(AOF_REWRITE, state)));
+                told.extend(self.bursts(at_ns, &before, &seen));
+            } else {
+                told.push(Happening::new(RESTART, "the server was restarted"));
+            }
+            told.extend(before.places(&seen));
+        }
+        let waiting = info.number("blocked_clients").unwrap_or(0);
+        told.extend(self.blocked.take(at_ns, waiting).map(blocked));
+        self.seen = Some(seen);
+        told
+    }
+
+    fn bursts(&mut self, at_ns: u64, before: &Seen, now: &Seen) -> Vec<Happening> {
+        // CONFIG RESETSTAT takes counters back.
+        let added = |now: Option<u64>, before: Option<u64>| now?.checked_sub(before?);
+        let evicted = added(now.evicted, before.evicted).unwrap_or(0);
+        let rejected = added(now.rejected, before.rejected).unwrap_or(0);
+        let evictions = self.evictions.take(at_ns, evicted).map(eviction);
+        evictions.into_iter().chain(self.rejections.take(at_ns, rejected).map(rejection)).collect()
+    }
+}
+
+impl Seen {
+    fn read(info: &Info, at_ns: u64) -> Self {
+        let text = |name: &str| info.text(name).map(str::to_owned);
+        let child = |running: &str, finished: &str| Child {
+            since_ns: info.flag(running).unwrap_or(false).then_some(at_ns),
+            finished: text(finished),
+        };
+        Self {
+            run_id: text("run_id").unwrap_or_default(),
+            role: text("role").unwrap_or_default(),
+            master: info.master(),
+            failover: text("master_failover_state"),
+            link: text("master_link_status"),
+            replicas: info.number("connected_slaves"),
+            forks: info.number("total_forks").or_else(|| info.number("latest_fork_usec")),
+            save: child("rdb_bgsave_in_progress", "rdb_last_save_time"),
+            rewrite: child("aof_rewrite_in_progress", "aof_rewrites"),
+            evicted: info.number("evicted_keys"),
+            rejected: info.number("rejected_connections"),
+        }
+    }
+
+    fn fork(&self, now: &Self, info: &Info) -> Option<Happening> {
+        if now.forks == self.forks || now.forks.is_none_or(|n| n == 0) {
+            return None;
+        }
+        let us: Option<u64> = info.number("latest_fork_usec");
+        let held = us.map(|us| format!(" held the server for {}", units::latency(us.saturating_mul(1000))));
+        Some(Happening::new(FORK, format!("a fork{}", held.unwrap_or_default())))
+    }
+
+    /// Its place among master and replicas.
+    fn places(&self, now: &Self) -> Vec<Happening> {
+        let mut told = Vec::new();
+        if (&self.role, &self.master) != (&now.role, &now.master) {
+            let of = now.master.as_ref().map_or_else(String::new, |master| format!(" of {master}"));
+            told.push(Happening::new(FAILOVER, format!("{} is now {}{of}", self.role, now.role)));
+        }
+        if self.failover != now.failover
+            && let Some(state) = &now.failover
+        {
+            told.push(Happening::new(FAILOVER, state.clone()));
+        }
+        if self.link != now.link
+            && let (Some(_), Some(state)) = (&self.link, &now.link)
+        {
+            told.push(Happening::new(REPLICATION, format!("the link to the master is {state}")));
+        }
+        if self.replicas != now.replicas
+            && let (Some(before), Some(now)) = (self.replicas, now.replicas)
+        {
+            told.push(Happening::new(REPLICATION, format!("{}, before {before}", counted(now, "replica"))));
+        }
+        told
+    }
+}
+
+impl Child {
+    fn go_on(&mut self, before: &Self) {
+        if self.since_ns.is_some() {
+            self.since_ns = before.since_ns.or(self.since_ns);
+        }
+    }
+
+    /// What became of it until `now`, whose last file came out `ok` or not.
+    fn turned(&self, now: &Self, at_ns: u64, ok: &str) -> Option<String> {
+        match (self.since_ns, now.since_ns) {
+            (None, Some(_)) => Some("began".to_owned()),
+            (Some(since_ns), None) => Some(format!("ended after {:.0} s: {ok}", seconds(at_ns - since_ns))),
+            (None, None) if self.finished != now.finished => {
+                Some(format!("began and ended between two polls: {ok}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn save(state: &str) -> Happening {
+    Happening::new(SAVE, format!("a snapshot {state}"))
+}
+
+fn eviction(border: Border) -> Happening {
+    Happening::new(
+        EVICTION,
+        match border {
+            Border::Begins(n) => format!("{} evicted in a second", counted(n, "key")),
+            Border::Ends { sum, length_s, .. } => format!("over: {} in {length_s:.0} s", counted(sum, "key")),
+        },
+    )
+}
+
+fn rejection(border: Border) -> Happening {
+    Happening::new(
+        MAXCLIENTS,
+        match border {
+            Border::Begins(n) => format!("{} turned away", counted(n, "connection")),
+            Border::Ends { sum, length_s, .. } => {
+                format!("over: {} turned away in {length_s:.0} s", counted(sum, "connection"))
+            }
+        },
+    )
+}
+
+fn blocked(border: Border) -> Happening {
+    Happening::new(
+        BLOCKED,
+        match border {
+            Border::Begins(1) => "1 client waits in a blocking command".to_owned(),
+            Border::Begins(n) => format!("{} wait in a blocking command", counted(n, "client")),
+            Border::Ends { most, length_s, .. } => {
+                format!("over: {} at the most, for {length_s:.0} s", counted(most, "client"))
+            }
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND_NS;
+
+    /// The events of one INFO a second.
+    fn told(infos: &[&str]) -> Vec<String> {
+        let mut news = News::default();
+        let mut read = |(s, text): (usize, &&str)| news.read(s as u64 * SECOND_NS, &Info::parse(text));
+        let all = infos.iter().enumerate().flat_map(|(s, text)| read((s, text)));
+        all.map(|news| format!("{}: {}", news.name, news.detail)).collect()
+    }
+
+    #[test]
+    fn a_fork_and_a_save_are_told_at_both_ends() {
+        let idle = "total_forks:0\nrdb_bgsave_in_progress:0\nrdb_last_save_time:1\nrdb_last_bgsave_status:ok";
+        let saving = "total_forks:1\nlatest_fork_usec:1200\nrdb_bgsave_in_progress:1\nrdb_last_save_time:1";
+        let saved = "total_forks:1\nlatest_fork_usec:1200\nrdb_bgsave_in_progress:0\nrdb_last_save_time:9\n\
+                     rdb_last_bgsave_status:err";
+        let expected = [
+            "fork: a fork held the server for 1.20 ms",
+            "save: a snapshot began",
+            "save: a snapshot ended after 2 s: err",
+        ];
+        assert_eq!(told(&[idle, saving, saving, saved, saved]), expected);
+        assert!(told(&[saved]).is_empty(), "what was before the session is no news");
+    }
+
+    #[test]
+    fn a_child_that_was_faster_than_a_poll_is_told_once() {
+        let before =
+            "rdb_bgsave_in_progress:0\nrdb_last_save_time:1\naof_rewrite_in_progress:0\naof_rewrites:0";
+        let after =
+            "rdb_bgsave_in_progress:0\nrdb_last_save_time:2\naof_rewrite_in_progress:0\naof_rewrites:1";
+        let expected = [
+            "save: a snapshot began and ended between two polls: ok",
+            "aof rewrite: began and ended between two polls: ok",
+        ];
+        assert_eq!(told(&[before, after, after]), expected);
+    }
+
+    #[test]
+    fn evictions_and_rejections_are_bursts_and_a_reset_is_none() {
+        let at = |evicted, rejected| format!("evicted_keys:{evicted}\nrejected_connections:{rejected}\n");
+        let infos = [at(0, 9), at(100, 9), at(250, 10), at(250, 0), at(250, 0), at(250, 0), at(0, 0)];
+        let infos: Vec<_> = infos.iter().map(String::as_str).collect();
+        let expected = [
+            "eviction: 100 keys evicted in a second",
+            "maxclients: 1 connection turned away",
+            "eviction: over: 250 keys in 1 s",
+            "maxclients: over: 1 connection turned away in 0 s",
+        ];
+        assert_eq!(told(&infos)[..3], expected[..3]);
+    }
+
+    #[test]
+    fn changes_of_place_are_told() {
+        let master = "role:master\nconnected_slaves:1\nmaster_failover_state:no-failover";
+        let replica =
+            "role:slave\nmaster_host:10.0.0.9\nmaster_port:1\nmaster_link_status:up\nconnected_slaves:0";
+        let cut =
+            "role:slave\nmaster_host:10.0.0.9\nmaster_port:1\nmaster_link_status:down\nconnected_slaves:0";
+        let expected = [
+            "failover: master is now slave of 10.0.0.9:1",
+            "replication: 0 replicas, before 1",
+            "replication: the link to the master is down",
+        ];
+        assert_eq!(told(&[master, replica, cut]), expected);
+    }
+
+    #[test]
+    fn a_restart_is_told_and_its_counters_are_no_bursts() {
+        let expected = ["restart: the server was restarted"];
+        assert_eq!(
+            told(&["run_id:a\nevicted_keys:1\ntotal_forks:1", "run_id:b\nevicted_keys:9\ntotal_forks:4"]),
+            expected
+        );
+    }
+
+    #[test]
+    fn waiting_clients_are_told_when_the_first_and_the_last_of_them_waits() {
+        let waiting = [
+            "blocked_clients:2",
+            "blocked_clients:3",
+            "blocked_clients:0",
+            "blocked_clients:0",
+            "blocked_clients:0",
+        ];
+        let expected = [
+            "blocked: 2 clients wait in a blocking command",
+            "blocked: over: 3 clients at the most, for 1 s",
+        ];
+        assert_eq!(told(&waiting), expected);
+    }
+}

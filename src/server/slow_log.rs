@@ -1,0 +1,189 @@
+//! SLOWLOG: which entries are new, and how one is told. Pure.
+//!
+//! Ids count up from 0 at the server's start, also over SLOWLOG RESET. A command is told by its name and its first
+//! argument, shortened: enough to find it, and no value, script or password ever.
+
+use super::{Happening, datum::Datum, happening::SLOWLOG, question::counted};
+use crate::units;
+
+/// So many entries are asked for in a poll.
+pub(super) const ASKED: usize = 32;
+/// So many of a poll's entries become events of their own, the longest.
+const TOLD: usize = 8;
+/// The longest argument that is told in full.
+const LONGEST: usize = 24;
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    id: i64,
+    us: u64,
+    command: String,
+    client: Option<String>,
+}
+
+/// Which entry was told last.
+#[derive(Debug, Default)]
+pub(super) struct SlowLog {
+    /// `None` before the first poll: what it finds is from before the session.
+    last: Option<i64>,
+}
+
+/// The id before the first.
+const BEFORE_ALL: i64 = -1;
+
+impl SlowLog {
+    /// The server was started anew: its ids begin again, and all entries are new.
+    pub(super) fn begin_again(&mut self) {
+        self.last = self.last.map(|_| BEFORE_ALL);
+    }
+
+    /// What is new in the reply to SLOWLOG GET; `None` when it cannot be understood.
+    pub(super) fn read(&mut self, reply: &Datum) -> Option<Vec<Happening>> {
+        let mut entries: Vec<_> = reply.list()?.iter().map(entry).collect::<Option<_>>()?;
+        let newest = entries.iter().map(|entry| entry.id).max();
+        let last = self.last;
+        self.last = newest.or(last).or(Some(BEFORE_ALL));
+        let Some(mut last) = last else { return Some(Vec::new()) };
+        if newest.is_some_and(|newest| newest < last) {
+            last = BEFORE_ALL;
+        }
+        entries.retain(|entry| entry.id > last);
+        let Some(newest) = newest else { return Some(Vec::new()) };
+        let new = (newest - last).max(0) as u64;
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.us));
+        entries.truncate(TOLD);
+        let more = new - entries.len() as u64;
+        entries.sort_by_key(|entry| entry.id);
+        let mut told: Vec<_> =
+            entries.iter().map(|entry| Happening { name: SLOWLOG, detail: entry.words() }).collect();
+        if more > 0 {
+            let entries = if more == 1 { "entry" } else { "entries" };
+            let number = counted(more, "");
+            told.push(Happening {
+                name: SLOWLOG,
+                detail: format!("and {} more {entries}", number.trim_end_matches(['s', ' '])),
+            });
+        }
+        Some(told)
+    }
+}
+
+impl Entry {
+    /// `14.2 ms GET redyno:000000000001 from 127.0.0.1:5000`.
+    fn words(&self) -> String {
+        let from = self.client.as_ref().map_or_else(String::new, |client| format!(" from {client}"));
+        format!("{} {}{from}", units::latency(self.us.saturating_mul(1000)), self.command)
+    }
+}
+
+fn entry(datum: &Datum) -> Option<Entry> {
+    let [id, _, us, words, more @ ..] = datum.list()? else { return None };
+    let words: Vec<_> = words.list()?.iter().map(|word| word.text().unwrap_or_default()).collect();
+    // Since Redis 4: address, then name.
+    let part = |n: usize| more.get(n).and_then(Datum::text).filter(|text| !text.is_empty());
+    let client = part(0).map(|address| {
+        part(1).map_or_else(|| address.to_owned(), |name| format!("{address} ({})", shortened(name)))
+    });
+    Some(Entry { id: id.number()?, us: us.number()?.try_into().ok()?, command: command(&words), client })
+}
+
+/// The name, and the first argument where that is no secret and no script.
+fn command(words: &[&str]) -> String {
+    let Some((name, arguments)) = words.split_first() else { return String::new() };
+    let name = shortened(name).to_uppercase();
+    let is_hidden = matches!(name.as_str(), "AUTH" | "EVAL" | "EVAL_RO" | "HELLO");
+    match arguments.first().filter(|_| !is_hidden) {
+        Some(first) => format!("{name} {}", shortened(first)),
+        None => name,
+    }
+}
+
+/// On one line, and not too long.
+fn shortened(text: &str) -> String {
+    let printable = |c: char| if c.is_control() || c == char::REPLACEMENT_CHARACTER { '?' } else { c };
+    let mut short: String = text.chars().take(LONGEST).map(printable).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(entries: &[(i64, i64, &[&str])]) -> Datum {
+        let text = |text: &str| Datum::Text(text.to_owned());
+        let entry = |(id, us, words): &(i64, i64, &[&str])| {
+            let words = words.iter().map(|word| text(word)).collect();
+            let head = [Datum::Number(*id), Datum::Number(1_795_262_814), Datum::Number(*us)];
+            Datum::List(
+                head.into_iter().chain([Datum::List(words), text("127.0.0.1:5000"), text("")]).collect(),
+            )
+        };
+        Datum::List(entries.iter().rev().map(entry).collect())
+    }
+
+    fn told(slow_log: &mut SlowLog, entries: &[(i64, i64, &[&str])]) -> Vec<String> {
+        slow_log.read(&log(entries)).unwrap().into_iter().map(|news| news.detail).collect()
+    }
+
+    #[test]
+    fn entries_from_before_are_not_told_and_new_ones_once() {
+        let mut slow_log = SlowLog::default();
+        assert!(told(&mut slow_log, &[(6, 9_000, &["KEYS", "*"])]).is_empty());
+        let now: [(i64, i64, &[&str]); 2] = [(6, 9_000, &["KEYS", "*"]), (7, 14_200, &["get", "redyno:1"])];
+        assert_eq!(told(&mut slow_log, &now), ["14.2 ms GET redyno:1 from 127.0.0.1:5000"]);
+        assert!(told(&mut slow_log, &now).is_empty());
+        assert!(told(&mut slow_log, &[]).is_empty(), "SLOWLOG RESET");
+        assert!(told(&mut slow_log, &now).is_empty(), "ids go on");
+    }
+
+    #[test]
+    fn an_empty_log_at_first_makes_the_first_entry_new() {
+        let mut slow_log = SlowLog::default();
+        assert!(told(&mut slow_log, &[]).is_empty());
+        assert_eq!(told(&mut slow_log, &[(0, 9_000, &["KEYS", "*"])]).len(), 1);
+    }
+
+    #[test]
+    fn ids_that_begin_again_are_new() {
+        let mut slow_log = SlowLog::default();
+        told(&mut slow_log, &[(40, 1, &["GET", "a"])]);
+        assert_eq!(told(&mut slow_log, &[(0, 1, &["GET", "a"])]).len(), 1, "seen by the ids");
+        slow_log.begin_again();
+        assert_eq!(told(&mut slow_log, &[(0, 1, &["GET", "a"])]).len(), 1, "seen by the run id");
+    }
+
+    #[test]
+    fn of_a_flood_the_longest_are_told_and_the_others_counted() {
+        let mut slow_log = SlowLog::default();
+        told(&mut slow_log, &[]);
+        let words: &[&str] = &["GET", "a"];
+        let flood: Vec<_> = (1968..2000).map(|id| (id, id, words)).collect();
+        let told = told(&mut slow_log, &flood);
+        assert_eq!(told.len(), TOLD + 1);
+        assert!(told[0].starts_with("1.99 ms"), "{}", told[0]);
+        assert_eq!(told[TOLD], "and 1 992 more entries");
+    }
+
+    #[test]
+    fn no_password_and_no_script_is_told() {
+        let secrets: [&[&str]; 7] = [
+            &["AUTH", "secret"],
+            &["auth", "user", "secret"],
+            &["HELLO", "3", "AUTH", "u", "secret"],
+            &["CONFIG", "SET", "requirepass", "secret"],
+            &["ACL", "SETUSER", "ann", ">secret"],
+            &["EVAL", "return 'secret'", "0"],
+            &["MIGRATE", "host", "6379", "k", "0", "5", "AUTH", "secret"],
+        ];
+        for words in secrets {
+            assert!(!command(words).contains("secret"), "{}", command(words));
+        }
+        assert_eq!(command(secrets[3]), "CONFIG SET");
+        assert_eq!(command(&["SET", "a\nb", "value"]), "SET a?b");
+        assert_eq!(command(&["GET", &"x".repeat(30)]), format!("GET {}…", "x".repeat(24)));
+    }
+}

@@ -1,0 +1,62 @@
+//! The parameters of the server that can be turned, with their values as of the moment shown.
+
+use ratatui::layout::Rect;
+
+use super::lanes::NONE;
+use crate::{
+    app::{Model, View, value_words},
+    server::{PARAMETERS, Status},
+    tui::{
+        paint::{Paint, from_column, row},
+        theme::Ink,
+    },
+    units,
+};
+
+/// Columns of the names, the pointer before them and a blank after them included.
+const NAME: u16 = 28;
+
+/// The rows that all parameters need.
+pub const ROWS: u16 = PARAMETERS.len() as u16;
+
+/// Draws the list; where it is too high, the part around the selected parameter.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
+    let glyphs = paint.glyphs();
+    let can_turn = model.playback.is_none() && model.view == View::Live;
+    let selected = model.config.selected();
+    let at = PARAMETERS.iter().position(|parameter| parameter == selected).unwrap_or(0);
+    let first = (at + 1).saturating_sub(area.height.into());
+    for (n, parameter) in PARAMETERS.iter().enumerate().skip(first).take(area.height.into()) {
+        let line = row(area, (n - first) as u16);
+        let is_selected = can_turn && n == at;
+        let ink = if is_selected { Ink::Selected } else { Ink::Text };
+        if is_selected {
+            paint.dot(line.x, line.y, glyphs.pointer, Ink::Selected);
+        }
+        let names = Rect { x: line.x + 2, width: NAME.min(line.width).saturating_sub(2), ..line };
+        paint.text(names, parameter.name, ink);
+        let values = from_column(line, line.x + NAME);
+        match model.config.entry().filter(|_| is_selected) {
+            Some(entry) => {
+                paint.text(values, &format!("{}{}", entry.text(), glyphs.caret), Ink::Selected);
+            }
+            None => {
+                let value = status.config.get(parameter.name);
+                let ink = if value.is_some() { ink } else { Ink::Faint };
+                paint.text(
+                    values,
+                    &value.map_or(NONE.to_owned(), |value| written(parameter.name, value)),
+                    ink,
+                );
+            }
+        }
+    }
+}
+
+/// Bytes in the units that a person thinks in.
+fn written(name: &str, value: &str) -> String {
+    match value.parse::<u64>() {
+        Ok(bytes) if name == "maxmemory" && bytes > 0 => units::bytes(bytes),
+        _ => value_words(value).to_owned(),
+    }
+}

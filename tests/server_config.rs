@@ -1,0 +1,119 @@
+//! Parameters of a server that were set from the screen: a segment each, and as they were after every end.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use rustix::process::Signal;
+use support::{
+    Server,
+    program::{records, redyno},
+    terminal::Terminal,
+    wait_for,
+};
+
+use redyno::session::Record;
+
+fn value(server: &Server, name: &str) -> String {
+    let text = server.cli(&["CONFIG", "GET", name]);
+    text.lines().nth(1).unwrap_or_default().to_owned()
+}
+
+fn wait_for_value(server: &Server, name: &str, wanted: &str) {
+    wait_for(&format!("{name} to be {wanted}"), || (value(server, name) == wanted).then_some(()));
+}
+
+/// The Server screen, with `maxmemory` (the first parameter) and `hz` (the seventh) set.
+fn tuned(server: &Server, more: &[&str]) -> Terminal {
+    let port = server.port_text();
+    let mut terminal = Terminal::start(&redyno(&[&["-p", &port], more].concat()), 120, 36);
+    terminal.press("3");
+    terminal.wait_for_text("noeviction");
+    terminal.press("\x1b[C");
+    terminal.wait_for_text("CONFIG SET maxmemory 67108864");
+    assert_eq!(value(server, "maxmemory"), "0", "not before the answer");
+    terminal.press("y");
+    terminal.wait_for_text("maxmemory is 67108864");
+    terminal.press("\x1b[A\x1b[A\x1b[A\x1b[A\r50\r");
+    terminal.wait_for_text("CONFIG SET hz 50");
+    terminal.press("y");
+    terminal.wait_for_text("hz is 50");
+    wait_for_value(server, "hz", "50");
+    terminal
+}
+
+#[test]
+fn what_was_set_is_a_segment_and_is_set_back_when_the_person_quits() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("session.jsonl");
+        let mut terminal = tuned(&server, &["--record", file.to_str().unwrap()]);
+        terminal.press("q");
+        let (code, text) = terminal.end();
+        assert_eq!(code, Some(0), "{text}");
+        assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "10".to_owned()));
+        let (hz, maxmemory) =
+            (text.find("hz is 10 again").unwrap(), text.find("maxmemory is 0 again").unwrap());
+        assert!(hz < maxmemory, "the last is set back first: {text}");
+        let records = records(&std::fs::read_to_string(&file).unwrap());
+        let changes = records.iter().filter_map(|record| match record {
+            Record::Segment(segment) => segment.config.as_ref(),
+            _ => None,
+        });
+        let told: Vec<_> = changes.map(|c| format!("{} {} {}", c.name, c.from, c.to)).collect();
+        assert_eq!(told, ["maxmemory 0 67108864", "hz 10 50"]);
+        // Nothing was written besides.
+        assert_eq!(server.cli(&["DBSIZE"]), "0");
+    }
+}
+
+#[test]
+fn what_was_set_is_set_back_after_a_signal() {
+    let server = Server::redis().start();
+    for signal in [Signal::TERM, Signal::HUP] {
+        let terminal = tuned(&server, &[]);
+        terminal.signal(signal);
+        assert_eq!(terminal.end().0, Some(130));
+        assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "10".to_owned()));
+    }
+}
+
+#[test]
+fn what_somebody_else_set_meanwhile_is_left() {
+    let server = Server::redis().start();
+    let mut terminal = tuned(&server, &[]);
+    server.cli(&["CONFIG", "SET", "hz", "77"]);
+    terminal.press("q");
+    let (_, text) = terminal.end();
+    assert!(text.contains("hz was 10, and was set to 77 by somebody else; that was left"), "{text}");
+    assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "77".to_owned()));
+}
+
+#[test]
+fn what_cannot_be_set_back_is_told_with_the_command_for_it() {
+    let mut server = Server::redis().start();
+    let mut terminal = tuned(&server, &[]);
+    server.kill();
+    terminal.press("q");
+    let (_, text) = terminal.end();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = format!("redis-cli -h 127.0.0.1 -p {} CONFIG SET maxmemory 0", server.port());
+    assert!(text.contains(&command), "{text}");
+}
+
+#[test]
+fn a_refusal_is_one_line_and_no_segment() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let mut terminal = Terminal::start(&redyno(&["-p", &port]), 120, 36);
+    terminal.press("3");
+    terminal.wait_for_text("noeviction");
+    terminal.press("jjjjj\x1b[C");
+    terminal.wait_for_text("CONFIG SET io-threads 2");
+    terminal.press("y");
+    terminal.wait_for_text("io-threads was not set: the server refused CONFIG");
+    terminal.press("q");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(0));
+    assert!(!text.contains("again"), "{text}");
+}

@@ -1,0 +1,174 @@
+//! What happens on a real server becomes events, and its figures come with every status.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod support;
+
+use std::{
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use redyno::{
+    clock::Clock,
+    server::{Control, Message, Parameter, Restored, ServerError, Status},
+    target::{Address, Credentials, Password, Target},
+};
+use support::Server;
+
+const POLL: Duration = Duration::from_millis(20);
+/// Long enough for any answer; nothing is judged by it.
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn servers(args: &[&str]) -> [Server; 2] {
+    [Server::redis(), Server::valkey()].map(|recipe| recipe.with_args(args).start())
+}
+
+fn at(server: &Server) -> Target {
+    Target { address: Address::Tcp { host: "127.0.0.1".into(), port: server.port() }, ..Target::default() }
+}
+
+/// A control plane that has looked once.
+fn start(target: Target) -> (Control, Receiver<Message>) {
+    let (news, messages) = channel();
+    let control = Control::start(target, Clock::start(), POLL, news).unwrap();
+    status(&messages, |_| true);
+    (control, messages)
+}
+
+fn status(messages: &Receiver<Message>, is_wanted: impl Fn(&Status) -> bool) -> Status {
+    loop {
+        match messages.recv_timeout(LIMIT).expect("a status") {
+            Message::Status { status, .. } if is_wanted(&status) => return *status,
+            _ => {}
+        }
+    }
+}
+
+/// The detail of the next event of that name in which `part` stands.
+fn event(messages: &Receiver<Message>, wanted: &str, part: &str) -> String {
+    let mut seen = Vec::new();
+    loop {
+        match messages.recv_timeout(LIMIT) {
+            Ok(Message::Event { name, detail, .. }) if name == wanted && detail.contains(part) => {
+                return detail;
+            }
+            Ok(Message::Event { name, detail, .. }) => seen.push(format!("{name}: {detail}")),
+            Ok(_) => {}
+            Err(_) => panic!("no {wanted} with '{part}' among {seen:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_slow_command_is_told_by_slow_log_and_latency_monitor() {
+    let args = ["--enable-debug-command", "local", "--latency-monitor-threshold", "5"];
+    for server in servers(&args) {
+        server.cli(&["DEBUG", "SLEEP", "0.011"]);
+        let (_control, messages) = start(at(&server));
+        server.cli(&["DEBUG", "SLEEP", "0.025"]);
+        let told = event(&messages, "slowlog", "DEBUG");
+        assert!(told.contains(" ms DEBUG SLEEP from ") && !told.starts_with("11"), "{told}");
+        let told = event(&messages, "latency", "command ");
+        assert!(told.contains("the longest so far"), "{told}");
+        let status = status(&messages, |status| !status.latency_events.is_empty());
+        assert!(status.latency_events.iter().any(|event| event.name == "command" && event.max_ms >= 25));
+    }
+}
+
+#[test]
+fn a_snapshot_is_a_fork_and_a_save() {
+    for server in servers(&[]) {
+        let (_control, messages) = start(at(&server));
+        server.cli(&["BGSAVE"]);
+        assert!(event(&messages, "fork", "").starts_with("a fork held the server for "));
+        assert!(event(&messages, "save", "ended").ends_with(": ok"));
+    }
+}
+
+#[test]
+fn evictions_are_told_when_they_begin_and_when_they_are_over() {
+    for server in servers(&["--maxmemory-policy", "allkeys-lru"]) {
+        let (_control, messages) = start(at(&server));
+        server.cli(&["EVAL", "for i=1,20000 do redis.call('SET','key:'..i,string.rep('x',100)) end", "0"]);
+        server.cli(&["CONFIG", "SET", "maxmemory", "2mb"]);
+        for i in 0..20 {
+            server.cli(&["SET", &format!("more:{i}"), "x"]);
+        }
+        assert!(event(&messages, "eviction", "evicted").contains(" keys evicted"));
+        assert!(event(&messages, "eviction", "over").contains(" keys in "));
+    }
+}
+
+#[test]
+fn commands_are_counted_between_polls() {
+    for server in servers(&[]) {
+        let (_control, messages) = start(at(&server));
+        for _ in 0..3 {
+            server.cli(&["GET", "a"]);
+        }
+        server.cli(&["GET"]);
+        let (mut calls, mut rejected) = (0, 0);
+        while (calls, rejected) != (3, 1) {
+            let status = status(&messages, |status| status.command_stats.contains_key("get"));
+            calls += status.command_stats["get"].calls;
+            rejected += status.command_stats["get"].rejected.unwrap();
+            assert!(status.poll_s.unwrap() > 0.0 && status.memory.policy.is_some());
+        }
+    }
+}
+
+#[test]
+fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
+    let args = ["--user", "ann", "on", ">pw", "~*", "+@all", "-slowlog", "-latency", "-config"];
+    for server in servers(&args) {
+        let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
+        let (news, messages) = channel();
+        let target = Target { credentials: Some(who), ..at(&server) };
+        let control = Control::start(target, Clock::start(), POLL, news).unwrap();
+        let mut told = Vec::new();
+        let mut polls = 0;
+        // Many polls, and what is refused is refused from the first on.
+        while polls < 30 {
+            match messages.recv_timeout(LIMIT).unwrap() {
+                Message::Status { .. } => polls += 1,
+                Message::Event { name: "not permitted", detail, .. } => told.push(detail),
+                _ => {}
+            }
+        }
+        assert_eq!(told.len(), 3, "{told:?}");
+        for command in ["SLOWLOG", "LATENCY", "CONFIG"] {
+            assert!(
+                told.iter().any(|detail| detail.contains(&format!("refused {command}: NOPERM"))),
+                "{told:?}"
+            );
+        }
+        server.cli(&["GET", "a"]);
+        status(&messages, |status| status.command_stats.contains_key("get"));
+        let refused =
+            control.set_config(Parameter::named("hz").unwrap(), "20".to_owned()).wait(LIMIT).unwrap();
+        assert!(matches!(&refused, Err(ServerError::Refused { message, .. }) if message.contains("NOPERM")));
+    }
+}
+
+#[test]
+fn a_parameter_is_set_and_set_back_unless_somebody_else_did() {
+    for server in servers(&[]) {
+        let (control, messages) = start(at(&server));
+        let set = |name, value: &str| {
+            let parameter = Parameter::named(name).unwrap();
+            control.set_config(parameter, value.to_owned()).wait(LIMIT).unwrap()
+        };
+        let change = set("maxmemory", "100mb").unwrap();
+        assert_eq!((change.from.as_str(), change.to.as_str()), ("0", "104857600"));
+        status(&messages, |status| status.config.get("maxmemory").is_some_and(|value| value == "104857600"));
+        assert_eq!(control.restore_config(change.clone()).wait(LIMIT), Some(Ok(Restored::Restored)));
+        assert!(server.cli(&["CONFIG", "GET", "maxmemory"]).ends_with("\n0"));
+        set("maxmemory", "100mb").unwrap();
+        server.cli(&["CONFIG", "SET", "maxmemory", "7mb"]);
+        let left = Restored::ChangedByOthers("7340032".to_owned());
+        assert_eq!(control.restore_config(change).wait(LIMIT), Some(Ok(left)));
+        let refused = set("hz", "many").unwrap_err().to_string();
+        assert!(refused.starts_with("the server refused CONFIG: ") && !refused.contains('\n'), "{refused}");
+    }
+}
