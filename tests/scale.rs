@@ -7,7 +7,7 @@
 mod support;
 
 use redyno::{
-    load::{Knobs, Plan, most_clients},
+    load::{Knobs, most_clients},
     workload::Mix,
 };
 use support::{
