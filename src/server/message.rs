@@ -31,7 +31,7 @@ pub enum Message {
         /// When the reply was there.
         at_ns: u64,
     },
-    /// Something happened on the server; the names are listed in [`happening`](super::happening).
+    /// Something happened on the server; the README lists the names.
     Event {
         /// When it was noticed.
         at_ns: u64,
