@@ -43,7 +43,7 @@ fn charts(paint: &mut Paint, plan: &Plan, model: &Model) {
 
 /// Live, what the server says; frozen, what the cursor reads.
 fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
-    match (plan.tier, lanes.cursor()) {
+    match (plan.tier, model.cursor_s()) {
         (Tier::Panel, Some(_)) => cursor::draw(paint, plan.news, plan.server, lanes),
         (_, Some(_)) => cursor::draw(paint, plan.news, plan.knob_line, lanes),
         (_, None) => {

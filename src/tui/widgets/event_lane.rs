@@ -70,8 +70,9 @@ fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> Row {
     }
     for (column, occurrence) in signed {
         let ink = if occurrence.kind == Kind::Segment { Ink::Text } else { ink(occurrence.kind) };
-        let place =
-            words(&occurrence.word).into_iter().find_map(|word| Some((room(&row, column, &word)?, word)));
+        let place = words(occurrence.kind, &occurrence.word)
+            .into_iter()
+            .find_map(|word| Some((room(&row, column, &word)?, word)));
         if let Some((first, word)) = place {
             word.chars().zip(first..).for_each(|(character, at)| row[at] = Some((character, ink)));
         }
@@ -82,21 +83,13 @@ fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> Row {
 /// Longer words say no more at a glance.
 const LONGEST: usize = 24;
 
-/// `word` whole, and ever shorter.
-fn words(word: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let parts: Vec<&str> = word.split(' ').collect();
-    for n in (1..=parts.len()).rev() {
-        let text = parts[..n].join(" ");
-        let text = text.trim_end_matches(',');
-        // `slow 14.2` without its unit, `segment` without its number say less than nothing.
-        let ends_in_number = n < parts.len() && n > 2 && text.ends_with(|c: char| c.is_ascii_digit());
-        if text.chars().count() <= LONGEST && !ends_in_number {
-            words.push(text.to_owned());
-        }
-    }
-    words.retain(|word| word != "seg");
-    words
+/// `word` whole, and shorter: without what stands behind a comma, and at last its first word; of a segment its number.
+fn words(kind: Kind, word: &str) -> Vec<String> {
+    let commas = word.match_indices(", ").rev().map(|(at, _)| &word[..at]);
+    let blanks = word.match_indices(' ').map(|(at, _)| at);
+    let last = blanks.take(if kind == Kind::Segment { 2 } else { 1 }).last();
+    let words = std::iter::once(word).chain(commas).chain(last.map(|at| &word[..at]));
+    words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
 /// Where `word` fits beside the sign at `column`: behind it, or, at the end of the row, before it. A blank parts it
@@ -134,7 +127,7 @@ mod tests {
     fn words_give_way_by_what_presses_most() {
         let (slow, fork) = ((2, Kind::Slow, "slow 14.2 ms"), (9, Kind::Fork, "fork"));
         assert_eq!(text(30, &[slow]), "  !slow 14.2 ms");
-        assert_eq!(text(30, &[fork, slow]), "  !slow   ^fork");
+        assert_eq!(text(30, &[fork, slow]), "  !slow  ^fork");
         assert_eq!(text(30, &[(2, Kind::Back, "back"), (2, Kind::Lost, "lost")]), "  Xlost");
         assert_eq!(text(30, &[slow, (4, Kind::Lost, "lost")]), "  ! Xlost");
     }

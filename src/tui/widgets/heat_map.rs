@@ -47,7 +47,6 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         }
     }
     lanes.lines(paint, plot);
-    lanes.outages(paint, plot);
     legend(paint, map, lanes, top);
 }
 

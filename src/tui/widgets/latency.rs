@@ -18,7 +18,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, scale: LogScale, rows:
     let title = format!("latency, log scale {} to {}", decade(scale.lowest_ns), decade(scale.highest_ns));
     let is_open = lanes.rate_due().is_some();
     // In a closed loop, service and response time are one and the same.
-    let headings = is_open.then_some(["service", "response", "resp 60 s"]);
+    let response = if lanes.columns.value > 8 { "response" } else { "resp." };
+    let headings = is_open.then_some(["service", response, "60 s"]);
     lanes.heading(paint, row(area, 0), &title, headings);
     let reading = lanes.reading;
     let (service, response) = (reading.service(), reading.recent(Measure::Response));
