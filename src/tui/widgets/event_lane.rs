@@ -85,7 +85,7 @@ const LONGEST: usize = 24;
 
 /// `word` whole, and shorter: without what stands behind a comma, and at last its first word; of a segment its number.
 fn words(kind: Kind, word: &str) -> Vec<String> {
-    let commas = word.match_indices(", ").rev().map(|(at, _)| &word[..at]);
+    let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
     let blanks = word.match_indices(' ').map(|(at, _)| at);
     let last = blanks.take(if kind == Kind::Segment { 2 } else { 1 }).last();
     let words = std::iter::once(word).chain(commas).chain(last.map(|at| &word[..at]));
