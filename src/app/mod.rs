@@ -29,7 +29,7 @@ pub use entry::Entry;
 pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};
 pub use knob::{Direction, Knob, TurnError};
 pub use model::{Connection, Course, LoadState, Message, Model, Overlay, Screen, Tone};
-pub use occurrence::{Kind, Occurrence};
+pub use occurrence::{Kind, Occurrence, turned};
 pub use panel::Panel;
 pub use playback::Playback;
 pub use source::{Delivery, Effect, Notice, Refused, Source};

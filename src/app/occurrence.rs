@@ -3,7 +3,7 @@
 use super::change;
 use crate::{
     session::{
-        Event, Mark, UNREACHABLE,
+        Event, Mark, Segment, UNREACHABLE,
         timeline::{FIRST_ERROR, Reading},
     },
     units,
@@ -24,7 +24,7 @@ pub enum Kind {
     Slow,
     /// The server forked, or a child of it saves.
     Fork,
-    /// The server evicts keys.
+    /// The server evicts keys or turns connections away.
     Eviction,
     /// What was lost is back.
     Back,
@@ -77,16 +77,21 @@ impl Occurrence {
 
     /// The beginnings of the segments but the first, by what was turned.
     pub fn segments(reading: &Reading) -> Vec<Self> {
-        let segments: Vec<_> = reading.timeline().segments().iter().collect();
-        let pairs = segments.windows(2);
-        let begin = |pair: &[&crate::session::timeline::SegmentTotal]| {
-            let (before, start) = (&pair[0].start, &pair[1].start);
-            let what = change(Some(&before.knobs), &start.knobs).join(", ");
-            let number = start.segment;
+        let segments: Vec<_> = reading.timeline().segments().iter().map(|segment| &segment.start).collect();
+        let begin = |pair: &[&Segment]| {
+            let (what, number) = (turned(pair[0], pair[1]), pair[1].segment);
             let sentence = format!("segment {number} begins: {what}");
-            Self { t_s: start.t_s, kind: Kind::Segment, word: format!("seg {number} {what}"), sentence }
+            Self { t_s: pair[1].t_s, kind: Kind::Segment, word: format!("seg {number} {what}"), sentence }
         };
-        pairs.map(begin).collect()
+        segments.windows(2).map(begin).collect()
+    }
+}
+
+/// What was turned when `now` followed on `before`: knobs, or a parameter of the server.
+pub fn turned(before: &Segment, now: &Segment) -> String {
+    match &now.config {
+        Some(config) => format!("{} {}", config.name, config.to),
+        None => change(Some(&before.knobs), &now.knobs).join(", "),
     }
 }
 
@@ -100,7 +105,7 @@ fn kind(event: &Event) -> Kind {
         FIRST_ERROR => Kind::Error,
         "slowlog" => Kind::Slow,
         "fork" | "save" | "aof rewrite" => Kind::Fork,
-        "eviction" => Kind::Eviction,
+        "eviction" | "maxclients" => Kind::Eviction,
         _ => Kind::Other,
     }
 }
@@ -110,7 +115,6 @@ fn word(event: &Event, kind: Kind) -> String {
     match kind {
         Kind::Slow => format!("slow {}", leading_duration(detail)).trim_end().to_owned(),
         Kind::Error => detail.split_once(": ").map_or(detail, |(kind, _)| kind).to_owned(),
-        Kind::Eviction => "evict".to_owned(),
         _ => event.name.clone(),
     }
 }

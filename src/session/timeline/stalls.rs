@@ -57,7 +57,7 @@ mod tests {
     fn stalls(longest_ns: impl Fn(u32) -> u64, usual_ns: u64) -> Vec<Stall> {
         let mut timeline = Timeline::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        timeline.push(&Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false }));
+        timeline.push(&Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }));
         for second in 1..=20 {
             let mut recorder = Recorder::new();
             (0..100).for_each(|_| recorder.record(usual_ns));

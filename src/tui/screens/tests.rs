@@ -121,11 +121,12 @@ fn the_overview_looks_as_it_did() {
 }
 
 /// Moments of the session that a person looks for, and what the cursor calls each.
-const FINDS: [(&str, f64, &[&str]); 6] = [
+const FINDS: [(&str, f64, &[&str]); 7] = [
     ("stall", 78.25, &["stall: a request took 1.0"]),
     ("slow", 67.5, &["slowlog: 14 ms KEYS *"]),
     ("fork", 80.5, &["fork: a fork held the server for 1.20 ms"]),
-    ("knob", 61.0, &["segment 4 begins: pipeline 4", "segment 4"]),
+    ("knob", 60.0, &["segment 4 begins: pipeline 4"]),
+    ("turned", 65.0, &["segment 4: pipeline 4"]),
     ("outage", 91.0, &["load lost: 200 of 200", "unreachable: connection refused"]),
     ("mark", 83.5, &["mark: new kernel"]),
 ];

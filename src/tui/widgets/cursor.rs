@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 use super::{Lanes, event_lane, status, tables::clock};
 use crate::{
-    app::Occurrence,
+    app::{Kind, Occurrence, turned},
     session::timeline::{Level, LoadCell, Measure},
     tui::{
         layout::Plan,
@@ -98,14 +98,18 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     let reading = lanes.reading;
     let mut pieces = vec![(clock(reading.now_s()), Ink::Strong)];
+    let mut begins = false;
     if let Some(cursor) = lanes.cursor() {
         let here = lanes.occurrences().iter().filter(|(column, _)| *column == cursor);
         let mut here: Vec<_> = here.map(|(_, occurrence)| occurrence).collect();
         here.sort_by_key(|occurrence| occurrence.kind);
+        begins = here.iter().any(|occurrence| occurrence.kind == Kind::Segment);
         pieces.extend(here.iter().map(|o| (o.sentence.clone(), event_lane::ink(o.kind))));
     }
     if let Some(segment) = reading.segment() {
-        pieces.push((format!("segment {}", segment.start.segment), Ink::Text));
+        let before = reading.segments().rev().nth(1).filter(|_| !begins);
+        let what = before.map(|before| format!(": {}", turned(&before.start, &segment.start)));
+        pieces.push((format!("segment {}{}", segment.start.segment, what.unwrap_or_default()), Ink::Text));
         let knobs = &segment.start.knobs;
         let load = if knobs.load { status::load_in_short(knobs) } else { "load off".to_owned() };
         pieces.push((load, Ink::Faint));
