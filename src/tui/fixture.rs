@@ -326,7 +326,7 @@ pub fn session() -> Vec<Record> {
         }
         match tick {
             188 => {
-                records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory"))
+                records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory"));
             }
             270 => records.push(made.event("slowlog", "14 ms KEYS *")),
             322 => records.push(made.event("fork", "a fork held the server for 1.20 ms")),

@@ -39,7 +39,7 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
         for y in plot.top()..bottom {
             let symbol = paint.at(x, y).and_then(|symbol| symbol.chars().next()).unwrap_or(' ');
             let lines = [' ', glyphs.border_line, glyphs.event_line, glyphs.target_line];
-            let is_rule = y == area.y && !(area == plan.probes && !plan.probe_rule);
+            let is_rule = y == area.y && (plan.probe_rule || area != plan.probes);
             if symbol == glyphs.horizontal || !is_rule && lines.contains(&symbol) {
                 paint.dot(x, y, glyphs.cursor_line, Ink::Selected);
             } else if area != plan.heat && !is_rule {
