@@ -42,7 +42,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Columns(columns) => {
-            model.columns = columns.max(1);
+            let columns = columns.max(1);
+            if model.columns != columns {
+                model.columns = columns;
+                model.keep_cursor_in_view();
+            }
             Vec::new()
         }
         Msg::Refused(effect, reason) => {

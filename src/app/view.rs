@@ -131,6 +131,13 @@ impl Model {
         self.put_cursor(end as f64 * step_s);
     }
 
+    /// Moves the axis of a frozen view as little as shows the cursor in charts of another width.
+    pub(super) fn keep_cursor_in_view(&mut self) {
+        if let View::Frozen { cursor_s, .. } = self.view {
+            self.put_cursor(cursor_s);
+        }
+    }
+
     /// Puts the cursor to a moment of the session, and moves the axis as little as shows it.
     pub(super) fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
@@ -276,6 +283,18 @@ mod tests {
         assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1.0), true));
         model.scrub(5000);
         assert_eq!((model.cursor_s(), shows_cursor(&model)), (Some(1000.0), true));
+    }
+
+    #[test]
+    fn a_smaller_screen_still_shows_the_cursor() {
+        let mut model = model();
+        model.scrub(-50);
+        assert!(shows_cursor(&model));
+        model.columns = 20;
+        assert!(!shows_cursor(&model));
+        model.keep_cursor_in_view();
+        assert!(shows_cursor(&model));
+        assert_eq!(model.cursor_s(), Some(950.0));
     }
 
     #[test]

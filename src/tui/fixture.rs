@@ -7,8 +7,8 @@ use crate::{
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Status, Traffic},
     session::{
-        Client, Encryption, Event, Host, Interval, Moment, Record, Segment, ServerIdentity, SessionStart,
-        Span, WorkerCost, timeline::FIRST_ERROR,
+        Client, Encryption, Event, Host, Interval, Mark, Moment, REACHABLE, Record, Segment, ServerIdentity,
+        SessionStart, Span, UNREACHABLE, WorkerCost, timeline::FIRST_ERROR,
     },
     stats::{Latency, Recorder},
 };
@@ -123,7 +123,12 @@ impl MadeUp {
             let ops = (rate * length_s) as u64;
             let segment = self.segment;
             let clients = self.knobs.clients;
+            // What is due waits for a connection first.
+            let response = self.knobs.rate.map(|_| self.latency(2600, median_us * 1.4));
+            let behind_us = if self.knobs.rate.is_some() { (self.random() * 900.0) as u64 } else { 0 };
             let interval = Interval {
+                behind_us,
+                response,
                 t_s,
                 length_s,
                 segment,
@@ -224,6 +229,39 @@ impl MadeUp {
         records
     }
 
+    /// An event of this moment.
+    fn event(&self, name: &str, detail: &str) -> Record {
+        Record::Event(Event { t_s: self.now_s(), name: name.to_owned(), detail: detail.to_owned() })
+    }
+
+    /// Makes `record` that of a tick in which nothing answers; whether there is one at all.
+    fn is_stalled(&self, record: &mut Record) -> bool {
+        if let Record::Interval(interval) = record {
+            let Interval { t_s, length_s, segment, clients, .. } = **interval;
+            **interval = Interval { t_s, length_s, segment, clients, ..Interval::default() };
+        }
+        matches!(record, Record::Interval(_) | Record::Wake(_))
+    }
+
+    /// Adds to `record` what waited for a second.
+    fn is_over_with_a_stall(&mut self, record: &mut Record) {
+        self.recorder.reset();
+        (0..self.knobs.clients).for_each(|n| self.recorder.record(1_002_000_000 + u64::from(n) * 10_000));
+        if let Record::Interval(interval) = record {
+            interval.service.merge(&self.recorder.latency());
+            interval.ops += u64::from(self.knobs.clients);
+        }
+    }
+
+    /// Makes `record` that of a tick without a connection; whether there is one at all.
+    fn is_out(&self, record: &mut Record) -> bool {
+        if let Record::Interval(interval) = record {
+            let Interval { t_s, length_s, segment, .. } = **interval;
+            **interval = Interval { t_s, length_s, segment, outage_s: length_s, ..Interval::default() };
+        }
+        matches!(record, Record::Interval(_) | Record::Wake(_))
+    }
+
     /// One report of a gentle intrinsic probe.
     pub fn intrinsic(&mut self) -> Record {
         let gaps = self.latency(1000, 40.0);
@@ -258,19 +296,27 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// 75 s: idle, 50 clients, 200 clients with a few errors and a gap, pipeline 4.
+/// 100 s: idle, 50 clients, 200 clients with a few errors and a gap, pipeline 4 with an entry of the slow log, a stall of
+/// a second, a fork and a note; then an open loop with an outage, and another note.
 pub fn session() -> Vec<Record> {
     let idle = Knobs::default();
     let on = Knobs { load: true, ..idle };
     let (mut made, mut records) = MadeUp::new(idle);
-    for tick in 1..=300 {
+    for tick in 1..=400 {
         match tick {
             40 => records.push(made.turn(on)),
             160 => records.push(made.turn(Knobs { clients: 200, ..on })),
             240 => records.push(made.turn(Knobs { clients: 200, pipeline: 4, ..on })),
+            340 => records.push(made.turn(Knobs { clients: 200, rate: Some(60_000), ..on })),
             _ => {}
         }
-        let of_tick = made.next_tick();
+        let mut of_tick = made.next_tick();
+        match tick {
+            309..=312 => of_tick.retain_mut(|record| made.is_stalled(record)),
+            313 => of_tick.iter_mut().for_each(|record| made.is_over_with_a_stall(record)),
+            364..372 => of_tick.retain_mut(|record| made.is_out(record)),
+            _ => {}
+        }
         // A second and a half in which nothing was measured.
         if !(180..186).contains(&tick) {
             records.extend(of_tick);
@@ -278,12 +324,19 @@ pub fn session() -> Vec<Record> {
         if tick >= 200 {
             records.push(made.intrinsic());
         }
-        if tick == 188 {
-            records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory"));
-        }
-        if tick == 270 {
-            let detail = "14 ms KEYS *".to_owned();
-            records.push(Record::Event(Event { t_s: made.now_s(), name: "slowlog".to_owned(), detail }));
+        match tick {
+            188 => {
+                records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory"));
+            }
+            270 => records.push(made.event("slowlog", "14 ms KEYS *")),
+            322 => records.push(made.event("fork", "a fork held the server for 1.20 ms")),
+            334 => records.push(Record::Mark(Mark { t_s: made.now_s(), text: "new kernel".to_owned() })),
+            363 => records.push(made.event("load lost", "200 of 200 connections: reset")),
+            364 => records.push(made.event(UNREACHABLE, "connection refused")),
+            372 => records.push(made.event(REACHABLE, "after 2.00 s")),
+            373 => records.push(made.event("load back", "200 connections after 2.10 s")),
+            388 => records.push(Record::Mark(Mark { t_s: made.now_s(), text: "done".to_owned() })),
+            _ => {}
         }
     }
     records

@@ -5,9 +5,10 @@
 //!  status line                                ┘
 //!  ─ throughput ─────── now  60 s ─┬─ knobs ─   gutter | plot | values  ┬ panel
 //!  ─ latency ───────────────────── ├─ ping ──
-//!  ─ probes, server ────────────── ├─ …
-//!  time axis                       │
-//!  server line
+//!  ─ service time, heat map ────── ├─ …
+//!  ─ probes, server ────────────── │
+//!  segments, events, moments       │
+//!  news, server line: in a frozen view what the cursor reads
 //!  footer
 //! ```
 //! Small terminals lose whole parts, least needed first, instead of squeezing all of them.
@@ -55,18 +56,22 @@ pub struct Plan {
     pub latency: Rect,
     /// Rows of each latency lane.
     pub latency_rows: u16,
+    /// The heat map: a rule and the map; empty where there is no room.
+    pub heat: Rect,
     /// Probes and server: a rule, where there is room, and some lanes.
     pub probes: Rect,
     /// Rows of each probe lane.
     pub probe_rows: u16,
     /// Whether the probes have a rule.
     pub probe_rule: bool,
-    /// The time axis, with its labels if it is two high.
+    /// Segments and events, each with a row of its own if it is three high; moments if it is two high.
     pub axis: Rect,
     /// Knobs and tables beside the charts.
     pub panel: Rect,
     /// The knobs in one line.
     pub knob_line: Rect,
+    /// What happened last; empty where there is no room.
+    pub news: Rect,
     /// What the server says.
     pub server: Rect,
     /// Which keys work.
@@ -77,8 +82,10 @@ pub struct Plan {
 
 /// A lane for each level of the service time.
 const LEVELS: u16 = 5;
-/// The lanes of probes and server: ping, ping max, its kernel part, wake, server CPU, errors, intrinsic.
-pub const PROBE_LANES: u16 = 7;
+/// The most lanes of probes and server.
+pub const PROBE_LANES: u16 = 8;
+/// Lanes of probes without a rule over them; more have one.
+const LANES_WITHOUT_RULE: u16 = 2;
 /// Below this, the panel would leave the plot too narrow to show half a minute.
 const PANEL_MIN_WIDTH: u16 = 76;
 /// Below this, the panel's knobs alone would fill it.
@@ -105,39 +112,92 @@ pub fn plan(area: Rect) -> Plan {
     }
 }
 
+/// A part of the charts, from top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Throughput,
+    Latency,
+    Heat,
+    Probes,
+}
+
+/// What the rows of the charts go to, one grant after another while they last: first the least that says something
+/// of each part, the most needed part first, then more of it. What is left over makes the throughput higher.
+const GRANTS: [(Part, u16); 19] = [
+    (Part::Latency, 1 + LEVELS),
+    // A rule and a chart of two rows.
+    (Part::Throughput, 3),
+    // Ping.
+    (Part::Probes, 1),
+    (Part::Throughput, 2),
+    // A rule and three rows: with less, a decade is less than a row.
+    (Part::Heat, 4),
+    // The server's CPU.
+    (Part::Probes, 1),
+    (Part::Heat, 1),
+    // A third lane, and with it a rule.
+    (Part::Probes, 2),
+    (Part::Heat, 2),
+    (Part::Throughput, 1),
+    (Part::Probes, 2),
+    (Part::Heat, 1),
+    (Part::Probes, 2),
+    (Part::Probes, 1),
+    (Part::Heat, 2),
+    (Part::Throughput, 2),
+    // From here on lanes are two rows high.
+    (Part::Latency, LEVELS),
+    (Part::Heat, 2),
+    (Part::Probes, PROBE_LANES),
+];
+
+/// The rows of throughput, latency, heat map and probes, of `rows` for all of them.
+fn granted(rows: u16) -> [u16; 4] {
+    let mut granted = [0; 4];
+    let mut left = rows;
+    for (part, wanted) in GRANTS {
+        if wanted > left {
+            break;
+        }
+        granted[part as usize] += wanted;
+        left -= wanted;
+    }
+    granted[Part::Throughput as usize] += left;
+    granted
+}
+
+/// From this height on, there is a row for what happened last.
+const ROOM_FOR_NEWS: u16 = 30;
+
 fn charts(area: Rect, tier: Tier) -> Plan {
     let (w, h) = (area.width, area.height);
     let panel_width = if tier == Tier::Panel { panel_width(w) } else { 0 };
     // A blank column keeps the figures off the edge.
     let main = w - panel_width - 1;
     let server_rows = u16::from(tier == Tier::Panel);
+    let news_rows = u16::from(tier == Tier::Panel && h >= ROOM_FOR_NEWS);
     let knob_rows = u16::from(tier == Tier::Compact);
     // Header, status and footer stand above and below.
-    let body = h.saturating_sub(3 + server_rows + knob_rows);
-    let axis_rows = if body >= 18 { 2 } else { 1 };
-    let latency_rows = match body {
-        0..28 => 1,
-        28..46 => 2,
+    let body = h.saturating_sub(3 + server_rows + news_rows + knob_rows);
+    let axis_rows = match body {
+        0..16 => 1,
+        16..26 => 2,
         _ => 3,
     };
-    let latency = 1 + LEVELS * latency_rows;
-    // A chart of two rows is the least; of four, once there is a lane for ping.
-    let chart = 1 + if body < 13 { 2 } else { 4 };
-    let spare = body.saturating_sub(axis_rows + latency + chart);
-    let probe_rule = spare > 4;
-    let probe_lanes = spare.saturating_sub(u16::from(probe_rule)).min(PROBE_LANES);
-    let probe_rows = if body >= 46 { 2 } else { 1 };
-    let probes = u16::from(probe_rule) + probe_lanes * probe_rows;
-    let throughput = body.saturating_sub(axis_rows + latency + probes);
+    let [throughput, latency, heat, probes] = granted(body.saturating_sub(axis_rows));
+    let latency_rows = if latency > LEVELS * 2 { 2 } else { 1 };
+    let probe_rule = probes > LANES_WITHOUT_RULE;
+    let probe_rows = if probes > PROBE_LANES + 1 { 2 } else { 1 };
     let mut y = area.y + 2;
     let mut next = |rows: u16| {
         let rect = Rect { x: area.x, y, width: main, height: rows };
         y += rows;
         rect
     };
-    let [throughput, latency, probes, axis] = [throughput, latency, probes, axis_rows].map(&mut next);
-    let knob_line = Rect { width: w, ..next(knob_rows) };
-    let server = Rect { width: w, ..next(server_rows) };
+    let [throughput, latency, heat, probes, axis] =
+        [throughput, latency, heat, probes, axis_rows].map(&mut next);
+    let [knob_line, news, server] =
+        [knob_rows, news_rows, server_rows].map(|rows| Rect { width: w, ..next(rows) });
     Plan {
         tier,
         header: line(area, 0),
@@ -145,12 +205,14 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         throughput,
         latency,
         latency_rows,
+        heat,
         probes,
         probe_rows,
         probe_rule,
         axis,
         panel: Rect { x: area.x + w - panel_width, y: area.y + 2, width: panel_width, height: body },
         knob_line,
+        news,
         server,
         footer: line(area, h - 1),
         columns: columns(main),
@@ -161,10 +223,10 @@ fn charts(area: Rect, tier: Tier) -> Plan {
 fn panel_width(w: u16) -> u16 {
     match w {
         0..WIDE => 25,
-        WIDE..160 => 43,
+        // Figures two by two; the charts need the rest.
+        WIDE..160 => 37,
         // Room for all figures of a segment.
-        160..190 => 52,
-        _ => 61,
+        _ => 52,
     }
 }
 
@@ -190,12 +252,14 @@ fn empty(area: Rect, tier: Tier) -> Plan {
         throughput: none,
         latency: none,
         latency_rows: 0,
+        heat: none,
         probes: none,
         probe_rows: 0,
         probe_rule: false,
         axis: none,
         panel: none,
         knob_line: none,
+        news: none,
         server: none,
         footer: none,
         columns: Columns { gutter: 0, plot: 0, values: 0, value: 0 },
@@ -225,7 +289,8 @@ mod tests {
         let (small, full, large) = (of(80, 24), of(120, 36), of(200, 60));
         assert!(small.columns.plot >= 30 && full.columns.plot > small.columns.plot);
         assert!(large.columns.plot > 100);
-        assert_eq!((small.latency_rows, full.latency_rows, large.latency_rows), (1, 2, 3));
+        assert_eq!((small.latency_rows, full.latency_rows, large.latency_rows), (1, 1, 2));
+        assert!(small.heat.height >= 5 && full.heat.height >= 8 && large.heat.height > full.heat.height);
         assert!(small.throughput.height >= 5 && large.throughput.height > full.throughput.height);
     }
 
@@ -235,8 +300,8 @@ mod tests {
             let area = Rect::new(0, 0, w, h);
             let plan = plan(area);
             let parts = [
-                plan.header, plan.status, plan.throughput, plan.latency, plan.probes, plan.axis, plan.panel,
-                plan.knob_line, plan.server, plan.footer,
+                plan.header, plan.status, plan.throughput, plan.latency, plan.heat, plan.probes, plan.axis,
+                plan.panel, plan.knob_line, plan.news, plan.server, plan.footer,
             ];
             for (i, part) in parts.iter().enumerate() {
                 prop_assert!(part.is_empty() || area.intersection(*part) == *part, "{part:?} in {w}x{h}");

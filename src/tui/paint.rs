@@ -84,6 +84,15 @@ impl<'a> Paint<'a> {
         }
     }
 
+    /// Another ink for what stands at a place, words excepted.
+    pub fn restyle(&mut self, x: u16, y: u16, ink: Ink) {
+        let style = self.theme.style(ink);
+        let is_word = |cell: &ratatui::buffer::Cell| cell.symbol().starts_with(char::is_alphanumeric);
+        if let Some(cell) = self.buffer.cell_mut((x, y)).filter(|cell| !is_word(cell)) {
+            cell.set_style(style);
+        }
+    }
+
     /// One character where nothing stands yet.
     pub fn behind(&mut self, x: u16, y: u16, character: char, ink: Ink) {
         if self.at(x, y) == Some(" ") {

@@ -132,12 +132,24 @@ pub struct Glyphs {
     pub border: char,
     /// A segment border behind a chart.
     pub border_line: char,
-    /// An event on the time axis.
+    /// An event behind a chart.
+    pub event_line: char,
+    /// Something was lost.
+    pub lost: char,
+    /// Something is back.
+    pub back: char,
+    /// Replies took long: a stall, an entry of the slow log.
+    pub slow: char,
+    /// The server forked.
+    pub fork: char,
+    /// The server evicts keys.
+    pub eviction: char,
+    /// Any other event.
     pub event: char,
     /// A note on the time axis.
     pub mark: char,
-    /// The moment that a frozen view shows, on the time axis.
-    pub cursor: char,
+    /// The moment that a frozen view shows, through all charts.
+    pub cursor_line: char,
     /// No connection, behind a chart.
     pub outage: char,
     /// The target of a rate, behind the chart.
@@ -172,10 +184,16 @@ const UNICODE: Glyphs = Glyphs {
     tick: '┤',
     origin: '┼',
     border: '┴',
-    border_line: '┊',
-    event: '◆',
-    mark: '▼',
-    cursor: '▲',
+    border_line: '│',
+    event_line: '┊',
+    lost: '✕',
+    back: '●',
+    slow: '◆',
+    fork: '▲',
+    eviction: '▽',
+    event: '◇',
+    mark: '⚑',
+    cursor_line: '┃',
     outage: '░',
     target_line: '┄',
     pointer: '▸',
@@ -200,9 +218,15 @@ const ASCII: Glyphs = Glyphs {
     origin: '+',
     border: '|',
     border_line: ':',
-    event: '!',
-    mark: 'v',
-    cursor: '^',
+    event_line: '\'',
+    lost: 'X',
+    back: 'o',
+    slow: '!',
+    fork: '^',
+    eviction: 'v',
+    event: '?',
+    mark: 'P',
+    cursor_line: '|',
     outage: 'x',
     target_line: '.',
     pointer: '>',

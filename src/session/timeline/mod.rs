@@ -10,7 +10,7 @@
 //!
 //! | query | answer |
 //! |---|---|
-//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`heat`](Window::heat) (counts by row), [`errors`](Window::errors), [`server`](Window::server) |
+//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
 //! | [`Timeline::worst`]`(measure, from_s, to_s)` | the longest latency there, and when |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | what happened, to be put on the axis |
@@ -22,6 +22,7 @@
 mod cells;
 mod errors;
 mod fold;
+mod heat;
 mod history;
 mod intrinsic;
 mod lane;
@@ -32,11 +33,13 @@ mod pings;
 mod read;
 mod reading;
 mod segments;
+mod stalls;
 mod window;
 
 pub use cells::{ErrorCell, LoadCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog, FIRST_ERROR};
 pub use fold::{Timeline, TimelineOptions};
+pub use heat::Heat;
 pub use history::{Cell, History, Merge};
 pub use intrinsic::IntrinsicRun;
 pub use lane::Lane;
@@ -46,4 +49,5 @@ pub use parts::Worst;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};
 pub use segments::{SegmentTotal, Segments};
+pub use stalls::Stall;
 pub use window::Window;

@@ -74,9 +74,15 @@ impl Parts {
         self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));
     }
 
-    /// Adds all that was measured to rows of a heat map, as [`Compact::add_to_rows`].
-    pub(super) fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
-        self.parts.iter().for_each(|part| part.latency.add_to_rows(ends_ns, rows));
+    /// Adds what was measured in the segments that `counts` to rows of a heat map, as [`Compact::add_to_rows`].
+    pub(super) fn add_to_rows(&self, counts: impl Fn(u32) -> bool, ends_ns: &[u64], rows: &mut [u64]) {
+        let counted = self.parts.iter().filter(|part| counts(part.segment));
+        counted.for_each(|part| part.latency.add_to_rows(ends_ns, rows));
+    }
+
+    /// The segments that have a part of their own in it.
+    pub(super) fn segments(&self) -> impl Iterator<Item = u32> {
+        self.parts.iter().map(|part| part.segment).filter(|segment| *segment != SHARED)
     }
 }
 
@@ -148,7 +154,7 @@ mod tests {
         assert!(parts.parts.len() <= MOST_PARTS);
         assert_eq!(longest_segment([&parts].into_iter()), Some(7));
         let mut rows = [0; 2];
-        parts.add_to_rows(&[26_000, u64::MAX], &mut rows);
+        parts.add_to_rows(|_| true, &[26_000, u64::MAX], &mut rows);
         assert_eq!(rows, [500, 500]);
         assert_eq!(parts.worst().map(|worst| worst.ns), Some(50_000));
     }

@@ -1,7 +1,7 @@
 //! A stretch of the session in so many columns: what charts draw.
 
 use super::{
-    ErrorCell, History, LoadCell, Measure, Quantiles, ServerCell, Timeline, Worst,
+    ErrorCell, Heat, History, LoadCell, Measure, Quantiles, ServerCell, Timeline, Worst, heat,
     history::{Cell, Merge},
     parts::{self, Parts},
 };
@@ -43,6 +43,16 @@ impl<'a> Window<'a> {
         self.merged(&self.timeline.load)
     }
 
+    /// The session that it is a part of.
+    pub(super) fn timeline(&self) -> &'a Timeline {
+        self.timeline
+    }
+
+    /// When `column` ends, in seconds of the session.
+    pub(super) fn end_s(&self, column: usize) -> f64 {
+        self.from_s + self.step_s * (column + 1) as f64
+    }
+
     /// Percentiles and maximum of `measure` in each column. The percentiles are those of the segment that held
     /// longest in it, the maximum that of all.
     pub fn levels(&self, measure: Measure) -> Vec<Option<Quantiles>> {
@@ -51,15 +61,15 @@ impl<'a> Window<'a> {
         columns.iter().map(|cells| (!cells.is_empty()).then(|| parts::levels(cells, &mut blend))).collect()
     }
 
-    /// How many latencies of `measure` each column has in each row of a heat map. `ends_ns` are the upper ends of the
-    /// rows, ascending; the last row also takes what is above its end.
-    pub fn heat(&self, measure: Measure, ends_ns: &[u64]) -> Vec<Option<Vec<u64>>> {
-        let rows = |cells: &Vec<&Parts>| {
-            let mut rows = vec![0; ends_ns.len()];
-            cells.iter().for_each(|cell| cell.add_to_rows(ends_ns, &mut rows));
-            (!cells.is_empty()).then_some(rows)
+    /// How many requests of each column took how long: from when they were due in an open loop, from when they were
+    /// written in a closed one, where that is the same.
+    pub fn heat(&self) -> Vec<Option<Heat>> {
+        let service = self.cells(self.timeline.lane(Measure::Service).cells());
+        let response = self.cells(self.timeline.lane(Measure::Response).cells());
+        let column = |(service, response): (&Vec<&Parts>, &Vec<&Parts>)| {
+            (!service.is_empty() || !response.is_empty()).then(|| heat::of(service, response))
         };
-        self.cells(self.timeline.lane(measure).cells()).iter().map(rows).collect()
+        service.iter().zip(&response).map(column).collect()
     }
 
     /// Errors in each column, of load and PING; `None` where there was none.

@@ -8,8 +8,8 @@ use crate::{
         layout::{self, Plan, Tier},
         paint::Paint,
         widgets::{
-            Lanes, footer, header, knob_line, latency, panel, probes, readout, server_line, status,
-            throughput, time_axis,
+            Lanes, cursor, footer, header, heat_map, knob_line, latency, panel, probes, readout, server_line,
+            status, throughput, time_axis,
         },
     },
 };
@@ -32,10 +32,24 @@ fn charts(paint: &mut Paint, plan: &Plan, model: &Model) {
     throughput::draw(paint, plan.throughput, &lanes);
     let scale = lanes.log_scale();
     latency::draw(paint, plan.latency, &lanes, scale, plan.latency_rows);
+    heat_map::draw(paint, plan.heat, &lanes);
     probes::draw(paint, plan, &lanes, scale);
     time_axis::draw(paint, plan.axis, &lanes);
+    cursor::line(paint, plan, &lanes);
     panel::draw(paint, plan.panel, model, &reading);
-    knob_line::draw(paint, plan.knob_line, model);
-    server_line::draw(paint, plan.server, &reading);
+    foot(paint, plan, &lanes, model);
     footer::draw(paint, plan.footer, model);
+}
+
+/// Live, what the server says; frozen, what the cursor reads.
+fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
+    match (plan.tier, model.cursor_s()) {
+        (Tier::Panel, Some(_)) => cursor::draw(paint, plan.news, plan.server, lanes),
+        (_, Some(_)) => cursor::draw(paint, plan.news, plan.knob_line, lanes),
+        (_, None) => {
+            cursor::news(paint, plan.news, lanes);
+            knob_line::draw(paint, plan.knob_line, model);
+            server_line::draw(paint, plan.server, lanes.reading);
+        }
+    }
 }

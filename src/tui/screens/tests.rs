@@ -120,6 +120,93 @@ fn the_overview_looks_as_it_did() {
     }
 }
 
+/// Moments of the session that a person looks for, and what the cursor calls each.
+const FINDS: [(&str, f64, &[&str]); 7] = [
+    ("stall", 78.25, &["stall: a request took 1.0"]),
+    ("slow", 67.5, &["slowlog: 14 ms KEYS *"]),
+    ("fork", 80.5, &["fork: a fork held the server for 1.20 ms"]),
+    ("knob", 60.0, &["segment 4 begins: pipeline 4"]),
+    ("turned", 65.0, &["segment 4: pipeline 4"]),
+    ("outage", 91.0, &["load lost: 200 of 200", "unreachable: connection refused"]),
+    ("mark", 83.5, &["mark: new kernel"]),
+];
+
+fn frozen_at(t_s: f64) -> Model {
+    let mut model = model();
+    update(&mut model, Msg::Columns(layout::plan(Rect::new(0, 0, 120, 36)).columns.plot));
+    press(&mut model, KeyCode::Char(' '));
+    let columns = ((model.timeline.now_s() - t_s) / 1.0).floor() as usize;
+    (0..columns).for_each(|_| press(&mut model, KeyCode::Left));
+    model
+}
+
+#[test]
+fn the_overview_looks_as_it_did_at_each_find() {
+    for (find, t_s, _) in FINDS {
+        let mut model = frozen_at(t_s);
+        for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
+            let area = Rect::new(0, 0, width, height);
+            update(&mut model, Msg::Columns(super::chart_columns(area)));
+            for (name, palette, glyphs) in THEMES {
+                // Once in each size is enough to see the glyphs.
+                if find == "stall" || name == "unicode" {
+                    let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
+                    snapshot(&format!("overview_{find}_{width}x{height}_{name}"), &buffer);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_cursor_names_what_stands_on_it() {
+    for (find, t_s, words) in FINDS {
+        let mut model = frozen_at(t_s);
+        for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 15)] {
+            update(&mut model, Msg::Columns(super::chart_columns(Rect::new(0, 0, width, height))));
+            let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+            let rows = lines(&drawn(&model, theme, width, height));
+            let foot = rows[rows.len() - 3..].join("\n");
+            // The first of two on one moment, where only one fits.
+            let expected = if width >= 120 { words } else { &words[..1] };
+            for word in expected {
+                let start: String = word.chars().take(usize::from(width) / 3).collect();
+                assert!(foot.contains(&start), "{find} at {width}x{height}:\n{foot}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_slow_request_among_thousands_is_seen_on_the_heat_map() {
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    for (_, palette, glyphs) in THEMES {
+        let theme = Theme::new(palette, glyphs);
+        let (mut made, records) = MadeUp::new(knobs);
+        let mut model = Model::new(knobs, TimelineOptions::default());
+        deliver(&mut model, records);
+        for tick in 0..80 {
+            let mut records = made.next_tick();
+            if let (Record::Interval(interval), 40) = (&mut records[0], tick) {
+                let mut recorder = crate::stats::Recorder::new();
+                recorder.record(150_000_000);
+                interval.service.merge(&recorder.latency());
+            }
+            deliver(&mut model, records);
+        }
+        let plan = layout::plan(Rect::new(0, 0, 120, 36));
+        let buffer = drawn(&model, theme, 120, 36);
+        let top = plan.heat.y + 1;
+        let filled = (0..20).filter(|column| buffer[(plan.columns.gutter + column, top)].symbol() != " ");
+        assert_eq!(filled.collect::<Vec<_>>(), [10], "the column of the eleventh second");
+        assert_eq!(
+            buffer[(plan.columns.gutter + 10, top)].symbol(),
+            theme.ramp(0).character.to_string(),
+            "as the sparsest of all"
+        );
+    }
+}
+
 #[test]
 fn the_server_screen_looks_as_it_did() {
     let mut model = model();

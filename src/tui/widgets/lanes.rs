@@ -5,11 +5,13 @@
 //!  gutter   plot: the time axis                now       60 s
 //! ```
 
+use std::collections::BTreeSet;
+
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, TimeAxis},
-    session::timeline::{Level, Measure, Quantiles, Reading, Window},
+    app::{Kind, Model, Occurrence, TimeAxis},
+    session::timeline::{Level, LoadCell, Measure, Quantiles, Reading, Window},
     tui::{
         layout::Columns,
         paint::{Paint, row},
@@ -21,6 +23,9 @@ use crate::{
 
 /// What stands where a figure has too few samples.
 pub const NONE: &str = "–";
+
+/// One column in so many may have the line of an event.
+const FEW_LINES: u16 = 5;
 
 /// What all lanes of a screen share.
 pub struct Lanes<'a> {
@@ -34,6 +39,8 @@ pub struct Lanes<'a> {
     pub window: Window<'a>,
     cursor_s: Option<f64>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
+    load: Vec<Option<LoadCell>>,
+    occurrences: Vec<(u16, Occurrence)>,
 }
 
 /// One column of a lane.
@@ -75,14 +82,84 @@ impl<'a> Lanes<'a> {
         let axis = model.axis(columns.plot);
         let window = reading.timeline().window(axis.from_s(), axis.to_s(), axis.columns.into());
         let levels = Measure::ALL.map(|measure| window.levels(measure));
-        Self { reading, columns, axis, window, cursor_s: model.cursor_s(), levels }
+        let load = window.load();
+        let mut lanes = Self {
+            reading,
+            columns,
+            axis,
+            window,
+            cursor_s: model.cursor_s(),
+            levels,
+            load,
+            occurrences: Vec::new(),
+        };
+        lanes.occurrences = lanes.occurred();
+        lanes
+    }
+
+    /// What happened in the stretch that is shown, with its column. A cursor that is put to a moment stands in the
+    /// column that ends with it, and so does an event; a segment begins with its column.
+    fn occurred(&self) -> Vec<(u16, Occurrence)> {
+        let (timeline, axis) = (self.reading.timeline(), self.axis);
+        let mut occurred = Vec::new();
+        for event in timeline.events() {
+            occurred.extend(axis.column_ending(event.t_s).map(|column| (column, Occurrence::event(event))));
+        }
+        for mark in timeline.marks() {
+            occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
+        }
+        for segment in Occurrence::segments(self.reading) {
+            occurred.extend(axis.column(segment.t_s).map(|column| (column, segment)));
+        }
+        for stall in self.window.stalls(self.levels(Measure::Service)) {
+            let column = stall.column as u16;
+            occurred.push((column, Occurrence::stall(axis.start_s(column) + axis.step_s, stall.ns)));
+        }
+        occurred
+    }
+
+    /// What happened in the stretch that is shown, each with its column.
+    pub fn occurrences(&self) -> &[(u16, Occurrence)] {
+        &self.occurrences
+    }
+
+    /// The levels of `measure` in each column.
+    pub fn levels(&self, measure: Measure) -> &[Option<Quantiles>] {
+        &self.levels[measure as usize]
+    }
+
+    /// What the load did in each column.
+    pub fn load(&self) -> &[Option<LoadCell>] {
+        &self.load
+    }
+
+    /// The column whose figures are shown: that of the cursor, or of now.
+    fn column_shown(&self) -> usize {
+        let now = || self.axis.column_ending(self.reading.now_s());
+        usize::from(self.cursor().or_else(now).unwrap_or_default())
+    }
+
+    /// What the load did in the column that is shown.
+    pub fn load_shown(&self) -> Option<&LoadCell> {
+        self.load.get(self.column_shown())?.as_ref()
+    }
+
+    /// A level of `measure` in the column that is shown.
+    pub fn level_shown(&self, measure: Measure, level: Level) -> Option<u64> {
+        self.levels(measure).get(self.column_shown())?.as_ref()?.get(level)
+    }
+
+    /// The rate that the segment in force has due, if it is an open loop.
+    pub fn rate_due(&self) -> Option<u32> {
+        let knobs = &self.reading.segment()?.start.knobs;
+        knobs.rate.filter(|_| knobs.load)
     }
 
     /// The scale of all latencies on this screen, so that heights can be compared across lanes.
     pub fn log_scale(&self) -> LogScale {
         let service = Level::ALL.map(|level| (Measure::Service, level));
         let probes = [(Measure::Ping, Level::P50), (Measure::Ping, Level::Max), (Measure::Wake, Level::Max)];
-        let shown = service.into_iter().chain(probes);
+        let shown = service.into_iter().chain(probes).chain([(Measure::PingKernel, Level::P50)]);
         LogScale::covering(shown.flat_map(|(measure, level)| self.values(measure, level).flatten().flatten()))
     }
 
@@ -119,25 +196,40 @@ impl<'a> Lanes<'a> {
         Rect { x, width, ..area }
     }
 
-    /// A heading over the lanes, with the names of the figures if `headings`.
-    pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str, headings: bool) {
+    /// A heading over the lanes, with the names of the figures if there are `headings`.
+    pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str, headings: Option<[&str; 3]>) {
         let figures = self.columns.values * self.columns.value;
-        let width = area.width.saturating_sub(if headings { figures } else { 0 });
+        let width = area.width.saturating_sub(if headings.is_some() { figures } else { 0 });
         paint.rule(Rect { width, ..area }, title);
-        if headings {
-            for (n, name) in ["now", "60 s", "segment"].into_iter().enumerate() {
-                paint.right(self.value(area, n as u16), name, Ink::Faint);
-            }
+        for (n, name) in headings.into_iter().flatten().enumerate() {
+            paint.right(self.value(area, n as u16), name, Ink::Faint);
         }
     }
 
-    /// Draws the borders of the segments through what `plot` leaves blank.
-    pub fn borders(&self, paint: &mut Paint, plot: Rect) {
-        for segment in self.reading.timeline().segments().iter().skip(1) {
-            let Some(column) = self.axis.column(segment.start.t_s) else { continue };
+    /// Where the figures right of the plot stand in `area`.
+    pub fn figures(&self, area: Rect) -> Rect {
+        let Columns { gutter, plot, values, value } = self.columns;
+        let x = (area.x + gutter + plot).min(area.right());
+        Rect { x, width: (value * values).min(area.right() - x), ..area }
+    }
+
+    /// Draws the moments of the event lane as lines through what `plot` leaves blank. So many events that their lines
+    /// would hide the picture have none.
+    pub fn lines(&self, paint: &mut Paint, plot: Rect) {
+        let glyphs = paint.glyphs();
+        let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
+        let lined = |occurrence: &Occurrence| !matches!(occurrence.kind, Kind::Segment | Kind::Stall);
+        let events: BTreeSet<u16> =
+            self.occurrences.iter().filter(|(_, o)| lined(o)).map(|(column, _)| *column).collect();
+        let borders = self.occurrences.iter().filter(|(_, o)| is_border(o)).map(|(column, _)| *column);
+        let mut lines: Vec<_> = borders.map(|column| (column, glyphs.border_line)).collect();
+        if events.len() <= usize::from(plot.width / FEW_LINES) {
+            lines.extend(events.into_iter().map(|column| (column, glyphs.event_line)));
+        }
+        for (column, glyph) in lines {
             let x = plot.x + column;
             for y in (plot.top()..plot.bottom()).filter(|_| x < plot.right()) {
-                paint.behind(x, y, paint.glyphs().border_line, Ink::Faint);
+                paint.behind(x, y, glyph, Ink::Faint);
             }
         }
     }
@@ -190,7 +282,7 @@ impl<'a> Lanes<'a> {
         for (x, cell) in (plot.left()..plot.right()).zip(&lane.cells) {
             column(paint, plot, x, *cell, lane.ink);
         }
-        self.borders(paint, plot);
+        self.lines(paint, plot);
     }
 }
 

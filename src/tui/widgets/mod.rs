@@ -1,8 +1,11 @@
 //! One region a file.
 
 pub mod config_list;
+pub mod cursor;
+pub mod event_lane;
 pub mod footer;
 pub mod header;
+pub mod heat_map;
 pub mod knob_line;
 pub mod lanes;
 pub mod latency;

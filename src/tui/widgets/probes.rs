@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::lanes::{Cell, Lanes, NONE, Row, figure, steps};
 use crate::{
     probe::Timing,
-    session::timeline::{ErrorCell, Level, Measure},
+    session::timeline::{ErrorCell, Level, LoadCell, Measure},
     tui::{
         layout::{PROBE_LANES, Plan},
         paint::{Paint, row},
@@ -15,33 +15,66 @@ use crate::{
     units,
 };
 
-/// Names of the lanes, short and long, the most telling lane first.
-const NAMES: [(&str, &str); PROBE_LANES as usize] = [
-    ("ping", "ping p50"),
-    (" max", "ping max"),
-    ("kern.", "kernel"),
-    ("wake", "wake max"),
-    ("cpu", "srv cpu"),
-    ("errs", "errors"),
-    ("intr.", "intrins."),
-];
+/// What a lane shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Ping,
+    PingMax,
+    Kernel,
+    Behind,
+    Wake,
+    Intrinsic,
+    Cpu,
+    ServerOps,
+    Errors,
+}
 
-/// The lane of the ping's part between the kernel's stamps.
-const KERNEL: usize = 2;
+use Shown::{Behind, Cpu, Errors, Intrinsic, Kernel, Ping, PingMax, ServerOps, Wake};
+
+impl Shown {
+    /// From top to bottom: the network and the server, our own machine, the server's own word.
+    const ORDER: [Self; 9] = [Ping, PingMax, Kernel, Behind, Wake, Intrinsic, Cpu, ServerOps, Errors];
+
+    /// The most telling first.
+    fn needed(is_open: bool) -> [Self; PROBE_LANES as usize] {
+        if is_open {
+            [Ping, Cpu, Behind, Wake, PingMax, Errors, Kernel, ServerOps]
+        } else {
+            [Ping, Cpu, Wake, PingMax, Errors, Kernel, ServerOps, Intrinsic]
+        }
+    }
+
+    /// Short and long.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Ping => ("ping", "ping p50"),
+            PingMax => (" max", "ping max"),
+            Kernel => ("kern.", "kernel"),
+            Behind => ("behind", "behind"),
+            Wake => ("wake", "wake max"),
+            Intrinsic => ("intr.", "intrins."),
+            Cpu => ("cpu", "srv cpu"),
+            ServerOps => ("ops", "srv ops"),
+            Errors => ("errs", "errors"),
+        }
+    }
+}
 
 /// Draws as many lanes as the plan has room for.
 pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes, scale: LogScale) {
     let mut area = plan.probes;
     if plan.probe_rule {
-        lanes.heading(paint, row(area, 0), "probes and server", false);
+        lanes.heading(paint, row(area, 0), "probes and server", None);
         area = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     }
     let rows = plan.probe_rows;
-    let room = area.height.checked_div(rows).unwrap_or(0);
-    for n in 0..room.min(PROBE_LANES) {
-        let place = Rect { y: area.y + n * rows, height: rows, ..area };
-        lanes.draw(paint, place, &lane(usize::from(n), lanes, scale, rows));
-        if usize::from(n) == KERNEL {
+    let room = area.height.checked_div(rows).unwrap_or(0).min(PROBE_LANES);
+    let needed = Shown::needed(lanes.rate_due().is_some());
+    let needed = &needed[..room.into()];
+    for (n, shown) in Shown::ORDER.into_iter().filter(|shown| needed.contains(shown)).enumerate() {
+        let place = Rect { y: area.y + n as u16 * rows, height: rows, ..area };
+        lanes.draw(paint, place, &lane(shown, lanes, scale, rows));
+        if shown == Kernel {
             draw_obstacle(paint, row(place, rows - 1), lanes);
         }
     }
@@ -54,7 +87,7 @@ fn draw_obstacle(paint: &mut Paint, foot: Rect, lanes: &Lanes) {
     }
 }
 
-fn lane(n: usize, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
+fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
     let latency = |measure: Measure, level: Level, ink| {
         let recent = lanes.reading.recent(measure);
         Row {
@@ -64,17 +97,52 @@ fn lane(n: usize, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
             values: [figure(level.of(recent.now())), figure(level.of(recent.minute())), String::new()],
         }
     };
-    let row = match n {
-        0 => latency(Measure::Ping, Level::P50, Ink::Ping),
-        1 => latency(Measure::Ping, Level::Max, Ink::Ping),
-        KERNEL => latency(Measure::PingKernel, Level::P50, Ink::Ping),
-        3 => latency(Measure::Wake, Level::Max, Ink::Machine),
-        4 => server_cpu(lanes, rows),
-        5 => errors(lanes, rows),
-        _ => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
+    let row = match shown {
+        Ping => latency(Measure::Ping, Level::P50, Ink::Ping),
+        PingMax => latency(Measure::Ping, Level::Max, Ink::Ping),
+        Kernel => latency(Measure::PingKernel, Level::P50, Ink::Ping),
+        Behind => behind(lanes, scale, rows),
+        Wake => latency(Measure::Wake, Level::Max, Ink::Machine),
+        Intrinsic => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
+        Cpu => server_cpu(lanes, rows),
+        ServerOps => server_ops(lanes, rows),
+        Errors => errors(lanes, rows),
     };
-    let (short, long) = NAMES[n];
+    let (short, long) = shown.names();
     Row { name: if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short }, ..row }
+}
+
+/// How late an open loop was at most, on the scale of the latencies; a closed one has nothing due.
+fn behind(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
+    let segments = lanes.reading.timeline().segments();
+    let cell = |(column, load): (usize, &Option<LoadCell>)| {
+        let end_s = lanes.axis.start_s(column as u16) + lanes.axis.step_s;
+        let is_open = segments.holding_at(end_s - 1e-6).is_some_and(|s| s.start.knobs.rate.is_some());
+        match load.as_ref().filter(|_| is_open) {
+            Some(load) => Cell::Step(scale.step(load.behind_us.saturating_mul(1000), steps(rows))),
+            None => Cell::Gap,
+        }
+    };
+    let now = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
+    Row {
+        name: "",
+        ink: Ink::Level(Level::P99),
+        cells: lanes.load().iter().enumerate().map(cell).collect(),
+        values: [figure(now), String::new(), String::new()],
+    }
+}
+
+/// Commands per second by the server's own count.
+fn server_ops(lanes: &Lanes, rows: u16) -> Row {
+    let ops: Vec<_> = lanes.window.server().into_iter().map(|cell| cell?.last?.body.ops_per_s).collect();
+    let top = linear_top(ops.iter().flatten().copied().fold(0.0, f64::max));
+    let now = lanes.reading.status().and_then(|status| status.body.ops_per_s);
+    Row {
+        name: "",
+        ink: Ink::Server,
+        cells: ops.into_iter().map(|ops| ops.map_or(Cell::Gap, |ops| linear(ops, top, rows))).collect(),
+        values: [now.map_or_else(|| NONE.to_owned(), units::rate), String::new(), String::new()],
+    }
 }
 
 /// Share of one core, on a linear scale to 100 % or to what a server of many threads needs.

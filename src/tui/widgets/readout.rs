@@ -2,11 +2,12 @@
 
 use ratatui::layout::Rect;
 
-use super::{footer, header, knob_line, lanes::NONE, status};
+use super::{Lanes, cursor, footer, header, knob_line, lanes::NONE, status};
 use crate::{
     app::{Connection, Model},
     session::timeline::{Level, LoadCell, Reading},
     tui::{
+        layout::Columns,
         paint::{Paint, from_column, row, wrapped},
         scale::linear_top,
         theme::Ink,
@@ -77,12 +78,23 @@ pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
         paint.parts(cell, &[(&format!(" {name:<6}"), Ink::Faint), (&format!("{text:>8}"), Ink::Text)]);
     }
     let width = usize::from(area.width.saturating_sub(2));
-    let (text, ink) = status::sentence(model, width);
+    let (text, ink) = frozen(model, &reading, area.width).unwrap_or_else(|| status::sentence(model, width));
     for (n, line) in wrapped(&text, width).iter().enumerate().take(area.height.saturating_sub(7).into()) {
         paint.text(row(area, 5 + n as u16), &format!(" {line}"), ink);
     }
     knob_line::draw(paint, row(area, area.height - 2), model);
     footer::draw(paint, row(area, area.height - 1), model);
+}
+
+/// What the cursor of a frozen view reads, if nothing more pressing is to be said.
+fn frozen(model: &Model, reading: &Reading, width: u16) -> Option<(String, Ink)> {
+    if model.cursor_s().is_none() || model.message().is_some() {
+        return None;
+    }
+    let lanes = Lanes::new(reading, Columns { gutter: 0, plot: width, values: 0, value: 0 }, model);
+    let pieces = cursor::happened(&lanes).into_iter().chain(cursor::figures(&lanes));
+    let texts: Vec<_> = pieces.map(|(text, _)| text).collect();
+    Some((texts.join(", "), Ink::Strong))
 }
 
 /// Throughput over time in one row.
@@ -94,7 +106,9 @@ fn sparkline(paint: &mut Paint, area: Rect, model: &Model) {
     let top = linear_top(values.iter().flatten().copied().fold(0.0, f64::max));
     let bars = paint.glyphs().bars;
     for (x, value) in (area.x..).zip(values) {
-        if let Some(value) = value {
+        if model.cursor_s().is_some_and(|s| axis.column_ending(s) == Some(x - area.x)) {
+            paint.dot(x, area.y, paint.glyphs().cursor_line, Ink::Selected);
+        } else if let Some(value) = value {
             let step = (value / top * 7.0).round().clamp(0.0, 7.0) as usize;
             paint.dot(x, area.y, bars[step], Ink::Throughput);
         }

@@ -136,7 +136,8 @@ fn load(knobs: &Knobs) -> String {
     )
 }
 
-fn load_in_short(knobs: &Knobs) -> String {
+/// The same in fewer words.
+pub(super) fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let pace = knobs.rate.map_or_else(|| "closed loop".to_owned(), |_| knobs.pace());
     let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));

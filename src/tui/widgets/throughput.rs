@@ -38,18 +38,19 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         return;
     }
     axis(paint, chart, lanes, top);
+    due(paint, chart, lanes);
     if paint.theme().has_braille() {
         braille(paint, plot, &columns, top);
     } else {
         points(paint, plot, &columns, top);
     }
     lanes.outages(paint, plot);
-    lanes.borders(paint, plot);
+    lanes.lines(paint, plot);
     rates(paint, plot, lanes, top);
 }
 
 fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
-    lanes.heading(paint, area, "throughput, replies/s", true);
+    lanes.heading(paint, area, "throughput, replies/s", Some(["now", "60 s", "segment"]));
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
@@ -61,6 +62,27 @@ fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
             None => (super::lanes::NONE.to_owned(), Ink::Faint),
         };
         paint.right(lanes.value(below, n as u16), &text, ink);
+    }
+}
+
+/// Below the figures: what an open loop has due, and how far it is behind.
+fn due(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
+    let Some(rate) = lanes.rate_due() else { return };
+    let behind = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
+    let shed = lanes.reading.segment().map_or(0, |segment| segment.total.shed);
+    let figures = [
+        ("due", units::rate(rate.into()), Ink::Text),
+        ("behind", behind.map_or_else(|| super::lanes::NONE.to_owned(), units::latency), Ink::Text),
+        ("shed", units::count(shed as f64), if shed > 0 { Ink::Warn } else { Ink::Text }),
+    ];
+    let place = lanes.figures(chart);
+    for (n, (name, value, ink)) in figures.iter().enumerate() {
+        let line = row(place, n as u16 + 1);
+        let name_place = Rect { x: line.x + 2, width: line.width.saturating_sub(2), ..line };
+        if !line.is_empty() {
+            paint.text(name_place, name, Ink::Faint);
+            paint.right(line, value, *ink);
+        }
     }
 }
 

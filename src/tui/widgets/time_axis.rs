@@ -1,9 +1,10 @@
-//! The time axis below the lanes: segment borders with their numbers, events and marks; moments below it.
+//! The time axis below the lanes: segments, events and marks, and below them moments of the session.
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, tables::clock};
+use super::{Lanes, event_lane, tables::clock};
 use crate::{
+    app::Kind,
     session::Event,
     tui::{
         paint::{Paint, row},
@@ -19,59 +20,28 @@ const ROUND_S: [f64; 17] = [
     28_800.0, 86_400.0,
 ];
 
-/// Draws the axis, and its labels when `area` is two high.
+/// Draws the axis: where `area` is three high segments, events and moments, below that segments and events in one row.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.is_empty() {
         return;
     }
     paint.rule(row(area, 0), "");
-    let plot = lanes.plot(row(area, 0));
-    segments(paint, plot, lanes);
-    let glyphs = paint.glyphs();
-    let event = |event: &Event| (event.t_s, glyphs.event, event_ink(event));
-    // Trouble is drawn over a recovery of the same second.
-    let timeline = lanes.reading.timeline();
-    let recoveries = timeline.events().filter(|event| event.is_recovery()).map(event);
-    let others = timeline.events().filter(|event| !event.is_recovery()).map(event);
-    let marks = timeline.marks().map(|mark| (mark.t_s, glyphs.mark, Ink::Strong));
-    for (t_s, glyph, ink) in recoveries.chain(others).chain(marks) {
-        if let Some(column) = lanes.axis.column(t_s) {
-            paint.dot(plot.x + column, plot.y, glyph, ink);
-        }
-    }
-    if let Some(column) = lanes.cursor() {
-        paint.dot(plot.x + column, plot.y, glyphs.cursor, Ink::Selected);
+    let plot = |n| lanes.plot(row(area, n));
+    if area.height < 3 {
+        event_lane::draw(paint, plot(0), lanes, |_| true);
+    } else {
+        event_lane::draw(paint, plot(0), lanes, |kind| kind == Kind::Segment);
+        paint.text(Rect { x: area.x + 1, ..row(area, 1) }, "events", Ink::Text);
+        event_lane::draw(paint, plot(1), lanes, |kind| kind != Kind::Segment);
     }
     if area.height > 1 {
-        moments(paint, lanes.plot(row(area, 1)), lanes);
+        moments(paint, plot(area.height - 1), lanes);
     }
 }
 
-/// How an event looks, here and in the list of events.
+/// How an event looks in the list of events.
 pub fn event_ink(event: &Event) -> Ink {
     if event.is_recovery() { Ink::Good } else { Ink::Warn }
-}
-
-/// A border where each segment begins, its number behind it where the next leaves room.
-fn segments(paint: &mut Paint, plot: Rect, lanes: &Lanes) {
-    let borders: Vec<_> = lanes
-        .reading
-        .timeline()
-        .segments()
-        .iter()
-        .filter_map(|segment| Some((lanes.axis.column(segment.start.t_s)?, segment.start.segment)))
-        .collect();
-    for (n, (column, number)) in borders.iter().enumerate() {
-        let x = plot.x + column;
-        paint.dot(x, plot.y, paint.glyphs().border, Ink::Strong);
-        let end = borders.get(n + 1).map_or(plot.right(), |(next, _)| plot.x + next);
-        let room = Rect { x: x + 1, width: end.saturating_sub(x + 1), ..plot };
-        let label = format!("seg {number}");
-        let texts = [label.as_str(), label.trim_start_matches("seg ")];
-        if let Some(text) = texts.into_iter().find(|text| text.len() < room.width.into()) {
-            paint.text(room, text, Ink::Text);
-        }
-    }
 }
 
 /// Moments of the session, as the header, the events and the ping windows write them; each begins in the column

@@ -1,0 +1,91 @@
+//! One column of a heat map: how many requests took how long, in bins of a tenth of their length.
+//!
+//! The bins are the same for every column, whatever a screen makes of them: a scale that changes asks for nothing new.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use super::parts::Parts;
+
+/// Counts by bin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heat {
+    counts: Box<[u64]>,
+    is_open_loop: bool,
+}
+
+/// The lowest bin begins here, in nanoseconds, and takes all below, too.
+const LOWEST_NS: f64 = 100.0;
+/// From 100 ns to 100 s; the last takes all above, too.
+const DECADES: usize = 9;
+
+impl Heat {
+    /// How many bins a factor of ten has.
+    pub const A_DECADE: usize = 24;
+
+    /// How many requests each bin has, from the shortest to the longest.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// Whether some of the requests were due on a schedule.
+    pub fn is_open_loop(&self) -> bool {
+        self.is_open_loop
+    }
+
+    /// Where bin `n` begins, in nanoseconds.
+    pub fn start_ns(n: usize) -> f64 {
+        LOWEST_NS * 10_f64.powf(n as f64 / Self::A_DECADE as f64)
+    }
+
+    /// The bin that begins at a power of ten of nanoseconds, for all that have one.
+    pub fn decades() -> impl Iterator<Item = (usize, u64)> {
+        (0..=DECADES).map(|n| (n * Self::A_DECADE, 10_u64.pow(2 + n as u32)))
+    }
+}
+
+static ENDS_NS: LazyLock<Vec<u64>> =
+    LazyLock::new(|| (1..=DECADES * Heat::A_DECADE).map(|n| Heat::start_ns(n).round() as u64).collect());
+
+/// The requests of some cells. What an open loop had due counts from then, and not from its writing too.
+pub(super) fn of(service: &[&Parts], response: &[&Parts]) -> Heat {
+    let open: BTreeSet<u32> = response.iter().flat_map(|cell| cell.segments()).collect();
+    let mut counts = vec![0; ENDS_NS.len()];
+    response.iter().for_each(|cell| cell.add_to_rows(|n| open.contains(&n), &ENDS_NS, &mut counts));
+    // What many segments share in one cell has no setting of its own, and counts from its writing.
+    service.iter().for_each(|cell| cell.add_to_rows(|n| !open.contains(&n), &ENDS_NS, &mut counts));
+    Heat { counts: counts.into(), is_open_loop: !open.is_empty() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Latency, Recorder};
+
+    fn parts(segment: u32, ns: u64, n: u64) -> Parts {
+        let mut recorder = Recorder::new();
+        (0..n).for_each(|_| recorder.record(ns));
+        let mut parts = Parts::default();
+        let latency: Latency = recorder.latency();
+        parts.add(segment, 1.0, 1.0, &latency);
+        parts
+    }
+
+    fn filled(heat: &Heat) -> Vec<(usize, u64)> {
+        heat.counts().iter().copied().enumerate().filter(|(_, n)| *n > 0).collect()
+    }
+
+    #[test]
+    fn a_request_is_counted_once_from_when_it_was_due() {
+        let (closed, open, due) = (parts(1, 9_900, 7), parts(2, 9_900, 5), parts(2, 990_000, 5));
+        let heat = of(&[&closed, &open], &[&due]);
+        assert_eq!(filled(&heat), [(2 * Heat::A_DECADE - 1, 7), (4 * Heat::A_DECADE - 1, 5)]);
+        assert!(heat.is_open_loop() && !of(&[&closed], &[]).is_open_loop());
+    }
+
+    #[test]
+    fn nothing_is_lost_beyond_either_end() {
+        let (low, high) = (parts(1, 3, 1), parts(1, 400_000_000_000, 1));
+        let counts = filled(&of(&[&low, &high], &[]));
+        assert_eq!(counts, [(0, 1), (DECADES * Heat::A_DECADE - 1, 1)]);
+    }
+}

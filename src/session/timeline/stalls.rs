@@ -1,0 +1,86 @@
+//! Moments at which replies took much longer than is usual under the same knobs.
+
+use super::{Level, Quantiles, Window};
+
+/// A reply that a person would notice.
+const SHORTEST_NS: u64 = 200_000_000;
+/// So many times the median of its segment; what is always slow does not stall.
+const TIMES_THE_MEDIAN: u64 = 10;
+
+/// One stall, over one or more columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// The column with the longest service time of it.
+    pub column: usize,
+    /// How long that was, in nanoseconds.
+    pub ns: u64,
+}
+
+impl Window<'_> {
+    /// The stalls in the columns of which `service` are the levels: the service time of some request was both long and
+    /// far above the median of its segment. Neighbouring columns are one stall.
+    pub fn stalls(&self, service: &[Option<Quantiles>]) -> Vec<Stall> {
+        let mut stalls: Vec<Stall> = Vec::new();
+        let mut last = None;
+        for (column, levels) in service.iter().enumerate() {
+            let longest = levels.as_ref().and_then(|levels| levels.get(Level::Max));
+            let Some(ns) = longest.filter(|ns| self.is_stall(column, *ns)) else { continue };
+            match stalls.last_mut().filter(|_| last.is_some_and(|last| last + 1 == column)) {
+                Some(stall) if stall.ns >= ns => {}
+                Some(stall) => *stall = Stall { column, ns },
+                None => stalls.push(Stall { column, ns }),
+            }
+            last = Some(column);
+        }
+        stalls
+    }
+
+    fn is_stall(&self, column: usize, ns: u64) -> bool {
+        if ns < SHORTEST_NS {
+            return false;
+        }
+        let segment = self.timeline().segments().holding_at(self.end_s(column) - 1e-6);
+        let median = segment.and_then(|segment| segment.total.service.percentile(0.5));
+        median.is_none_or(|median| ns >= median.saturating_mul(TIMES_THE_MEDIAN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Interval, Record, Segment, Timeline, timeline::Measure},
+        stats::Recorder,
+    };
+
+    fn stalls(longest_ns: impl Fn(u32) -> u64, usual_ns: u64) -> Vec<Stall> {
+        let mut timeline = Timeline::default();
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        timeline.push(&Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }));
+        for second in 1..=20 {
+            let mut recorder = Recorder::new();
+            (0..100).for_each(|_| recorder.record(usual_ns));
+            recorder.record(longest_ns(second));
+            let (t_s, service) = (f64::from(second), recorder.latency());
+            let interval =
+                Interval { t_s, length_s: 1.0, segment: 1, ops: 101, service, ..Interval::default() };
+            timeline.push(&Record::Interval(Box::new(interval)));
+        }
+        let window = timeline.window(0.0, 20.0, 20);
+        window.stalls(&window.levels(Measure::Service))
+    }
+
+    #[test]
+    fn a_stall_is_found_at_its_longest_and_a_server_that_is_always_slow_has_none() {
+        let once = |second| match second {
+            7 => 400_000_000,
+            8 => 1_000_000_000,
+            15 => 300_000_000,
+            _ => 900_000,
+        };
+        let columns: Vec<_> = stalls(once, 300_000).iter().map(|stall| (stall.column, stall.ns)).collect();
+        assert_eq!(columns, [(7, 1_000_000_000), (14, 300_000_000)]);
+        assert_eq!(stalls(|_| 900_000_000, 250_000_000), []);
+    }
+}

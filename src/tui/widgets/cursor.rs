@@ -1,0 +1,160 @@
+//! The moment at the cursor: a line through all charts, and in words everything that stands on it.
+//!
+//! ```text
+//!  01:07  slowlog: 14 ms KEYS *  segment 3: 200 clients × 4, closed loop
+//!  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, pickup 39.0 µs)  server CPU 97 %
+//! ```
+//! Figures are those of the column, in which a short moment is not averaged away by what came after it.
+
+use ratatui::layout::Rect;
+
+use super::{Lanes, event_lane, status, tables::clock};
+use crate::{
+    app::{Kind, Occurrence, turned},
+    session::timeline::{Level, LoadCell, Measure},
+    tui::{
+        layout::Plan,
+        paint::{Paint, row},
+        theme::Ink,
+    },
+    units,
+};
+
+/// A piece of the read-out, whole or not at all.
+pub type Piece = (String, Ink);
+
+/// Draws the line through all charts of `plan`, behind what they show.
+pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
+    let Some(column) = lanes.cursor() else { return };
+    let glyphs = paint.glyphs();
+    let charts = [plan.throughput, plan.latency, plan.heat, plan.probes, plan.axis];
+    for area in charts.into_iter().filter(|area| !area.is_empty()) {
+        let plot = lanes.plot(area);
+        let x = plot.x + column;
+        if x >= plot.right() {
+            continue;
+        }
+        // The last row of the axis has the moments, which stand left of their column's line.
+        let bottom = if area == plan.axis && area.height > 1 { plot.bottom() - 1 } else { plot.bottom() };
+        for y in plot.top()..bottom {
+            let symbol = paint.at(x, y).and_then(|symbol| symbol.chars().next()).unwrap_or(' ');
+            let lines = [' ', glyphs.border_line, glyphs.event_line, glyphs.target_line];
+            let is_rule = y == area.y && (plan.probe_rule || area != plan.probes);
+            if symbol == glyphs.horizontal || !is_rule && lines.contains(&symbol) {
+                paint.dot(x, y, glyphs.cursor_line, Ink::Selected);
+            } else if area != plan.heat && !is_rule {
+                paint.restyle(x, y, Ink::Strong);
+            }
+        }
+    }
+}
+
+/// Draws the read-out over two rows, or in one with the most telling pieces first.
+pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
+    let (told, mut shown) = (happened(lanes), self::figures(lanes));
+    if what.is_empty() {
+        let (first, rest) = told.split_at(told.len().saturating_sub(1));
+        // The knobs are the longest piece, and stand in the panel too.
+        shown = [first, &shown, rest].concat();
+    } else {
+        write(paint, what, &told);
+    }
+    write(paint, figures, &shown);
+}
+
+/// Writes as many pieces as fit whole; the first two at any rate, cut.
+fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
+    let mut x = area.x + 1;
+    for (n, (text, ink)) in pieces.iter().enumerate() {
+        let place = Rect { x, width: area.right().saturating_sub(x + 1), ..area };
+        if text.chars().count() > place.width.into() && n > 1 {
+            continue;
+        }
+        x = paint.text(place, text, *ink) + 2;
+        if x >= area.right() {
+            return;
+        }
+    }
+}
+
+/// What happened last, while the view is live.
+pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+    let reading = lanes.reading;
+    let event = reading.events().next_back().map(Occurrence::event);
+    let mark = reading.marks().next_back().map(Occurrence::mark);
+    let last = event.into_iter().chain(mark).max_by(|a, b| a.t_s.total_cmp(&b.t_s));
+    let heading = (" last   ", Ink::Strong);
+    match last {
+        None => paint.parts(row(area, 0), &[heading, ("nothing has happened yet", Ink::Faint)]),
+        Some(last) => {
+            let at = format!("{}  ", clock(last.t_s));
+            let ink = event_lane::ink(last.kind);
+            paint.parts(row(area, 0), &[heading, (&at, Ink::Faint), (&last.sentence, ink)])
+        }
+    };
+}
+
+/// When, what happened then, and under which knobs.
+pub fn happened(lanes: &Lanes) -> Vec<Piece> {
+    let reading = lanes.reading;
+    let mut pieces = vec![(clock(reading.now_s()), Ink::Strong)];
+    let mut begins = false;
+    if let Some(cursor) = lanes.cursor() {
+        let here = lanes.occurrences().iter().filter(|(column, _)| *column == cursor);
+        let mut here: Vec<_> = here.map(|(_, occurrence)| occurrence).collect();
+        here.sort_by_key(|occurrence| occurrence.kind);
+        begins = here.iter().any(|occurrence| occurrence.kind == Kind::Segment);
+        pieces.extend(here.iter().map(|o| (o.sentence.clone(), event_lane::ink(o.kind))));
+    }
+    if let Some(segment) = reading.segment() {
+        let before = reading.segments().rev().nth(1).filter(|_| !begins);
+        let what = before.map(|before| format!(": {}", turned(&before.start, &segment.start)));
+        pieces.push((format!("segment {}{}", segment.start.segment, what.unwrap_or_default()), Ink::Text));
+        let knobs = &segment.start.knobs;
+        let load = if knobs.load { status::load_in_short(knobs) } else { "load off".to_owned() };
+        pieces.push((load, Ink::Faint));
+    }
+    pieces
+}
+
+/// The figures of the cursor's column.
+pub fn figures(lanes: &Lanes) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let rate = lanes.reading.segment().and_then(|s| s.start.knobs.rate.filter(|_| s.start.knobs.load));
+    if let Some(load) = lanes.load_shown() {
+        let ops = load.ops_per_s().map(units::rate);
+        let due = rate.map(|rate| format!(" of {} due", units::rate(rate.into())));
+        pieces.extend(ops.map(|ops| (format!("{ops}{}", due.unwrap_or_default()), Ink::Strong)));
+    }
+    let open = rate.is_some();
+    pieces.extend(latencies(lanes, Measure::Service, if open { "service " } else { "" }));
+    pieces.extend(latencies(lanes, Measure::Response, "response "));
+    if open && let Some(behind) = lanes.load_shown().map(|load: &LoadCell| load.behind_us) {
+        pieces.push((format!("behind {}", units::latency(behind.saturating_mul(1000))), Ink::Text));
+    }
+    if let Some(ping) = lanes.level_shown(Measure::Ping, Level::P50) {
+        let part = |measure, name| {
+            let ns = lanes.level_shown(measure, Level::P50)?;
+            Some(format!("{name} {}", units::latency(ns)))
+        };
+        let parts = [part(Measure::PingKernel, "kernel"), part(Measure::PingPickup, "pickup")];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        pieces.push((format!("ping {}{parts}", units::latency(ping)), Ink::Text));
+    }
+    let cpu = lanes.reading.status().and_then(|status| status.body.cpu);
+    pieces.extend(cpu.map(|cpu| (format!("server CPU {}", units::percent(cpu)), Ink::Text)));
+    let wake = lanes.level_shown(Measure::Wake, Level::Max);
+    pieces.extend(wake.map(|ns| (format!("wake max {}", units::latency(ns)), Ink::Text)));
+    pieces
+}
+
+/// `p50 312 µs, p99 910 µs, max 7.70 ms`, without what has too few samples.
+fn latencies(lanes: &Lanes, measure: Measure, name: &str) -> Option<Piece> {
+    let level = |level: Level| {
+        let ns = lanes.level_shown(measure, level)?;
+        Some(format!("{} {}", level.name(), units::latency(ns)))
+    };
+    let known: Vec<_> = [Level::P50, Level::P99, Level::Max].into_iter().filter_map(level).collect();
+    (!known.is_empty()).then(|| (format!("{name}{}", known.join(", ")), Ink::Text))
+}
