@@ -19,7 +19,9 @@
 //! never mixes two segments: every window ends at the last segment border, and a column shows the percentiles of the
 //! segment that held longest in it.
 
+mod against;
 mod cells;
+mod commands;
 mod errors;
 mod fold;
 mod history;
@@ -31,9 +33,11 @@ mod parts;
 mod pings;
 mod read;
 mod reading;
+mod seconds;
 mod segments;
 mod window;
 
+pub use against::Against;
 pub use cells::{ErrorCell, LoadCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog, FIRST_ERROR};
 pub use fold::{Timeline, TimelineOptions};
@@ -45,5 +49,6 @@ pub use outages::Outages;
 pub use parts::Worst;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};
+pub use seconds::Seconds;
 pub use segments::{SegmentTotal, Segments};
 pub use window::Window;

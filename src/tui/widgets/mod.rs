@@ -1,17 +1,23 @@
 //! One region a file.
 
 pub mod config_list;
+pub mod curve;
 pub mod footer;
+pub mod ghost;
 pub mod header;
 pub mod knob_line;
 pub mod lanes;
 pub mod latency;
+pub mod log_lines;
 pub mod overlay;
 pub mod panel;
 pub mod parts;
+pub mod percentiles;
 pub mod probes;
 pub mod readout;
 pub mod results;
+pub mod segment_details;
+pub mod segment_table;
 pub mod server_figures;
 pub mod server_line;
 pub mod server_tables;
