@@ -26,8 +26,8 @@ pub fn nines_of(quantile: f64) -> f64 {
 
 /// How many nines an axis needs for all that `count` samples can tell, 2 to [`MOST_NINES`].
 pub fn nines_for(count: u64) -> u32 {
-    let told = (count as f64 / ENOUGH_ABOVE).max(1.0).log10() + 1e-9;
-    (told.ceil() as u32).clamp(LEAST_NINES, MOST_NINES)
+    let told = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
+    ((told - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)
 }
 
 impl Latency {

@@ -32,6 +32,8 @@ pub struct Lanes<'a> {
     pub axis: TimeAxis,
     /// What the columns hold.
     pub window: Window<'a>,
+    /// The number of the baseline segment and its good replies per second.
+    pub baseline: Option<(u32, f64)>,
     cursor_s: Option<f64>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
 }
@@ -75,7 +77,9 @@ impl<'a> Lanes<'a> {
         let axis = model.axis(columns.plot);
         let window = reading.timeline().window(axis.from_s(), axis.to_s(), axis.columns.into());
         let levels = Measure::ALL.map(|measure| window.levels(measure));
-        Self { reading, columns, axis, window, cursor_s: model.cursor_s(), levels }
+        let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
+        let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
+        Self { reading, columns, axis, window, baseline, cursor_s: model.cursor_s(), levels }
     }
 
     /// The scale of all latencies on this screen, so that heights can be compared across lanes.

@@ -25,8 +25,8 @@ use crate::{
 const MARK: u16 = 2;
 /// The least room for what was turned: `clients 200`.
 const WHAT: u16 = 12;
-/// ` +18 % too short`, and a blank.
-const DIFFERENCE: u16 = 17;
+/// `+1100 % too short`, and two blanks before it.
+const DIFFERENCE: u16 = 19;
 
 /// Columns of figures from the most needed to the least.
 const NEEDED: [Column; 15] = [
