@@ -177,6 +177,13 @@ pub const KEYS: &[Binding] = &[
     },
     Binding {
         context: Context::Maximised,
+        keys: &[(on('z'), Action::Maximise)],
+        written: "z",
+        hint: Some(("z", "next part", 1)),
+        help: "Show the next part alone, and after the last all of them.",
+    },
+    Binding {
+        context: Context::Maximised,
         keys: &[(key(KeyCode::Esc), Action::Minimise)],
         written: "Esc",
         hint: Some(("Esc", "all parts", 1)),

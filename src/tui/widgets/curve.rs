@@ -57,7 +57,7 @@ pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
     let nines = curve::nines_for(most);
     let steps = plot.width * if paint.theme().has_braille() { DOTS.0 } else { 1 };
     let curves: Vec<_> = series.iter().map(|one| one.latency.curve(nines, steps.into())).collect();
-    let scale = LogScale::covering(curves.iter().flatten().flatten().copied());
+    let scale = scale(curves.iter().flatten().flatten().copied());
     latency_axis(paint, plot, scale);
     let ends: Vec<_> = series
         .iter()
@@ -114,18 +114,17 @@ fn point(paint: &mut Paint, (x, y): (u16, u16), series: &Series, (side, up): (u1
     paint.dot(x, y, Theme::braille(dots), series.ink);
 }
 
-/// Its name behind the end of a line, or a row below or above it where that is taken.
+/// Its name behind the end of a line; where there is no room for that, above or below it.
 fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
-    let from = x + 2;
-    if from + length > plot.right() {
-        return;
-    }
-    let is_free = |paint: &Paint, y: u16| (from - 1..from + length).all(|x| is_blank(paint, x, y));
-    let rows = [y, y + 1, y.saturating_sub(1), y + 2];
-    let inside = rows.into_iter().filter(|y| (plot.top()..plot.bottom()).contains(y));
-    if let Some(y) = inside.into_iter().find(|y| is_free(paint, *y)) {
-        paint.text(Rect { x: from, y, width: length, height: 1 }, &series.name, series.ink);
+    let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
+    let is_free = |(from, y): &(u16, u16)| {
+        let inside = (plot.top()..plot.bottom()).contains(y);
+        inside && (from - 1..from + length).all(|x| is_blank(paint, x, *y))
+    };
+    let rows = [y, y + 1, y.saturating_sub(1), y + 2, y.saturating_sub(2)];
+    if let Some((x, y)) = rows.map(|y| ((x + 2).min(last), y)).into_iter().find(is_free) {
+        paint.text(Rect { x, y, width: length, height: 1 }, &series.name, series.ink);
     }
 }
 
@@ -135,19 +134,42 @@ fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
     paint.at(x, y).is_some_and(|symbol| symbol == " " || symbol.starts_with(grid))
 }
 
+/// From this height on, what lies between the decades has labels, too.
+const LABELLED_STEPS: u16 = 20;
+
+/// 1, 2 and 5 of each decade, ascending, to a hundred hours.
+fn round_steps() -> impl Iterator<Item = u64> {
+    (0..15).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)))
+}
+
+/// The scale between round steps that holds all values, at least a decade.
+fn scale(values: impl Iterator<Item = u64> + Clone) -> LogScale {
+    let (Some(lowest), Some(highest)) = (values.clone().min(), values.max()) else {
+        return LogScale::covering(std::iter::empty());
+    };
+    let lowest_ns = round_steps().take_while(|ns| *ns <= lowest.max(1)).last().unwrap_or(1);
+    let needed = highest.max(lowest_ns.saturating_mul(10));
+    LogScale { lowest_ns, highest_ns: round_steps().find(|ns| *ns >= needed).unwrap_or(needed) }
+}
+
 fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
     let glyphs = paint.glyphs();
     let x = plot.x - 1;
     for y in plot.top()..plot.bottom() {
         paint.dot(x, y, glyphs.vertical, Ink::Faint);
     }
-    let mut ns = scale.lowest_ns;
-    while ns <= scale.highest_ns {
+    let mut free_below = plot.bottom();
+    for ns in round_steps().filter(|ns| (scale.lowest_ns..=scale.highest_ns).contains(ns)) {
         let y = plot.bottom() - (scale.step(ns, plot.height.into()) as u16).min(plot.height);
+        // A blank row between two labels, and decades before what lies between.
+        let is_decade = 10_u64.pow(ns.ilog10()) == ns;
+        if y >= free_below || !is_decade && plot.height < LABELLED_STEPS {
+            continue;
+        }
+        free_below = y.saturating_sub(1);
         let place = Rect { x: x.saturating_sub(GUTTER - 1), y, width: GUTTER - 1, height: 1 };
         paint.right(place, &decade(ns), Ink::Faint);
         paint.dot(x, y, glyphs.tick, Ink::Faint);
-        ns = ns.saturating_mul(10);
     }
 }
 
@@ -193,6 +215,17 @@ fn percentile(nines: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_scale_ends_at_round_steps_and_holds_a_decade() {
+        let ends = |values: &[u64]| {
+            let LogScale { lowest_ns, highest_ns } = scale(values.iter().copied());
+            (lowest_ns, highest_ns)
+        };
+        assert_eq!(ends(&[11_900, 24_000_000]), (10_000, 50_000_000));
+        assert_eq!(ends(&[300_000, 310_000]), (200_000, 2_000_000));
+        assert_eq!(ends(&[0]), (1, 10));
+    }
 
     #[test]
     fn a_percentile_is_written_with_its_nines() {

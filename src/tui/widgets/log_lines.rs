@@ -85,7 +85,7 @@ const WORDS: u16 = 14;
 fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
     let glyphs = paint.glyphs();
     if look.is_selected {
-        paint.dot(place.x, place.y, glyphs.pointer, Ink::Selected);
+        paint.dot(place.x + 1, place.y, glyphs.pointer, Ink::Selected);
     }
     let quiet = |ink| if look.is_later { Ink::Faint } else { ink };
     let moment = Rect { x: place.x + 2, width: 9, ..place }.intersection(place);

@@ -86,23 +86,32 @@ fn compared(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal
         if let Some(comparison) = comparison {
             let rest = from_column(line, line.x + NAME + FIGURE * 3 + 2);
             let words = comparison.verdict.words();
-            let evidence = evidence(&comparison);
+            let room = usize::from(rest.width).saturating_sub(words.len());
+            let evidence = evidence(&comparison, room);
             paint.parts(rest, &[(words, verdict_ink(comparison.verdict)), (&evidence, Ink::Faint)]);
         }
     }
 }
 
-/// What a verdict rests on.
-fn evidence(comparison: &Comparison) -> String {
+/// What a verdict rests on, in as many words as there is `room` for.
+fn evidence(comparison: &Comparison, room: usize) -> String {
     let Comparison { verdict, higher, p, seconds: (baseline, other) } = *comparison;
     if verdict == Verdict::TooShort {
-        return format!(
-            ": {other} s and {baseline} s of the baseline can be compared; {LEAST_SECONDS} each are needed"
-        );
+        let had = format!(": {other} s and {baseline} s of the baseline can be compared");
+        let long = format!("{had}; {LEAST_SECONDS} each are needed");
+        return fitting([long, had, format!(": {other} and {baseline} s")], room);
     }
     let (way, share) = if higher < 0.5 { ("lower", 1.0 - higher) } else { ("higher", higher) };
+    let share = format!("{:.0} %", share * 100.0);
     let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
-    format!(": {way} in {:.0} % of all pairs of seconds, {p} ({other} and {baseline} s)", share * 100.0)
+    let long = format!(": {way} in {share} of all pairs of seconds, {p} ({other} and {baseline} s)");
+    fitting([long, format!(": {share} of pairs, {p}"), format!(": {share}, {p}")], room)
+}
+
+/// The first that fits, else the last.
+fn fitting<const N: usize>(texts: [String; N], room: usize) -> String {
+    let shortest = texts.last().cloned().unwrap_or_default();
+    texts.into_iter().find(|text| text.chars().count() <= room).unwrap_or(shortest)
 }
 
 #[cfg(test)]
@@ -115,15 +124,15 @@ mod tests {
         let base: Vec<f64> = (0..20).map(f64::from).collect();
         let other: Vec<f64> = (15..45).map(f64::from).collect();
         assert_eq!(
-            evidence(&compare(&base, &other, Better::Higher)),
+            evidence(&compare(&base, &other, Better::Higher), 99),
             ": higher in 98 % of all pairs of seconds, p < 0.001 (30 and 20 s)"
         );
         assert_eq!(
-            evidence(&compare(&base, &other[..3], Better::Lower)),
+            evidence(&compare(&base, &other[..3], Better::Lower), 99),
             ": 3 s and 20 s of the baseline can be compared; 8 each are needed"
         );
         assert!(
-            evidence(&compare(&base, &base, Better::Lower))
+            evidence(&compare(&base, &base, Better::Lower), 99)
                 .contains("50 % of all pairs of seconds, p = 1.000")
         );
     }

@@ -1,7 +1,7 @@
 //! The table of all segments: knobs and results, sorted by any column; with a baseline, how each differs from it.
 //!
 //! ```text
-//!    no what            load    ops/s     p50     p99   ops/s to 2      p99 to 2
+//!    no what            load    ops/s     p50     p99   ops/s vs 2      p99 vs 2
 //!  ▸  3 clients 200    200×1    119 k 1.39 ms 3.51 ms   +18 % faster  +40 % slower
 //!     2 50×1            50×1    101 k  508 µs 2.50 ms   baseline
 //! ```
@@ -152,7 +152,7 @@ fn heading(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns) {
     }
     let Some(number) = model.baseline_number() else { return };
     for (n, name) in ["ops/s", "p99"].into_iter().enumerate().take(columns.differences.into()) {
-        paint.text(columns.difference(line, n as u16), &format!("{name} to {number}"), Ink::Faint);
+        paint.text(columns.difference(line, n as u16), &format!("{name} vs {number}"), Ink::Faint);
     }
 }
 
@@ -166,7 +166,7 @@ fn line(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns, segment
         () => Ink::Text,
     };
     if is_selected {
-        paint.dot(line.x, line.y, paint.glyphs().pointer, Ink::Selected);
+        paint.dot(line.x + 1, line.y, paint.glyphs().pointer, Ink::Selected);
     }
     for (column, place) in columns.places(line) {
         let text = figure(column, segment, model.timeline.now_s());
