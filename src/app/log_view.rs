@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Direction, Model, Tone, change};
+use super::{Direction, Model, Tone, segment_words};
 use crate::{
     session::timeline::{ErrorCount, FIRST_ERROR},
     units,
@@ -164,10 +164,7 @@ impl Model {
     fn segment_lines(&self) -> impl Iterator<Item = LogLine<'_>> {
         let segments = || self.timeline.segments().iter();
         segments().zip(std::iter::once(None).chain(segments().map(Some))).map(|(segment, before)| {
-            let mut words = change(before.map(|before| &before.start.knobs), &segment.start.knobs);
-            if segment.start.warmup {
-                words.insert(0, "warm-up".to_owned());
-            }
+            let words = segment_words(before.map(|before| &before.start), &segment.start);
             LogLine {
                 t_s: segment.start.t_s,
                 kind: LogKind::Segment,
@@ -276,7 +273,13 @@ mod tests {
         };
         let errors = [("OOM".to_owned(), 1200)].into();
         for record in [
-            Record::Segment(Segment { t_s: 0.0, segment: 1, knobs: Knobs::default(), warmup: false }),
+            Record::Segment(Segment {
+                t_s: 0.0,
+                segment: 1,
+                knobs: Knobs::default(),
+                warmup: false,
+                config: None,
+            }),
             event(3.0, "slowlog", "14 ms KEYS *"),
             Record::Interval(Box::new(Interval { t_s: 5.0, length_s: 1.0, errors, ..Interval::default() })),
             event(4.5, FIRST_ERROR, "OOM: OOM command not allowed"),

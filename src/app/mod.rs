@@ -27,7 +27,7 @@ mod update;
 mod view;
 
 pub use axis::TimeAxis;
-pub use change::change;
+pub use change::{change, segment_words};
 pub use config_panel::{ConfigPanel, Setting, value_words};
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 use super::{lanes::NONE, results::fitted, tables::clock};
 use crate::{
-    app::{Column, Model, change},
+    app::{Column, Model, segment_words},
     session::timeline::{Against, Level, SegmentTotal},
     stats::{Comparison, Verdict, comparison},
     tui::{
@@ -200,11 +200,7 @@ fn line(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns, segment
 fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
     let before =
         model.timeline.segments().iter().take_while(|s| s.start.segment < segment.start.segment).last();
-    let mut what = change(before.map(|before| &before.start.knobs), &segment.start.knobs);
-    if segment.start.warmup {
-        what.insert(0, "warm-up".to_owned());
-    }
-    what
+    segment_words(before.map(|before| &before.start), &segment.start)
 }
 
 /// A figure as it is written, or the sign that there is none.
