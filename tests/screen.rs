@@ -363,3 +363,29 @@ fn no_color_sends_no_colour_and_ascii_sends_nothing_but_ascii() {
     assert!(!colours(&colourful.bytes()).is_empty(), "this test would see colours if there were any");
     quit(colourful, &server);
 }
+
+#[test]
+fn segments_are_compared_and_the_log_is_searched_while_the_load_runs() {
+    let server = Server::redis().start();
+    let mut terminal = loaded(&server, &["-c", "2", "-r", "100"]);
+    terminal.press(RIGHT);
+    wait_for_clients(&server, 5);
+    terminal.press("4");
+    terminal.wait_for_text("2 segments");
+    terminal.press(&format!("{DOWN}b"));
+    terminal.wait_for_text("segment 1 is the baseline; b again lets it go");
+    terminal.wait_for_text("ops/s vs 1");
+    terminal.press("2");
+    terminal.wait_for("the baseline beside the present", |screen| {
+        (screen.contains("base 1") && screen.contains("percentiles, the whole segment")).then_some(())
+    });
+    terminal.press("5/CLIENTS 5\r");
+    terminal.wait_for_text("/clients 5");
+    terminal.press("1z");
+    terminal.wait_for("the throughput alone", |screen| {
+        (screen.contains("throughput, replies/s") && !screen.contains("knobs ─")).then_some(())
+    });
+    terminal.press("\x1b");
+    terminal.wait_for_text("knobs ─");
+    quit(terminal, &server);
+}

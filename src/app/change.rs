@@ -1,7 +1,7 @@
 //! What a segment is about, in a few words: the knobs in which it differs from the one before.
 
-use super::Knob;
-use crate::load::Knobs;
+use super::{Knob, value_words};
+use crate::{load::Knobs, session::Segment};
 
 /// How `now` differs from the segment `before`: `clients 200`, `load off`; for the first one under load its clients
 /// and pipeline, `50×1`, and whatever else is not as at the start. At least one word, the most telling first.
@@ -27,6 +27,19 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
             std::iter::once(shape).chain(unusual).collect()
         }
     }
+}
+
+/// What `segment` is about, after the one `before`: the parameter of the server that was set, else as [`change`]; the
+/// warm-up is said first.
+pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
+    let mut words = match &segment.config {
+        Some(set) => vec![format!("{} {}", set.name, value_words(&set.to))],
+        None => change(before.map(|before| &before.knobs), &segment.knobs),
+    };
+    if segment.warmup {
+        words.insert(0, "warm-up".to_owned());
+    }
+    words
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Everything the screen shows.
 
-use super::{ConfigPanel, Entry, Notice, Panel, Playback, Setting, View, Zoom, view::USUAL_COLUMNS};
+use super::{
+    ConfigPanel, Entry, LogView, Notice, Panel, Part, Playback, SegmentTable, Setting, Stretch, View, Zoom,
+    view::USUAL_COLUMNS,
+};
 use crate::{
     diagnose::{ClientLimit, ClientWatch},
     load::Knobs,
@@ -153,6 +156,14 @@ pub struct Model {
     pub playback: Option<Playback>,
     /// Which screen.
     pub screen: Screen,
+    /// The part of it that has all of its body; `None` shows all parts.
+    pub maximised: Option<Part>,
+    /// Which stretch the Latency screen shows.
+    pub stretch: Stretch,
+    /// The table of the segments.
+    pub segment_table: SegmentTable,
+    /// The log.
+    pub log_view: LogView,
     /// The knobs.
     pub panel: Panel,
     /// The parameters of the server.
@@ -181,6 +192,10 @@ impl Model {
             columns: USUAL_COLUMNS,
             playback: None,
             screen: Screen::default(),
+            maximised: None,
+            stretch: Stretch::default(),
+            segment_table: SegmentTable::default(),
+            log_view: LogView::default(),
             panel: Panel::new(knobs),
             config: ConfigPanel::default(),
             overlay: Overlay::None,

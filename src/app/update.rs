@@ -95,6 +95,7 @@ impl Model {
             Overlay::None if self.panel.entry().is_some() || self.config.entry().is_some() => {
                 vec![Context::Typing]
             }
+            Overlay::None if self.log_view.typed().is_some() => vec![Context::Search],
             Overlay::None => self.contexts_of_screen(),
             Overlay::Help { .. } => vec![Context::Help],
             Overlay::FirstWrite { .. } | Overlay::SetConfig(_) => vec![Context::Question],
@@ -106,7 +107,8 @@ impl Model {
 
     fn contexts_of_screen(&self) -> Vec<Context> {
         let screen = match self.screen {
-            Screen::Overview | Screen::Latency => None,
+            Screen::Overview => None,
+            Screen::Latency => Some(Context::Latency),
             // A moment in the past is not to be turned.
             Screen::Server => (self.playback.is_none() && self.view == View::Live).then_some(Context::Server),
             Screen::Segments => Some(Context::Segments),
@@ -117,7 +119,8 @@ impl Model {
             (None, View::Live) => &[],
             (None, View::Frozen { .. }) => &[Context::Frozen, Context::Time],
         };
-        screen.into_iter().chain(time.iter().copied()).chain([Context::Main]).collect()
+        let maximised = self.maximised.map(|_| Context::Maximised);
+        maximised.into_iter().chain(screen).chain(time.iter().copied()).chain([Context::Main]).collect()
     }
 
     fn entry(&mut self) -> Option<&mut Entry> {
@@ -136,8 +139,19 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
         Action::Quit => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Help => model.overlay = Overlay::Help { scroll: 0 },
-        Action::Show(screen) => model.screen = screen,
-        Action::TurnScreen(by) => model.screen = model.screen.turned(by),
+        Action::Show(screen) => model.show(screen),
+        Action::TurnScreen(by) => model.show(model.screen.turned(by)),
+        Action::Maximise
+        | Action::Minimise
+        | Action::TurnStretch
+        | Action::SortBy(_)
+        | Action::ReverseOrder
+        | Action::PinBaseline
+        | Action::SelectRow(_)
+        | Action::GoToRow
+        | Action::TurnFilter(_)
+        | Action::BeginSearch
+        | Action::FindNext(_) => return model.on_list_action(action).into_iter().collect(),
         Action::Scroll(lines) => scroll(model, lines),
         Action::Freeze => model.freeze(),
         Action::Live => model.view = View::Live,
@@ -192,11 +206,15 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
             return vec![Effect::GentleIntrinsic(model.gentle_intrinsic)];
         }
         Action::Insert => {
-            if let (KeyCode::Char(c), Some(entry)) = (key.code, model.entry()) {
-                entry.push(c);
+            if let KeyCode::Char(c) = key.code {
+                model.log_view.push(c);
+                if let Some(entry) = model.entry() {
+                    entry.push(c);
+                }
             }
         }
         Action::Erase => {
+            model.log_view.erase();
             if let Some(entry) = model.entry() {
                 entry.erase();
             }
@@ -247,6 +265,10 @@ fn intrinsic(model: &mut Model) -> Vec<Effect> {
 }
 
 fn accept(model: &mut Model) -> Vec<Effect> {
+    if model.log_view.typed().is_some() {
+        model.take_search();
+        return Vec::new();
+    }
     if let Overlay::Intrinsic { entry } = std::mem::take(&mut model.overlay) {
         let typed = entry.text().trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s));
         let Some(seconds) = typed else {
@@ -282,6 +304,7 @@ fn dismiss(model: &mut Model) -> Vec<Effect> {
         Overlay::None => {
             model.config.entry = None;
             model.panel.drop_entry();
+            model.log_view.drop_search();
             Vec::new()
         }
         Overlay::Help { .. } | Overlay::Intrinsic { .. } => Vec::new(),

@@ -25,7 +25,7 @@ pub struct Percentile {
 }
 
 /// How many samples must lie above a percentile for it to mean something.
-const ENOUGH_ABOVE: f64 = 10.0;
+pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 
 /// A distribution of latencies in nanoseconds; the default is the empty one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -110,9 +110,13 @@ impl Latency {
     /// [`value_at_quantile`](Self::value_at_quantile) where at least ten samples lie above it, else `None`: a
     /// p99.9 of 100 samples is their maximum by another name.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
-        let above = self.count as f64 * (1.0 - quantile);
+        self.is_told(quantile).then(|| self.value_at_quantile(quantile))
+    }
+
+    /// Whether at least ten samples lie above `quantile`.
+    pub(super) fn is_told(&self, quantile: f64) -> bool {
         // 1 - 0.9999 is a hair more than 0.0001 in binary; a count of exactly 10 above must pass.
-        (above > ENOUGH_ABOVE - 1e-6).then(|| self.value_at_quantile(quantile))
+        self.count as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
     }
 
     /// Adds everything in `other`. Loses nothing: both have the same layout of cells.

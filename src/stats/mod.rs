@@ -4,15 +4,20 @@
 //! them, from 1 ns to [`HIGHEST_NS`]; what lies above is counted as over range, with its true maximum.
 
 mod compact;
+pub mod comparison;
+pub mod curve;
 mod latency;
 mod recorder;
+mod reservoir;
 mod samples;
 mod spectrum;
 mod text;
 
 pub use compact::{Blend, Compact};
+pub use comparison::{Better, Comparison, Verdict, compare};
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub use recorder::{HIGHEST_NS, Recorder};
+pub use reservoir::Reservoir;
 pub use samples::Samples;
 pub use spectrum::{Band, spectrum};
 pub use text::DecodeError;

@@ -231,7 +231,7 @@ fn panel_width(w: u16) -> u16 {
 }
 
 /// `1.94 ms` with two blanks before it, one where room is short; `12.4 k/s` needs eight.
-fn columns(main: u16) -> Columns {
+pub fn columns(main: u16) -> Columns {
     let wide = main >= 70;
     let gutter = if wide { 10 } else { 7 };
     let value = if wide { 9 } else { 8 };

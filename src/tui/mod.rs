@@ -11,6 +11,7 @@ pub mod events;
 #[cfg(test)]
 mod fixture;
 pub mod layout;
+pub mod maximised;
 pub mod pace;
 pub mod paint;
 pub mod run;

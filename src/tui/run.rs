@@ -136,7 +136,8 @@ impl<W: Write, E: Events> Loop<W, E> {
             if !is_behind && (due == Due::Now || (due == Due::Data && pace.allows(Instant::now()))) {
                 let theme = self.options.theme;
                 pace = Pace::begun(Instant::now());
-                update(&mut model, Msg::Columns(screens::chart_columns((self.size)())));
+                let columns = screens::chart_columns((self.size)(), &model);
+                update(&mut model, Msg::Columns(columns));
                 is_behind = !self.canvas.frame(|buffer| screens::draw(buffer, theme, &model))?;
                 due = Due::Nothing;
             }

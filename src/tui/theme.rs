@@ -68,6 +68,8 @@ pub enum Ink {
     Strong,
     /// The selected knob.
     Selected,
+    /// What a search has found.
+    Found,
     /// All is well; on.
     Good,
     /// Needs attention.
@@ -89,11 +91,12 @@ pub enum Ink {
 impl Ink {
     /// All of them.
     #[cfg(test)]
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Text,
         Self::Faint,
         Self::Strong,
         Self::Selected,
+        Self::Found,
         Self::Good,
         Self::Warn,
         Self::Bad,
@@ -313,6 +316,11 @@ impl Theme {
     /// is no blank to a terminal.
     pub fn braille(dots: u8) -> char {
         if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
+    }
+
+    /// The dots of a character; none for one that is no braille.
+    pub fn dots(character: char) -> u8 {
+        u32::from(character).checked_sub(0x2800).and_then(|dots| u8::try_from(dots).ok()).unwrap_or(0)
     }
 
     /// How `ink` looks. It replaces whatever look was there before.

@@ -17,6 +17,28 @@ pub enum Action {
     Show(Screen),
     /// Show the one so many further.
     TurnScreen(usize),
+    /// Show one part of the screen alone, the next, and then all of them again.
+    Maximise,
+    /// Show all parts again.
+    Minimise,
+    /// Show the distributions of the next stretch of time.
+    TurnStretch,
+    /// Sort the segments by the next column to the left or right.
+    SortBy(Direction),
+    /// Turn their order round.
+    ReverseOrder,
+    /// Pin the selected segment as baseline, or let it go.
+    PinBaseline,
+    /// Move the selection of a list by so many rows.
+    SelectRow(i16),
+    /// Put the cursor to the moment of the selected row.
+    GoToRow,
+    /// Narrow the log to the next kind.
+    TurnFilter(Direction),
+    /// Begin to type what is looked for in the log.
+    BeginSearch,
+    /// Go to the next hit.
+    FindNext(Direction),
     /// Freeze the view.
     Freeze,
     /// Let it go: back to the latest moment.
@@ -82,12 +104,18 @@ pub enum Context {
     Frozen,
     /// In a recording.
     Replay,
+    /// While one part of a screen is shown alone.
+    Maximised,
+    /// On the screen of the distributions.
+    Latency,
     /// On the screen of the server.
     Server,
     /// On that of the segments.
     Segments,
     /// On that of events and errors.
     Log,
+    /// While a search in the log is typed.
+    Search,
     /// While a value is typed.
     Typing,
     /// While the help is open.
@@ -98,11 +126,14 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Main,
+        Self::Maximised,
+        Self::Latency,
         Self::Server,
         Self::Segments,
         Self::Log,
+        Self::Search,
         Self::Frozen,
         Self::Replay,
         Self::Time,
@@ -117,6 +148,9 @@ impl Context {
         match self {
             Self::Anywhere => "Everywhere",
             Self::Main => "On every screen",
+            Self::Maximised => "One part shown alone",
+            Self::Latency => "Latency",
+            Self::Search => "While typing a search",
             Self::Server => "Server",
             Self::Segments => "Segments",
             Self::Log => "Log",

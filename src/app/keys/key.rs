@@ -60,6 +60,8 @@ pub enum Pattern {
     Ctrl(char),
     /// Anything that a value can be written with.
     Printable,
+    /// Anything that a text can be written with.
+    Character,
 }
 
 impl Pattern {
@@ -71,6 +73,7 @@ impl Pattern {
             (Self::Printable, Key { code: KeyCode::Char(c), ctrl: false }) => {
                 c.is_ascii_alphanumeric() || " .%/".contains(c)
             }
+            (Self::Character, Key { code: KeyCode::Char(c), ctrl: false }) => !c.is_control(),
             _ => false,
         }
     }

@@ -120,6 +120,14 @@ mod tests {
     }
 
     #[test]
+    fn the_footer_names_no_key_twice() {
+        let hints = footer(&[Context::Segments, Context::Main, Context::Anywhere], 300);
+        let of =
+            |keys: &str| hints.iter().filter(|hint| hint.0 == keys).map(|hint| hint.1).collect::<Vec<_>>();
+        assert_eq!((of("↑↓"), of("←→"), of("Enter")), (vec!["select"], vec!["sort"], vec!["go there"]));
+    }
+
+    #[test]
     fn the_readme_table_lists_every_binding() {
         assert_eq!(markdown().lines().count(), KEYS.len() + 2);
         assert!(markdown().contains("| On every screen | ↑, ↓, k, j | Select a knob. |"));

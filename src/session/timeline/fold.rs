@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingWindows,
-    Segments, ServerCell,
+    Segments, ServerCell, commands::CommandLanes,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -47,6 +47,7 @@ pub struct Timeline {
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
     pub(super) outages: Outages,
     pub(super) lanes: [Lane; Measure::ALL.len()],
+    pub(super) commands: CommandLanes,
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
@@ -82,6 +83,7 @@ impl Timeline {
             recent_ops: VecDeque::new(),
             outages: Outages::default(),
             lanes: Measure::ALL.map(|_| Lane::new(KEPT)),
+            commands: CommandLanes::default(),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
@@ -206,6 +208,7 @@ impl Timeline {
                 lane.push_late(segment, t_s, latency);
             }
         }
+        self.commands.push(interval);
         if interval.ops > 0 {
             self.last_reply_s = Some(t_s);
         }
@@ -225,7 +228,11 @@ impl Timeline {
     fn push_status(&mut self, moment: &Moment<Status>) {
         let since_s =
             self.status.as_ref().map_or(moment.t_s, |before| before.t_s).max(moment.t_s - POLL_REACH_S);
-        self.server.entry(moment.t_s, (moment.t_s - since_s).max(0.0)).add(moment);
+        let length_s = (moment.t_s - since_s).max(0.0);
+        self.server.entry(moment.t_s, length_s).add(moment);
+        if let Some(cpu) = moment.body.cpu {
+            self.segments.push_cpu(since_s, length_s, cpu);
+        }
         self.status = Some(moment.clone());
         self.advance(moment.t_s);
     }

@@ -19,7 +19,9 @@
 //! never mixes two segments: every window ends at the last segment border, and a column shows the percentiles of the
 //! segment that held longest in it.
 
+mod against;
 mod cells;
+mod commands;
 mod errors;
 mod fold;
 mod heat;
@@ -32,10 +34,12 @@ mod parts;
 mod pings;
 mod read;
 mod reading;
+mod seconds;
 mod segments;
 mod stalls;
 mod window;
 
+pub use against::Against;
 pub use cells::{ErrorCell, LoadCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog, FIRST_ERROR};
 pub use fold::{Timeline, TimelineOptions};
@@ -48,6 +52,7 @@ pub use outages::Outages;
 pub use parts::Worst;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};
+pub use seconds::Seconds;
 pub use segments::{SegmentTotal, Segments};
 pub use stalls::Stall;
 pub use window::Window;

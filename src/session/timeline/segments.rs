@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::Seconds;
 use crate::session::{Interval, Segment, Summary};
 
 /// How many segments keep their distribution. Older ones live on in the session's sums.
@@ -16,6 +17,22 @@ pub struct SegmentTotal {
     pub ended_s: Option<f64>,
     /// All its intervals in one.
     pub total: Interval,
+    /// Single seconds of it, to be compared with those of another.
+    pub seconds: Seconds,
+    cpu: (f64, f64),
+}
+
+impl SegmentTotal {
+    /// The mean share of a core that the server used, over the polls of it that lie within this segment.
+    pub fn cpu(&self) -> Option<f64> {
+        let (sum, length_s) = self.cpu;
+        (length_s > 0.0).then(|| sum / length_s)
+    }
+
+    /// How long it lasted, by `now_s` if it still does, in seconds.
+    pub fn length_s(&self, now_s: f64) -> f64 {
+        (self.ended_s.unwrap_or(now_s) - self.start.t_s).max(0.0)
+    }
 }
 
 /// The segments of a session.
@@ -65,7 +82,8 @@ impl Segments {
             current.ended_s = Some(start.t_s);
         }
         let total = Interval { segment: start.segment, ..Interval::default() };
-        self.kept.push_back(SegmentTotal { start: start.clone(), ended_s: None, total });
+        let (start, seconds) = (start.clone(), Seconds::default());
+        self.kept.push_back(SegmentTotal { start, ended_s: None, total, seconds, cpu: (0.0, 0.0) });
         if self.kept.len() > KEPT
             && let Some(oldest) = self.kept.pop_front()
         {
@@ -74,10 +92,26 @@ impl Segments {
         }
     }
 
+    /// The segment with this number, if it is still listed.
+    pub fn numbered(&self, number: u32) -> Option<&SegmentTotal> {
+        self.kept.iter().find(|segment| segment.start.segment == number)
+    }
+
+    /// Adds what the server used of a core from `since_s` to now, if all of that was the current segment.
+    pub(super) fn push_cpu(&mut self, since_s: f64, length_s: f64, cpu: f64) {
+        if let Some(current) = self.kept.back_mut().filter(|current| current.start.t_s <= since_s) {
+            current.cpu.0 += cpu * length_s;
+            current.cpu.1 += length_s;
+        }
+    }
+
     /// Adds an interval to its segment. One whose segment is not listed any more goes into the sum.
     pub(super) fn push(&mut self, interval: &Interval) {
         match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
-            Some(segment) => segment.total.merge(interval),
+            Some(segment) => {
+                segment.total.merge(interval);
+                segment.seconds.push(interval);
+            }
             // What comes this late was asked under load.
             None => self.older.add(interval, true),
         }

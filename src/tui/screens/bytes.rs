@@ -29,7 +29,8 @@ static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| {
     let (mut made, mut records) = MadeUp::new(knobs);
     (0..120 * 4).for_each(|_| records.extend(made.next_tick()));
     let mut model = Model::new(knobs, TimelineOptions::default());
-    update(&mut model, Msg::Columns(super::chart_columns(AREA)));
+    let columns = super::chart_columns(AREA, &model);
+    update(&mut model, Msg::Columns(columns));
     deliver(&mut model, records);
     (made, model)
 });

@@ -32,7 +32,7 @@ fn session() -> Model {
     model
 }
 
-/// Every screen, and over the first each overlay.
+/// Every screen, over the first each overlay, and some parts alone.
 fn states() -> Vec<Model> {
     let model = session();
     let mut states: Vec<Model> = Screen::ALL
@@ -43,7 +43,7 @@ fn states() -> Vec<Model> {
             model
         })
         .collect();
-    for keys in ["?", "i", " "] {
+    for keys in ["?", "i", " ", "z", "zzz", "2z", "2zzz", "4b", "5/x"] {
         let mut model = model.clone();
         keys.chars().for_each(|c| drop(update(&mut model, Msg::Key(Key::plain(KeyCode::Char(c))))));
         states.push(model);
@@ -58,7 +58,8 @@ fn states() -> Vec<Model> {
 
 fn try_size(model: &mut Model, number: usize, width: u16, height: u16) {
     let area = Rect::new(0, 0, width, height);
-    update(model, Msg::Columns(chart_columns(area)));
+    let columns = chart_columns(area, model);
+    update(model, Msg::Columns(columns));
     // By turns, so that each meets every width, every height and every screen.
     let (palette, glyphs) = THEMES[(number + usize::from(width) + usize::from(height)) % THEMES.len()];
     let mut buffer = Buffer::empty(area);

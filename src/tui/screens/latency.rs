@@ -1,15 +1,144 @@
-//! The Latency screen: the distribution of the segment in full.
+//! The Latency screen: distributions in full, as a curve, a table and bars.
+//!
+//! ```text
+//!  ─ percentiles, the whole segment ─────── ─ service response   GET ─
+//!   10 ms ┤                     ⣀⠤⠒         p50   312 µs   330 µs
+//!    1 ms ┤   ⣀⣀⡠⠤⠤⠒⠒⠉⠉⠉⠉                  p99   910 µs   980 µs
+//!         ┼─────────────────────────        ─ distribution ───────
+//!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
+//!  knobs
+//! ```
+
+use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
 use crate::{
-    app::Model,
-    session::timeline::Reading,
-    tui::{paint::Paint, widgets::spectrum},
+    app::{Model, Part, Stretch},
+    session::timeline::{Level, Measure, Reading, SegmentTotal},
+    stats::Latency,
+    tui::{
+        paint::{Paint, row},
+        theme::Ink,
+        widgets::{
+            curve::{self, Series},
+            knob_line, percentiles, spectrum,
+        },
+    },
+    workload::Command,
 };
 
+/// Below this the curve would be too narrow to be read beside a table.
+const LEAST_CURVE: u16 = 34;
+/// A rule and so many bars are the least that shows a shape.
+const LEAST_BARS: u16 = 5;
+
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, _: &Model, reading: &Reading) {
-    let bars = reading.segment_service().map(|service| spectrum::bars(service, area.height));
-    spectrum::draw(paint, area, &bars.unwrap_or_default());
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+    let series = series(model, reading);
+    let body = Rect { height: area.height.saturating_sub(1), ..area };
+    match model.maximised {
+        Some(Part::Percentiles) => table(paint, body, &series),
+        Some(Part::Distribution) => bars(paint, body, model, &series),
+        Some(_) => lines(paint, body, model, &series),
+        None => all(paint, body, model, &series),
+    }
+    knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
+}
+
+fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
+    let room = area.width.saturating_sub(LEAST_CURVE);
+    let most = area.width / 2;
+    let columns = (1..=series.len()).rev().find(|n| percentiles::width(*n) <= most.min(room));
+    let Some(columns) = columns else {
+        lines(paint, area, model, series);
+        return;
+    };
+    let width = percentiles::width(columns);
+    lines(paint, Rect { width: area.width - width - 1, ..area }, model, series);
+    let side = Rect { x: area.right() - width, width, ..area };
+    let rows = (percentiles::ROWS + 1).min(side.height);
+    table(paint, Rect { height: rows, ..side }, series);
+    let rest = Rect { y: side.y + rows, height: side.height - rows, ..side };
+    if rest.height >= LEAST_BARS {
+        bars(paint, rest, model, series);
+    }
+}
+
+fn lines(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
+    paint.rule(row(area, 0), &format!("percentiles, {}", model.stretch.name()));
+    let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    curve::draw(paint, below, series);
+}
+
+fn table(paint: &mut Paint, area: Rect, series: &[Series]) {
+    paint.rule(row(area, 0), "latency");
+    let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    percentiles::draw(paint, below, series);
+}
+
+fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
+    let Some(first) = series.first() else { return };
+    paint.rule(row(area, 0), &format!("{}, {}", first.name, model.stretch.name()));
+    let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    spectrum::draw(paint, below, &spectrum::bars(&first.latency, below.height));
+}
+
+/// How the commands look.
+const COMMANDS: [Ink; Command::ALL.len()] =
+    [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
+
+/// All that is drawn: service and response, the baseline, the commands where there are several.
+fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
+    let one = |name: &str, letter, ink, latency| Series {
+        name: name.to_owned(),
+        letter,
+        ink,
+        is_ghost: false,
+        latency,
+    };
+    let segment = reading.segment();
+    let mut all = vec![one("service", 's', Ink::Ping, recent(model.stretch, reading, Measure::Service))];
+    let response = recent(model.stretch, reading, Measure::Response);
+    if !response.is_empty() {
+        all.push(one("response", 'r', Ink::Level(Level::P99), response));
+    }
+    let is_other = |base: &&SegmentTotal| segment.is_none_or(|s| s.start.segment != base.start.segment);
+    if let Some(base) = model.baseline().filter(is_other) {
+        let name = format!("base {}", base.start.segment);
+        let latency = Cow::Borrowed(&base.total.service);
+        all.push(Series { is_ghost: true, ..one(&name, '.', Ink::Faint, latency) });
+    }
+    let commands = segment.map(|segment| &segment.total.commands).filter(|commands| commands.len() > 1);
+    for (command, part) in commands.into_iter().flatten() {
+        let latency = match seconds(model.stretch) {
+            Some(length_s) => Cow::Owned(reading.of_command(*command, length_s)),
+            None => Cow::Borrowed(&part.service),
+        };
+        let name = command.name();
+        let letter = name.chars().next().unwrap_or('c');
+        all.push(one(name, letter, COMMANDS[command.index()], latency));
+    }
+    all
+}
+
+/// How long a stretch is; `None` for all of the segment.
+fn seconds(stretch: Stretch) -> Option<f64> {
+    match stretch {
+        Stretch::Now => Some(1.0),
+        Stretch::Minute => Some(60.0),
+        Stretch::Segment => None,
+    }
+}
+
+fn recent<'a>(stretch: Stretch, reading: &'a Reading<'a>, measure: Measure) -> Cow<'a, Latency> {
+    let total = reading.segment().map(|segment| &segment.total);
+    match (stretch, measure) {
+        (Stretch::Now, _) => Cow::Borrowed(reading.recent(measure).now()),
+        (Stretch::Minute, _) => Cow::Borrowed(reading.recent(measure).minute()),
+        (Stretch::Segment, Measure::Response) => {
+            total.and_then(|total| total.response.as_ref()).map_or_else(Cow::default, Cow::Borrowed)
+        }
+        (Stretch::Segment, _) => total.map_or_else(Cow::default, |total| Cow::Borrowed(&total.service)),
+    }
 }

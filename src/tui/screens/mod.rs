@@ -15,12 +15,12 @@ mod tests;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{layout, paint::Paint, theme::Theme, widgets};
+use super::{maximised, paint::Paint, theme::Theme, widgets};
 use crate::app::{Model, Screen};
 
 /// How many columns the charts have on a screen of `area`'s size.
-pub fn chart_columns(area: Rect) -> u16 {
-    match layout::plan(area).columns.plot {
+pub fn chart_columns(area: Rect, model: &Model) -> u16 {
+    match maximised::plan(area, model).columns.plot {
         // Without lanes there is at most a line of throughput.
         0 => area.width,
         plot => plot,

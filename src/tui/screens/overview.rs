@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use crate::{
     app::Model,
     tui::{
-        layout::{self, Plan, Tier},
+        layout::{Plan, Tier},
+        maximised,
         paint::Paint,
         widgets::{
             Lanes, cursor, footer, header, heat_map, knob_line, latency, panel, probes, readout, server_line,
@@ -16,7 +17,7 @@ use crate::{
 
 /// Draws the Overview.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let plan = layout::plan(area);
+    let plan = maximised::plan(area, model);
     match plan.tier {
         Tier::Line => readout::line(paint, plan.header, model),
         Tier::Numbers => readout::numbers(paint, area, model),

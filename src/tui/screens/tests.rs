@@ -13,6 +13,8 @@ use ratatui::{
     style::Modifier,
 };
 
+mod lists;
+
 use super::draw;
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, update},
@@ -349,7 +351,7 @@ proptest! {
         width in 0_u16..250,
         height in 0_u16..80,
         moment in 0_usize..4,
-        keys in "[?q 0-9lijkuI]{0,8}",
+        keys in "[?q 0-9lijkuIzbtRnN/]{0,8}",
         theme in 0_usize..3,
     ) {
         let (_, palette, glyphs) = THEMES[theme];

@@ -24,6 +24,7 @@ fn weighed(ink: Ink, colour: fn(Ink) -> Option<Color>) -> Style {
     let style = colour.map_or(Style::new(), |colour| Style::new().fg(colour));
     match ink {
         Ink::Strong | Ink::Selected | Ink::Good | Ink::Warn | Ink::Bad => style.add_modifier(Modifier::BOLD),
+        Ink::Found => style.add_modifier(Modifier::REVERSED),
         // Without a colour of its own. Not bright black, which some palettes make the colour of the background.
         Ink::Faint if colour.is_none() => style.add_modifier(Modifier::DIM),
         _ => style,
@@ -32,7 +33,7 @@ fn weighed(ink: Ink, colour: fn(Ink) -> Option<Color>) -> Style {
 
 fn ansi16(ink: Ink) -> Option<Color> {
     match ink {
-        Ink::Text | Ink::Faint | Ink::Strong => None,
+        Ink::Text | Ink::Faint | Ink::Strong | Ink::Found => None,
         Ink::Selected | Ink::Level(Level::P50) | Ink::Ping => Some(Color::Cyan),
         Ink::Good | Ink::Throughput | Ink::Server => Some(Color::Green),
         Ink::Warn => Some(Color::Yellow),
@@ -46,7 +47,7 @@ fn ansi16(ink: Ink) -> Option<Color> {
 
 fn dark(ink: Ink) -> Option<Color> {
     match ink {
-        Ink::Text | Ink::Strong => None,
+        Ink::Text | Ink::Strong | Ink::Found => None,
         Ink::Faint => Some(Color::Rgb(142, 142, 142)),
         Ink::Selected | Ink::Level(Level::P50) | Ink::Ping => Some(Color::Rgb(86, 196, 233)),
         Ink::Good | Ink::Throughput | Ink::Server => Some(Color::Rgb(70, 200, 150)),
@@ -61,7 +62,7 @@ fn dark(ink: Ink) -> Option<Color> {
 
 fn light(ink: Ink) -> Option<Color> {
     match ink {
-        Ink::Text | Ink::Strong => None,
+        Ink::Text | Ink::Strong | Ink::Found => None,
         Ink::Faint => Some(Color::Rgb(104, 104, 104)),
         Ink::Selected | Ink::Level(Level::P50) | Ink::Ping => Some(Color::Rgb(0, 96, 150)),
         Ink::Good | Ink::Throughput | Ink::Server => Some(Color::Rgb(0, 106, 70)),
@@ -79,7 +80,7 @@ fn mono(ink: Ink) -> Style {
     match ink {
         Ink::Faint => plain.add_modifier(Modifier::DIM),
         Ink::Strong | Ink::Good | Ink::Warn => plain.add_modifier(Modifier::BOLD),
-        Ink::Selected | Ink::Bad => plain.add_modifier(Modifier::REVERSED),
+        Ink::Selected | Ink::Found | Ink::Bad => plain.add_modifier(Modifier::REVERSED),
         _ => plain,
     }
 }

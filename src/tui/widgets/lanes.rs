@@ -37,6 +37,8 @@ pub struct Lanes<'a> {
     pub axis: TimeAxis,
     /// What the columns hold.
     pub window: Window<'a>,
+    /// The number of the baseline segment and its good replies per second.
+    pub baseline: Option<(u32, f64)>,
     cursor_s: Option<f64>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
     load: Vec<Option<LoadCell>>,
@@ -82,12 +84,15 @@ impl<'a> Lanes<'a> {
         let axis = model.axis(columns.plot);
         let window = reading.timeline().window(axis.from_s(), axis.to_s(), axis.columns.into());
         let levels = Measure::ALL.map(|measure| window.levels(measure));
+        let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
+        let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
         let load = window.load();
         let mut lanes = Self {
             reading,
             columns,
             axis,
             window,
+            baseline,
             cursor_s: model.cursor_s(),
             levels,
             load,

@@ -2,19 +2,25 @@
 
 pub mod config_list;
 pub mod cursor;
+pub mod curve;
 pub mod event_lane;
 pub mod footer;
+pub mod ghost;
 pub mod header;
 pub mod heat_map;
 pub mod knob_line;
 pub mod lanes;
 pub mod latency;
+pub mod log_lines;
 pub mod overlay;
 pub mod panel;
 pub mod parts;
+pub mod percentiles;
 pub mod probes;
 pub mod readout;
 pub mod results;
+pub mod segment_details;
+pub mod segment_table;
 pub mod server_figures;
 pub mod server_line;
 pub mod server_tables;

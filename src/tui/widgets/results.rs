@@ -60,7 +60,7 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
 }
 
 /// As many of `words` as fit whole, and how many do not: `50×4 +1`.
-fn fitted(words: &[String], width: usize) -> String {
+pub fn fitted(words: &[String], width: usize) -> String {
     let text = |shown: usize| {
         let hidden = words.len() - shown;
         words[..shown].join(", ") + &if hidden > 0 { format!(" +{hidden}") } else { String::new() }

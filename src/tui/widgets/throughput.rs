@@ -5,7 +5,7 @@
 
 use ratatui::layout::Rect;
 
-use super::Lanes;
+use super::{Lanes, ghost};
 use crate::{
     session::timeline::LoadCell,
     tui::{
@@ -47,6 +47,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     lanes.outages(paint, plot);
     lanes.lines(paint, plot);
     rates(paint, plot, lanes, top);
+    ghost::throughput(paint, plot, lanes.baseline, top);
 }
 
 fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {

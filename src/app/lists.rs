@@ -1,0 +1,97 @@
+//! What keys do on the screens with lists and parts.
+
+use super::{Action, Effect, Model, Part, Screen, Tone};
+
+impl Model {
+    /// Shows a screen, with all its parts.
+    pub(super) fn show(&mut self, screen: Screen) {
+        self.screen = screen;
+        self.maximised = None;
+    }
+
+    pub(super) fn on_list_action(&mut self, action: Action) -> Option<Effect> {
+        match action {
+            Action::Maximise => self.maximise(),
+            Action::Minimise => self.maximised = None,
+            Action::TurnStretch => self.stretch = self.stretch.turned(),
+            Action::SortBy(direction) => self.segment_table.sort_by_next(direction),
+            Action::ReverseOrder => self.segment_table.reverse(),
+            Action::PinBaseline => self.pin_baseline(),
+            Action::SelectRow(by) if self.screen == Screen::Log => self.select_line(by),
+            Action::SelectRow(by) => self.select_segment(by),
+            Action::TurnFilter(direction) => self.turn_filter(direction),
+            Action::BeginSearch => self.log_view.begin_search(),
+            Action::FindNext(direction) => self.find_next(direction),
+            Action::GoToRow => {
+                if self.screen == Screen::Log {
+                    self.go_to_line();
+                } else {
+                    self.go_to_segment();
+                }
+                return self.play_on();
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn maximise(&mut self) {
+        if Part::of(self.screen).is_empty() {
+            self.say(Tone::Info, format!("the screen {} is one part already", self.screen.name()));
+        }
+        self.maximised = Part::after(self.screen, self.maximised);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Context, Key, KeyCode, Msg, update},
+        load::Knobs,
+        session::TimelineOptions,
+    };
+
+    fn press(model: &mut Model, codes: &[KeyCode]) -> Vec<Effect> {
+        codes.iter().flat_map(|code| update(model, Msg::Key(Key::plain(*code)))).collect()
+    }
+
+    fn model() -> Model {
+        Model::new(Knobs::default(), TimelineOptions::default())
+    }
+
+    #[test]
+    fn a_part_is_maximised_in_turn_and_another_screen_shows_all_of_its_parts() {
+        let mut model = model();
+        press(&mut model, &[KeyCode::Char('z')]);
+        assert_eq!((model.maximised, model.contexts()[0]), (Some(Part::Throughput), Context::Maximised));
+        press(&mut model, &[KeyCode::Char('z')]);
+        assert_eq!(model.maximised, Some(Part::Latency));
+        press(&mut model, &[KeyCode::Esc]);
+        assert_eq!(model.maximised, None);
+        press(&mut model, &[KeyCode::Char('z'), KeyCode::Char('4'), KeyCode::Char('z')]);
+        assert_eq!(model.maximised, None);
+        assert_eq!(model.message().unwrap().text, "the screen Segments is one part already");
+    }
+
+    #[test]
+    fn lists_take_the_arrows_and_no_knob_turns_unseen() {
+        let mut model = model();
+        for screen in ['4', '5'] {
+            let keys = [KeyCode::Char(screen), KeyCode::Up, KeyCode::Left, KeyCode::Right, KeyCode::Enter];
+            assert_eq!(press(&mut model, &keys), []);
+            assert_eq!(model.panel.wanted(), &Knobs::default());
+        }
+    }
+
+    #[test]
+    fn a_search_takes_every_character_until_enter_or_escape() {
+        let mut model = model();
+        press(&mut model, &[KeyCode::Char('5'), KeyCode::Char('/')]);
+        assert_eq!(model.contexts()[0], Context::Search);
+        assert_eq!(press(&mut model, &[KeyCode::Char('q'), KeyCode::Char('?'), KeyCode::Backspace]), []);
+        assert_eq!(model.log_view.needle(), "q");
+        press(&mut model, &[KeyCode::Esc]);
+        assert_eq!((model.log_view.needle().as_str(), model.contexts()[0]), ("", Context::Log));
+    }
+}

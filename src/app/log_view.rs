@@ -1,0 +1,373 @@
+//! The log: what happened, in time order; which line is selected, what is looked for.
+
+use std::borrow::Cow;
+
+use super::{Direction, Model, Tone, segment_words};
+use crate::{
+    session::timeline::{ErrorCount, FIRST_ERROR},
+    units,
+};
+
+/// What a line of the log is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// Something that happened.
+    Event,
+    /// The first error of its kind, with how many there were.
+    Error,
+    /// A person's note.
+    Mark,
+    /// A knob was turned.
+    Segment,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogLine<'a> {
+    /// When, in seconds of the session.
+    pub t_s: f64,
+    /// What it is about.
+    pub kind: LogKind,
+    /// One word: the name of the event, the kind of the error.
+    pub name: Cow<'a, str>,
+    /// The rest.
+    pub text: Cow<'a, str>,
+    /// Whether something that was lost is back.
+    pub is_recovery: bool,
+}
+
+impl LogLine<'_> {
+    /// Where `needle`, in lower case, stands in the words of this line, in characters of `name text`; none for an
+    /// empty one.
+    pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
+        let needle: Vec<char> = needle.chars().collect();
+        // One character for one, so that places are those on screen.
+        let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
+        let words: Vec<char> = self.words().chars().map(lower).collect();
+        let mut hits: Vec<std::ops::Range<usize>> = Vec::new();
+        for at in 0..words.len() {
+            let is_free = hits.last().is_none_or(|last| last.end <= at);
+            if is_free && !needle.is_empty() && words[at..].starts_with(&needle) {
+                hits.push(at..at + needle.len());
+            }
+        }
+        hits
+    }
+
+    /// Its words as they stand on screen.
+    pub fn words(&self) -> String {
+        format!("{} {}", self.name, self.text)
+    }
+}
+
+/// The longest text that is looked for, in characters.
+const LONGEST: usize = 60;
+/// What the log can be narrowed to; everything first.
+const FILTERS: [Option<LogKind>; 5] =
+    [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
+
+/// The state of the log.
+#[derive(Debug, Clone, Default)]
+pub struct LogView {
+    filter: usize,
+    /// `None` follows the newest line.
+    selected: Option<usize>,
+    needle: String,
+    typed: Option<String>,
+}
+
+impl LogView {
+    /// What it is narrowed to.
+    pub fn filter(&self) -> Option<LogKind> {
+        FILTERS[self.filter]
+    }
+
+    /// Whether the newest line stays selected.
+    pub fn follows(&self) -> bool {
+        self.selected.is_none()
+    }
+
+    /// What is looked for, in lower case, as far as it has been typed; may be empty.
+    pub fn needle(&self) -> String {
+        self.typed.as_ref().unwrap_or(&self.needle).to_lowercase()
+    }
+
+    /// The search that is being typed.
+    pub fn typed(&self) -> Option<&str> {
+        self.typed.as_deref()
+    }
+
+    pub(super) fn begin_search(&mut self) {
+        self.typed = Some(String::new());
+    }
+
+    pub(super) fn push(&mut self, c: char) {
+        if let Some(typed) = self.typed.as_mut().filter(|typed| typed.chars().count() < LONGEST) {
+            typed.push(c);
+        }
+    }
+
+    pub(super) fn erase(&mut self) {
+        if let Some(typed) = &mut self.typed {
+            typed.pop();
+        }
+    }
+
+    pub(super) fn drop_search(&mut self) {
+        self.typed = None;
+    }
+}
+
+impl Model {
+    /// The lines of the log, oldest first, as it is narrowed. All of the session, also of the time after a frozen
+    /// moment.
+    pub fn log_lines(&self) -> Vec<LogLine<'_>> {
+        let mut lines = self.events_and_errors();
+        lines.extend(self.timeline.marks().map(|mark| LogLine {
+            t_s: mark.t_s,
+            kind: LogKind::Mark,
+            name: "mark".into(),
+            text: mark.text.as_str().into(),
+            is_recovery: false,
+        }));
+        lines.extend(self.segment_lines());
+        if let Some(kind) = self.log_view.filter() {
+            lines.retain(|line| line.kind == kind);
+        }
+        lines.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
+        lines
+    }
+
+    fn events_and_errors(&self) -> Vec<LogLine<'_>> {
+        let errors = self.timeline.errors();
+        let mut unseen = errors.by_count();
+        let mut lines = Vec::new();
+        for event in self.timeline.events() {
+            let kind = event.detail.split(": ").next().unwrap_or_default();
+            let known = unseen.iter().position(|(known, _)| event.name == FIRST_ERROR && *known == kind);
+            lines.push(match known {
+                Some(at) => error_line(event.t_s, unseen.remove(at)),
+                None => LogLine {
+                    t_s: event.t_s,
+                    kind: LogKind::Event,
+                    name: event.name.as_str().into(),
+                    text: event.detail.as_str().into(),
+                    is_recovery: event.is_recovery(),
+                },
+            });
+        }
+        // Of those without a first message no more is known than when they were last counted.
+        lines.extend(unseen.into_iter().map(|error| error_line(error.1.last_s as f64, error)));
+        lines
+    }
+
+    fn segment_lines(&self) -> impl Iterator<Item = LogLine<'_>> {
+        let segments = || self.timeline.segments().iter();
+        segments().zip(std::iter::once(None).chain(segments().map(Some))).map(|(segment, before)| {
+            let words = segment_words(before.map(|before| &before.start), &segment.start);
+            LogLine {
+                t_s: segment.start.t_s,
+                kind: LogKind::Segment,
+                name: format!("segment {}", segment.start.segment).into(),
+                text: words.join(", ").into(),
+                is_recovery: false,
+            }
+        })
+    }
+
+    /// The place of the selected one among `lines`; `None` when there is none.
+    pub fn selected_line(&self, lines: usize) -> Option<usize> {
+        let last = lines.checked_sub(1)?;
+        Some(self.log_view.selected.map_or(last, |selected| selected.min(last)))
+    }
+
+    /// Moves the selection by so many lines; at the newest it follows again.
+    pub(super) fn select_line(&mut self, by: i16) {
+        let lines = self.log_lines().len();
+        let Some(at) = self.selected_line(lines) else { return };
+        self.put_line(at.saturating_add_signed(by.into()), lines);
+    }
+
+    pub(super) fn put_line(&mut self, at: usize, lines: usize) {
+        self.log_view.selected = Some(at).filter(|at| at + 1 < lines);
+    }
+
+    /// Narrows the log to the next kind.
+    pub(super) fn turn_filter(&mut self, direction: Direction) {
+        let n = FILTERS.len();
+        let view = &mut self.log_view;
+        view.filter = (view.filter + if direction == Direction::Up { 1 } else { n - 1 }) % n;
+        view.selected = None;
+    }
+
+    /// Takes the search that was typed, and goes to the first hit from the selected line on.
+    pub(super) fn take_search(&mut self) {
+        let Some(typed) = self.log_view.typed.take() else { return };
+        self.log_view.needle = typed;
+        if !self.log_view.needle.is_empty() {
+            self.find(Direction::Down, 0);
+        }
+    }
+
+    /// Goes to the next hit, down or up, round the ends.
+    pub(super) fn find_next(&mut self, direction: Direction) {
+        if self.log_view.needle.is_empty() {
+            self.say(Tone::Info, "nothing is looked for; / begins a search");
+            return;
+        }
+        self.find(direction, 1);
+    }
+
+    fn find(&mut self, direction: Direction, skipped: usize) {
+        let lines = self.log_lines();
+        let needle = self.log_view.needle();
+        let Some(from) = self.selected_line(lines.len()) else { return };
+        let n = lines.len();
+        let place =
+            |by: usize| if direction == Direction::Down { (from + by) % n } else { (from + n - by) % n };
+        // The line itself comes last: it may be the only hit.
+        let found = (skipped..=n).map(place).find(|at| !lines[*at].hits(&needle).is_empty());
+        match found {
+            Some(at) => self.put_line(at, n),
+            None => self.say(Tone::Info, format!("'{}' is not in the log", self.log_view.needle)),
+        }
+    }
+
+    /// Puts the time cursor to the selected line.
+    pub(super) fn go_to_line(&mut self) {
+        let lines = self.log_lines();
+        let Some(t_s) = self.selected_line(lines.len()).map(|at| lines[at].t_s) else { return };
+        // What moves with the cursor must not move the line away.
+        let at = self.selected_line(lines.len());
+        self.log_view.selected = at;
+        self.put_cursor(t_s);
+        self.say(Tone::Info, "the cursor stands there; 1 shows the Overview at that moment");
+    }
+}
+
+fn error_line<'a>(t_s: f64, (kind, error): (&'a str, &ErrorCount)) -> LogLine<'a> {
+    let last = units::elapsed(error.last_s * 1_000_000_000);
+    let count = units::count(error.count as f64);
+    let first = error.first.as_deref().unwrap_or("no message");
+    LogLine {
+        t_s,
+        kind: LogKind::Error,
+        name: kind.into(),
+        text: format!("×{count}, last {last}: {first}").into(),
+        is_recovery: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Event, Interval, Mark, Record, Segment, TimelineOptions},
+    };
+
+    fn model() -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let event = |t_s, name: &str, detail: &str| {
+            Record::Event(Event { t_s, name: name.to_owned(), detail: detail.to_owned() })
+        };
+        let errors = [("OOM".to_owned(), 1200)].into();
+        for record in [
+            Record::Segment(Segment {
+                t_s: 0.0,
+                segment: 1,
+                knobs: Knobs::default(),
+                warmup: false,
+                config: None,
+            }),
+            event(3.0, "slowlog", "14 ms KEYS *"),
+            Record::Interval(Box::new(Interval { t_s: 5.0, length_s: 1.0, errors, ..Interval::default() })),
+            event(4.5, FIRST_ERROR, "OOM: OOM command not allowed"),
+            Record::Mark(Mark { t_s: 2.0, text: "cache warm".to_owned() }),
+            event(9.0, "slowlog", "22 ms SORT big"),
+        ] {
+            model.timeline.push(&record);
+        }
+        model
+    }
+
+    fn names(model: &Model) -> Vec<String> {
+        model.log_lines().into_iter().map(|line| line.name.into_owned()).collect()
+    }
+
+    fn selected(model: &Model) -> String {
+        let lines = model.log_lines();
+        lines[model.selected_line(lines.len()).unwrap()].text.to_string()
+    }
+
+    #[test]
+    fn everything_stands_in_time_order_and_an_error_with_its_count_and_first_message() {
+        let mut model = model();
+        assert_eq!(names(&model), ["segment 1", "mark", "slowlog", "OOM", "slowlog"]);
+        assert_eq!(model.log_lines()[3].text, "×1.20 k, last 00:00:05: OOM command not allowed");
+        model.turn_filter(Direction::Up);
+        assert_eq!(names(&model), ["slowlog", "slowlog"]);
+        model.turn_filter(Direction::Up);
+        assert_eq!(names(&model), ["OOM"]);
+        model.turn_filter(Direction::Down);
+        model.turn_filter(Direction::Down);
+        model.turn_filter(Direction::Down);
+        assert_eq!(names(&model), ["segment 1"]);
+    }
+
+    #[test]
+    fn the_newest_line_is_followed_until_another_is_selected() {
+        let mut model = model();
+        assert_eq!(selected(&model), "22 ms SORT big");
+        model.select_line(-1);
+        let mark = Record::Mark(Mark { t_s: 10.0, text: "later".to_owned() });
+        model.timeline.push(&mark);
+        assert!(selected(&model).starts_with("×1.20 k"));
+        model.select_line(100);
+        assert!(model.log_view.follows());
+        assert_eq!(selected(&model), "later");
+    }
+
+    #[test]
+    fn a_search_finds_whatever_the_case_goes_round_the_ends_and_says_when_there_is_nothing() {
+        let mut model = model();
+        let look_for = |model: &mut Model, text: &str| {
+            model.log_view.begin_search();
+            text.chars().for_each(|c| model.log_view.push(c));
+            model.take_search();
+        };
+        look_for(&mut model, "SLOWLOG");
+        assert_eq!(selected(&model), "22 ms SORT big");
+        model.find_next(Direction::Down);
+        assert_eq!(selected(&model), "14 ms KEYS *");
+        model.find_next(Direction::Up);
+        assert_eq!(selected(&model), "22 ms SORT big");
+        look_for(&mut model, "warm");
+        assert_eq!(selected(&model), "cache warm");
+        look_for(&mut model, "nothing of the kind");
+        assert_eq!(selected(&model), "cache warm");
+        assert!(model.message().unwrap().text.contains("'nothing of the kind' is not in the log"));
+    }
+
+    #[test]
+    fn hits_are_places_on_screen_and_do_not_overlap() {
+        let line = LogLine {
+            t_s: 0.0,
+            kind: LogKind::Event,
+            name: "aaa".into(),
+            text: "µA aa".into(),
+            is_recovery: false,
+        };
+        assert_eq!(line.hits("aa"), [0..2, 7..9]);
+        assert_eq!(line.hits("a"), [0..1, 1..2, 2..3, 5..6, 7..8, 8..9]);
+        assert_eq!(line.hits(""), []);
+    }
+
+    #[test]
+    fn enter_puts_the_cursor_to_the_line() {
+        let mut model = model();
+        model.select_line(-2);
+        model.go_to_line();
+        assert_eq!((model.cursor_s(), selected(&model).as_str()), (Some(3.0), "14 ms KEYS *"));
+    }
+}

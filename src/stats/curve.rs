@@ -1,0 +1,91 @@
+//! A distribution as HdrHistogram's plots draw it: latency over the percentile, the tail stretched.
+//!
+//! ```text
+//!   nines  0         1         2         3         4      = log10 1 / (1 - quantile)
+//!   share  0 %      90 %      99 %    99.9 %   99.99 %
+//! ```
+//! Each further nine takes as much room as the one before, so that the slowest of a million can be read as well as the
+//! median. The axis is that of `hdrhistogram.github.io/HdrHistogram/plotFiles.html`.
+
+use super::{Latency, latency::ENOUGH_ABOVE};
+
+/// The most nines that an axis has: 99.9999 %.
+pub const MOST_NINES: u32 = 6;
+/// The least: up to 99 %.
+const LEAST_NINES: u32 = 2;
+
+/// The quantile, 0 to 1, that stands `nines` along the axis.
+pub fn quantile_at(nines: f64) -> f64 {
+    1.0 - 10_f64.powf(-nines.max(0.0))
+}
+
+/// Where a quantile stands on the axis; infinity for 1.
+pub fn nines_of(quantile: f64) -> f64 {
+    -(1.0 - quantile.clamp(0.0, 1.0)).log10()
+}
+
+/// How many nines an axis needs for all that `count` samples can tell, 2 to [`MOST_NINES`].
+pub fn nines_for(count: u64) -> u32 {
+    let told = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
+    ((told - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)
+}
+
+impl Latency {
+    /// The curve over an axis of `nines` in so many steps: for the middle of each the latency in ns, `None` where
+    /// fewer than ten samples lie above it.
+    pub fn curve(&self, nines: u32, steps: usize) -> Vec<Option<u64>> {
+        let step = f64::from(nines) / steps.max(1) as f64;
+        let quantiles = (0..steps).map(|n| quantile_at((n as f64 + 0.5) * step));
+        let mut cells = self.cells().iter();
+        let (mut seen, mut value_ns) = (0, self.min_ns());
+        let mut at = |quantile: f64| {
+            let rank = ((quantile * self.count() as f64).ceil() as u64).max(1);
+            while seen < rank {
+                let Some((ns, n)) = cells.next() else { return self.max_ns() };
+                (seen, value_ns) = (seen + n, *ns);
+            }
+            value_ns.clamp(self.min_ns(), self.max_ns())
+        };
+        quantiles.map(|quantile| self.is_told(quantile).then(|| at(quantile))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Recorder;
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Latency {
+        let mut recorder = Recorder::new();
+        values.into_iter().for_each(|ns| recorder.record(ns));
+        recorder.latency()
+    }
+
+    #[test]
+    fn every_nine_takes_as_much_room_as_the_one_before() {
+        for (quantile, nines) in [(0.0, 0.0), (0.9, 1.0), (0.99, 2.0), (0.9999, 4.0)] {
+            assert!((nines_of(quantile) - nines).abs() < 1e-9, "{quantile}");
+            assert!((quantile_at(nines) - quantile).abs() < 1e-12, "{nines}");
+        }
+        assert_eq!([0, 1000, 1001, 100_000, u64::MAX].map(nines_for), [2, 2, 3, 4, 6]);
+    }
+
+    #[test]
+    fn a_curve_agrees_with_the_percentiles_and_ends_where_they_do() {
+        let latency = of((1..=20_000).map(|n| n * 1000));
+        let curve = latency.curve(5, 50);
+        for (n, value) in curve.iter().enumerate() {
+            let quantile = quantile_at((n as f64 + 0.5) * 0.1);
+            assert_eq!(*value, latency.percentile(quantile), "{quantile}");
+        }
+        assert!(curve[32].is_some() && curve[34].is_none(), "10 of 20000 lie above 99.95 %");
+        assert!(curve.is_sorted_by_key(|value| value.unwrap_or(u64::MAX)));
+    }
+
+    #[test]
+    fn nothing_has_no_curve() {
+        assert_eq!(Latency::default().curve(3, 4), [None; 4]);
+        assert_eq!(of([5; 20]).curve(2, 4), [Some(5), None, None, None]);
+        assert_eq!(of([5; 20]).curve(2, 0), []);
+    }
+}

@@ -1,0 +1,203 @@
+//! The screens Latency, Segments and Log, and one part alone.
+
+use super::*;
+use crate::{
+    app::{Context, Part, Screen},
+    session::{CommandInterval, Event, Interval, Mark},
+    stats::{Latency, Recorder},
+    workload::Command,
+};
+
+/// `latency`, each of it so many times as long.
+fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
+    let mut recorder = Recorder::new();
+    for (ns, n) in latency.cells().iter().step_by(every) {
+        recorder.record_n((*ns as f64 * times) as u64, *n);
+    }
+    recorder.latency()
+}
+
+/// An interval as the load makes it: by command, and in an open loop with its response time.
+fn whole(interval: &Interval, is_open: bool) -> Interval {
+    let part =
+        |service: Latency| CommandInterval { ops: service.count(), service, ..CommandInterval::default() };
+    let commands = [
+        (Command::Get, part(longer(&interval.service, 0.95, 1))),
+        (Command::Set, part(longer(&interval.service, 1.6, 11))),
+    ];
+    let response = is_open.then(|| longer(&interval.service, 1.9, 1));
+    let behind_us = if is_open { 3_400 } else { 0 };
+    Interval { commands: commands.into(), response, behind_us, ..interval.clone() }
+}
+
+/// 90 s: idle, then 50 clients, 200, pipeline 4, an open loop, and for three seconds 10 clients; errors, events, marks.
+fn session() -> Vec<Record> {
+    let idle = Knobs::default();
+    let on = Knobs { load: true, ..idle };
+    let open = Knobs { rate: Some(40_000), ..on };
+    let (mut made, mut records) = MadeUp::new(idle);
+    let mut is_open = false;
+    for tick in 1..=360 {
+        let knobs = match tick {
+            20 => Some(on),
+            100 => Some(Knobs { clients: 200, ..on }),
+            180 => Some(Knobs { clients: 200, pipeline: 4, ..on }),
+            260 => Some(open),
+            348 => Some(Knobs { clients: 10, ..on }),
+            _ => None,
+        };
+        if let Some(knobs) = knobs {
+            is_open = knobs.rate.is_some();
+            records.push(made.turn(knobs));
+        }
+        records.extend(made.next_tick().into_iter().map(|record| match record {
+            Record::Interval(interval) => Record::Interval(Box::new(whole(&interval, is_open))),
+            record => record,
+        }));
+        let t_s = made.now_s();
+        let event = |name: &str, detail: &str| {
+            Record::Event(Event { t_s, name: name.to_owned(), detail: detail.to_owned() })
+        };
+        match tick {
+            60 => records.push(Record::Mark(Mark { t_s, text: "the cache is warm".to_owned() })),
+            110 => records.push(event("slowlog", "14.2 ms KEYS * from 127.0.0.1:50112")),
+            140 => records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory")),
+            200 => records.push(event("fork", "38.1 ms for a background save")),
+            230 => records.push(event("unreachable", "connection refused; is the server running?")),
+            236 => records.push(event("reachable", "after 1.5 s")),
+            300 => records.push(event("slowlog", "22.8 ms SORT redyno:list from 127.0.0.1:50112")),
+            330 => records.extend(made.errors(
+                "OOM",
+                1204,
+                "OOM command not allowed when used memory > 'maxmemory'; the rest of this message is as long as those \
+                 that some modules write, so that it does not fit into a line of any usual terminal at all, not even a wide one",
+            )),
+            _ => {}
+        }
+    }
+    records
+}
+
+static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(session);
+
+fn of_all() -> Model {
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    deliver(&mut model, RECORDS.clone());
+    model
+}
+
+fn type_text(model: &mut Model, text: &str) {
+    text.chars().for_each(|c| press(model, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }));
+}
+
+/// The model with the second segment as the baseline and the third selected.
+fn with_baseline() -> Model {
+    let mut model = of_all();
+    press(&mut model, KeyCode::Char('4'));
+    for code in [KeyCode::End, KeyCode::Up, KeyCode::Char('b'), KeyCode::Up] {
+        press(&mut model, code);
+    }
+    model
+}
+
+fn snapshots(name: &str, model: &Model) {
+    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
+        for (theme, palette, glyphs) in THEMES {
+            let buffer = drawn(model, Theme::new(palette, glyphs), width, height);
+            snapshot(&format!("{name}_{width}x{height}_{theme}"), &buffer);
+        }
+    }
+}
+
+fn text(model: &Model, width: u16, height: u16) -> String {
+    lines(&drawn(model, Theme::new(Palette::Mono, GlyphSet::Unicode), width, height)).join("\n")
+}
+
+#[test]
+fn the_latency_screen_looks_as_it_did() {
+    let mut model = with_baseline();
+    press(&mut model, KeyCode::Char('2'));
+    snapshots("latency", &model);
+}
+
+#[test]
+fn the_segments_look_as_they_did() {
+    snapshots("segments", &with_baseline());
+}
+
+#[test]
+fn the_log_looks_as_it_did() {
+    let mut model = of_all();
+    type_text(&mut model, "5/SLOW\n");
+    snapshots("log", &model);
+}
+
+#[test]
+fn a_search_in_an_open_loop_frozen_in_the_past_shows_the_distributions_of_then() {
+    let mut model = of_all();
+    type_text(&mut model, "5/sort\n\n2t");
+    let screen = text(&model, 120, 36);
+    assert_eq!(model.cursor_s(), Some(75.0));
+    assert!(screen.contains("percentiles, now, the last second"), "{screen}");
+    assert!(screen.contains("response"), "{screen}");
+    // The last segment has no response time and too few samples for the last of the percentiles.
+    press(&mut model, KeyCode::Esc);
+    let screen = text(&model, 120, 36);
+    let row = screen.lines().find(|line| line.contains("p99.99")).unwrap();
+    assert!(row.trim_end().ends_with('–') && !screen.contains("response"), "{screen}");
+}
+
+#[test]
+fn each_verdict_is_said_in_words_with_its_evidence() {
+    let mut model = with_baseline();
+    let screen = text(&model, 200, 60);
+    for word in
+        ["faster", "slower", "same", "too short", "baseline", "higher in 100 % of all pairs of seconds"]
+    {
+        assert!(screen.contains(word), "{word} is not in\n{screen}");
+    }
+    press(&mut model, KeyCode::Home);
+    let screen = text(&model, 200, 60);
+    assert!(screen.contains("too short to tell: 3 s and 20 s of the baseline"), "{screen}");
+}
+
+#[test]
+fn the_baseline_stands_as_a_ghost_in_the_charts() {
+    let mut model = with_baseline();
+    press(&mut model, KeyCode::Char('1'));
+    assert!(text(&model, 120, 36).contains("baseline 2"));
+    press(&mut model, KeyCode::Char('2'));
+    assert!(text(&model, 120, 36).contains("base 2"));
+}
+
+#[test]
+fn a_part_alone_has_the_whole_body_and_the_rest_is_gone() {
+    let mut model = of_all();
+    for part in Part::of(Screen::Overview) {
+        press(&mut model, KeyCode::Char('z'));
+        assert_eq!((model.maximised, model.contexts()[0]), (Some(*part), Context::Maximised));
+        let screen = text(&model, 120, 36);
+        let shown = ["throughput, replies/s", "latency, log scale", "probes", "knobs"]
+            .map(|rule| screen.contains(rule));
+        assert_eq!(shown.iter().filter(|shown| **shown).count(), 1, "{part:?}\n{screen}");
+    }
+    snapshot("throughput_alone_120x36", &drawn(&with_part(Part::Throughput), unicode(), 120, 36));
+    snapshot("lanes_alone_120x36", &drawn(&with_part(Part::Latency), unicode(), 120, 36));
+    snapshot("probes_alone_80x24", &drawn(&with_part(Part::Probes), unicode(), 80, 24));
+    press(&mut model, KeyCode::Char('2'));
+    for part in Part::of(Screen::Latency) {
+        press(&mut model, KeyCode::Char('z'));
+        assert_eq!(model.maximised, Some(*part));
+        drawn(&model, unicode(), 80, 24);
+    }
+}
+
+fn unicode() -> Theme {
+    Theme::new(Palette::Ansi16, GlyphSet::Unicode)
+}
+
+fn with_part(part: Part) -> Model {
+    let mut model = of_all();
+    model.maximised = Some(part);
+    model
+}

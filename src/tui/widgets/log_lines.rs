@@ -1,0 +1,148 @@
+//! The lines of the log: the newest last, the selected one in full below, what is looked for shown where it stands.
+//!
+//! ```text
+//!    00:35  ◆ slowlog  14 ms KEYS *
+//!  ▸ 00:47  ! LOADING  ×37, last 00:00:47: LOADING Redis is loading the dataset in memory
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::tables::clock;
+use crate::{
+    app::{LogKind, LogLine, Model},
+    tui::{
+        paint::{Paint, from_column, row, wrapped},
+        theme::Ink,
+    },
+};
+
+/// Draws the heading, the lines and what is being looked for.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+    let lines = model.log_lines();
+    let selected = model.selected_line(lines.len());
+    paint.rule(row(area, 0), &title(model, &lines));
+    let search = search_rows(model);
+    let room = area.height.saturating_sub(1 + search);
+    let full = selected.map(|at| in_full(&lines[at], area.width)).unwrap_or_default();
+    // A line that is cut is repeated below, where half of the screen is left to the others.
+    let below = if full.len() > 1 { (full.len() as u16 + 1).min(room / 2) } else { 0 };
+    let list = Rect { y: area.y + 1, height: room - below, ..area };
+    listed(paint, list, model, &lines, selected);
+    let rest = Rect { y: list.bottom(), height: below, ..area };
+    if below > 0 {
+        paint.rule(row(rest, 0), "");
+        for (n, text) in full.iter().take(usize::from(below) - 1).enumerate() {
+            paint.text(padded(row(rest, n as u16 + 1)), text, Ink::Text);
+        }
+    }
+    if search > 0 {
+        looked_for(paint, row(area, area.height - 1), model, &lines);
+    }
+}
+
+fn title(model: &Model, lines: &[LogLine]) -> String {
+    let what = match model.log_view.filter() {
+        None => "everything",
+        Some(LogKind::Event) => "events",
+        Some(LogKind::Error) => "errors by kind",
+        Some(LogKind::Mark) => "marks",
+        Some(LogKind::Segment) => "segments",
+    };
+    let follows = if model.log_view.follows() { ", new lines are followed" } else { "" };
+    let forgotten = match model.timeline.forgotten() {
+        0 => String::new(),
+        n => format!("; {n} older ones are not kept"),
+    };
+    format!("log: {what}, {} lines{follows}{forgotten}", lines.len())
+}
+
+fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selected: Option<usize>) {
+    let Some(selected) = selected else {
+        paint.text(padded(row(area, 0)), "nothing of this kind happened yet", Ink::Faint);
+        return;
+    };
+    let height = usize::from(area.height);
+    // The selected line stands in the middle as long as there are lines on both sides.
+    let first = (selected + height.div_ceil(2)).min(lines.len()).saturating_sub(height);
+    let needle = model.log_view.needle();
+    for (n, line) in lines.iter().enumerate().skip(first).take(height) {
+        let place = row(area, (n - first) as u16);
+        // What had not happened yet at the moment that is shown.
+        let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
+        draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle });
+    }
+}
+
+struct Look<'a> {
+    is_selected: bool,
+    is_later: bool,
+    needle: &'a str,
+}
+
+/// Where the words begin: the pointer, the moment, the sign.
+const WORDS: u16 = 14;
+
+fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
+    let glyphs = paint.glyphs();
+    if look.is_selected {
+        paint.dot(place.x + 1, place.y, glyphs.pointer, Ink::Selected);
+    }
+    let quiet = |ink| if look.is_later { Ink::Faint } else { ink };
+    let moment = Rect { x: place.x + 2, width: 9, ..place }.intersection(place);
+    paint.right(moment, &clock(line.t_s), Ink::Faint);
+    let (sign, ink) = match line.kind {
+        LogKind::Event if line.is_recovery => (glyphs.on, Ink::Good),
+        LogKind::Event => (glyphs.event, Ink::Warn),
+        LogKind::Error => ('!', Ink::Bad),
+        LogKind::Mark => (glyphs.mark, Ink::Strong),
+        LogKind::Segment => (glyphs.border, Ink::Faint),
+    };
+    if place.width > WORDS {
+        paint.dot(place.x + WORDS - 2, place.y, sign, quiet(ink));
+    }
+    let words = from_column(place, place.x + WORDS);
+    let name = if look.is_selected { Ink::Selected } else { Ink::Strong };
+    let text = format!(" {}", line.text);
+    let end = paint.parts(words, &[(&line.name, quiet(name)), (&text, quiet(Ink::Text))]);
+    for hit in line.hits(look.needle) {
+        let shown: String = line.words().chars().skip(hit.start).take(hit.len()).collect();
+        let x = words.x.saturating_add(hit.start as u16);
+        if x.saturating_add(hit.len() as u16) <= end {
+            paint.text(Rect { x, width: hit.len() as u16, ..words }, &shown, Ink::Found);
+        }
+    }
+}
+
+/// The whole line, if it is longer than the screen is wide: in as many as it needs.
+fn in_full(line: &LogLine, width: u16) -> Vec<String> {
+    let words = line.words();
+    if words.chars().count() <= usize::from(width.saturating_sub(WORDS)) {
+        return Vec::new();
+    }
+    let mut lines = wrapped(&words, usize::from(width.saturating_sub(4)));
+    if lines.len() == 1 {
+        // One that fits without the moment before it still needs its place.
+        lines.push(String::new());
+    }
+    lines
+}
+
+fn search_rows(model: &Model) -> u16 {
+    u16::from(model.log_view.typed().is_some() || !model.log_view.needle().is_empty())
+}
+
+fn looked_for(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) {
+    let needle = model.log_view.needle();
+    let hits = lines.iter().filter(|line| !line.hits(&needle).is_empty()).count();
+    let (typed, caret) = match model.log_view.typed() {
+        Some(typed) => (typed.to_owned(), paint.glyphs().caret.to_string()),
+        None => (needle, String::new()),
+    };
+    let found = if typed.is_empty() { String::new() } else { format!("   {hits} lines") };
+    let parts = [("/", Ink::Strong), (&*typed, Ink::Strong), (&*caret, Ink::Strong), (&*found, Ink::Faint)];
+    paint.parts(padded(place), &parts);
+}
+
+fn padded(area: Rect) -> Rect {
+    Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area }
+}
