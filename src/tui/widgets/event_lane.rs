@@ -92,14 +92,14 @@ fn words(kind: Kind, word: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
-/// Where `word` fits beside the sign at `column`: behind it, or, at the end of the row, before it. A blank parts it
+/// Where `word` fits beside the sign at `column`: behind it, or else before it. A blank parts it
 /// from what stands next.
 fn room(row: &Row, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
     let behind = column + 1;
-    if behind + length <= row.len() {
-        return is_free(behind, (behind + length + 1).min(row.len())).then_some(behind);
+    if behind + length <= row.len() && is_free(behind, (behind + length + 1).min(row.len())) {
+        return Some(behind);
     }
     let before = column.checked_sub(length)?;
     is_free(before.saturating_sub(1), column).then_some(before)
@@ -133,7 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_of_the_row_the_word_stands_before_its_sign() {
+    fn where_there_is_no_room_behind_its_sign_the_word_stands_before_it() {
+        let (stall, fork) = ((10, Kind::Stall, "stall 1.00 s"), (16, Kind::Fork, "fork"));
+        assert_eq!(text(30, &[stall, fork]), "     stall!     ^fork");
         assert_eq!(text(20, &[(18, Kind::Slow, "slow 14.2 ms")]), "      slow 14.2 ms!");
         assert_eq!(text(4, &[(3, Kind::Fork, "fork")]), "   ^");
     }

@@ -108,11 +108,14 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 4] = [
+const READING: [&str; 5] = [
     "Every column of every chart is one second; a border on the time axis is a change of a knob. Latencies \
      share one logarithmic scale, so lanes can be compared by height. A percentile with fewer than ten samples \
      above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, both \
      since the last border.",
+    "The heat map shows how many requests took how long, up a logarithmic scale; one alone in its place is drawn \
+     too. In an open loop it counts from when a request was due. Below the charts stand segments and events; in a \
+     frozen view the cursor's line says what stands on it.",
     "ping is a PING every 10 ms on a connection of its own; kernel is its part between the kernel's stamps of \
      departure and arrival: network and server alone. pickup is how long the answer then lay unread. wake is how late a thread that sleeps 1 ms is \
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
