@@ -13,6 +13,7 @@ use super::{
     finish::finish,
     gate::{Gate, Verdict},
     launch::{Destination, destination},
+    recordings::Recordings,
     refusal::Refusals,
     source::{LiveSource, check_clients},
     tuning::Tuning,
@@ -29,7 +30,7 @@ use crate::{
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Marker, Message},
     session::{
-        Beginning, Encryption, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions,
+        Beginning, Encryption, Live, ServerIdentity, SessionStart, Timeline, TimelineOptions,
         Writer,
     },
     signals::{Signal, listen},
@@ -185,11 +186,9 @@ fn start(
     let knobs = pass(wishes, destination, &control, &mut gate, &mut notices)?;
     let (listener, records) = channel();
     let mut listeners = vec![listener];
-    let mut recording = None;
+    let mut recordings = Recordings::default();
     if let Some(writer) = writer {
-        let (started, listener) = Recording::start(writer).context("cannot start recording")?;
-        recording = Some(started);
-        listeners.push(listener);
+        listeners.push(recordings.start(writer, 0.0).context("cannot start recording")?);
     }
     let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
     let live = Live::start(&wishes.plan, beginning, clock, listeners).map_err(anyhow::Error::from)?;
@@ -209,7 +208,7 @@ fn start(
         tuning: Tuning::default(),
         address: destination.target.address.clone(),
         records,
-        recording,
+        recordings,
         leftovers,
         clock,
         until_ns,
