@@ -37,7 +37,9 @@ pub fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
     if !to.load {
         return None;
     }
-    too_much_data(from, to, room).or_else(|| too_many_clients(from, to, room)).or_else(|| full_speed(from, to, room))
+    too_much_data(from, to, room)
+        .or_else(|| too_many_clients(from, to, room))
+        .or_else(|| full_speed(from, to, room))
 }
 
 /// The bytes of values that stand on the server when every key has been written.
@@ -98,7 +100,7 @@ fn full_speed(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{server::figures::Connections, workload::Mix};
+    use crate::{server::Connections, workload::Mix};
 
     fn loaded() -> Knobs {
         Knobs { load: true, ..Knobs::default() }
@@ -115,7 +117,11 @@ mod tests {
         assert_eq!(danger(&Knobs { keyspace: 200_000, ..big }, &big, room), None, "less than before");
         assert_eq!(danger(&loaded(), &Knobs { load: false, ..big }, room), None, "nothing is written yet");
         assert!(danger(&Knobs { load: false, ..big }, &big, room).is_some(), "now it is");
-        assert_eq!(danger(&loaded(), &Knobs { mix: Mix::ratio(0, 1), ..big }, room), None, "GET writes nothing");
+        assert_eq!(
+            danger(&loaded(), &Knobs { mix: Mix::ratio(0, 1), ..big }, room),
+            None,
+            "GET writes nothing"
+        );
     }
 
     #[test]
@@ -132,7 +138,10 @@ mod tests {
         let room = Room { max_clients: Some(128), others: Some(60), ..Room::default() };
         let more = Knobs { clients: 100, ..loaded() };
         let question = danger(&loaded(), &more, room).unwrap();
-        assert!(question.contains("takes 128 clients and has 60 others, so 68 are left for 100"), "{question}");
+        assert!(
+            question.contains("takes 128 clients and has 60 others, so 68 are left for 100"),
+            "{question}"
+        );
         assert_eq!(danger(&loaded(), &more, Room { others: Some(2), ..room }), None);
         assert_eq!(danger(&Knobs { clients: 200, ..more }, &more, room), None, "fewer than before");
     }

@@ -243,6 +243,11 @@ impl Model {
         Self { playback: Some(playback), zoom: Zoom::Whole, ..Self::new(Knobs::default(), options) }
     }
 
+    /// The same, drawn on a screen that has these themes to choose from.
+    pub fn with_themes(self, themes: &'static [&'static str]) -> Self {
+        Self { themes, ..self }
+    }
+
     /// The knobs in force: those of the current segment, in a recording those of the segment that is shown; before
     /// the first those that the source starts with.
     pub fn in_force(&self) -> &Knobs {
@@ -265,7 +270,9 @@ impl Model {
                     LoadState::Off
                 }
             }
-            _ if matches!(self.overlay, Overlay::FirstWrite { .. } | Overlay::Danger { .. }) => LoadState::Asking,
+            _ if matches!(self.overlay, Overlay::FirstWrite { .. } | Overlay::Danger { .. }) => {
+                LoadState::Asking
+            }
             Connection::Down { .. } => LoadState::Waiting,
             Connection::Unknown | Connection::Up { .. } => LoadState::Settling,
         }

@@ -1,11 +1,7 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
 use super::{Effect, Model, Overlay, Room, Tone, danger};
-use crate::{
-    load::Knobs,
-    server::Status,
-    session::Moment,
-};
+use crate::{load::Knobs, server::Status, session::Moment};
 
 /// Connections of ours that carry no load: those of the ping and the control plane.
 const OURS_BESIDE_LOAD: u64 = 3;
@@ -108,6 +104,8 @@ mod tests {
         assert_eq!(press(&mut model(53), "jj\nmax\n").len(), 1);
         let mut beside = model(60);
         assert_eq!(press(&mut beside, "jj\nmax\n"), []);
-        assert!(matches!(&beside.overlay, Overlay::Danger { question, .. } if question.starts_with("7 other clients")));
+        assert!(
+            matches!(&beside.overlay, Overlay::Danger { question, .. } if question.starts_with("7 other clients"))
+        );
     }
 }

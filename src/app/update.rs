@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Screen, Setting,
+    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Mouse, Overlay, Screen, Setting,
     Tone, View, action,
 };
 use crate::{
@@ -25,6 +25,10 @@ pub enum Msg {
     Delivery(Delivery),
     /// The source refused an effect, with its reason.
     Refused(Effect, String),
+    /// The mouse did something.
+    Mouse(Mouse),
+    /// What has become of an effect that belongs to the terminal.
+    Told(Tone, String),
     /// The charts of the screen have so many columns.
     Columns(u16),
 }
@@ -33,6 +37,14 @@ pub enum Msg {
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(key) => on_key(model, key),
+        Msg::Mouse(mouse) => {
+            model.message = None;
+            model.on_mouse(mouse)
+        }
+        Msg::Told(tone, text) => {
+            model.say(tone, text);
+            Vec::new()
+        }
         Msg::Delivery(Delivery::Record(record)) => {
             on_record(model, &record);
             Vec::new()

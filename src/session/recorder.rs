@@ -128,10 +128,7 @@ mod tests {
         assert!(sender.send(mark(8.0)).is_err(), "nobody listens any more");
         let text = std::fs::read_to_string(&path).unwrap();
         let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert!(
-            matches!(&records[..], [Record::Mark(_), Record::End(end)] if end.t_s == 7.5),
-            "{records:?}"
-        );
+        assert!(matches!(&records[..], [Record::Mark(_), Record::End(end)] if end.t_s == 7.5), "{records:?}");
     }
 
     #[cfg(target_os = "linux")]

@@ -44,7 +44,8 @@ impl Model {
         if let Some((setting, value)) = spelled {
             return vec![self.setting(setting, value)];
         }
-        let mut offers: Vec<_> = self.everything().into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
+        let mut offers: Vec<_> =
+            self.everything().into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
         offers.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
         offers.into_iter().map(|(_, offer)| offer).collect()
     }
@@ -107,7 +108,8 @@ impl Model {
         let (help, command) = match setting.typed(wanted, value) {
             Ok(knobs) => {
                 let (now, then) = (setting.value(wanted), setting.value(&knobs));
-                let help = if now == then { format!("as it is: {now}") } else { format!("{now} now, then {then}") };
+                let help =
+                    if now == then { format!("as it is: {now}") } else { format!("{now} now, then {then}") };
                 (help, Command::Set(knobs))
             }
             Err(error) => (error.clone(), Command::Refuse(error)),
@@ -134,7 +136,7 @@ mod tests {
     };
 
     fn model() -> Model {
-        Model { themes: &["auto", "mono"], ..Model::new(Knobs::default(), TimelineOptions::default()) }
+        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["auto", "mono"])
     }
 
     fn titles(query: &str) -> Vec<String> {
@@ -144,7 +146,9 @@ mod tests {
     #[test]
     fn every_action_that_can_be_done_on_a_screen_is_offered_once_with_its_keys() {
         let offers = model().offers("");
-        for binding in KEYS.iter().filter(|binding| matches!(binding.context, Context::Main | Context::Anywhere)) {
+        for binding in
+            KEYS.iter().filter(|binding| matches!(binding.context, Context::Main | Context::Anywhere))
+        {
             for (pattern, action) in binding.keys {
                 let same = offers.iter().filter(|offer| offer.command == Command::Do(*action));
                 let [offer] = &same.collect::<Vec<_>>()[..] else { panic!("{action:?} is not offered once") };
@@ -188,7 +192,8 @@ mod tests {
 
     #[test]
     fn what_belongs_to_a_recording_is_offered_in_a_recording_alone() {
-        let offers = |model: &Model| model.offers("").iter().any(|offer| offer.command == Command::Do(Action::Play));
+        let offers =
+            |model: &Model| model.offers("").iter().any(|offer| offer.command == Command::Do(Action::Play));
         assert!(!offers(&model()));
         assert!(offers(&Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default())));
         let mut log = model();

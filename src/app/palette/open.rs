@@ -89,7 +89,7 @@ mod tests {
     }
 
     fn model() -> Model {
-        Model { themes: &["mono"], ..Model::new(Knobs::default(), TimelineOptions::default()) }
+        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["mono"])
     }
 
     #[test]
@@ -133,7 +133,10 @@ mod tests {
         let (offers, chosen) = model.palette().unwrap();
         assert_eq!((chosen, offers[2].title.as_str()), (2, "preset write-heavy"));
         let effects = press(&mut model, "\n");
-        assert!(matches!(effects[..], [Effect::SetKnobs(knobs)] if knobs.mix == Mix::ratio(9, 1)), "{effects:?}");
+        assert!(
+            matches!(effects[..], [Effect::SetKnobs(knobs)] if knobs.mix == Mix::ratio(9, 1)),
+            "{effects:?}"
+        );
         assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(Knobs::default())]);
     }
 

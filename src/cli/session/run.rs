@@ -29,10 +29,7 @@ use crate::{
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Marker, Message},
-    session::{
-        Beginning, Encryption, Live, ServerIdentity, SessionStart, Timeline, TimelineOptions,
-        Writer,
-    },
+    session::{Beginning, Encryption, Live, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
     signals::{Signal, listen},
     tui::{self, theme::Theme, wire::Words},
 };
@@ -54,6 +51,7 @@ struct Wishes {
     warmup: Option<Duration>,
     timeline: TimelineOptions,
     theme: Theme,
+    mouse: bool,
     /// The most clients that the system lets this process hold.
     most_clients: u32,
     /// Headless, and in which form; else the screen.
@@ -84,6 +82,7 @@ impl Wishes {
             warmup: line.session.warmup_length()?,
             timeline,
             theme: line.session.look.theme()?,
+            mouse: line.session.look.mouse(),
             form,
         })
     }
@@ -298,8 +297,13 @@ fn on_screen(
     wishes: &Wishes,
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<(EndedBy, Timeline)> {
-    let options =
-        tui::Options { theme: wishes.theme, knobs: wishes.knobs, timeline: wishes.timeline, playback: None };
+    let options = tui::Options {
+        theme: wishes.theme,
+        knobs: wishes.knobs,
+        timeline: wishes.timeline,
+        playback: None,
+        mouse: wishes.mouse,
+    };
     let finished = tui::run(source, options, signals)?;
     let ended_by = match finished.outcome {
         tui::Outcome::Signal(_) => EndedBy::Signal,

@@ -122,7 +122,7 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 4] = [
+const READING: [&str; 5] = [
     "Every column of every chart is one second; a border on the time axis is a change of a knob. Latencies \
      share one logarithmic scale, so lanes can be compared by height. A percentile with fewer than ten samples \
      above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, both \
@@ -132,6 +132,8 @@ const READING: [&str; 4] = [
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
      server's main thread, as a share of one core.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
+    "The mouse selects a knob, shows a screen by its tab, zooms by the wheel and puts the cursor where the charts are \
+     clicked; all of it goes by keys too. To select text as usual, hold Shift while you drag.",
     "Yellow needs attention and red is wrong; a percentile is never either, however high it is.",
 ];
 

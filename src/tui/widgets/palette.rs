@@ -76,9 +76,16 @@ fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
 pub fn offer_at(area: Rect, model: &Model, x: u16, y: u16) -> Option<usize> {
     let (offers, chosen) = model.palette()?;
     let place = place(area);
-    let inner = Rect { x: place.x + 1, y: place.y + 1, width: place.width.checked_sub(2)?, height: place.height.checked_sub(2)? };
+    let inner = Rect {
+        x: place.x + 1,
+        y: place.y + 1,
+        width: place.width.checked_sub(2)?,
+        height: place.height.checked_sub(2)?,
+    };
     let list = list(inner);
-    list.contains((x, y).into()).then(|| first_row(chosen, list.height) + usize::from(y - list.y)).filter(|n| *n < offers.len())
+    list.contains((x, y).into())
+        .then(|| first_row(chosen, list.height) + usize::from(y - list.y))
+        .filter(|n| *n < offers.len())
 }
 
 /// The box: below header and status, where there is room, so that what they say stays to be seen.
