@@ -121,6 +121,7 @@ mod tests {
     #[test]
     fn the_wheel_zooms_charts_and_scrolls_what_lies_over_them() {
         let mut model = model();
+        model.timeline.push(&Record::Mark(Mark { t_s: 500.0, text: String::new() }));
         let before = model.zoom;
         let wheel = |model: &mut Model, up| {
             update(model, Msg::Mouse(Mouse::Wheel { spot: Spot::Chart { column: 3 }, up }))

@@ -169,7 +169,7 @@ mod tests {
             ("rate max", "rate max"),
             ("shed", "backlog shed"),
             ("gentle", "preset gentle"),
-            ("cache", "preset cache"),
+            ("pr ca", "preset cache"),
             ("wl get", "workload get"),
             ("theme mono", "theme mono"),
             ("clients", "clients …"),
