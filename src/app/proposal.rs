@@ -75,14 +75,17 @@ mod tests {
     fn model(clients: u64) -> Model {
         let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
         let mut model = Model::new(knobs, TimelineOptions::default());
-        take(&mut model, Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false }));
+        take(
+            &mut model,
+            Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }),
+        );
         let body = Status {
             clients: Some(clients),
             maxmemory: Some(16 << 20),
             used_memory: Some(1 << 20),
             ..Status::default()
         };
-        take(&mut model, Record::Server(Moment { t_s: 5.0, body }));
+        take(&mut model, Record::Server(Box::new(Moment { t_s: 5.0, body })));
         model
     }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Mouse, Overlay, Screen, Setting,
-    Tone, View, action,
+    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Mouse, Overlay, Screen,
+    Setting, Tone, View, action,
 };
 use crate::{
     load::Knobs,
@@ -113,7 +113,9 @@ impl Model {
             Overlay::None if self.log_view.typed().is_some() => vec![Context::Search],
             Overlay::None => self.contexts_of_screen(),
             Overlay::Help { .. } => vec![Context::Help],
-            Overlay::FirstWrite { .. } | Overlay::SetConfig(_) | Overlay::Danger { .. } => vec![Context::Question],
+            Overlay::FirstWrite { .. } | Overlay::SetConfig(_) | Overlay::Danger { .. } => {
+                vec![Context::Question]
+            }
             Overlay::Mark { .. } => vec![Context::Writing],
             Overlay::Palette { .. } => vec![Context::Palette, Context::Writing],
             Overlay::Intrinsic { .. } => vec![Context::Typing],
@@ -239,7 +241,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let turned = model.turned_parameter(direction);
             ask_to_set(model, turned.map(Some));
         }
-        Action::TypeParameter => model.config.entry = Some(Entry::default()),
+        Action::TypeParameter => model.config.entry = Some(Entry::starting_with("")),
         Action::Undo => match model.panel.undo() {
             Some(knobs) => return vec![Effect::SetKnobs(knobs)],
             None => model.say(Tone::Info, "no change to undo"),
