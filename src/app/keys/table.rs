@@ -320,7 +320,7 @@ pub const KEYS: &[Binding] = &[
         context: Context::Main,
         keys: &[(on(':'), Action::Palette), (Pattern::Ctrl('p'), Action::Palette)],
         written: ":, Ctrl-P",
-        hint: Some((":", "commands", 4)),
+        hint: Some((":", "commands", 5)),
         help: "Find a command by a few letters of its name, or set a knob in words: clients 200, rate 5k, \
                backlog shed, workload get.",
     },
