@@ -1,18 +1,30 @@
 //! A short text being typed.
 
-/// The longest text that makes sense: save points, `3600 1 300 100 60 10000`.
-const LONGEST: usize = 24;
+/// The longest value that makes sense: save points, `3600 1 300 100 60 10000`.
+const LONGEST_VALUE: usize = 24;
+/// The longest sentence: more does not stand in a line.
+const LONGEST_SENTENCE: usize = 80;
 
 /// A short text being typed, edited at its end.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     text: String,
+    longest: usize,
 }
 
 impl Entry {
-    /// An entry that begins with `text`.
+    /// An entry for a value that begins with `text`.
     pub fn starting_with(text: &str) -> Self {
-        let mut entry = Self::default();
+        Self::of_length(text, LONGEST_VALUE)
+    }
+
+    /// An entry for words that begins with `text`.
+    pub fn sentence(text: &str) -> Self {
+        Self::of_length(text, LONGEST_SENTENCE)
+    }
+
+    fn of_length(text: &str, longest: usize) -> Self {
+        let mut entry = Self { text: String::new(), longest };
         text.chars().for_each(|c| entry.push(c));
         entry
     }
@@ -23,7 +35,7 @@ impl Entry {
     }
 
     pub(super) fn push(&mut self, c: char) {
-        if self.text.chars().count() < LONGEST {
+        if self.text.chars().count() < self.longest {
             self.text.push(c);
         }
     }

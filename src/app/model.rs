@@ -1,8 +1,8 @@
 //! Everything the screen shows.
 
 use super::{
-    ConfigPanel, Entry, LogView, Notice, Panel, Part, Playback, SegmentTable, Setting, Stretch, View, Zoom,
-    view::USUAL_COLUMNS,
+    ConfigPanel, Entry, LogView, Notice, Panel, Part, Playback, RecordingState, SegmentTable, Setting, Stretch, View,
+    Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{ClientLimit, ClientWatch},
@@ -65,6 +65,27 @@ pub enum Overlay {
     },
     /// May this parameter of the server be set? No is the default.
     SetConfig(Setting),
+    /// A change that may do harm. No is the default.
+    Danger {
+        /// What could happen, in words.
+        question: String,
+        /// The settings that were asked for.
+        knobs: Knobs,
+    },
+    /// What shall the note on the time axis say?
+    Mark {
+        /// As typed.
+        entry: Entry,
+        /// The moment that it is about, in seconds of the session.
+        t_s: f64,
+    },
+    /// The list of commands.
+    Palette {
+        /// What is looked for, as typed.
+        entry: Entry,
+        /// Which of the offers is chosen, the best being 0.
+        chosen: usize,
+    },
     /// How long shall the intrinsic probe run?
     Intrinsic {
         /// The length in seconds, as typed.
@@ -176,6 +197,12 @@ pub struct Model {
     pub(super) client: ClientWatch,
     /// Whether the gentle intrinsic probe was turned on.
     pub gentle_intrinsic: bool,
+    /// The recording under way.
+    pub recording: Option<RecordingState>,
+    /// The names of the themes that the screen can be drawn in.
+    pub themes: &'static [&'static str],
+    /// How many connections of the server are not ours, once that is known.
+    pub(super) others: Option<u64>,
     /// Whether more records come.
     pub course: Course,
     pub(super) message: Option<Message>,
@@ -202,6 +229,9 @@ impl Model {
             connection: Connection::default(),
             client: ClientWatch::default(),
             gentle_intrinsic: false,
+            recording: None,
+            themes: &[],
+            others: None,
             course: Course::Running,
             message: None,
             initial: knobs,
@@ -211,6 +241,11 @@ impl Model {
     /// The state before the first record of a recording, which is shown as a whole.
     pub fn replaying(playback: Playback, options: TimelineOptions) -> Self {
         Self { playback: Some(playback), zoom: Zoom::Whole, ..Self::new(Knobs::default(), options) }
+    }
+
+    /// The same, drawn on a screen that has these themes to choose from.
+    pub fn with_themes(self, themes: &'static [&'static str]) -> Self {
+        Self { themes, ..self }
     }
 
     /// The knobs in force: those of the current segment, in a recording those of the segment that is shown; before
@@ -235,7 +270,9 @@ impl Model {
                     LoadState::Off
                 }
             }
-            _ if matches!(self.overlay, Overlay::FirstWrite { .. }) => LoadState::Asking,
+            _ if matches!(self.overlay, Overlay::FirstWrite { .. } | Overlay::Danger { .. }) => {
+                LoadState::Asking
+            }
             Connection::Down { .. } => LoadState::Waiting,
             Connection::Unknown | Connection::Up { .. } => LoadState::Settling,
         }
@@ -289,6 +326,7 @@ impl Model {
                 self.say(Tone::Info, format!("removed {removed} keys of the load"));
             }
             Notice::Info(text) => self.say(Tone::Info, text),
+            Notice::Recording(state) => self.recording = state,
             Notice::LoadStaysOff(cause) => {
                 let in_force = *self.in_force();
                 self.panel.follow(in_force);

@@ -55,16 +55,21 @@ impl Panel {
         self.selected = (self.selected + step) % n;
     }
 
-    pub(super) fn turn(&mut self, direction: Direction, ops_per_s: Option<f64>) -> Result<Knobs, TurnError> {
-        let turned = self.selected().turned(&self.wanted, direction, ops_per_s)?;
-        Ok(self.want(turned))
+    /// Selects `knob`.
+    pub(super) fn select_knob(&mut self, knob: Knob) {
+        self.selected = Knob::ALL.iter().position(|known| *known == knob).unwrap_or(self.selected);
     }
 
-    /// Takes what was typed. A bad entry is dropped and the knob keeps its value.
+    /// The knobs with the selected one turned a step.
+    pub(super) fn turned(&self, direction: Direction, ops_per_s: Option<f64>) -> Result<Knobs, TurnError> {
+        self.selected().turned(&self.wanted, direction, ops_per_s)
+    }
+
+    /// The knobs with what was typed, if that changes them. A bad entry is dropped.
     pub(super) fn take_entry(&mut self) -> Result<Option<Knobs>, TurnError> {
         let Some(entry) = self.entry.take().filter(|entry| !entry.text().is_empty()) else { return Ok(None) };
         let typed = self.selected().typed(&self.wanted, entry.text())?;
-        Ok((typed != self.wanted).then(|| self.want(typed)))
+        Ok((typed != self.wanted).then_some(typed))
     }
 
     /// Turns the load on or off, which undo leaves alone.
@@ -85,11 +90,14 @@ impl Panel {
         self.wanted = knobs;
     }
 
-    fn want(&mut self, knobs: Knobs) -> Knobs {
-        if self.undo.len() == UNDO_DEPTH {
-            self.undo.remove(0);
+    /// Takes over a change that can be undone, but for the switch of the load.
+    pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
+        if (Knobs { load: knobs.load, ..self.wanted }) != knobs {
+            if self.undo.len() == UNDO_DEPTH {
+                self.undo.remove(0);
+            }
+            self.undo.push(self.wanted);
         }
-        self.undo.push(self.wanted);
         self.wanted = knobs;
         knobs
     }
@@ -102,8 +110,8 @@ mod tests {
     #[test]
     fn undo_brings_the_last_setting_back_and_leaves_the_load_on() {
         let mut panel = Panel::new(Knobs::default());
-        panel.turn(Direction::Up, None).unwrap();
-        panel.set_load(true);
+        panel.want(panel.turned(Direction::Up, None).unwrap());
+        panel.want(Knobs { load: true, ..*panel.wanted() });
         let knobs = panel.undo().unwrap();
         assert_eq!((knobs.clients, knobs.load), (50, true));
         assert_eq!(panel.undo(), None);

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use thiserror::Error;
 
-use super::Setting;
+use super::{Picture, RecordingState, Setting};
 use crate::{load::Knobs, session::Record};
 
 /// A session, live or replayed.
@@ -12,8 +12,8 @@ pub trait Source {
     /// What has happened since the last call, in order. Never waits.
     fn poll(&mut self) -> Vec<Delivery>;
 
-    /// Carries an effect out, or begins to. Never waits. [`Effect::Suspend`] and [`Effect::Quit`] belong to the
-    /// terminal and do not come here.
+    /// Carries an effect out, or begins to. Never waits. What belongs to the terminal does not come here:
+    /// [`Effect::Suspend`], [`Effect::Quit`], [`Effect::Save`], [`Effect::Copy`], [`Effect::Theme`].
     ///
     /// # Errors
     /// When this source cannot do that, with a reason for the person at the screen.
@@ -75,6 +75,8 @@ pub enum Notice {
         /// In seconds of the session.
         to_s: f64,
     },
+    /// How the recording goes; `None` when there is none any more.
+    Recording(Option<RecordingState>),
     /// No more records will come, and the person may look on: a recording ends here.
     Ended,
     /// The session is over and the screen with it: the duration that was asked for has passed.
@@ -107,6 +109,23 @@ pub enum Effect {
     Pause,
     /// Give the terminal back and stop the process, as Ctrl-Z does.
     Suspend,
+    /// Put a note on the time axis.
+    Mark {
+        /// At which moment, in seconds of the session.
+        t_s: f64,
+        /// What it says.
+        text: String,
+    },
+    /// Record to a new file from now on; [`Notice::Recording`] tells how it goes.
+    StartRecording,
+    /// End the recording.
+    StopRecording,
+    /// Save a picture of the screen.
+    Save(Picture),
+    /// Put a text on the terminal's clipboard.
+    Copy(String),
+    /// Draw in the theme of this name.
+    Theme(&'static str),
     /// Leave.
     Quit,
 }

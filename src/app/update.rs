@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Overlay, Screen, Setting,
-    Tone, View, action,
+    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Mouse, Overlay, Screen,
+    Setting, Tone, View, action,
 };
 use crate::{
     load::Knobs,
@@ -25,6 +25,10 @@ pub enum Msg {
     Delivery(Delivery),
     /// The source refused an effect, with its reason.
     Refused(Effect, String),
+    /// The mouse did something.
+    Mouse(Mouse),
+    /// What has become of an effect that belongs to the terminal.
+    Told(Tone, String),
     /// The charts of the screen have so many columns.
     Columns(u16),
 }
@@ -33,6 +37,14 @@ pub enum Msg {
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(key) => on_key(model, key),
+        Msg::Mouse(mouse) => {
+            model.message = None;
+            model.on_mouse(mouse)
+        }
+        Msg::Told(tone, text) => {
+            model.say(tone, text);
+            Vec::new()
+        }
         Msg::Delivery(Delivery::Record(record)) => {
             on_record(model, &record);
             Vec::new()
@@ -86,6 +98,9 @@ fn on_record(model: &mut Model, record: &Record) {
     }
     model.client.push(record);
     model.timeline.push(record);
+    if let Record::Server(status) = record {
+        model.count_others(status);
+    }
 }
 
 impl Model {
@@ -98,14 +113,18 @@ impl Model {
             Overlay::None if self.log_view.typed().is_some() => vec![Context::Search],
             Overlay::None => self.contexts_of_screen(),
             Overlay::Help { .. } => vec![Context::Help],
-            Overlay::FirstWrite { .. } | Overlay::SetConfig(_) => vec![Context::Question],
+            Overlay::FirstWrite { .. } | Overlay::SetConfig(_) | Overlay::Danger { .. } => {
+                vec![Context::Question]
+            }
+            Overlay::Mark { .. } => vec![Context::Writing],
+            Overlay::Palette { .. } => vec![Context::Palette, Context::Writing],
             Overlay::Intrinsic { .. } => vec![Context::Typing],
         };
         contexts.push(Context::Anywhere);
         contexts
     }
 
-    fn contexts_of_screen(&self) -> Vec<Context> {
+    pub(super) fn contexts_of_screen(&self) -> Vec<Context> {
         let screen = match self.screen {
             Screen::Overview => None,
             Screen::Latency => Some(Context::Latency),
@@ -125,16 +144,43 @@ impl Model {
 
     fn entry(&mut self) -> Option<&mut Entry> {
         match &mut self.overlay {
-            Overlay::Intrinsic { entry } => Some(entry),
+            Overlay::Intrinsic { entry } | Overlay::Mark { entry, .. } | Overlay::Palette { entry, .. } => {
+                Some(entry)
+            }
             _ if self.config.entry.is_some() => self.config.entry.as_mut(),
             _ => self.panel.entry_mut(),
         }
+    }
+
+    fn insert(&mut self, c: char) {
+        self.log_view.push(c);
+        if let Some(entry) = self.entry() {
+            entry.push(c);
+        }
+        self.choose_best();
+    }
+
+    fn erase(&mut self) {
+        self.log_view.erase();
+        if let Some(entry) = self.entry() {
+            entry.erase();
+        }
+        self.choose_best();
     }
 }
 
 fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
     model.message = None;
-    let Some(action) = action(&model.contexts(), key) else { return Vec::new() };
+    match (action(&model.contexts(), key), key.code) {
+        (Some(Action::Insert), KeyCode::Char(c)) => model.insert(c),
+        (Some(action), _) => return act(model, action),
+        (None, _) => {}
+    }
+    Vec::new()
+}
+
+/// Does what a key or a command of the palette asks for.
+pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Quit => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
@@ -181,13 +227,13 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
             return model.change_speed(action == Action::Faster).into_iter().collect();
         }
         Action::ToggleLoad => {
-            let load = !model.panel.wanted().load;
-            return vec![Effect::SetKnobs(model.panel.set_load(load))];
+            let wanted = *model.panel.wanted();
+            return model.propose(Knobs { load: !wanted.load, ..wanted });
         }
         Action::Select(direction) => model.panel.select(direction),
         Action::Turn(direction) => {
-            let turned = model.panel.turn(direction, model.timeline.ops_per_s());
-            return set_or_say(model, turned.map(Some));
+            let turned = model.panel.turned(direction, model.timeline.ops_per_s());
+            return model.propose_or_say(turned.map(Some));
         }
         Action::BeginEntry => model.panel.begin_entry(""),
         Action::SelectParameter(direction) => model.config.select(direction),
@@ -195,7 +241,7 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
             let turned = model.turned_parameter(direction);
             ask_to_set(model, turned.map(Some));
         }
-        Action::TypeParameter => model.config.entry = Some(Entry::default()),
+        Action::TypeParameter => model.config.entry = Some(Entry::starting_with("")),
         Action::Undo => match model.panel.undo() {
             Some(knobs) => return vec![Effect::SetKnobs(knobs)],
             None => model.say(Tone::Info, "no change to undo"),
@@ -205,40 +251,26 @@ fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
             model.gentle_intrinsic = !model.gentle_intrinsic;
             return vec![Effect::GentleIntrinsic(model.gentle_intrinsic)];
         }
-        Action::Insert => {
-            if let KeyCode::Char(c) = key.code {
-                model.log_view.push(c);
-                if let Some(entry) = model.entry() {
-                    entry.push(c);
-                }
-            }
-        }
-        Action::Erase => {
-            model.log_view.erase();
-            if let Some(entry) = model.entry() {
-                entry.erase();
-            }
-        }
+        Action::Palette => model.open_palette(""),
+        Action::Presets => model.open_palette("preset "),
+        Action::Mark => model.begin_mark(),
+        Action::Record => return model.toggle_recording(),
+        Action::Save(picture) => return vec![Effect::Save(picture)],
+        Action::CopySummary => return model.copy_summary(),
+        // Which character it is stands in the key.
+        Action::Insert => {}
+        Action::Erase => model.erase(),
         Action::Accept => return accept(model),
         Action::Yes => {
-            return vec![match std::mem::take(&mut model.overlay) {
-                Overlay::SetConfig(setting) => Effect::SetConfig(setting),
-                _ => Effect::AllowWrites(true),
-            }];
+            return match std::mem::take(&mut model.overlay) {
+                Overlay::Danger { knobs, .. } => model.put_in_force(knobs),
+                Overlay::SetConfig(setting) => vec![Effect::SetConfig(setting)],
+                _ => vec![Effect::AllowWrites(true)],
+            };
         }
         Action::Dismiss => return dismiss(model),
     }
     Vec::new()
-}
-
-fn set_or_say<E: std::error::Error>(model: &mut Model, knobs: Result<Option<Knobs>, E>) -> Vec<Effect> {
-    match knobs {
-        Ok(knobs) => knobs.map(Effect::SetKnobs).into_iter().collect(),
-        Err(error) => {
-            model.say(Tone::Warning, error.to_string());
-            Vec::new()
-        }
-    }
 }
 
 /// Every change of the server is asked for.
@@ -254,6 +286,7 @@ fn scroll(model: &mut Model, lines: i16) {
     if let Overlay::Help { scroll } = &mut model.overlay {
         *scroll = scroll.saturating_add_signed(lines).min(super::KEYS.len() as u16 * 4);
     }
+    model.choose(lines);
 }
 
 fn intrinsic(model: &mut Model) -> Vec<Effect> {
@@ -269,7 +302,14 @@ fn accept(model: &mut Model) -> Vec<Effect> {
         model.take_search();
         return Vec::new();
     }
-    if let Overlay::Intrinsic { entry } = std::mem::take(&mut model.overlay) {
+    if matches!(model.overlay, Overlay::Palette { .. }) {
+        return model.accept_offer();
+    }
+    let overlay = std::mem::take(&mut model.overlay);
+    if let Overlay::Mark { entry, t_s } = &overlay {
+        return model.set_mark(entry.text(), *t_s);
+    }
+    if let Overlay::Intrinsic { entry } = overlay {
         let typed = entry.text().trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s));
         let Some(seconds) = typed else {
             let text = format!(
@@ -287,7 +327,7 @@ fn accept(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     let typed = model.panel.take_entry();
-    set_or_say(model, typed)
+    model.propose_or_say(typed)
 }
 
 fn dismiss(model: &mut Model) -> Vec<Effect> {
@@ -307,7 +347,13 @@ fn dismiss(model: &mut Model) -> Vec<Effect> {
             model.log_view.drop_search();
             Vec::new()
         }
-        Overlay::Help { .. } | Overlay::Intrinsic { .. } => Vec::new(),
+        Overlay::Danger { .. } => {
+            model.say(Tone::Info, "nothing was changed");
+            Vec::new()
+        }
+        Overlay::Help { .. } | Overlay::Intrinsic { .. } | Overlay::Mark { .. } | Overlay::Palette { .. } => {
+            Vec::new()
+        }
     }
 }
 

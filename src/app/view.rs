@@ -138,6 +138,11 @@ impl Model {
         }
     }
 
+    /// Freezes the view at a moment of the session, for a picture of it.
+    pub fn show_moment(&mut self, t_s: f64) {
+        self.put_cursor(t_s);
+    }
+
     /// Puts the cursor to a moment of the session, and moves the axis as little as shows it.
     pub(super) fn put_cursor(&mut self, t_s: f64) {
         self.freeze();

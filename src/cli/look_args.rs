@@ -14,9 +14,18 @@ pub struct LookArgs {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
+    /// Leave the mouse to the terminal, for selecting text without Shift
+    #[arg(long)]
+    pub no_mouse: bool,
 }
 
 impl LookArgs {
+    /// Whether the screen listens to the mouse: not on a terminal that has none.
+    pub fn mouse(&self) -> bool {
+        let term = std::env::var("TERM").unwrap_or_default();
+        !self.no_mouse && !["", "dumb", "linux"].contains(&term.as_str())
+    }
+
     /// The theme that they and the environment mean.
     ///
     /// # Errors

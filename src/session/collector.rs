@@ -40,9 +40,11 @@ pub(super) enum Order {
     /// New knobs hold.
     Segment { at_ns: u64, segment: u32, knobs: Knobs, warmup: bool, config: Option<ConfigChange> },
     /// A person's note.
-    Mark { at_ns: u64, text: String },
+    Mark { t_s: f64, text: String },
     /// Something happened that the session itself knows of.
     Event { at_ns: u64, name: &'static str, detail: String },
+    /// Another listener: it gets the first record, that of the current segment, and all from now on.
+    Listen(Sender<Arc<Record>>),
     /// The workers were told to stop: take what is left, then end.
     Finish,
 }
@@ -72,6 +74,8 @@ pub(super) struct Collector {
     ping_is_lost: bool,
     tally: Tally,
     listeners: Vec<Sender<Arc<Record>>>,
+    /// What a listener that comes later must know: the first record, and that of the current segment.
+    beginning: [Option<Arc<Record>>; 2],
 }
 
 /// A worker's lane, and whether it has closed the tick that is being put together.
@@ -98,6 +102,7 @@ impl Collector {
             knobs: BTreeMap::new(),
             tally: Tally::new(),
             listeners,
+            beginning: [None, None],
         }
     }
 
@@ -214,7 +219,8 @@ impl Collector {
                 self.outages.want(knobs.clients, at_ns);
                 self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs, warmup, config }));
             }
-            Order::Mark { at_ns, text } => self.emit(Record::Mark(Mark { t_s: seconds(at_ns), text })),
+            Order::Mark { t_s, text } => self.emit(Record::Mark(Mark { t_s, text })),
+            Order::Listen(listener) => self.welcome(listener),
             Order::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
             Order::Finish => {}
         }
@@ -284,9 +290,20 @@ impl Collector {
         self.emit(Record::Event(Event { t_s: seconds(at_ns), name: name.to_owned(), detail }));
     }
 
+    fn welcome(&mut self, listener: Sender<Arc<Record>>) {
+        if self.beginning.iter().flatten().all(|record| listener.send(Arc::clone(record)).is_ok()) {
+            self.listeners.push(listener);
+        }
+    }
+
     fn emit(&mut self, record: Record) {
         self.tally.push(&record);
         let record = Arc::new(record);
+        match &*record {
+            Record::Session(_) => self.beginning[0] = Some(Arc::clone(&record)),
+            Record::Segment(_) => self.beginning[1] = Some(Arc::clone(&record)),
+            _ => {}
+        }
         self.listeners.retain(|listener| listener.send(Arc::clone(&record)).is_ok());
     }
 }

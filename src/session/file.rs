@@ -11,7 +11,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::Record;
+use super::{Record, fresh_file};
 
 /// Why a session file cannot be written.
 #[derive(Debug, Error)]
@@ -44,6 +44,7 @@ pub enum FileError {
 pub struct Writer {
     path: PathBuf,
     file: File,
+    written: u64,
 }
 
 impl Writer {
@@ -54,16 +55,37 @@ impl Writer {
     pub fn create(path: &Path) -> Result<Self, FileError> {
         let path = path.to_owned();
         match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => Ok(Self { path, file }),
+            Ok(file) => Ok(Self { path, file, written: 0 }),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists(path)),
             Err(cause) => Err(FileError::Create { path, cause }),
         }
     }
 
+    /// Creates a file in `folder` that is named by the present second.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn fresh(folder: &Path) -> Result<Self, FileError> {
+        match fresh_file(folder, "jsonl") {
+            Ok((path, file)) => Ok(Self { path, file, written: 0 }),
+            Err((path, cause)) => Err(FileError::Create { path, cause }),
+        }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes written to it.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     /// A device that is there already, for tests.
     #[cfg(test)]
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), file: OpenOptions::new().write(true).open(path)? })
+        Ok(Self { path: path.to_owned(), file: OpenOptions::new().write(true).open(path)?, written: 0 })
     }
 
     /// Appends a record, in one write.
@@ -72,7 +94,10 @@ impl Writer {
     /// When the system refuses; a part of the line may stand in the file then.
     pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
         let error = |cause| FileError::Write { path: self.path.clone(), cause };
-        self.file.write_all(line(record).map_err(|e| error(e.into()))?.as_bytes()).map_err(error)
+        let line = line(record).map_err(|e| error(e.into()))?;
+        self.file.write_all(line.as_bytes()).map_err(error)?;
+        self.written += line.len() as u64;
+        Ok(())
     }
 }
 

@@ -158,9 +158,14 @@ impl Live {
         self.load.is_spent()
     }
 
-    /// Puts a note on the time axis.
-    pub fn mark(&self, text: String) {
-        self.order(Order::Mark { at_ns: self.clock.now_ns(), text });
+    /// Puts a note on the time axis, at `t_s` seconds of the session.
+    pub fn mark(&self, t_s: f64, text: String) {
+        self.order(Order::Mark { t_s, text });
+    }
+
+    /// Lets `listener` have the first record, that of the current segment, and all from now on.
+    pub fn listen(&self, listener: Sender<Arc<Record>>) {
+        self.order(Order::Listen(listener));
     }
 
     /// Puts an event on the time axis.

@@ -49,6 +49,24 @@ pub enum Record {
     End(Box<End>),
 }
 
+impl Record {
+    /// When it was, in seconds of the session: a stretch's end. The first record has no such time.
+    pub fn t_s(&self) -> Option<f64> {
+        match self {
+            Self::Session(_) => None,
+            Self::Segment(segment) => Some(segment.t_s),
+            Self::Interval(interval) => Some(interval.t_s),
+            Self::Ping(span) => Some(span.t_s),
+            Self::Wake(span) => Some(span.t_s),
+            Self::Intrinsic(span) => Some(span.t_s),
+            Self::Server(moment) => Some(moment.t_s),
+            Self::Event(event) => Some(event.t_s),
+            Self::Mark(mark) => Some(mark.t_s),
+            Self::End(end) => Some(end.t_s),
+        }
+    }
+}
+
 /// A body that describes a stretch of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Span<T> {

@@ -4,18 +4,29 @@
 
 use std::{
     io,
+    path::{Path, PathBuf},
     sync::{
         Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
     thread::JoinHandle,
 };
 
-use super::{Coalesce, FileError, Record, Writer};
+use super::{Coalesce, End, FileError, Record, Tally, Writer};
 
-/// A recording that is under way. It ends when its records do.
+/// A recording that is under way. It ends when its records do, or when it is told to.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
+    state: Arc<State>,
+    path: PathBuf,
+}
+
+/// What the thread and its owner share.
+#[derive(Debug, Default)]
+struct State {
+    written: AtomicU64,
+    stopped: AtomicBool,
 }
 
 impl Recording {
@@ -25,17 +36,35 @@ impl Recording {
     /// When the system gives no thread.
     pub fn start(writer: Writer) -> io::Result<(Self, Sender<Arc<Record>>)> {
         let (sender, records) = channel();
-        let body = move || record(writer, &records);
+        let path = writer.path().to_owned();
+        let state = Arc::new(State::default());
+        let shared = Arc::clone(&state);
+        let body = move || record(writer, &records, &shared);
         let thread = std::thread::Builder::new().name("recorder".to_owned()).spawn(body)?;
-        Ok((Self { thread }, sender))
+        Ok((Self { thread, state, path }, sender))
     }
 
-    /// Whether it ended before its time, which only a failure to write brings about.
-    pub fn has_failed(&self) -> bool {
+    /// Where it is written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes written so far.
+    pub fn written(&self) -> u64 {
+        self.state.written.load(Ordering::Relaxed)
+    }
+
+    /// Ends it with the next record, with an end record of what it holds, while the session goes on.
+    pub fn stop(&self) {
+        self.state.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing more will be written: after [`stop`](Self::stop), and else only after a failure.
+    pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits until everything is written. The collector must have ended.
+    /// Waits until everything is written. The collector must have ended, or the recording been stopped.
     ///
     /// # Errors
     /// Why the recording broke off, if it did.
@@ -44,14 +73,27 @@ impl Recording {
     }
 }
 
-fn record(mut writer: Writer, records: &Receiver<Arc<Record>>) -> Result<(), FileError> {
+fn record(mut writer: Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {
     let mut coalesce = Coalesce::new();
+    let mut tally = Tally::new();
+    let mut t_s = 0.0;
+    let mut write = |record: &Record| {
+        writer.write(record)?;
+        state.written.store(writer.written(), Ordering::Relaxed);
+        Ok(())
+    };
     for record in records {
         for record in coalesce.push(&record) {
-            writer.write(&record)?;
+            write(&record)?;
+        }
+        tally.push(&record);
+        t_s = record.t_s().map_or(t_s, |record_s: f64| record_s.max(t_s));
+        if state.stopped.load(Ordering::Relaxed) {
+            coalesce.rest().iter().try_for_each(|record| write(record))?;
+            return write(&Record::End(Box::new(End { t_s, summary: tally.summary() })));
         }
     }
-    coalesce.rest().iter().try_for_each(|record| writer.write(record))
+    coalesce.rest().iter().try_for_each(|record| write(record))
 }
 
 #[cfg(test)]
@@ -59,17 +101,34 @@ mod tests {
     use super::*;
     use crate::session::Mark;
 
+    fn mark(t_s: f64) -> Arc<Record> {
+        Arc::new(Record::Mark(Mark { t_s, text: "here".into() }))
+    }
+
     #[test]
     fn what_is_sent_is_in_the_file_when_it_is_finished() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         let (recording, sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
-        let mark = Record::Mark(Mark { t_s: 1.0, text: "here".into() });
-        sender.send(Arc::new(mark.clone())).unwrap();
+        sender.send(mark(1.0)).unwrap();
         drop(sender);
         recording.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), mark);
+        assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), *mark(1.0));
+    }
+
+    #[test]
+    fn a_recording_that_is_stopped_ends_whole_while_records_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        let (recording, sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+        recording.stop();
+        sender.send(mark(7.5)).unwrap();
+        recording.finish().unwrap();
+        assert!(sender.send(mark(8.0)).is_err(), "nobody listens any more");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(matches!(&records[..], [Record::Mark(_), Record::End(end)] if end.t_s == 7.5), "{records:?}");
     }
 
     #[cfg(target_os = "linux")]
@@ -77,7 +136,7 @@ mod tests {
     fn a_full_disk_ends_the_recording_with_its_reason() {
         let writer = Writer::open_existing(std::path::Path::new("/dev/full")).unwrap();
         let (recording, sender) = Recording::start(writer).unwrap();
-        sender.send(Arc::new(Record::Mark(Mark { t_s: 1.0, text: "here".into() }))).unwrap();
+        sender.send(mark(1.0)).unwrap();
         drop(sender);
         let error = recording.finish().unwrap_err().to_string();
         assert!(error.contains("/dev/full") && error.contains("No space"), "{error}");

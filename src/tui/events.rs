@@ -2,7 +2,9 @@
 
 use std::{io, time::Duration};
 
-use ratatui::crossterm::event::{self, Event as Raw, KeyCode as RawCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{
+    self, Event as Raw, KeyCode as RawCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind,
+};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -17,8 +19,21 @@ use crate::app::{Key, KeyCode};
 pub enum Event {
     /// A key was pressed.
     Key(Key),
+    /// The mouse did something at this column and row.
+    Mouse(Gesture, u16, u16),
     /// The terminal has another size.
     Resize,
+}
+
+/// What the mouse did, wherever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gesture {
+    /// Its first button was pressed.
+    Click,
+    /// The wheel was turned away from the person.
+    WheelUp,
+    /// It was turned towards the person.
+    WheelDown,
 }
 
 /// Where events come from: the terminal, or a script in a test.
@@ -86,10 +101,19 @@ fn wait_for_input(wait: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// An event in our words; `None` for what means nothing here: releases, mouse, focus, unknown keys.
+/// An event in our words; `None` for what means nothing here: releases, drags, focus, unknown keys.
 fn decode(raw: &Raw) -> Option<Event> {
     match raw {
         Raw::Resize(..) => Some(Event::Resize),
+        Raw::Mouse(mouse) => {
+            let gesture = match mouse.kind {
+                MouseEventKind::Down(MouseButton::Left) => Gesture::Click,
+                MouseEventKind::ScrollUp => Gesture::WheelUp,
+                MouseEventKind::ScrollDown => Gesture::WheelDown,
+                _ => return None,
+            };
+            Some(Event::Mouse(gesture, mouse.column, mouse.row))
+        }
         Raw::Key(key) if key.is_press() || key.is_repeat() => decode_key(key).map(Event::Key),
         _ => None,
     }

@@ -10,6 +10,7 @@
 pub mod events;
 #[cfg(test)]
 mod fixture;
+mod hit;
 pub mod layout;
 pub mod maximised;
 pub mod pace;
@@ -17,6 +18,8 @@ pub mod paint;
 pub mod run;
 pub mod scale;
 pub mod screens;
+pub mod share;
+pub mod svg;
 pub mod terminal;
 pub mod theme;
 mod widgets;

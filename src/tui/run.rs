@@ -2,6 +2,7 @@
 
 use std::{
     io::Write,
+    path::Path,
     sync::mpsc::Receiver,
     time::{Duration, Instant},
 };
@@ -10,15 +11,16 @@ use anyhow::Context as _;
 use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
-    events::{Event, Events, TerminalEvents},
+    events::{Event, Events, Gesture, TerminalEvents},
+    hit,
     pace::Pace,
-    screens,
+    screens, share,
     terminal::{self, Canvas, Guard},
-    theme::Theme,
+    theme::{Theme, choice::THEMES},
     wire::Wire,
 };
 use crate::{
-    app::{Course, Delivery, Effect, Model, Msg, Notice, Playback, Source, update},
+    app::{Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Source, Tone, update},
     load::Knobs,
     session::{Timeline, TimelineOptions},
     signals::Signal,
@@ -38,14 +40,17 @@ pub struct Options {
     pub timeline: TimelineOptions,
     /// The recording that is shown, unless the source is live.
     pub playback: Option<Playback>,
+    /// Whether the mouse is listened to.
+    pub mouse: bool,
 }
 
 impl Options {
     fn model(&self) -> Model {
-        match &self.playback {
+        let model = match &self.playback {
             Some(playback) => Model::replaying(playback.clone(), self.timeline),
             None => Model::new(self.knobs, self.timeline),
-        }
+        };
+        model.with_themes(&THEMES)
     }
 }
 
@@ -87,7 +92,7 @@ pub fn run(
     // The size is asked after the listening has begun, so that none is missed between the two.
     let events = TerminalEvents::begin().context("cannot read the terminal")?;
     let wire = Wire::open().context("cannot write to the terminal")?;
-    let mut canvas = Canvas::new(wire, terminal::size());
+    let mut canvas = Canvas::new(wire, terminal::size()).with_mouse(options.mouse);
     canvas.enter().context("cannot write to the terminal")?;
     let mut screen = Loop { canvas, events, size: terminal::size, options };
     let finished = screen.run(source, signals);
@@ -165,11 +170,19 @@ impl<W: Write, E: Events> Loop<W, E> {
                 Vec::new()
             }
             Event::Key(key) => update(model, Msg::Key(key)),
+            Event::Mouse(gesture, x, y) => self.on_mouse(gesture, (x, y), model),
         };
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(Some(Outcome::Quit)),
                 Effect::Suspend => self.suspend()?,
+                Effect::Save(form) => {
+                    let picture = share::picture(form, model, self.options.theme, (self.size)());
+                    let saved = share::save(Path::new("."), form, &picture);
+                    tell(model, saved);
+                }
+                Effect::Copy(text) => self.copy(model, &text),
+                Effect::Theme(name) => self.wear(model, name),
                 effect => {
                     if let Err(refused) = source.apply(&effect) {
                         update(model, Msg::Refused(effect, refused.to_string()));
@@ -178,6 +191,36 @@ impl<W: Write, E: Events> Loop<W, E> {
             }
         }
         Ok(None)
+    }
+
+    fn on_mouse(&self, gesture: Gesture, (x, y): (u16, u16), model: &mut Model) -> Vec<Effect> {
+        let spot = hit::spot((self.size)(), model, x, y);
+        let mouse = match gesture {
+            Gesture::Click => Mouse::Click(spot),
+            Gesture::WheelUp => Mouse::Wheel { spot, up: true },
+            Gesture::WheelDown => Mouse::Wheel { spot, up: false },
+        };
+        update(model, Msg::Mouse(mouse))
+    }
+
+    fn copy(&mut self, model: &mut Model, text: &str) {
+        let copied = share::copying(text).map(|bytes| {
+            self.canvas.aside(&bytes);
+            "sent the summary to the clipboard; a terminal that does not allow that (OSC 52) drops it"
+                .to_owned()
+        });
+        tell(model, copied);
+    }
+
+    fn wear(&mut self, model: &mut Model, name: &str) {
+        let theme = name.parse().map(|choice| Theme::from_env(choice, !self.options.theme.has_braille()));
+        if let Ok(theme) = theme {
+            // As at the start: colours that were asked for win over NO_COLOR.
+            force_color_output(theme.has_colours());
+            self.options.theme = theme;
+            self.canvas.resize((self.size)());
+        }
+        tell(model, theme.map(|_| format!("theme {name}")).map_err(|error| error.to_string()));
     }
 
     fn on_signals(&mut self, signals: &Receiver<Signal>) -> anyhow::Result<Option<Outcome>> {
@@ -204,6 +247,14 @@ impl<W: Write, E: Events> Loop<W, E> {
         self.canvas.resize((self.size)());
         Ok(())
     }
+}
+
+fn tell(model: &mut Model, told: Result<String, String>) {
+    let (tone, text) = match told {
+        Ok(text) => (Tone::Info, text),
+        Err(text) => (Tone::Warning, text),
+    };
+    update(model, Msg::Told(tone, text));
 }
 
 fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
@@ -297,7 +348,7 @@ mod tests {
         let size = || Rect::new(0, 0, 100, 30);
         let mut frames = Frames::default();
         let timeline = TimelineOptions::default();
-        let options = Options { theme, knobs: Knobs::default(), timeline, playback: None };
+        let options = Options { theme, knobs: Knobs::default(), timeline, playback: None, mouse: true };
         let canvas = Canvas::new(&mut frames, size());
         let (sender, receiver) = mpsc::channel();
         signals.iter().for_each(|signal| sender.send(*signal).unwrap());

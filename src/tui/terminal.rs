@@ -20,7 +20,7 @@ use ratatui::{
     buffer::Buffer,
     crossterm::{
         cursor, queue,
-        style::{Attribute, SetAttribute},
+        style::{Attribute, Print, SetAttribute},
         terminal::{
             self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
             LeaveAlternateScreen,
@@ -30,6 +30,10 @@ use ratatui::{
 };
 
 use super::wire::Wire;
+
+/// Presses and the wheel, with places beyond column 223; no moves, which a slow line would carry for nothing.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
 /// Whether the terminal is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -101,6 +105,7 @@ pub fn give_back() {
         bytes,
         EndSynchronizedUpdate,
         SetAttribute(Attribute::Reset),
+        Print(MOUSE_OFF),
         cursor::Show,
         LeaveAlternateScreen
     );
@@ -140,6 +145,10 @@ pub struct Canvas<W> {
     bytes: Vec<u8>,
     taken: usize,
     sent: u64,
+    /// Whether the terminal tells of the mouse.
+    mouse: bool,
+    /// What goes out with the next frame, beside it.
+    aside: Vec<u8>,
 }
 
 impl<W: Write> Canvas<W> {
@@ -153,7 +162,20 @@ impl<W: Write> Canvas<W> {
             bytes: Vec::new(),
             taken: 0,
             sent: 0,
+            mouse: false,
+            aside: Vec::new(),
         }
+    }
+
+    /// Lets the terminal tell of the mouse, from [`enter`](Self::enter) on.
+    pub fn with_mouse(mut self, mouse: bool) -> Self {
+        self.mouse = mouse;
+        self
+    }
+
+    /// Sends `bytes`, which draw nothing, with the next frame.
+    pub fn aside(&mut self, bytes: &[u8]) {
+        self.aside.extend_from_slice(bytes);
     }
 
     /// The terminal has this size now; the next frame paints everything.
@@ -170,6 +192,9 @@ impl<W: Write> Canvas<W> {
     pub fn enter(&mut self) -> io::Result<()> {
         self.bytes.clear();
         queue!(self.bytes, EnterAlternateScreen, cursor::Hide, Clear(ClearType::All))?;
+        if self.mouse {
+            queue!(self.bytes, Print(MOUSE_ON))?;
+        }
         self.taken = 0;
         self.repaint = true;
         self.push().map(drop)
@@ -214,13 +239,16 @@ impl<W: Write> Canvas<W> {
         paint(&mut self.next);
         self.bytes.clear();
         self.taken = 0;
+        let aside = std::mem::take(&mut self.aside);
+        let is_aside = !aside.is_empty();
+        self.bytes.extend(aside);
         queue!(self.bytes, BeginSynchronizedUpdate)?;
         if self.repaint {
             queue!(self.bytes, Clear(ClearType::All))?;
             self.shown.reset();
         }
         let changes = self.shown.diff(&self.next);
-        if changes.is_empty() && !self.repaint {
+        if changes.is_empty() && !self.repaint && !is_aside {
             self.bytes.clear();
             return Ok(true);
         }

@@ -11,6 +11,7 @@ pub mod choice;
 pub mod colours;
 #[cfg(test)]
 mod luminance;
+pub mod paper;
 pub mod ramp;
 
 use ratatui::{

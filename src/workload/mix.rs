@@ -116,6 +116,11 @@ impl Mix {
         found.ok_or_else(|| ParseMixError::UnknownPreset(name.to_owned()))
     }
 
+    /// All presets, by name.
+    pub fn presets() -> impl Iterator<Item = (&'static str, Self)> {
+        PRESETS.into_iter()
+    }
+
     /// The names of all presets, for a message or a help text.
     pub fn preset_names() -> String {
         PRESETS.map(|(name, _)| name).join(", ")

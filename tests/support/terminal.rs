@@ -198,6 +198,9 @@ impl Drop for Terminal {
 fn builder(command: &Command) -> CommandBuilder {
     let mut builder = CommandBuilder::new(command.get_program());
     builder.args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        builder.cwd(folder);
+    }
     builder.env("TERM", "xterm-256color");
     for (name, value) in command.get_envs() {
         match value {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::{Direction, Landmark, Screen};
+use super::super::{Direction, Landmark, Picture, Screen};
 
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,18 @@ pub enum Action {
     TypeParameter,
     /// Take the last change of a knob back.
     Undo,
+    /// Find a command by name.
+    Palette,
+    /// Choose a preset.
+    Presets,
+    /// Put a note on the time axis.
+    Mark,
+    /// Start to record, or stop it.
+    Record,
+    /// Save a picture of the screen.
+    Save(Picture),
+    /// Put the summary on the clipboard.
+    CopySummary,
     /// Run the intrinsic probe, or stop the run.
     Intrinsic,
     /// Turn the gentle intrinsic probe on or off.
@@ -89,6 +101,69 @@ pub enum Action {
     Dismiss,
     /// Scroll by so many lines, down if positive.
     Scroll(i16),
+}
+
+impl Action {
+    /// What it is called in the list of commands.
+    pub fn title(self) -> String {
+        let fixed = match self {
+            Self::Show(screen) => return format!("screen {}", screen.name()),
+            Self::TurnScreen(1) => "screen, next",
+            Self::TurnScreen(_) => "screen, previous",
+            Self::Scrub(columns) => {
+                let way = if columns < 0 { "back" } else { "on" };
+                return format!("cursor {way} by {}", columns.unsigned_abs());
+            }
+            Self::Scroll(lines) => {
+                let way = if lines < 0 { "up" } else { "down" };
+                return format!("scroll {way} by {}", lines.unsigned_abs());
+            }
+            Self::Jump(Landmark::Worst) => "jump to the worst moment",
+            Self::Jump(Landmark::NextEvent) => "jump to the next event",
+            Self::Jump(Landmark::PreviousEvent) => "jump to the previous event",
+            Self::Jump(Landmark::NextSegment) => "jump to the next segment",
+            Self::Jump(Landmark::PreviousSegment) => "jump to the previous segment",
+            Self::Jump(Landmark::Start) => "jump to the start",
+            Self::Jump(Landmark::End) => "jump to the end",
+            Self::Select(Direction::Up) => "knob, previous",
+            Self::Select(Direction::Down) => "knob, next",
+            Self::Turn(Direction::Up) => "turn the knob up",
+            Self::Turn(Direction::Down) => "turn the knob down",
+            Self::SelectParameter(Direction::Up) => "parameter, previous",
+            Self::SelectParameter(Direction::Down) => "parameter, next",
+            Self::TurnParameter(Direction::Up) => "set the parameter a step up",
+            Self::TurnParameter(Direction::Down) => "set the parameter a step down",
+            Self::TypeParameter => "type a value for the parameter",
+            Self::Save(Picture::Svg) => "save the screen as SVG",
+            Self::Save(Picture::Text) => "save the screen as text",
+            Self::Quit => "quit",
+            Self::Suspend => "suspend",
+            Self::Help => "help",
+            Self::Freeze => "freeze",
+            Self::Live => "live",
+            Self::ZoomIn => "zoom in",
+            Self::ZoomOut => "zoom out",
+            Self::Play => "play or pause",
+            Self::Faster => "play faster",
+            Self::Slower => "play slower",
+            Self::ToggleLoad => "load on or off",
+            Self::BeginEntry => "type a value",
+            Self::Undo => "undo",
+            Self::Palette => "commands",
+            Self::Presets => "presets",
+            Self::Mark => "mark this moment",
+            Self::Record => "record, start or stop",
+            Self::CopySummary => "copy the summary",
+            Self::Intrinsic => "intrinsic latency",
+            Self::GentleIntrinsic => "intrinsic latency, gently",
+            Self::Insert => "type",
+            Self::Erase => "erase",
+            Self::Accept => "accept",
+            Self::Yes => "yes",
+            Self::Dismiss => "close",
+        };
+        fixed.to_owned()
+    }
 }
 
 /// Where a binding holds.
@@ -118,6 +193,10 @@ pub enum Context {
     Search,
     /// While a value is typed.
     Typing,
+    /// While words are typed.
+    Writing,
+    /// While the palette is open.
+    Palette,
     /// While the help is open.
     Help,
     /// While a question waits for yes or no.
@@ -126,7 +205,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Main,
         Self::Maximised,
         Self::Latency,
@@ -138,6 +217,8 @@ impl Context {
         Self::Replay,
         Self::Time,
         Self::Typing,
+        Self::Writing,
+        Self::Palette,
         Self::Question,
         Self::Help,
         Self::Anywhere,
@@ -158,6 +239,8 @@ impl Context {
             Self::Frozen => "While frozen",
             Self::Replay => "In a recording",
             Self::Typing => "While typing a value",
+            Self::Writing => "While typing words",
+            Self::Palette => "In the list of commands",
             Self::Help => "In this help",
             Self::Question => "At a question",
         }

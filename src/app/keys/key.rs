@@ -1,5 +1,7 @@
 //! Keys as the terminal reports them, whatever the terminal's library.
 
+use std::fmt;
+
 /// A key without its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyCode {
@@ -51,6 +53,30 @@ impl Key {
     }
 }
 
+impl fmt::Display for KeyCode {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = match self {
+            Self::Char(' ') => "Space",
+            Self::Char(c) => return write!(f, "{c}"),
+            Self::Up => "↑",
+            Self::Down => "↓",
+            Self::Left => "←",
+            Self::Right => "→",
+            Self::PageUp => "PgUp",
+            Self::PageDown => "PgDn",
+            Self::Home => "Home",
+            Self::End => "End",
+            Self::Enter => "Enter",
+            Self::Esc => "Esc",
+            Self::Backspace => "Backspace",
+            Self::Tab => "Tab",
+            Self::BackTab => "Shift-Tab",
+            Self::F1 => "F1",
+        };
+        f.write_str(name)
+    }
+}
+
 /// Which keys a binding matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
@@ -75,6 +101,17 @@ impl Pattern {
             }
             (Self::Character, Key { code: KeyCode::Char(c), ctrl: false }) => !c.is_control(),
             _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Key(code) => code.fmt(f),
+            Self::Ctrl(letter) => write!(f, "Ctrl-{}", letter.to_ascii_uppercase()),
+            Self::Printable => f.write_str("digits, letters"),
+            Self::Character => f.write_str("any character"),
         }
     }
 }

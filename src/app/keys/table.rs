@@ -3,7 +3,7 @@
 use super::{
     super::{
         Direction::{Down, Up},
-        Landmark, Screen,
+        Landmark, Picture, Screen,
     },
     Action, Context, KeyCode, Pattern,
 };
@@ -317,6 +317,49 @@ pub const KEYS: &[Binding] = &[
         help: "Remove the last character.",
     },
     Binding {
+        context: Context::Main,
+        keys: &[(on(':'), Action::Palette), (Pattern::Ctrl('p'), Action::Palette)],
+        written: ":, Ctrl-P",
+        hint: Some((":", "commands", 5)),
+        help: "Find a command by a few letters of its name, or set a knob in words: clients 200, rate 5k, \
+               backlog shed, workload get.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('p'), Action::Presets)],
+        written: "p",
+        hint: Some(("p", "preset", 9)),
+        help: "Choose a preset: a named setting of all knobs.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('m'), Action::Mark)],
+        written: "m",
+        hint: Some(("m", "mark", 7)),
+        help: "Put a note of yours on the time axis, at the moment of the key.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('r'), Action::Record)],
+        written: "r",
+        hint: Some(("r", "record", 7)),
+        help: "Record all that is measured from now on to a new file in this directory. Again: stop.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('e'), Action::Save(Picture::Svg)), (on('E'), Action::Save(Picture::Text))],
+        written: "e, E",
+        hint: Some(("e", "export", 9)),
+        help: "Save a picture of the screen to a new file in this directory, as SVG or as text.",
+    },
+    Binding {
+        context: Context::Main,
+        keys: &[(on('y'), Action::CopySummary)],
+        written: "y",
+        hint: None,
+        help: "Copy the summary of the session to the clipboard, where the terminal allows that (OSC 52).",
+    },
+    Binding {
         context: Context::Frozen,
         keys: &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)],
         written: "Space, Esc",
@@ -422,6 +465,48 @@ pub const KEYS: &[Binding] = &[
         written: "Backspace",
         hint: None,
         help: "Remove the last character.",
+    },
+    Binding {
+        context: Context::Writing,
+        keys: &[(Pattern::Character, Action::Insert)],
+        written: "any character",
+        hint: None,
+        help: "Go on typing.",
+    },
+    Binding {
+        context: Context::Writing,
+        keys: &[(key(KeyCode::Enter), Action::Accept)],
+        written: "Enter",
+        hint: Some(("Enter", "take it", 0)),
+        help: "Set the mark, or carry out the chosen command. What cannot be is told with its reason.",
+    },
+    Binding {
+        context: Context::Writing,
+        keys: &[(key(KeyCode::Esc), Action::Dismiss)],
+        written: "Esc",
+        hint: Some(("Esc", "drop it", 0)),
+        help: "Drop what was typed.",
+    },
+    Binding {
+        context: Context::Writing,
+        keys: &[(key(KeyCode::Backspace), Action::Erase)],
+        written: "Backspace",
+        hint: None,
+        help: "Remove the last character.",
+    },
+    Binding {
+        context: Context::Palette,
+        keys: &[
+            (key(KeyCode::Up), Action::Scroll(-1)),
+            (key(KeyCode::Down), Action::Scroll(1)),
+            (key(KeyCode::BackTab), Action::Scroll(-1)),
+            (key(KeyCode::Tab), Action::Scroll(1)),
+            (key(KeyCode::PageUp), Action::Scroll(-10)),
+            (key(KeyCode::PageDown), Action::Scroll(10)),
+        ],
+        written: "↑, ↓, Tab, PgUp, PgDn",
+        hint: Some(("↑↓", "choose", 0)),
+        help: "Choose another command.",
     },
     Binding {
         context: Context::Question,

@@ -15,6 +15,18 @@ pub struct ReplayArgs {
     /// No screen: all lines of the session at once; also when stdout is no terminal
     #[arg(long)]
     pub headless: bool,
+    /// No screen either: draw it once into a new file, as SVG or, if its name ends in .txt, as text
+    #[arg(long, value_name = "OUT", conflicts_with = "headless")]
+    pub screenshot: Option<PathBuf>,
+    /// Columns and rows of the picture
+    #[arg(long, value_name = "WxH", default_value = "120x36", requires = "screenshot")]
+    pub size: String,
+    /// Which screen it shows: overview, latency, server, segments or log
+    #[arg(long, value_name = "NAME", default_value = "overview", requires = "screenshot")]
+    pub screen: String,
+    /// The moment it shows, in seconds of the session [default: the end]
+    #[arg(long, value_name = "SECONDS", requires = "screenshot")]
+    pub at: Option<String>,
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,

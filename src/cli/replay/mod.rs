@@ -2,6 +2,7 @@
 
 mod args;
 mod run;
+mod screenshot;
 mod source;
 
 pub use args::ReplayArgs;

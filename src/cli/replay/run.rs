@@ -2,12 +2,13 @@
 
 use std::{
     io::{self, Write},
+    path::Path,
     sync::{Arc, mpsc::Receiver},
 };
 
 use anyhow::Context as _;
 
-use super::{args::ReplayArgs, source::ReplaySource};
+use super::{args::ReplayArgs, screenshot::Shot, source::ReplaySource};
 use crate::{
     app::{Playback, summary},
     cli::{
@@ -26,19 +27,23 @@ use crate::{
 /// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
 pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let theme = args.look.theme()?;
+    let shot = Shot::read(args, theme)?;
     let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
+    if let Some(shot) = shot {
+        return shot.take(reader, name(&args.file));
+    }
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
         return headless(reader, &signals);
     }
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
-    let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy().into_owned();
     let options = tui::Options {
         theme,
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),
-        playback: Some(Playback::new(name)),
+        playback: Some(Playback::new(name(&args.file))),
+        mouse: args.look.mouse(),
     };
     let finished = tui::run(&mut source, options, &signals)?;
     // The terminal may be gone, and with it who would read this.
@@ -47,6 +52,11 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
         tui::Outcome::Signal(_) => Err(Failure::Interrupted),
         tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),
     }
+}
+
+/// The name of a file without its folders.
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The lines of the session, as fast as they are taken.

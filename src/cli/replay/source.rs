@@ -118,7 +118,16 @@ impl Source for ReplaySource {
             Effect::RunIntrinsic(_) | Effect::StopIntrinsic | Effect::GentleIntrinsic(_) => {
                 return Err(Refused("this is a recording: nothing is measured now".to_owned()));
             }
-            Effect::AllowWrites(_) | Effect::Suspend | Effect::Quit => {}
+            Effect::Mark { .. } | Effect::StartRecording | Effect::StopRecording => {
+                let why = "this is a recording already: no mark can be added, and nothing is recorded";
+                return Err(Refused(why.to_owned()));
+            }
+            Effect::AllowWrites(_)
+            | Effect::Suspend
+            | Effect::Quit
+            | Effect::Save(_)
+            | Effect::Copy(_)
+            | Effect::Theme(_) => {}
         }
         Ok(())
     }

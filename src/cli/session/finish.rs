@@ -33,7 +33,7 @@ pub fn finish(
     signals: &Receiver<Signal>,
     mut take: impl FnMut(&Arc<Record>),
 ) -> anyhow::Result<()> {
-    let LiveSource { live, control, gate, records, recording, tuning, address, .. } = source;
+    let LiveSource { live, control, gate, records, recordings, tuning, address, .. } = source;
     live.finish();
     records.into_iter().for_each(|record| take(&record));
     tuning::restore(tuning, &control, &address);
@@ -46,7 +46,7 @@ pub fn finish(
             clean(&control, signals, &mut Words::stderr());
         }
     }
-    recording.map_or(Ok(()), |recording| Ok(recording.finish()?))
+    Ok(recordings.finish()?)
 }
 
 /// Whether another redyno puts load on the server. Our own connections are closed by now; the server may take a

@@ -10,6 +10,7 @@
 mod finish;
 mod gate;
 mod launch;
+mod recordings;
 mod refusal;
 mod run;
 mod source;

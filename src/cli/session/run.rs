@@ -13,6 +13,7 @@ use super::{
     finish::finish,
     gate::{Gate, Verdict},
     launch::{Destination, destination},
+    recordings::Recordings,
     refusal::Refusals,
     source::{LiveSource, check_clients},
     tuning::Tuning,
@@ -28,10 +29,7 @@ use crate::{
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Marker, Message},
-    session::{
-        Beginning, Encryption, Live, Recording, ServerIdentity, SessionStart, Timeline, TimelineOptions,
-        Writer,
-    },
+    session::{Beginning, Encryption, Live, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
     signals::{Signal, listen},
     tui::{self, theme::Theme, wire::Words},
 };
@@ -53,6 +51,7 @@ struct Wishes {
     warmup: Option<Duration>,
     timeline: TimelineOptions,
     theme: Theme,
+    mouse: bool,
     /// The most clients that the system lets this process hold.
     most_clients: u32,
     /// Headless, and in which form; else the screen.
@@ -83,6 +82,7 @@ impl Wishes {
             warmup: line.session.warmup_length()?,
             timeline,
             theme: line.session.look.theme()?,
+            mouse: line.session.look.mouse(),
             form,
         })
     }
@@ -185,11 +185,9 @@ fn start(
     let knobs = pass(wishes, destination, &control, &mut gate, &mut notices)?;
     let (listener, records) = channel();
     let mut listeners = vec![listener];
-    let mut recording = None;
+    let mut recordings = Recordings::default();
     if let Some(writer) = writer {
-        let (started, listener) = Recording::start(writer).context("cannot start recording")?;
-        recording = Some(started);
-        listeners.push(listener);
+        listeners.push(recordings.start(writer, 0.0).context("cannot start recording")?);
     }
     let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
     let live = Live::start(&wishes.plan, beginning, clock, listeners).map_err(anyhow::Error::from)?;
@@ -209,7 +207,7 @@ fn start(
         tuning: Tuning::default(),
         address: destination.target.address.clone(),
         records,
-        recording,
+        recordings,
         leftovers,
         clock,
         until_ns,
@@ -299,8 +297,13 @@ fn on_screen(
     wishes: &Wishes,
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<(EndedBy, Timeline)> {
-    let options =
-        tui::Options { theme: wishes.theme, knobs: wishes.knobs, timeline: wishes.timeline, playback: None };
+    let options = tui::Options {
+        theme: wishes.theme,
+        knobs: wishes.knobs,
+        timeline: wishes.timeline,
+        playback: None,
+        mouse: wishes.mouse,
+    };
     let finished = tui::run(source, options, signals)?;
     let ended_by = match finished.outcome {
         tui::Outcome::Signal(_) => EndedBy::Signal,

@@ -2,21 +2,23 @@
 
 use std::{
     collections::VecDeque,
+    path::Path,
     sync::{Arc, mpsc::Receiver},
     time::Duration,
 };
 
 use super::{
     gate::{Gate, Verdict},
+    recordings::Recordings,
     refusal::Refusals,
     tuning::Tuning,
 };
 use crate::{
     app::{Delivery, Effect, Notice, Refused, Source, value_words},
-    clock::Clock,
+    clock::{Clock, seconds},
     load::Knobs,
     server::{Answer, Control, Marker},
-    session::{Live, REACHABLE, Record, Recording, UNREACHABLE},
+    session::{Live, REACHABLE, Record, UNREACHABLE},
     target::Address,
 };
 
@@ -31,7 +33,7 @@ pub struct LiveSource {
     pub(super) tuning: Tuning,
     pub(super) address: Address,
     pub(super) records: Receiver<Arc<Record>>,
-    pub(super) recording: Option<Recording>,
+    pub(super) recordings: Recordings,
     pub(super) leftovers: Option<Answer<Option<Marker>>>,
     pub(super) clock: Clock,
     /// When the session ends by itself, on its clock.
@@ -102,11 +104,10 @@ impl LiveSource {
     }
 
     fn look_at_recording(&mut self) {
-        if self.recording.as_ref().is_some_and(Recording::has_failed)
-            && let Some(Err(error)) = self.recording.take().map(Recording::finish)
-        {
+        let (notices, failed) = self.recordings.look();
+        self.notices.extend(notices);
+        if let Some(error) = failed {
             self.live.event("recording failed", error.to_string());
-            self.notices.push_back(Notice::Warning(format!("{error}; what was written before is whole")));
         }
     }
 
@@ -181,10 +182,17 @@ impl Source for LiveSource {
             Effect::StopIntrinsic => self.live.intrinsic().stop(),
             Effect::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
             Effect::AllowWrites(yes) => self.gate.answer(*yes, &self.control),
+            Effect::Mark { t_s, text } => self.live.mark(*t_s, text.clone()),
+            Effect::StartRecording => {
+                let now_s = seconds(self.clock.now_ns());
+                let listener = self.recordings.start_in(Path::new("."), now_s).map_err(Refused)?;
+                self.live.listen(listener);
+            }
+            Effect::StopRecording => self.recordings.stop().map_err(Refused)?,
             Effect::Play { .. } | Effect::Pause => {
                 return Err(Refused("only a recording plays; this session is live".to_owned()));
             }
-            Effect::Suspend | Effect::Quit => {}
+            Effect::Suspend | Effect::Quit | Effect::Save(_) | Effect::Copy(_) | Effect::Theme(_) => {}
         }
         Ok(())
     }

@@ -28,6 +28,17 @@ const NAMES: [(&str, Choice); 5] = [
     ("mono", Choice::Fixed(Palette::Mono)),
 ];
 
+/// The names, for a list to choose from.
+pub const THEMES: [&str; NAMES.len()] = {
+    let mut names = [""; NAMES.len()];
+    let mut n = 0;
+    while n < NAMES.len() {
+        names[n] = NAMES[n].0;
+        n += 1;
+    }
+    names
+};
+
 /// There is no such theme.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no theme '{given}'; there are {}", NAMES.map(|(name, _)| name).join(", "))]

@@ -26,6 +26,20 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
+/// The screen whose tab stands at column `x` of the footer.
+pub fn tab_at(area: Rect, model: &Model, x: u16) -> Option<Screen> {
+    let tabs = tabs(model.screen, area.width);
+    let widths: Vec<_> = tabs.iter().map(|(text, _)| text.chars().count() as u16).collect();
+    let mut left = area.right().saturating_sub(widths.iter().sum());
+    for (width, screen) in widths.into_iter().zip(Screen::ALL) {
+        if (left..left + width).contains(&x) {
+            return Some(screen);
+        }
+        left += width;
+    }
+    None
+}
+
 /// From this width on all screens are named.
 const ROOM_FOR_NAMES: u16 = 110;
 /// Below this one the keys need the whole line.

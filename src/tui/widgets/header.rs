@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::tables::clock;
 use crate::{
-    app::{Connection, LoadState, Model, Playback},
+    app::{Connection, LoadState, Model, Playback, RecordingState},
     session::{Encryption, timeline::Reading},
     tui::{
         paint::{Paint, from_column},
@@ -80,6 +80,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     } else if model.cursor_s().is_some() {
         parts.push(("FROZEN".to_owned(), Ink::Warn));
     }
+    parts.extend(model.recording.as_ref().map(|state| recording(state, model, glyphs, width)));
     parts.extend(connection(&model.connection_shown(), width >= ROOM_FOR_SINCE));
     // A narrower header has no room for it; the sentence below says it too.
     if model.client_limit().is_some() && width >= 60 {
@@ -96,6 +97,18 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         .map(|(text, ink)| (format!("  {text}"), ink))
         .chain([(" ".to_owned(), Ink::Text)])
         .collect()
+}
+
+/// That it is recorded, and where there is room how much and for how long already.
+fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16) -> (String, Ink) {
+    let room = width >= ROOM_FOR_SINCE;
+    let size = if room {
+        let for_s = clock((model.timeline.now_s() - state.since_s).max(0.0));
+        format!(" {} {for_s}", units::bytes(state.bytes))
+    } else {
+        String::new()
+    };
+    (format!("{} REC{size}", glyphs.on), Ink::Bad)
 }
 
 /// The file, where there is room for it, and how fast it plays.

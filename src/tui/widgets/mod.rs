@@ -13,6 +13,7 @@ pub mod lanes;
 pub mod latency;
 pub mod log_lines;
 pub mod overlay;
+pub mod palette;
 pub mod panel;
 pub mod parts;
 pub mod percentiles;

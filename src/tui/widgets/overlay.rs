@@ -1,7 +1,8 @@
-//! What lies over a screen: the help, a question, a length being asked for.
+//! What lies over a screen: the help, a question, something being asked for.
 
 use ratatui::layout::Rect;
 
+use super::{palette, tables::clock};
 use crate::{
     app::{Context, KEYS, Model, Overlay, Setting, value_words},
     tui::{
@@ -33,6 +34,19 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
             lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
             dialog(paint, area, "change this server?", &lines);
         }
+        Overlay::Danger { question, .. } => {
+            let mut lines = wrapped(question, text_width(area));
+            lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
+            dialog(paint, area, "this may do harm", &lines);
+        }
+        Overlay::Mark { entry, t_s } => {
+            let at = format!("A note on the time axis at {}:", clock(*t_s));
+            let typed = format!("{}{}", entry.text(), paint.glyphs().caret);
+            let mut lines = wrapped(&at, text_width(area));
+            lines.extend([String::new(), typed, String::new(), "Enter set the mark    Esc none".to_owned()]);
+            dialog(paint, area, "mark", &lines);
+        }
+        Overlay::Palette { .. } => palette::draw(paint, area, model),
         Overlay::Intrinsic { entry } => {
             let what = "How many seconds? A busy loop takes one core of this machine for as long, so the load \
                         has less of it.";
@@ -47,7 +61,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 /// Wide enough to read at ease, narrow enough for 80 columns.
 const WIDEST: u16 = 76;
 
-fn text_width(area: Rect) -> usize {
+pub(super) fn text_width(area: Rect) -> usize {
     usize::from(area.width.min(WIDEST).saturating_sub(4))
 }
 
@@ -121,14 +135,16 @@ const READING: [&str; 5] = [
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
      server's main thread, as a share of one core.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
+    "The mouse selects a knob, shows a screen by its tab, zooms by the wheel and puts the cursor where the charts are \
+     clicked; all of it goes by keys too. To select text as usual, hold Shift while you drag.",
     "Yellow needs attention and red is wrong; a percentile is never either, however high it is.",
 ];
 
-fn padded(area: Rect) -> Rect {
+pub(super) fn padded(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
 
-fn centred(area: Rect, width: u16, height: u16) -> Rect {
+pub(super) fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }

@@ -111,6 +111,11 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
 }
 
+/// The knob that stands in row `y` of the screen, in a panel at `area`: below the heading and the switch of the load.
+pub fn knob_at(area: Rect, y: u16) -> Option<Knob> {
+    Knob::ALL.get(usize::from(y.checked_sub(area.y + 2)?)).copied().filter(|_| y < area.bottom())
+}
+
 /// Width of the names, the pointer before them included.
 const NAME: u16 = 12;
 /// Width of the values: `1.50 KiB`.

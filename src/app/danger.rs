@@ -1,0 +1,174 @@
+//! Changes of the knobs that may harm the server or those who use it, and what could happen, in words. Pure rules.
+//!
+//! | change | harms when |
+//! |---|---|
+//! | more data than before is to be written | it does not fit below maxmemory, or it is more than 1 GiB |
+//! | more clients | the server does not take so many beside those it has |
+//! | the rate goes to max | others use the server as well |
+
+use crate::{load::Knobs, server::Status, units};
+
+/// More than this much data is asked for, whatever the server says of its memory: 1 GiB.
+const MUCH: u64 = 1 << 30;
+
+/// What is known of the server's room. What is not known forbids nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes below its memory limit; `None` when it has none or does not tell.
+    pub memory: Option<u64>,
+    /// The most connections that it takes.
+    pub max_clients: Option<u64>,
+    /// Connections that are not ours.
+    pub others: Option<u64>,
+}
+
+impl Room {
+    /// The room that a server has which said this, and has so many connections that are not ours.
+    pub fn new(status: Option<&Status>, others: Option<u64>) -> Self {
+        let limit = status.and_then(|status| status.maxmemory).filter(|limit| *limit > 0);
+        let used = status.and_then(|status| status.used_memory);
+        let memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
+        Self { memory, max_clients: status.and_then(|status| status.connections.max), others }
+    }
+}
+
+/// What could happen when the knobs go from `from` to `to`, as a question; `None` when there is nothing to ask.
+pub fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+    if !to.load {
+        return None;
+    }
+    too_much_data(from, to, room)
+        .or_else(|| too_many_clients(from, to, room))
+        .or_else(|| full_speed(from, to, room))
+}
+
+/// The bytes of values that stand on the server when every key has been written.
+fn footprint(knobs: &Knobs) -> u64 {
+    if !knobs.load || knobs.mix.set == 0 {
+        return 0;
+    }
+    u64::from(knobs.value_size).saturating_mul(knobs.keyspace)
+}
+
+fn too_much_data(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+    let bytes = footprint(to);
+    if bytes <= footprint(from) {
+        return None;
+    }
+    let data = format!(
+        "{} keys of {} each may fill {} of the server's memory",
+        units::setting(to.keyspace),
+        units::bytes(to.value_size.into()),
+        units::bytes(bytes)
+    );
+    match room.memory {
+        Some(room) if bytes > room => Some(format!(
+            "{data}; {} are left below its maxmemory, so it will evict keys, others' too, or refuse writes. Do it?",
+            units::bytes(room)
+        )),
+        _ if bytes > MUCH => Some(format!(
+            "{data}; a server without so much may swap or be killed, and those who use it wait. Do it?"
+        )),
+        _ => None,
+    }
+}
+
+fn too_many_clients(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+    let before = if from.load { from.clients } else { 0 };
+    let (most, others) = (room.max_clients?, room.others.unwrap_or(0));
+    let left = most.saturating_sub(others);
+    (to.clients > before && u64::from(to.clients) > left).then(|| {
+        format!(
+            "the server takes {most} clients and has {others} others, so {left} are left for {}; it will turn \
+             away those that come next, ours or others'. Do it?",
+            to.clients
+        )
+    })
+}
+
+fn full_speed(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
+    let others = room.others.filter(|others| *others > 0)?;
+    let (verb, s) = if others == 1 { ("uses", "") } else { ("use", "s") };
+    (from.load && from.rate.is_some() && to.rate.is_none()).then(|| {
+        format!(
+            "{others} other client{s} {verb} this server; without a rate the load takes all that it can give, and \
+             they wait. Do it?"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{server::Connections, workload::Mix};
+
+    fn loaded() -> Knobs {
+        Knobs { load: true, ..Knobs::default() }
+    }
+
+    #[test]
+    fn more_data_than_fits_is_asked_for_and_less_is_not() {
+        let room = Room { memory: Some(100 << 20), ..Room::default() };
+        let big = Knobs { value_size: 4096, keyspace: 100_000, ..loaded() };
+        let question = danger(&loaded(), &big, room).unwrap();
+        assert!(question.starts_with("100 k keys of 4.00 KiB each may fill 391 MiB"), "{question}");
+        assert!(question.contains("100 MiB are left below its maxmemory"), "{question}");
+        assert_eq!(danger(&loaded(), &big, Room::default()), None, "it fits, as far as is known");
+        assert_eq!(danger(&Knobs { keyspace: 200_000, ..big }, &big, room), None, "less than before");
+        assert_eq!(danger(&loaded(), &Knobs { load: false, ..big }, room), None, "nothing is written yet");
+        assert!(danger(&Knobs { load: false, ..big }, &big, room).is_some(), "now it is");
+        assert_eq!(
+            danger(&loaded(), &Knobs { mix: Mix::ratio(0, 1), ..big }, room),
+            None,
+            "GET writes nothing"
+        );
+    }
+
+    #[test]
+    fn more_than_a_gibibyte_is_asked_for_on_any_server() {
+        let huge = Knobs { value_size: 65_536, keyspace: 1_000_000, ..loaded() };
+        let question = danger(&loaded(), &huge, Room::default()).unwrap();
+        assert!(question.contains("may swap or be killed"), "{question}");
+        let most = Knobs { value_size: 64 << 20, keyspace: 999_999_999_999, ..loaded() };
+        assert!(danger(&loaded(), &most, Room::default()).is_some());
+    }
+
+    #[test]
+    fn more_clients_than_the_server_takes_are_asked_for() {
+        let room = Room { max_clients: Some(128), others: Some(60), ..Room::default() };
+        let more = Knobs { clients: 100, ..loaded() };
+        let question = danger(&loaded(), &more, room).unwrap();
+        assert!(
+            question.contains("takes 128 clients and has 60 others, so 68 are left for 100"),
+            "{question}"
+        );
+        assert_eq!(danger(&loaded(), &more, Room { others: Some(2), ..room }), None);
+        assert_eq!(danger(&Knobs { clients: 200, ..more }, &more, room), None, "fewer than before");
+    }
+
+    #[test]
+    fn full_speed_beside_others_is_asked_for() {
+        let paced = Knobs { rate: Some(1000), ..loaded() };
+        let beside = |others| Room { others, ..Room::default() };
+        let question = danger(&paced, &loaded(), beside(Some(1))).unwrap();
+        assert!(question.starts_with("1 other client uses this server"), "{question}");
+        assert_eq!(danger(&paced, &loaded(), beside(Some(0))), None);
+        assert_eq!(danger(&paced, &loaded(), beside(None)), None);
+        assert_eq!(danger(&paced, &Knobs { rate: Some(2000), ..loaded() }, beside(Some(9))), None);
+    }
+
+    #[test]
+    fn the_room_is_what_the_server_said() {
+        let status = Status {
+            maxmemory: Some(100),
+            used_memory: Some(30),
+            connections: Connections { max: Some(10), ..Connections::default() },
+            ..Status::default()
+        };
+        let room = Room { memory: Some(70), max_clients: Some(10), others: Some(3) };
+        assert_eq!(Room::new(Some(&status), Some(3)), room);
+        let unlimited = Status { maxmemory: Some(0), ..status };
+        assert_eq!(Room::new(Some(&unlimited), None).memory, None);
+        assert_eq!(Room::new(None, None), Room::default());
+    }
+}

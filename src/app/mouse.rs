@@ -1,0 +1,148 @@
+//! What the mouse does. It never does what no key can.
+
+use super::{Action, Context, Effect, Key, KeyCode, Knob, Model, Overlay, Screen, action, update::act};
+
+/// What lies under the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// A knob of the panel.
+    Knob(Knob),
+    /// A column of the charts.
+    Chart {
+        /// From the left, 0 being the first.
+        column: u16,
+    },
+    /// The name of a screen.
+    Tab(Screen),
+    /// An offer of the list of commands.
+    Offer(usize),
+    /// Anything else.
+    Elsewhere,
+}
+
+/// What the mouse did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mouse {
+    /// Its first button was pressed here.
+    Click(Spot),
+    /// The wheel was turned here, away from the person if `up`.
+    Wheel {
+        /// Where.
+        spot: Spot,
+        /// Which way.
+        up: bool,
+    },
+}
+
+impl Model {
+    /// Takes in what the mouse did. While a question or an entry waits, it does nothing.
+    pub(super) fn on_mouse(&mut self, mouse: Mouse) -> Vec<Effect> {
+        match (&self.overlay, mouse) {
+            (Overlay::Help { .. } | Overlay::Palette { .. }, Mouse::Wheel { up, .. }) => {
+                act(self, Action::Scroll(if up { -1 } else { 1 }))
+            }
+            (Overlay::Palette { .. }, Mouse::Click(Spot::Offer(offer))) => {
+                if let Overlay::Palette { chosen, .. } = &mut self.overlay {
+                    *chosen = offer;
+                }
+                act(self, Action::Accept)
+            }
+            (Overlay::None, Mouse::Click(spot)) if self.panel.entry().is_none() => self.click(spot),
+            (Overlay::None, Mouse::Wheel { spot, up }) if self.panel.entry().is_none() => {
+                self.wheel(spot, up)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn click(&mut self, spot: Spot) -> Vec<Effect> {
+        match spot {
+            Spot::Knob(knob) => self.panel.select_knob(knob),
+            Spot::Tab(screen) => return act(self, Action::Show(screen)),
+            Spot::Chart { column } => {
+                let axis = self.axis(self.columns);
+                self.put_cursor(axis.start_s(column) + axis.step_s);
+                return self.play_on().into_iter().collect();
+            }
+            Spot::Offer(_) | Spot::Elsewhere => {}
+        }
+        Vec::new()
+    }
+
+    /// Zooms over charts; elsewhere it goes through what the screen lists, as the arrows do.
+    fn wheel(&mut self, spot: Spot, up: bool) -> Vec<Effect> {
+        if let Spot::Chart { .. } = spot {
+            return act(self, if up { Action::ZoomIn } else { Action::ZoomOut });
+        }
+        let own = match self.screen {
+            Screen::Server => Context::Server,
+            Screen::Segments => Context::Segments,
+            Screen::Log => Context::Log,
+            Screen::Overview | Screen::Latency => return Vec::new(),
+        };
+        let arrow = Key::plain(if up { KeyCode::Up } else { KeyCode::Down });
+        action(&[own], arrow).map(|action| act(self, action)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Msg, View, update},
+        load::Knobs,
+        session::{Mark, Record, TimelineOptions},
+    };
+
+    fn model() -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        model.timeline.push(&Record::Mark(Mark { t_s: 50.0, text: String::new() }));
+        model
+    }
+
+    fn click(model: &mut Model, spot: Spot) -> Vec<Effect> {
+        update(model, Msg::Mouse(Mouse::Click(spot)))
+    }
+
+    #[test]
+    fn a_click_selects_a_knob_shows_a_screen_or_puts_the_cursor_there() {
+        let mut model = model();
+        assert_eq!(click(&mut model, Spot::Knob(Knob::Rate)), []);
+        assert_eq!((model.panel.selected(), *model.panel.wanted()), (Knob::Rate, Knobs::default()));
+        click(&mut model, Spot::Tab(Screen::Log));
+        assert_eq!(model.screen, Screen::Log);
+        assert_eq!(model.view, View::Live);
+        click(&mut model, Spot::Chart { column: 20 });
+        assert_eq!(model.cursor_s(), Some(21.0));
+        click(&mut model, Spot::Chart { column: 59 });
+        assert_eq!(model.cursor_s(), Some(50.0), "what has not come yet cannot be shown");
+    }
+
+    #[test]
+    fn the_wheel_zooms_charts_and_scrolls_what_lies_over_them() {
+        let mut model = model();
+        model.timeline.push(&Record::Mark(Mark { t_s: 500.0, text: String::new() }));
+        let before = model.zoom;
+        let wheel = |model: &mut Model, up| {
+            update(model, Msg::Mouse(Mouse::Wheel { spot: Spot::Chart { column: 3 }, up }))
+        };
+        wheel(&mut model, true);
+        assert_ne!(model.zoom, before);
+        wheel(&mut model, false);
+        assert_eq!(model.zoom, before);
+        update(&mut model, Msg::Key(Key::plain(KeyCode::Char('?'))));
+        wheel(&mut model, false);
+        assert_eq!((&model.overlay, model.zoom), (&Overlay::Help { scroll: 1 }, before));
+    }
+
+    #[test]
+    fn a_click_on_an_offer_carries_it_out_and_none_answers_a_question() {
+        let mut model = model();
+        update(&mut model, Msg::Key(Key::plain(KeyCode::Char(':'))));
+        assert_eq!(click(&mut model, Spot::Offer(0)), [Effect::Quit], "the first of the table");
+        let question = "Do it?".to_owned();
+        model.overlay = Overlay::Danger { question, knobs: Knobs::default() };
+        assert_eq!(click(&mut model, Spot::Tab(Screen::Log)), []);
+        assert_eq!(model.screen, Screen::Overview);
+    }
+}

@@ -1,0 +1,14 @@
+//! The command palette: everything that can be done here, found by a few letters.
+//!
+//! ```text
+//!   key table ──► actions  ─┐
+//!   knobs     ──► settings ─┼─► offers ──► ranked by what was typed ──► Enter carries one out
+//!   presets, themes ────────┘
+//! ```
+
+mod fuzzy;
+mod offers;
+mod open;
+mod settings;
+
+pub use offers::{Command, Offer};

@@ -1,0 +1,203 @@
+//! What the palette offers: the actions of the key table, settings, presets, themes.
+
+use super::{fuzzy::score, settings::Setting};
+use crate::{
+    app::{Action, Context, KEYS, Model, PRESETS},
+    load::Knobs,
+};
+
+/// What an offer does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// What a key does.
+    Do(Action),
+    /// These settings.
+    Set(Knobs),
+    /// Goes on typing with this.
+    Type(String),
+    /// Nothing: why it cannot be.
+    Refuse(String),
+    /// This theme.
+    Theme(&'static str),
+}
+
+/// One line of the palette.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offer {
+    /// What it is called, and found by.
+    pub title: String,
+    /// The keys that do the same; empty when there are none.
+    pub keys: String,
+    /// What it does, in a sentence, or why it cannot.
+    pub help: String,
+    /// What it does.
+    pub command: Command,
+}
+
+/// What is found by name counts this much more than what is found by its help.
+const NAME_WEIGHT: u32 = 1000;
+
+impl Model {
+    /// What answers `query`, best first: a setting that it spells out, then what it names.
+    pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
+        let spelled = Setting::in_query(query).filter(|(_, value)| !value.is_empty());
+        if let Some((setting, value)) = spelled {
+            return vec![self.setting(setting, value)];
+        }
+        let mut offers: Vec<_> =
+            self.everything().into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
+        offers.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        offers.into_iter().map(|(_, offer)| offer).collect()
+    }
+
+    fn everything(&self) -> Vec<Offer> {
+        let mut offers = self.actions();
+        let wanted = self.panel.wanted();
+        for setting in Setting::all() {
+            let help = format!("{} now; type {}", setting.value(wanted), setting.range());
+            let title = format!("{} …", setting.word());
+            let command = Command::Type(format!("{} ", setting.word()));
+            offers.push(Offer { title, keys: String::new(), help, command });
+            offers.extend(setting.choices().into_iter().map(|choice| self.setting(setting, choice)));
+        }
+        offers.extend(PRESETS.iter().map(|preset| Offer {
+            title: format!("preset {}", preset.name),
+            keys: String::new(),
+            help: format!("{}: {}", preset.like, preset.settings()),
+            command: Command::Set(preset.of(wanted)),
+        }));
+        offers.extend(self.themes.iter().map(|theme| Offer {
+            title: format!("theme {theme}"),
+            keys: String::new(),
+            help: "The colours of the screen.".to_owned(),
+            command: Command::Theme(theme),
+        }));
+        offers
+    }
+
+    /// The actions of the key table that can be done here, each once.
+    fn actions(&self) -> Vec<Offer> {
+        let here = self.contexts_of_screen();
+        let holds = |context: Context| match context {
+            Context::Anywhere | Context::Time => true,
+            context => here.contains(&context),
+        };
+        let mut offers: Vec<Offer> = Vec::new();
+        for binding in KEYS.iter().filter(|binding| holds(binding.context)) {
+            for (pattern, action) in binding.keys {
+                let command = Command::Do(*action);
+                match offers.iter_mut().find(|offer| offer.command == command) {
+                    Some(known) if !known.keys.split(", ").any(|key| key == pattern.to_string()) => {
+                        known.keys += &format!(", {pattern}");
+                    }
+                    Some(_) => {}
+                    None => offers.push(Offer {
+                        title: action.title(),
+                        keys: pattern.to_string(),
+                        help: binding.help.to_owned(),
+                        command,
+                    }),
+                }
+            }
+        }
+        offers
+    }
+
+    fn setting(&self, setting: Setting, value: &str) -> Offer {
+        let wanted = self.panel.wanted();
+        let (help, command) = match setting.typed(wanted, value) {
+            Ok(knobs) => {
+                let (now, then) = (setting.value(wanted), setting.value(&knobs));
+                let help =
+                    if now == then { format!("as it is: {now}") } else { format!("{now} now, then {then}") };
+                (help, Command::Set(knobs))
+            }
+            Err(error) => (error.clone(), Command::Refuse(error)),
+        };
+        Offer { title: format!("{} {value}", setting.word()), keys: String::new(), help, command }
+    }
+}
+
+fn rank(query: &str, offer: &Offer) -> Option<u32> {
+    let by_name = score(query, &offer.title).map(|score| score * NAME_WEIGHT);
+    // By its help only in whole: letters with gaps are in any sentence.
+    let help = offer.help.to_lowercase();
+    let query = query.to_lowercase();
+    let by_help = query.split_whitespace().all(|word| help.contains(word)).then_some(1);
+    by_name.or(by_help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Playback, Screen},
+        session::TimelineOptions,
+    };
+
+    fn model() -> Model {
+        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["auto", "mono"])
+    }
+
+    fn titles(query: &str) -> Vec<String> {
+        model().offers(query).into_iter().map(|offer| offer.title).collect()
+    }
+
+    #[test]
+    fn every_action_that_can_be_done_on_a_screen_is_offered_once_with_its_keys() {
+        let offers = model().offers("");
+        for binding in
+            KEYS.iter().filter(|binding| matches!(binding.context, Context::Main | Context::Anywhere))
+        {
+            for (pattern, action) in binding.keys {
+                let same = offers.iter().filter(|offer| offer.command == Command::Do(*action));
+                let [offer] = &same.collect::<Vec<_>>()[..] else { panic!("{action:?} is not offered once") };
+                assert!(offer.keys.split(", ").any(|key| key == pattern.to_string()), "{offer:?}");
+            }
+        }
+        let mut titles: Vec<_> = offers.iter().map(|offer| &offer.title).collect();
+        titles.sort();
+        titles.dedup();
+        assert_eq!(titles.len(), offers.len(), "two offers have one name");
+    }
+
+    #[test]
+    fn the_best_answer_comes_first() {
+        for (query, best) in [
+            ("quit", "quit"),
+            ("lat", "screen Latency"),
+            ("rate max", "rate max"),
+            ("shed", "backlog shed"),
+            ("gentle", "preset gentle"),
+            ("pr ca", "preset cache"),
+            ("wl get", "workload get"),
+            ("theme mono", "theme mono"),
+            ("clients", "clients …"),
+        ] {
+            assert_eq!(titles(query).first().map(String::as_str), Some(best), "{query}: {:?}", titles(query));
+        }
+        assert_eq!(titles("xyzzy"), [""; 0]);
+    }
+
+    #[test]
+    fn a_setting_that_is_spelled_out_says_what_it_does_or_why_it_cannot() {
+        let offers = model().offers("clients 200");
+        let knobs = Knobs { clients: 200, ..Knobs::default() };
+        assert_eq!((offers.len(), &offers[0].command), (1, &Command::Set(knobs)));
+        assert_eq!(offers[0].help, "50 now, then 200");
+        let offers = model().offers("clients 0");
+        assert_eq!(offers[0].help, "clients must lie between 1 and 10000, not 0");
+        assert!(matches!(&offers[0].command, Command::Refuse(_)));
+    }
+
+    #[test]
+    fn what_belongs_to_a_recording_is_offered_in_a_recording_alone() {
+        let offers =
+            |model: &Model| model.offers("").iter().any(|offer| offer.command == Command::Do(Action::Play));
+        assert!(!offers(&model()));
+        assert!(offers(&Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default())));
+        let mut log = model();
+        log.screen = Screen::Log;
+        assert!(!log.offers("").is_empty());
+    }
+}

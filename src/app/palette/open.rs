@@ -1,0 +1,149 @@
+//! The palette while it is open: what was typed, what is chosen, what Enter does.
+
+use super::{Command, Offer};
+use crate::app::{Effect, Entry, Model, Overlay, Tone};
+
+impl Model {
+    /// Opens the palette with something typed already.
+    pub(in crate::app) fn open_palette(&mut self, typed: &str) {
+        self.overlay = Overlay::Palette { entry: Entry::sentence(typed), chosen: 0 };
+    }
+
+    /// What it offers now, best first, and which is chosen; `None` when it is closed.
+    pub fn palette(&self) -> Option<(Vec<Offer>, usize)> {
+        let Overlay::Palette { entry, chosen } = &self.overlay else { return None };
+        let offers = self.offers(entry.text());
+        let chosen = (*chosen).min(offers.len().saturating_sub(1));
+        Some((offers, chosen))
+    }
+
+    /// Chooses another offer, so many further down. It stops at the ends.
+    pub(in crate::app) fn choose(&mut self, by: i16) {
+        let Some((offers, now)) = self.palette() else { return };
+        if let Overlay::Palette { chosen, .. } = &mut self.overlay {
+            *chosen = now.saturating_add_signed(by.into()).min(offers.len().saturating_sub(1));
+        }
+    }
+
+    /// After something else was typed the best offer is chosen.
+    pub(in crate::app) fn choose_best(&mut self) {
+        if let Overlay::Palette { chosen, .. } = &mut self.overlay {
+            *chosen = 0;
+        }
+    }
+
+    /// Carries out what is chosen. What cannot be done is said, and the palette stays open.
+    pub(in crate::app) fn accept_offer(&mut self) -> Vec<Effect> {
+        let Some((mut offers, chosen)) = self.palette() else { return Vec::new() };
+        if offers.is_empty() {
+            self.say(Tone::Warning, "there is no such command; Esc closes, ? lists all keys");
+            return Vec::new();
+        }
+        match offers.swap_remove(chosen).command {
+            Command::Type(text) => {
+                self.open_palette(&text);
+                Vec::new()
+            }
+            Command::Refuse(why) => {
+                self.say(Tone::Warning, why);
+                Vec::new()
+            }
+            Command::Do(action) => {
+                self.overlay = Overlay::None;
+                crate::app::update::act(self, action)
+            }
+            Command::Set(knobs) => {
+                self.overlay = Overlay::None;
+                if knobs == *self.panel.wanted() {
+                    self.say(Tone::Info, "the knobs are so already");
+                    return Vec::new();
+                }
+                self.propose(knobs)
+            }
+            Command::Theme(name) => {
+                self.overlay = Overlay::None;
+                vec![Effect::Theme(name)]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        app::{Effect, Key, KeyCode, Model, Msg, Overlay, Playback, Screen, update},
+        load::{Backlog, Knobs},
+        session::TimelineOptions,
+        workload::Mix,
+    };
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| match c {
+            '\n' => KeyCode::Enter,
+            '\x1b' => KeyCode::Esc,
+            '\x08' => KeyCode::Backspace,
+            'v' => KeyCode::Down,
+            c => KeyCode::Char(c),
+        };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn model() -> Model {
+        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["mono"])
+    }
+
+    #[test]
+    fn what_is_typed_is_carried_out() {
+        let knobs = Knobs::default();
+        for (typed, effects) in [
+            ("clients 200", vec![Effect::SetKnobs(Knobs { clients: 200, ..knobs })]),
+            ("rate 5k", vec![Effect::SetKnobs(Knobs { rate: Some(5000), ..knobs })]),
+            ("backlog shed", vec![Effect::SetKnobs(Knobs { backlog: Backlog::Shed, ..knobs })]),
+            ("workload get", vec![Effect::SetKnobs(Knobs { mix: Mix::ratio(0, 1), ..knobs })]),
+            ("quit", vec![Effect::Quit]),
+            ("theme mono", vec![Effect::Theme("mono")]),
+            ("load on", vec![Effect::SetKnobs(Knobs { load: true, ..knobs })]),
+        ] {
+            let mut model = model();
+            assert_eq!(press(&mut model, &format!(":{typed}\n")), effects, "{typed}");
+            assert_eq!(model.overlay, Overlay::None, "{typed}");
+        }
+        let mut model = model();
+        press(&mut model, ":screen log\n");
+        assert_eq!(model.screen, Screen::Log);
+    }
+
+    #[test]
+    fn a_setting_without_a_value_goes_on_being_typed_and_a_bad_one_is_said() {
+        let mut model = model();
+        assert_eq!(press(&mut model, ":clients\n0\n"), []);
+        assert_eq!(model.message().unwrap().text, "clients must lie between 1 and 10000, not 0");
+        assert!(matches!(&model.overlay, Overlay::Palette { entry, .. } if entry.text() == "clients 0"));
+        assert_eq!(press(&mut model, "\x087\n").len(), 1);
+        assert_eq!(press(&mut model, ":xyzzy\n"), []);
+        assert!(model.message().unwrap().text.starts_with("there is no such command"));
+        press(&mut model, "\x1b");
+        assert_eq!(model.overlay, Overlay::None);
+    }
+
+    #[test]
+    fn presets_are_chosen_from_a_list_and_undone_as_one() {
+        let mut model = model();
+        press(&mut model, "pvv");
+        let (offers, chosen) = model.palette().unwrap();
+        assert_eq!((chosen, offers[2].title.as_str()), (2, "preset write-heavy"));
+        let effects = press(&mut model, "\n");
+        assert!(
+            matches!(effects[..], [Effect::SetKnobs(knobs)] if knobs.mix == Mix::ratio(9, 1)),
+            "{effects:?}"
+        );
+        assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(Knobs::default())]);
+    }
+
+    #[test]
+    fn in_a_recording_the_palette_opens_and_does_what_is_possible() {
+        let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        press(&mut model, ":faster\n");
+        assert_eq!(model.playback.as_ref().map(Playback::speed), Some(2.0));
+    }
+}

@@ -1,0 +1,114 @@
+//! The way of a change from a hand to the load: one that may do harm waits for a yes.
+
+use super::{Effect, Model, Overlay, Room, Tone, danger};
+use crate::{load::Knobs, server::Status, session::Moment};
+
+/// Connections of ours that carry no load: those of the ping and the control plane.
+const OURS_BESIDE_LOAD: u64 = 3;
+/// So long after a change of the clients the server's count of them is of before.
+const COUNT_SETTLES_S: f64 = 2.0;
+
+impl Model {
+    /// Puts `knobs` in force, or asks first.
+    pub(super) fn propose(&mut self, knobs: Knobs) -> Vec<Effect> {
+        let room = Room::new(self.timeline.latest().status().map(|status| &status.body), self.others);
+        let asked = if self.playback.is_none() { danger(self.panel.wanted(), &knobs, room) } else { None };
+        match asked {
+            Some(question) => {
+                self.overlay = Overlay::Danger { question, knobs };
+                Vec::new()
+            }
+            None => self.put_in_force(knobs),
+        }
+    }
+
+    /// Puts `knobs` in force.
+    pub(super) fn put_in_force(&mut self, knobs: Knobs) -> Vec<Effect> {
+        vec![Effect::SetKnobs(self.panel.want(knobs))]
+    }
+
+    /// Proposes what was turned or typed, or says why it cannot be.
+    pub(super) fn propose_or_say<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) -> Vec<Effect> {
+        match knobs {
+            Ok(knobs) => knobs.map(|knobs| self.propose(knobs)).unwrap_or_default(),
+            Err(error) => {
+                self.say(Tone::Warning, error.to_string());
+                Vec::new()
+            }
+        }
+    }
+
+    /// Takes from what the server says how many connections are not ours, unless ours have just changed.
+    pub(super) fn count_others(&mut self, status: &Moment<Status>) {
+        let began_s = self.timeline.segments().current().map_or(0.0, |segment| segment.start.t_s);
+        if status.t_s - began_s < COUNT_SETTLES_S {
+            return;
+        }
+        // They stay connected when the load goes off.
+        let had_load = self.timeline.segments().iter().any(|segment| segment.start.knobs.load);
+        let ours = if had_load { u64::from(self.in_force().clients) } else { 0 };
+        let clients = status.body.clients;
+        self.others = clients.map(|clients| clients.saturating_sub(ours + OURS_BESIDE_LOAD));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Delivery, Key, KeyCode, Msg, update},
+        session::{Record, Segment, TimelineOptions},
+    };
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn take(model: &mut Model, record: Record) {
+        update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    }
+
+    /// A load of 1000 a second on a server of 16 MiB that has so many clients in all.
+    fn model(clients: u64) -> Model {
+        let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
+        let mut model = Model::new(knobs, TimelineOptions::default());
+        take(
+            &mut model,
+            Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }),
+        );
+        let body = Status {
+            clients: Some(clients),
+            maxmemory: Some(16 << 20),
+            used_memory: Some(1 << 20),
+            ..Status::default()
+        };
+        take(&mut model, Record::Server(Box::new(Moment { t_s: 5.0, body })));
+        model
+    }
+
+    #[test]
+    fn a_dangerous_change_waits_for_yes_and_no_leaves_the_knob_where_it_was() {
+        let mut model = model(53);
+        let before = *model.panel.wanted();
+        assert_eq!(press(&mut model, "jjjjj\n64k\n"), []);
+        assert!(matches!(&model.overlay, Overlay::Danger { question, .. } if question.contains("maxmemory")));
+        assert_eq!(press(&mut model, "\n"), [], "Enter is no");
+        assert_eq!((model.panel.wanted(), &model.overlay), (&before, &Overlay::None));
+        assert_eq!(model.message().unwrap().text, "nothing was changed");
+        assert_eq!(press(&mut model, "\n64k\ny"), [Effect::SetKnobs(Knobs { value_size: 65_536, ..before })]);
+        assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(before)]);
+    }
+
+    #[test]
+    fn a_rate_goes_to_max_at_once_where_nobody_else_is() {
+        assert_eq!(press(&mut model(53), "jj\nmax\n").len(), 1);
+        let mut beside = model(60);
+        assert_eq!(press(&mut beside, "jj\nmax\n"), []);
+        assert!(
+            matches!(&beside.overlay, Overlay::Danger { question, .. } if question.starts_with("7 other clients"))
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Keeping and passing on what is seen: pictures, the summary, marks, recordings.
+
+use super::{Effect, Entry, Model, Overlay, Tone, summary};
+
+/// A form of a picture of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picture {
+    /// A drawing that any browser shows.
+    Svg,
+    /// The characters alone.
+    Text,
+}
+
+impl Picture {
+    /// The extension of its file.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Text => "txt",
+        }
+    }
+}
+
+/// A recording that is under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordingState {
+    /// Where it is written.
+    pub file: String,
+    /// Since when, in seconds of the session.
+    pub since_s: f64,
+    /// Bytes written so far.
+    pub bytes: u64,
+}
+
+/// What a recording says to whoever wants to add to it.
+const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
+
+impl Model {
+    /// Asks for the text of a mark at this moment.
+    pub(super) fn begin_mark(&mut self) {
+        if self.playback.is_some() {
+            self.say(Tone::Warning, NOT_LIVE);
+            return;
+        }
+        self.overlay = Overlay::Mark { entry: Entry::sentence(""), t_s: self.timeline.now_s() };
+    }
+
+    /// Sets the mark, unless nothing was typed.
+    pub(super) fn set_mark(&mut self, text: &str, t_s: f64) -> Vec<Effect> {
+        let text = text.trim().to_owned();
+        if text.is_empty() {
+            self.say(Tone::Info, "no text, no mark");
+            return Vec::new();
+        }
+        self.say(Tone::Info, format!("marked: {text}"));
+        vec![Effect::Mark { t_s, text }]
+    }
+
+    /// Starts to record, or stops it.
+    pub(super) fn toggle_recording(&mut self) -> Vec<Effect> {
+        if self.playback.is_some() {
+            self.say(Tone::Warning, NOT_LIVE);
+            return Vec::new();
+        }
+        vec![if self.recording.is_some() { Effect::StopRecording } else { Effect::StartRecording }]
+    }
+
+    /// Asks for the summary of the session to be put on the terminal's clipboard.
+    pub(super) fn copy_summary(&self) -> Vec<Effect> {
+        vec![Effect::Copy(summary(&self.timeline))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Delivery, Key, KeyCode, Msg, Notice, Playback, update},
+        load::Knobs,
+        session::TimelineOptions,
+    };
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| match c {
+            '\n' => KeyCode::Enter,
+            '\x1b' => KeyCode::Esc,
+            c => KeyCode::Char(c),
+        };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn live() -> Model {
+        Model::new(Knobs::default(), TimelineOptions::default())
+    }
+
+    #[test]
+    fn a_mark_has_the_moment_of_the_key_and_the_text_that_was_typed() {
+        let mut model = live();
+        let text = "before: größer, (A/B)?".to_owned();
+        assert_eq!(press(&mut model, &format!("m{text}\n")), [Effect::Mark { t_s: 0.0, text }]);
+        assert_eq!(press(&mut model, "m\n"), []);
+        assert_eq!(model.message().unwrap().text, "no text, no mark");
+        assert_eq!(press(&mut model, "mq\x1b"), []);
+        assert_eq!(model.overlay, Overlay::None);
+    }
+
+    #[test]
+    fn the_same_key_starts_and_stops_a_recording() {
+        let mut model = live();
+        assert_eq!(press(&mut model, "r"), [Effect::StartRecording]);
+        let state = RecordingState { file: "x.jsonl".to_owned(), since_s: 0.0, bytes: 10 };
+        update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Recording(Some(state)))));
+        assert_eq!(press(&mut model, "r"), [Effect::StopRecording]);
+        update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Recording(None))));
+        assert_eq!(press(&mut model, "r"), [Effect::StartRecording]);
+    }
+
+    #[test]
+    fn a_recording_takes_neither_marks_nor_another_recording_and_says_so() {
+        for key in ["m", "r"] {
+            let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+            assert_eq!(press(&mut model, key), []);
+            assert_eq!((model.message().unwrap().text.as_str(), &model.overlay), (NOT_LIVE, &Overlay::None));
+        }
+    }
+
+    #[test]
+    fn pictures_and_the_summary_are_asked_for_by_keys() {
+        let mut model = live();
+        assert_eq!(press(&mut model, "eE"), [Effect::Save(Picture::Svg), Effect::Save(Picture::Text)]);
+        assert_eq!(press(&mut model, "y"), [Effect::Copy("00:00:00 measured\n".to_owned())]);
+    }
+}

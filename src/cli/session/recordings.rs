@@ -1,0 +1,100 @@
+//! The recordings of a session: one at a time is under way, begun by the command line or from the screen.
+
+use std::{
+    path::Path,
+    sync::{Arc, mpsc::Sender},
+};
+
+use crate::{
+    app::{Notice, RecordingState},
+    session::{FileError, Record, Recording, Writer},
+    units,
+};
+
+/// Where the records of a new recording are to be sent.
+pub type Listener = Sender<Arc<Record>>;
+
+/// The recording under way, and those that are being ended.
+#[derive(Default)]
+pub struct Recordings {
+    current: Option<Recording>,
+    /// When it began, in seconds of the session.
+    since_s: f64,
+    ending: Vec<Recording>,
+    /// How much of the current one the screen was told.
+    told: Option<u64>,
+}
+
+impl Recordings {
+    /// Starts one into `writer`, at `since_s` of the session.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(&mut self, writer: Writer, since_s: f64) -> std::io::Result<Listener> {
+        self.since_s = since_s;
+        let (recording, listener) = Recording::start(writer)?;
+        self.current = Some(recording);
+        Ok(listener)
+    }
+
+    /// Starts one into a new file in `folder` that is named by the present second.
+    ///
+    /// # Errors
+    /// In words, when one is under way or the file cannot be had.
+    pub fn start_in(&mut self, folder: &Path, since_s: f64) -> Result<Listener, String> {
+        if let Some(current) = &self.current {
+            return Err(format!("the session is recorded to {} already", current.path().display()));
+        }
+        let writer = Writer::fresh(folder).map_err(|error| error.to_string())?;
+        self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
+    }
+
+    /// Ends the one under way; [`look`](Self::look) tells when all is written.
+    ///
+    /// # Errors
+    /// In words, when there is none.
+    pub fn stop(&mut self) -> Result<(), String> {
+        let current = self.current.take().ok_or("nothing is being recorded")?;
+        current.stop();
+        self.ending.push(current);
+        Ok(())
+    }
+
+    /// What has become of them since the last look, and why one broke off.
+    pub fn look(&mut self) -> (Vec<Notice>, Option<FileError>) {
+        let mut notices = Vec::new();
+        for ended in self.ending.extract_if(.., |recording| recording.has_ended()) {
+            let (path, size) = (ended.path().display().to_string(), units::bytes(ended.written()));
+            notices.push(match ended.finish() {
+                Ok(()) => Notice::Info(format!("recorded {size} to {path}; redyno replay shows it")),
+                Err(error) => Notice::Warning(format!("{error}; what was written before is whole")),
+            });
+        }
+        let mut failed = None;
+        if self.current.as_ref().is_some_and(Recording::has_ended)
+            && let Some(Err(error)) = self.current.take().map(Recording::finish)
+        {
+            notices.push(Notice::Warning(format!("{error}; what was written before is whole")));
+            failed = Some(error);
+        }
+        let written = self.current.as_ref().map(Recording::written);
+        if written != self.told {
+            self.told = written;
+            let since_s = self.since_s;
+            notices.push(Notice::Recording(self.current.as_ref().map(|current| RecordingState {
+                since_s,
+                file: current.path().display().to_string(),
+                bytes: current.written(),
+            })));
+        }
+        (notices, failed)
+    }
+
+    /// Waits until all is written. The session must have ended.
+    ///
+    /// # Errors
+    /// Why one broke off.
+    pub fn finish(self) -> Result<(), FileError> {
+        self.ending.into_iter().chain(self.current).try_for_each(Recording::finish)
+    }
+}

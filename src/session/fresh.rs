@@ -1,0 +1,63 @@
+//! Files that get their name from the time: `redyno-20260131-142530.jsonl`. None is ever overwritten.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+};
+
+use time::OffsetDateTime;
+
+/// How many files may be of one second.
+const MOST: u32 = 99;
+
+/// Creates a file in `folder` that is named by the present second in UTC and has this extension. Where there is one
+/// of that name, a number is added.
+///
+/// # Errors
+/// When it cannot be created; the error names the file.
+pub fn fresh_file(folder: &Path, extension: &str) -> Result<(PathBuf, File), (PathBuf, io::Error)> {
+    let stem = stem(OffsetDateTime::now_utc());
+    let mut number = 1;
+    loop {
+        let name = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
+        let path = folder.join(format!("{name}.{extension}"));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST => number += 1,
+            Err(error) => return Err((path, error)),
+        }
+    }
+}
+
+fn stem(at: OffsetDateTime) -> String {
+    let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
+    let (hour, minute, second) = at.to_hms();
+    format!("redyno-{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_second() {
+        assert_eq!(stem(OffsetDateTime::UNIX_EPOCH), "redyno-19700101-000000");
+    }
+
+    #[test]
+    fn files_of_one_second_stand_beside_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: BTreeSet<_> = (0..5).map(|_| fresh_file(folder.path(), "svg").unwrap().0).collect();
+        assert_eq!(paths.len(), 5);
+        assert!(paths.iter().all(|path| path.extension().is_some_and(|extension| extension == "svg")));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_told_with_the_file() {
+        let (path, error) = fresh_file(Path::new("/nowhere"), "svg").unwrap_err();
+        assert!(path.starts_with("/nowhere/") && error.kind() == io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,108 @@
+//! The list of commands: what was typed, what answers it, and what the chosen one does.
+//!
+//! ```text
+//! ┌─ commands ──────────────────┐
+//! │ : cl▏                       │
+//! │ ▸ clients …                 │
+//! │   close                 Esc │
+//! │ 50 now; type a count        │
+//! └─────────────────────── 2 ───┘
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::overlay::{centred, padded, text_width};
+use crate::{
+    app::{Command, Model, Offer, Overlay},
+    tui::{
+        paint::{Paint, from_column, row, wrapped},
+        theme::Ink,
+    },
+};
+
+/// Lines for what the chosen one does.
+const HELP_ROWS: u16 = 2;
+/// More offers than these are scrolled to.
+const MOST_ROWS: u16 = 14;
+
+/// Draws the list.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+    let (Overlay::Palette { entry, .. }, Some((offers, chosen))) = (&model.overlay, model.palette()) else {
+        return;
+    };
+    let place = place(area);
+    // A blank column on either side keeps the box apart from what it lies over.
+    paint.clear(Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place });
+    let inner = paint.frame(place, "commands");
+    let caret = paint.glyphs().caret.to_string();
+    paint.parts(
+        padded(row(inner, 0)),
+        &[(": ", Ink::Faint), (entry.text(), Ink::Strong), (&caret, Ink::Selected)],
+    );
+    let list = list(inner);
+    let first = first_row(chosen, list.height);
+    for (n, offer) in offers.iter().enumerate().skip(first).take(list.height.into()) {
+        draw_offer(paint, row(list, (n - first) as u16), offer, n == chosen);
+    }
+    let (help, ink) = match offers.get(chosen) {
+        Some(Offer { command: Command::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
+        Some(offer) => (offer.help.as_str(), Ink::Faint),
+        None => ("nothing is called so; fewer letters find more", Ink::Warn),
+    };
+    let rest = Rect { y: list.bottom(), height: inner.bottom() - list.bottom(), ..inner };
+    for (n, line) in wrapped(help, text_width(area)).iter().enumerate() {
+        paint.text(padded(row(rest, n as u16)), line, ink);
+    }
+    if place.height > 1 {
+        let foot = Rect { width: place.width.saturating_sub(2), ..row(place, place.height - 1) };
+        paint.right(foot, &format!(" {} of {} ", (chosen + 1).min(offers.len()), offers.len()), Ink::Faint);
+    }
+}
+
+fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
+    let line = padded(line);
+    let ink = if is_chosen { Ink::Selected } else { Ink::Text };
+    let pointer = if is_chosen { paint.glyphs().pointer } else { ' ' };
+    let keys = offer.keys.chars().count() as u16;
+    let keys = if keys + 20 <= line.width { keys } else { 0 };
+    let title = Rect { width: line.width.saturating_sub(keys + 1), ..line };
+    paint.text(title, &format!("{pointer} {}", offer.title), ink);
+    if keys > 0 {
+        paint.right(from_column(line, line.right() - keys), &offer.keys, Ink::Faint);
+    }
+}
+
+/// The offer that stands at a place of the screen while the list is open.
+pub fn offer_at(area: Rect, model: &Model, x: u16, y: u16) -> Option<usize> {
+    let (offers, chosen) = model.palette()?;
+    let place = place(area);
+    let inner = Rect {
+        x: place.x + 1,
+        y: place.y + 1,
+        width: place.width.checked_sub(2)?,
+        height: place.height.checked_sub(2)?,
+    };
+    let list = list(inner);
+    list.contains((x, y).into())
+        .then(|| first_row(chosen, list.height) + usize::from(y - list.y))
+        .filter(|n| *n < offers.len())
+}
+
+/// The box: below header and status, where there is room, so that what they say stays to be seen.
+fn place(area: Rect) -> Rect {
+    let height = (MOST_ROWS + HELP_ROWS + 3).min(area.height);
+    let place = centred(area, text_width(area) as u16 + 4, height);
+    let below = area.y + 2;
+    if area.bottom() >= below + height { Rect { y: below, ..place } } else { place }
+}
+
+fn list(inner: Rect) -> Rect {
+    let height = inner.height.saturating_sub(1);
+    let help = if height > 4 { HELP_ROWS } else { 0 };
+    Rect { y: inner.y + (inner.height - height), height: height - help, ..inner }
+}
+
+/// The list scrolls by as much as shows the chosen one.
+fn first_row(chosen: usize, height: u16) -> usize {
+    (chosen + 1).saturating_sub(height.max(1).into())
+}
