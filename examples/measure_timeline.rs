@@ -24,9 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("read {:.0} s of session in {:.2} s", timeline.now_s(), begun.elapsed().as_secs_f64());
     let now_s = timeline.now_s();
     let whole = || timeline.window(0.0, now_s, COLUMNS);
-    let ends_ns: Vec<_> = (10..37).map(|power| 1_u64 << power).collect();
     time("levels of service, whole session", || drop(black_box(whole().levels(Measure::Service))));
-    time("heat map, whole session", || drop(black_box(whole().heat(Measure::Service, &ends_ns))));
+    time("heat map, whole session", || drop(black_box(whole().heat())));
     time("all lanes, load, errors, server, whole session", || {
         drop(black_box(Measure::ALL.map(|measure| whole().levels(measure))));
         drop(black_box((whole().load(), whole().errors(), whole().server())));

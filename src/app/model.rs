@@ -1,8 +1,8 @@
 //! Everything the screen shows.
 
 use super::{
-    ConfigPanel, Entry, LogView, Notice, Panel, Part, Playback, RecordingState, SegmentTable, Setting, Stretch, View,
-    Zoom, view::USUAL_COLUMNS,
+    ConfigPanel, Entry, LogView, Notice, Panel, Part, Playback, RecordingState, SegmentTable, Setting,
+    Stretch, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{ClientLimit, ClientWatch},

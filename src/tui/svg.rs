@@ -142,7 +142,7 @@ impl Drawing {
         // One shape over cells that look alike joins without a seam: a rule, a row of full blocks.
         for (start, end) in runs(cells.len(), |a, b| cells[a].symbol() == cells[b].symbol()) {
             let shapes = shapes(cells[start].symbol()).unwrap_or_default();
-            let spans = shapes.iter().all(|shape| shape.spans());
+            let spans = shapes.iter().all(Shape::spans);
             let cells_of_one = if spans { end - start } else { 1 };
             for at in (start..end).step_by(cells_of_one) {
                 let x = (from + at) as f64 * WIDTH;

@@ -134,6 +134,25 @@ impl Action {
             Self::TurnParameter(Direction::Up) => "set the parameter a step up",
             Self::TurnParameter(Direction::Down) => "set the parameter a step down",
             Self::TypeParameter => "type a value for the parameter",
+            Self::Maximise => "show the next part alone",
+            Self::Minimise => "show all parts",
+            Self::TurnStretch => "distributions of now, the minute or the segment",
+            Self::SortBy(Direction::Up) => "sort by the column to the right",
+            Self::SortBy(Direction::Down) => "sort by the column to the left",
+            Self::ReverseOrder => "turn the order of segments round",
+            Self::PinBaseline => "pin the segment as baseline, or let it go",
+            Self::SelectRow(i16::MIN) => "select the first row",
+            Self::SelectRow(i16::MAX) => "select the last row",
+            Self::SelectRow(rows) => {
+                let way = if rows < 0 { "up" } else { "down" };
+                return format!("select {way} by {}", rows.unsigned_abs());
+            }
+            Self::GoToRow => "go to the moment of the row",
+            Self::TurnFilter(Direction::Up) => "log, next kind",
+            Self::TurnFilter(Direction::Down) => "log, previous kind",
+            Self::BeginSearch => "search the log",
+            Self::FindNext(Direction::Down) => "log, next hit",
+            Self::FindNext(Direction::Up) => "log, previous hit",
             Self::Save(Picture::Svg) => "save the screen as SVG",
             Self::Save(Picture::Text) => "save the screen as text",
             Self::Quit => "quit",

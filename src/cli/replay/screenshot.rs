@@ -61,7 +61,9 @@ impl Shot {
             deliver(Delivery::Record(Arc::new(record)));
         }
         deliver(Delivery::Notice(Notice::Ended));
-        update(&mut model, Msg::Columns(screens::chart_columns(self.area)));
+        model.screen = self.screen;
+        let columns = screens::chart_columns(self.area, &model);
+        update(&mut model, Msg::Columns(columns));
         let now_s = model.timeline.now_s();
         if let Some(at_s) = self.at_s {
             if at_s > now_s {
@@ -70,7 +72,6 @@ impl Shot {
             }
             model.show_moment(at_s);
         }
-        model.screen = self.screen;
         let picture = share::picture(self.form, &model, self.theme, self.area);
         Ok(self.write(&picture)?)
     }

@@ -122,7 +122,7 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 5] = [
+const READING: [&str; 6] = [
     "Every column of every chart is one second; a border on the time axis is a change of a knob. Latencies \
      share one logarithmic scale, so lanes can be compared by height. A percentile with fewer than ten samples \
      above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, both \
