@@ -9,6 +9,8 @@ pub enum Part {
     Throughput,
     /// The lanes of the service time.
     Latency,
+    /// The heat map of the service time.
+    Heat,
     /// The lanes of probes and server.
     Probes,
     /// The knobs and the tables below them.
@@ -27,6 +29,7 @@ impl Part {
         match self {
             Self::Throughput => "throughput",
             Self::Latency => "latency lanes",
+            Self::Heat => "heat map",
             Self::Probes => "probes and server",
             Self::Panel => "knobs and tables",
             Self::Curve => "percentile curve",
@@ -38,7 +41,7 @@ impl Part {
     /// The parts of `screen`; none where it is one table.
     pub fn of(screen: Screen) -> &'static [Self] {
         match screen {
-            Screen::Overview => &[Self::Throughput, Self::Latency, Self::Probes, Self::Panel],
+            Screen::Overview => &[Self::Throughput, Self::Latency, Self::Heat, Self::Probes, Self::Panel],
             Screen::Latency => &[Self::Curve, Self::Percentiles, Self::Distribution],
             Screen::Server | Screen::Segments | Screen::Log => &[],
         }

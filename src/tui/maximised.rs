@@ -15,17 +15,17 @@ pub fn plan(area: Rect, model: &Model) -> Plan {
     let Some(part) = model.maximised.filter(|_| matches!(usual.tier, Tier::Panel | Tier::Compact)) else {
         return usual;
     };
-    let body = Rect { y: area.y + 2, height: area.height - 3, ..area };
+    // What stands below the axis, figures of the server or of the cursor, stays.
+    let body = Rect { y: area.y + 2, height: usual.axis.bottom() - (area.y + 2), ..area };
     let none = Rect { width: 0, height: 0, ..body };
     let alone = Plan {
         throughput: none,
         latency: none,
         latency_rows: 0,
+        heat: none,
         probes: none,
         axis: none,
         panel: none,
-        knob_line: none,
-        server: none,
         ..usual
     };
     let axis = usual.axis.height;
@@ -38,6 +38,7 @@ pub fn plan(area: Rect, model: &Model) -> Plan {
             let latency_rows = ((chart.height - 1) / Level::ALL.len() as u16).max(1);
             Plan { latency: chart, latency_rows, axis, columns, ..alone }
         }
+        Part::Heat => Plan { heat: chart, axis, columns, ..alone },
         Part::Probes => {
             let probe_rows = ((chart.height - 1) / PROBE_LANES).max(1);
             Plan { probes: chart, probe_rows, probe_rule: true, axis, columns, ..alone }
