@@ -3,8 +3,8 @@
 use super::{Effect, Model, Overlay, Room, Tone, danger};
 use crate::{load::Knobs, server::Status, session::Moment};
 
-/// Connections of ours that carry no load: those of the ping and the control plane.
-const OURS_BESIDE_LOAD: u64 = 3;
+/// Connections of ours that carry no load: that of the ping and that of the control plane.
+const OURS_BESIDE_LOAD: u64 = 2;
 /// So long after a change of the clients the server's count of them is of before.
 const COUNT_SETTLES_S: f64 = 2.0;
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_dangerous_change_waits_for_yes_and_no_leaves_the_knob_where_it_was() {
-        let mut model = model(53);
+        let mut model = model(52);
         let before = *model.panel.wanted();
         assert_eq!(press(&mut model, "jjjjj\n64k\n"), []);
         assert!(matches!(&model.overlay, Overlay::Danger { question, .. } if question.contains("maxmemory")));
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn a_rate_goes_to_max_at_once_where_nobody_else_is() {
-        assert_eq!(press(&mut model(53), "jj\nmax\n").len(), 1);
-        let mut beside = model(60);
+        assert_eq!(press(&mut model(52), "jj\nmax\n").len(), 1);
+        let mut beside = model(59);
         assert_eq!(press(&mut beside, "jj\nmax\n"), []);
         assert!(
             matches!(&beside.overlay, Overlay::Danger { question, .. } if question.starts_with("7 other clients"))

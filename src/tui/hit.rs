@@ -3,7 +3,8 @@
 use ratatui::layout::Rect;
 
 use super::{
-    layout::{self, Tier},
+    layout::Tier,
+    maximised,
     widgets::{footer, palette, panel},
 };
 use crate::app::{Model, Overlay, Screen, Spot};
@@ -13,7 +14,7 @@ pub fn spot(area: Rect, model: &Model, x: u16, y: u16) -> Spot {
     if let Overlay::Palette { .. } = model.overlay {
         return palette::offer_at(area, model, x, y).map_or(Spot::Elsewhere, Spot::Offer);
     }
-    let plan = layout::plan(area);
+    let plan = maximised::plan(area, model);
     if !matches!(plan.tier, Tier::Panel | Tier::Compact) {
         return Spot::Elsewhere;
     }
@@ -26,8 +27,9 @@ pub fn spot(area: Rect, model: &Model, x: u16, y: u16) -> Spot {
     if plan.panel.contains((x, y).into()) {
         return panel::knob_at(plan.panel, y).map_or(Spot::Elsewhere, Spot::Knob);
     }
-    let left = plan.throughput.x + plan.columns.gutter;
-    let is_chart = (plan.throughput.top()..plan.axis.bottom()).contains(&y);
+    // All between the status and the axis, whichever lanes there are.
+    let left = plan.axis.x + plan.columns.gutter;
+    let is_chart = (plan.status.bottom()..plan.axis.bottom()).contains(&y);
     if is_chart && (left..left + plan.columns.plot).contains(&x) {
         return Spot::Chart { column: x - left };
     }
@@ -81,7 +83,7 @@ mod tests {
             let (x, y) = find(&rows, &format!("{} {}", n + 1, screen.name()));
             assert_eq!(spot(AREA, &model, x, y), Spot::Tab(screen));
         }
-        let plan = layout::plan(AREA);
+        let plan = maximised::plan(AREA, &model);
         let left = plan.columns.gutter;
         assert_eq!(spot(AREA, &model, left, plan.axis.y), Spot::Chart { column: 0 });
         assert_eq!(spot(AREA, &model, left - 1, plan.axis.y), Spot::Elsewhere);
