@@ -148,7 +148,8 @@ fn the_overview_looks_as_it_did_at_each_find() {
         let mut model = frozen_at(t_s);
         for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
             let area = Rect::new(0, 0, width, height);
-            update(&mut model, Msg::Columns(super::chart_columns(area)));
+            let columns = super::chart_columns(area, &model);
+            update(&mut model, Msg::Columns(columns));
             for (name, palette, glyphs) in THEMES {
                 // Once in each size is enough to see the glyphs.
                 if find == "stall" || name == "unicode" {
@@ -165,7 +166,8 @@ fn the_cursor_names_what_stands_on_it() {
     for (find, t_s, words) in FINDS {
         let mut model = frozen_at(t_s);
         for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 15)] {
-            update(&mut model, Msg::Columns(super::chart_columns(Rect::new(0, 0, width, height))));
+            let columns = super::chart_columns(Rect::new(0, 0, width, height), &model);
+            update(&mut model, Msg::Columns(columns));
             let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
             let rows = lines(&drawn(&model, theme, width, height));
             let foot = rows[rows.len() - 3..].join("\n");

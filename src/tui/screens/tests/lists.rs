@@ -165,7 +165,8 @@ fn each_verdict_is_said_in_words_with_its_evidence() {
 fn the_baseline_stands_as_a_ghost_in_the_charts() {
     let mut model = with_baseline();
     press(&mut model, KeyCode::Char('1'));
-    assert!(text(&model, 120, 36).contains("baseline 2"));
+    let screen = text(&model, 120, 36);
+    assert!(screen.contains("baseline 2"), "{screen}");
     press(&mut model, KeyCode::Char('2'));
     assert!(text(&model, 120, 36).contains("base 2"));
 }
