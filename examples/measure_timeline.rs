@@ -6,7 +6,16 @@
 
 use std::{error::Error, hint::black_box, path::PathBuf, time::Instant};
 
-use redyno::session::{Reader, Timeline, timeline::Measure};
+use ratatui::{buffer::Buffer, layout::Rect};
+use redyno::{
+    app::{Model, Msg, Zoom, update},
+    load::Knobs,
+    session::{Reader, Timeline, TimelineOptions, timeline::Measure},
+    tui::{
+        screens,
+        theme::{GlyphSet, Palette, Theme},
+    },
+};
 
 /// Columns of a wide screen.
 const COLUMNS: usize = 200;
@@ -34,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         black_box(timeline.worst(Measure::Service, 0.0, now_s));
     });
     time("reading at half the session", || drop(black_box(timeline.at(now_s / 2.0))));
+    draw_overview(timeline);
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         status.lines().filter(|line| line.starts_with("VmHWM") || line.starts_with("VmRSS")).for_each(
             |line| {
@@ -42,6 +52,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+/// A frame of the Overview over the whole session.
+fn draw_overview(timeline: Timeline) {
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    model.timeline = timeline;
+    model.zoom = Zoom::Whole;
+    let area = Rect::new(0, 0, 200, 60);
+    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let columns = screens::chart_columns(area, &model);
+    update(&mut model, Msg::Columns(columns));
+    time("a frame of the Overview at 200x60, whole session", || {
+        let mut buffer = Buffer::empty(area);
+        screens::draw(&mut buffer, theme, &model);
+        drop(black_box(buffer));
+    });
+    model.zoom = Zoom::default();
+    time("a frame of the Overview at 200x60, a second a column", || {
+        let mut buffer = Buffer::empty(area);
+        screens::draw(&mut buffer, theme, &model);
+        drop(black_box(buffer));
+    });
 }
 
 fn time(what: &str, mut query: impl FnMut()) {

@@ -17,12 +17,17 @@ pub fn throughput(paint: &mut Paint, plot: Rect, baseline: Option<(u32, f64)>, t
     let y = plot.bottom() - 1 - up;
     let label = format!("baseline {number}");
     let width = label.len() as u16;
-    // As far right as there is room for it.
-    let is_free = |x: &u16| (*x..x + width).all(|x| paint.at(x, y) == Some(" "));
-    if let Some(x) = (plot.x + 1..plot.right().saturating_sub(width)).rev().find(is_free) {
+    // As far right as there is room for it; the lines of events and borders go on above and below.
+    let glyphs = paint.glyphs();
+    let free = [' ', glyphs.border_line, glyphs.event_line];
+    let is_blank = |x: u16| paint.at(x, y).is_some_and(|symbol| symbol.starts_with(free));
+    let is_free = |x: &u16| (*x..x + width).all(is_blank);
+    let place = (plot.x + 1..plot.right().saturating_sub(width)).rev().find(is_free);
+    if let Some(x) = place {
         paint.text(Rect { x, y, width, height: 1 }, &label, Ink::Faint);
     }
-    for x in (plot.left()..plot.right()).step_by(2) {
+    let is_label = |x: u16| place.is_some_and(|first| (first..first + width).contains(&x));
+    for x in (plot.left()..plot.right()).step_by(2).filter(|x| !is_label(*x)) {
         paint.behind(x, y, paint.glyphs().target_line, Ink::Faint);
     }
 }
