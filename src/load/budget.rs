@@ -61,6 +61,15 @@ impl Allowance {
         may
     }
 
+    /// Takes as many requests as may be sent of `wanted`.
+    #[inline]
+    pub(super) fn take_of(&mut self, wanted: u32) -> u32 {
+        if self.budget.is_none() {
+            return wanted;
+        }
+        (0..wanted).take_while(|_| self.take()).count() as u32
+    }
+
     /// Whether this worker has nothing left to send.
     pub(super) fn is_spent(&self) -> bool {
         self.claimed == 0 && self.budget.as_ref().is_some_and(|budget| budget.0.load(Ordering::Relaxed) == 0)

@@ -107,7 +107,7 @@ pub struct TcpRtt {
     pub rtt_min_us: Option<u32>,
 }
 
-/// What the wake probe saw: how late a thread that sleeps for 1 ms is woken.
+/// What the wake probe saw: how late a thread that sleeps for 4 ms is woken.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
     /// Time between the moment a sleep should have ended and the moment it did.

@@ -1,4 +1,4 @@
-//! The wake probe: how late a thread that sleeps for 1 ms is woken.
+//! The wake probe: how late a thread that sleeps for 4 ms is woken.
 //!
 //! It shows what the scheduler, the hypervisor and the other threads of this machine do to any thread that waits
 //! for something, redyno's own included. Each sleep begins when the one before has ended: a freeze of a second
@@ -15,8 +15,8 @@ use super::{
     ticker::Ticker,
 };
 
-/// How long each sleep should be: 1 ms.
-const SLEEP_NS: u64 = 1_000_000;
+/// How long each sleep should be: 4 ms. Each costs some 13 µs, so it takes 0.3 % of a core.
+const SLEEP_NS: u64 = 4_000_000;
 
 /// A running wake probe; dropping it ends it.
 #[derive(Debug)]

@@ -78,6 +78,17 @@ impl Template {
     }
 }
 
+/// `00` to `99`.
+const TWO_DIGITS: [[u8; 2]; 100] = {
+    let mut table = [[b'0'; 2]; 100];
+    let mut n = 0;
+    while n < 100 {
+        table[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
+        n += 1;
+    }
+    table
+};
+
 /// Writes `n` in twelve digits with leading zeros. `n` is below 10^12.
 #[inline]
 fn write_digits(slot: &mut [u8; KEY_DIGITS], n: u64) {
@@ -86,10 +97,8 @@ fn write_digits(slot: &mut [u8; KEY_DIGITS], n: u64) {
     let (high, low) = slot.split_at_mut(KEY_DIGITS / 2);
     for (half, mut n) in [(high, (n / 1_000_000) as u32), (low, (n % 1_000_000) as u32)] {
         for pair in half.rchunks_exact_mut(2) {
-            let two = (n % 100) as u8;
+            pair.copy_from_slice(&TWO_DIGITS[(n % 100) as usize]);
             n /= 100;
-            pair[0] = b'0' + two / 10;
-            pair[1] = b'0' + two % 10;
         }
     }
 }

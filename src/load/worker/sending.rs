@@ -35,12 +35,19 @@ impl Worker {
         };
         self.out.clear();
         let batch = connection.next_batch();
-        for _ in 0..self.setting.knobs.pipeline {
-            if !self.pace.is_due(now_ns) || (self.setting.is_counted && !self.allowance.take()) {
-                break;
+        let (pipeline, is_counted) = (self.setting.knobs.pipeline, self.setting.is_counted);
+        if self.pace.is_closed() {
+            let n = if is_counted { self.allowance.take_of(pipeline) } else { pipeline };
+            let append = |_| self.requests.append(&mut client.random, &mut self.out);
+            batch.commands.extend((0..n).map(append));
+        } else {
+            for _ in 0..pipeline {
+                if !self.pace.is_due(now_ns) || (is_counted && !self.allowance.take()) {
+                    break;
+                }
+                batch.dues.extend(self.pace.take());
+                batch.commands.push(self.requests.append(&mut client.random, &mut self.out));
             }
-            batch.dues.extend(self.pace.take());
-            batch.commands.push(self.requests.append(&mut client.random, &mut self.out));
         }
         if batch.commands.is_empty() {
             return;
