@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingWindows,
-    Segments, ServerCell, commands::CommandLanes,
+    Segments, ServerCell, commands::CommandLanes, memo::Memos,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -64,6 +64,7 @@ pub struct Timeline {
     /// Events and marks that are no longer listed.
     pub(super) forgotten: u64,
     pub(super) end: Option<End>,
+    pub(super) memos: Memos,
 }
 
 impl Default for Timeline {
@@ -99,11 +100,15 @@ impl Timeline {
             marks: VecDeque::new(),
             forgotten: 0,
             end: None,
+            memos: Memos::default(),
         }
     }
 
     /// Takes the next record.
     pub fn push(&mut self, record: &Record) {
+        if let Some(since_s) = changes_since(record) {
+            self.memos.touch(since_s, self.now_s);
+        }
         match record {
             Record::Session(start) => self.session = Some(start.clone()),
             Record::Segment(segment) => self.begin_segment(segment),
@@ -246,6 +251,18 @@ impl Timeline {
             self.recent_ops.pop_front();
         }
         self.lanes.iter_mut().for_each(|lane| lane.age(t_s));
+    }
+}
+
+/// Since when `record` changes what was measured; `None` if it does not.
+fn changes_since(record: &Record) -> Option<f64> {
+    match record {
+        Record::Interval(interval) => Some(interval.t_s - interval.length_s),
+        Record::Ping(span) => Some(span.t_s - span.length_s),
+        Record::Wake(span) => Some(span.t_s - span.length_s),
+        Record::Intrinsic(span) => Some(span.t_s - span.length_s),
+        Record::Server(moment) => Some(moment.t_s - POLL_REACH_S),
+        Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => None,
     }
 }
 

@@ -29,6 +29,7 @@ mod history;
 mod intrinsic;
 mod lane;
 mod levels;
+mod memo;
 mod outages;
 mod parts;
 mod pings;

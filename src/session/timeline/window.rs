@@ -3,6 +3,7 @@
 use super::{
     ErrorCell, Heat, History, LoadCell, Measure, Quantiles, ServerCell, Timeline, Worst, heat,
     history::{Cell, Merge},
+    memo::{Grid, Memo},
     parts::{self, Parts},
 };
 use crate::stats::Blend;
@@ -40,7 +41,7 @@ impl Timeline {
 impl<'a> Window<'a> {
     /// What the load did in each column; `None` where nothing was measured.
     pub fn load(&self) -> Vec<Option<LoadCell>> {
-        self.merged(&self.timeline.load)
+        self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
     }
 
     /// The session that it is a part of.
@@ -56,30 +57,54 @@ impl<'a> Window<'a> {
     /// Percentiles and maximum of `measure` in each column. The percentiles are those of the segment that held
     /// longest in it, the maximum that of all.
     pub fn levels(&self, measure: Measure) -> Vec<Option<Quantiles>> {
-        let mut blend = Blend::default();
-        let columns = self.cells(self.timeline.lane(measure).cells());
-        columns.iter().map(|cells| (!cells.is_empty()).then(|| parts::levels(cells, &mut blend))).collect()
+        self.remembered(&self.timeline.memos.levels[measure as usize], |window| {
+            let mut blend = Blend::default();
+            let columns = window.cells(window.timeline.lane(measure).cells());
+            columns
+                .iter()
+                .map(|cells| (!cells.is_empty()).then(|| parts::levels(cells, &mut blend)))
+                .collect()
+        })
     }
 
     /// How many requests of each column took how long: from when they were due in an open loop, from when they were
     /// written in a closed one, where that is the same.
     pub fn heat(&self) -> Vec<Option<Heat>> {
-        let service = self.cells(self.timeline.lane(Measure::Service).cells());
-        let response = self.cells(self.timeline.lane(Measure::Response).cells());
-        let column = |(service, response): (&Vec<&Parts>, &Vec<&Parts>)| {
-            (!service.is_empty() || !response.is_empty()).then(|| heat::of(service, response))
-        };
-        service.iter().zip(&response).map(column).collect()
+        self.remembered(&self.timeline.memos.heat, |window| {
+            let cells = |measure| window.cells(window.timeline.lane(measure).cells());
+            let column = |(service, response): (Vec<&Parts>, Vec<&Parts>)| {
+                (!service.is_empty() || !response.is_empty()).then(|| heat::of(&service, &response))
+            };
+            cells(Measure::Service).into_iter().zip(cells(Measure::Response)).map(column).collect()
+        })
     }
 
     /// Errors in each column, of load and PING; `None` where there was none.
     pub fn errors(&self) -> Vec<Option<ErrorCell>> {
-        self.merged(&self.timeline.error_cells)
+        self.remembered(&self.timeline.memos.errors, |window| window.merged(&window.timeline.error_cells))
     }
 
     /// What the server said in each column, and its highest share of a core.
     pub fn server(&self) -> Vec<Option<ServerCell>> {
-        self.merged(&self.timeline.server)
+        self.remembered(&self.timeline.memos.server, |window| window.merged(&window.timeline.server))
+    }
+
+    /// What `compute` finds, from `memo` as far as that knows it. Columns that begin at whole multiples of their length
+    /// are worth remembering; others are never asked for again.
+    fn remembered<V: Clone>(
+        &self,
+        memo: &Memo<V>,
+        compute: impl Fn(Self) -> Vec<Option<V>>,
+    ) -> Vec<Option<V>> {
+        let first = (self.from_s / self.step_s).round();
+        if self.columns == 0 || first < 0.0 || (first * self.step_s - self.from_s).abs() > self.step_s * 1e-6
+        {
+            return compute(*self);
+        }
+        let grid = Grid { step_s: self.step_s, first: first as u64, columns: self.columns };
+        memo.columns(grid, |first, columns| {
+            compute(Self { from_s: self.from_s + self.step_s * first as f64, columns, ..*self })
+        })
     }
 
     fn merged<T: Merge + Default + Clone>(&self, history: &'a History<T>) -> Vec<Option<T>> {
@@ -116,5 +141,40 @@ impl<'a> Window<'a> {
         };
         let inside = |column: f64| column.clamp(0.0, self.columns as f64) as usize;
         inside(first)..inside(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        session::{Interval, Record},
+        stats::Recorder,
+    };
+
+    #[test]
+    fn what_is_remembered_is_what_would_be_put_together_anew() {
+        let mut timeline = Timeline::default();
+        let mut recorder = Recorder::new();
+        for tick in 1_u32..=400 {
+            recorder.reset();
+            (0..20).for_each(|n| recorder.record(u64::from(tick * 997 % 89 + n) * 10_000));
+            let service = recorder.latency();
+            // Each eighth comes two seconds late, and each 31st is a late reply of an earlier segment.
+            let t_s = f64::from(tick) * 0.25 - if tick % 8 == 0 { 2.0 } else { 0.0 };
+            let length_s = if tick % 31 == 0 { 0.0 } else { 0.25 };
+            let errors = [("OOM".to_owned(), u64::from(tick % 3))].into();
+            let interval =
+                Interval { t_s: t_s.max(0.25), length_s, ops: 20, service, errors, ..Interval::default() };
+            timeline.push(&Record::Interval(Box::new(interval)));
+            for step_s in [0.25, 1.0, 5.0] {
+                let to_s = (timeline.now_s() / step_s).ceil().max(30.0) * step_s;
+                let asked = |timeline: &Timeline| {
+                    let window = timeline.window(to_s - 30.0 * step_s, to_s, 30);
+                    (window.levels(Measure::Service), window.heat(), window.load(), window.errors())
+                };
+                assert!(asked(&timeline) == asked(&timeline.clone()), "columns of {step_s} s at tick {tick}");
+            }
+        }
     }
 }

@@ -1,0 +1,178 @@
+//! Columns that were put together before: a chart that moves a column on asks for one new column, not for hours.
+//!
+//! ```text
+//!   frame n     ▓▓▓▓▓▓▓▓▓▓▓▓░        ▓ remembered
+//!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ put together from the history
+//! ```
+//! A column is remembered until a record changes some of its time. What is remembered is no part of the timeline's
+//! value: a clone begins without it. It outlives the coarsening of the history, so an old column keeps the detail it
+//! was first drawn with.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use super::{ErrorCell, Heat, LoadCell, Measure, Quantiles, ServerCell};
+
+/// So many columns are remembered: those of a wide screen, at a few lengths.
+const MOST: usize = 1024;
+/// A record may change the cell that its stretch begins in, which begins a little earlier.
+const MARGIN_S: f64 = 1.0;
+
+/// The columns of one query.
+#[derive(Debug)]
+pub(super) struct Memo<V>(Mutex<Known<V>>);
+
+#[derive(Debug)]
+struct Known<V> {
+    /// By length in nanoseconds and number; `None` where nothing was measured.
+    columns: HashMap<(u64, u64), Option<V>>,
+    /// What ends after this has changed.
+    stale_s: f64,
+}
+
+/// Columns of one length: those from `first` on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grid {
+    pub(super) step_s: f64,
+    pub(super) first: u64,
+    pub(super) columns: usize,
+}
+
+impl<V> Default for Memo<V> {
+    fn default() -> Self {
+        Self(Mutex::new(Known { columns: HashMap::new(), stale_s: f64::INFINITY }))
+    }
+}
+
+impl<V> Clone for Memo<V> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl<V: Clone> Memo<V> {
+    /// The columns of `grid`; `compute` is asked once for a stretch with all that are not known, by its first column
+    /// in the grid and how many.
+    pub(super) fn columns(
+        &self,
+        grid: Grid,
+        compute: impl FnOnce(usize, usize) -> Vec<Option<V>>,
+    ) -> Vec<Option<V>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.forget_stale();
+        let step_ns = (grid.step_s * 1e9).round() as u64;
+        let key = |column: usize| (step_ns, grid.first + column as u64);
+        let is_missing = |column: &usize| !known.columns.contains_key(&key(*column));
+        let missing = (0..grid.columns).find(is_missing).zip((0..grid.columns).rfind(is_missing));
+        if let Some((first, last)) = missing {
+            if known.columns.len() + grid.columns > MOST {
+                known.columns.clear();
+                drop(known);
+                return self.columns_anew(grid, compute);
+            }
+            let found = compute(first, last - first + 1);
+            known.columns.extend((first..).map(key).zip(found));
+        }
+        (0..grid.columns).map(|column| known.columns.get(&key(column)).cloned().flatten()).collect()
+    }
+
+    /// All columns of `grid`, for a memo that has just been emptied.
+    fn columns_anew(
+        &self,
+        grid: Grid,
+        compute: impl FnOnce(usize, usize) -> Vec<Option<V>>,
+    ) -> Vec<Option<V>> {
+        let found = compute(0, grid.columns);
+        if grid.columns <= MOST {
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let step_ns = (grid.step_s * 1e9).round() as u64;
+            known.columns.extend((grid.first..).map(|number| (step_ns, number)).zip(found.iter().cloned()));
+        }
+        found
+    }
+}
+
+impl<V> Memo<V> {
+    fn touch(&mut self, since_s: f64) {
+        let known = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        known.stale_s = known.stale_s.min(since_s);
+    }
+}
+
+impl<V> Known<V> {
+    fn forget_stale(&mut self) {
+        if self.stale_s.is_finite() {
+            let stale_ns = self.stale_s * 1e9;
+            self.columns.retain(|(step_ns, number), _| (*number + 1) as f64 * *step_ns as f64 <= stale_ns);
+            self.stale_s = f64::INFINITY;
+        }
+    }
+}
+
+/// The memos of all queries of a window.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memos {
+    pub(super) levels: [Memo<Quantiles>; Measure::ALL.len()],
+    pub(super) heat: Memo<Heat>,
+    pub(super) load: Memo<LoadCell>,
+    pub(super) server: Memo<ServerCell>,
+    pub(super) errors: Memo<ErrorCell>,
+}
+
+impl Memos {
+    /// A record changes something from `since_s` on. One from very long ago may change a cell as long as its age.
+    pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
+        let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
+        self.levels.iter_mut().for_each(|memo| memo.touch(since_s));
+        self.heat.touch(since_s);
+        self.load.touch(since_s);
+        self.server.touch(since_s);
+        self.errors.touch(since_s);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRID: Grid = Grid { step_s: 1.0, first: 10, columns: 4 };
+
+    /// What is asked of a memo that is told `n` for each column it asks for.
+    fn asked(memo: &Memo<u64>, grid: Grid) -> (Vec<Option<u64>>, Option<(usize, usize)>) {
+        let mut asked = None;
+        let columns = memo.columns(grid, |first, n| {
+            asked = Some((first, n));
+            (first..first + n).map(|column| Some(grid.first + column as u64)).collect()
+        });
+        (columns, asked)
+    }
+
+    #[test]
+    fn only_what_is_new_or_has_changed_is_put_together() {
+        let mut memo = Memo::default();
+        let all = vec![Some(10), Some(11), Some(12), Some(13)];
+        assert_eq!(asked(&memo, GRID), (all.clone(), Some((0, 4))));
+        assert_eq!(asked(&memo, GRID), (all.clone(), None));
+        memo.touch(12.5);
+        assert_eq!(asked(&memo, GRID), (all, Some((2, 2))));
+        let later = Grid { first: 11, ..GRID };
+        assert_eq!(asked(&memo, later).1, Some((3, 1)));
+        assert_eq!(asked(&memo, Grid { step_s: 2.0, ..GRID }).1, Some((0, 4)));
+    }
+
+    #[test]
+    fn it_stays_bounded_and_right_whatever_is_asked() {
+        let memo = Memo::default();
+        for first in (0..100_000).step_by(97) {
+            let grid = Grid { first, columns: 240, ..GRID };
+            let expected: Vec<_> = (first..first + 240).map(Some).collect();
+            assert_eq!(asked(&memo, grid).0, expected);
+            assert!(memo.0.lock().unwrap().columns.len() <= MOST);
+        }
+        let huge = Grid { first: 0, columns: 3 * MOST, ..GRID };
+        assert_eq!(asked(&memo, huge).0.len(), 3 * MOST);
+        assert!(memo.0.lock().unwrap().columns.len() <= MOST);
+    }
+}
