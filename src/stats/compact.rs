@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
-//!  16 bytes a cell  8 bytes a bucket   dense            32 buckets an octave
+//!  16 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
 //! ```
 //! Counts, sum, minimum and maximum are exact. Latencies are kept in 32 steps an octave and come back as the upper end
 //! of their step: never too short, at most 3.2 % too long.
@@ -14,9 +14,6 @@ const FRACTION_BITS: u32 = 5;
 const STEPS: u64 = 1 << FRACTION_BITS;
 /// Enough for everything below 2^37 ns, and with it for every cell of a [`Recorder`](super::Recorder).
 const BUCKETS: usize = 33 * STEPS as usize;
-/// A bucket is packed above its count.
-const COUNT_BITS: u32 = 48;
-const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
 fn bucket(ns: u64) -> u64 {
     if ns < STEPS {
@@ -38,8 +35,8 @@ fn upper(bucket: u64) -> u64 {
 /// A distribution in coarser steps than [`Latency`]; the default is the empty one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
-    /// Bucket above count, ascending.
-    packed: Box<[u64]>,
+    /// For each bucket, ascending: how far it is from the one before, and its count, seven bits a byte (LEB128).
+    packed: Box<[u8]>,
     over_range: u64,
     count: u64,
     sum_ns: u128,
@@ -50,16 +47,16 @@ pub struct Compact {
 impl Compact {
     /// `latency` in coarser steps.
     pub fn of(latency: &Latency) -> Self {
-        let mut packed: Vec<u64> = Vec::with_capacity(latency.cells().len());
-        for &(ns, n) in latency.cells() {
-            let bucket = bucket(ns);
-            match packed.last_mut() {
-                Some(last) if *last >> COUNT_BITS == bucket => *last += n,
-                _ => packed.push(bucket << COUNT_BITS | n),
+        let mut packer = Packer::default();
+        let mut cells = latency.cells().iter().map(|&(ns, n)| (bucket(ns), n)).peekable();
+        while let Some((bucket, mut n)) = cells.next() {
+            while let Some((_, more)) = cells.next_if(|(next, _)| *next == bucket) {
+                n += more;
             }
+            packer.push(bucket, n);
         }
         Self {
-            packed: packed.into_boxed_slice(),
+            packed: packer.bytes.into(),
             over_range: latency.over_range(),
             count: latency.count(),
             sum_ns: latency.sum_ns(),
@@ -92,7 +89,7 @@ impl Compact {
             *self = other.clone();
             return;
         }
-        self.packed = merged(&self.packed, &other.packed);
+        self.packed = merged(self.buckets(), other.buckets());
         self.over_range += other.over_range;
         self.count += other.count;
         self.sum_ns += other.sum_ns;
@@ -101,7 +98,11 @@ impl Compact {
     }
 
     fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.packed.iter().map(|packed| (packed >> COUNT_BITS, packed & COUNT_MASK))
+        let (mut bytes, mut bucket) = (&*self.packed, 0);
+        std::iter::from_fn(move || {
+            bucket += unpack(&mut bytes)?;
+            Some((bucket, unpack(&mut bytes)?))
+        })
     }
 
     /// Adds each latency to the row of `rows` whose upper end in `ends_ns` (ascending) is the first not below it;
@@ -122,23 +123,67 @@ impl Compact {
     }
 }
 
-fn merged(left: &[u64], right: &[u64]) -> Box<[u64]> {
-    let mut packed = Vec::with_capacity(left.len() + right.len());
-    let (mut l, mut r) = (left.iter().peekable(), right.iter().peekable());
-    while let (Some(a), Some(b)) = (l.peek(), r.peek()) {
-        match (**a >> COUNT_BITS).cmp(&(**b >> COUNT_BITS)) {
-            std::cmp::Ordering::Less => packed.extend(l.next()),
-            std::cmp::Ordering::Greater => packed.extend(r.next()),
-            std::cmp::Ordering::Equal => {
-                packed.push(**a + (**b & COUNT_MASK));
-                l.next();
-                r.next();
+/// Buckets with their counts on the way into bytes.
+#[derive(Default)]
+struct Packer {
+    bytes: Vec<u8>,
+    before: u64,
+}
+
+impl Packer {
+    /// Appends a bucket above those before it.
+    fn push(&mut self, bucket: u64, n: u64) {
+        for mut number in [bucket - self.before, n] {
+            while number >= 0x80 {
+                self.bytes.push(number as u8 | 0x80);
+                number >>= 7;
             }
+            self.bytes.push(number as u8);
+        }
+        self.before = bucket;
+    }
+}
+
+/// Takes a number from the front of `bytes`; `None` at the end.
+fn unpack(bytes: &mut &[u8]) -> Option<u64> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7F) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return Some(number);
         }
     }
-    packed.extend(l);
-    packed.extend(r);
-    packed.into_boxed_slice()
+}
+
+fn merged(left: impl Iterator<Item = (u64, u64)>, right: impl Iterator<Item = (u64, u64)>) -> Box<[u8]> {
+    let mut packer = Packer::default();
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    loop {
+        let (bucket, n) = match (left.peek().copied(), right.peek().copied()) {
+            (Some(a), Some(b)) if a.0 == b.0 => {
+                left.next();
+                right.next();
+                (a.0, a.1 + b.1)
+            }
+            (Some(a), Some(b)) if b.0 < a.0 => {
+                right.next();
+                b
+            }
+            (Some(a), _) => {
+                left.next();
+                a
+            }
+            (None, Some(b)) => {
+                right.next();
+                b
+            }
+            (None, None) => return packer.bytes.into(),
+        };
+        packer.push(bucket, n);
+    }
 }
 
 /// No bucket; what is touched widens it from both ends.
@@ -177,11 +222,10 @@ impl Blend {
             return;
         }
         for (bucket, n) in part.buckets() {
-            self.dense[bucket as usize] += n;
-        }
-        if let (Some(first), Some(last)) = (part.packed.first(), part.packed.last()) {
-            self.touched.start = self.touched.start.min((first >> COUNT_BITS) as usize);
-            self.touched.end = self.touched.end.max((last >> COUNT_BITS) as usize + 1);
+            let at = bucket as usize;
+            self.dense[at] += n;
+            self.touched.start = self.touched.start.min(at);
+            self.touched.end = self.touched.end.max(at + 1);
         }
         self.over_range += part.over_range;
         self.sum_ns += part.sum_ns;
