@@ -86,6 +86,15 @@ impl Model {
         }
     }
 
+    /// Where the part of the session that is shown ends, in seconds of it: where a live session was when its view was
+    /// frozen, unless the whole of it is shown; else nowhere.
+    pub fn ends_s(&self) -> f64 {
+        match (self.view, self.zoom) {
+            (View::Frozen { to_s, .. }, Zoom::Step(_)) if self.playback.is_none() => to_s,
+            _ => f64::INFINITY,
+        }
+    }
+
     /// How far the frozen view is behind the measurement, in seconds; `None` when it is live.
     pub fn behind_s(&self) -> Option<f64> {
         self.cursor_s().map(|cursor_s| self.timeline.now_s() - cursor_s)

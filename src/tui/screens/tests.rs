@@ -335,6 +335,31 @@ fn ascii_sends_only_ascii_and_mono_no_colour() {
 }
 
 #[test]
+fn a_frozen_view_stands_still_while_the_measurement_goes_on() {
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let (mut made, records) = MadeUp::new(knobs);
+    let mut model = Model::new(knobs, TimelineOptions::default());
+    deliver(&mut model, records);
+    (0..20).for_each(|_| deliver(&mut model, made.next_tick()));
+    press(&mut model, KeyCode::Char(' '));
+    let area = Rect::new(0, 0, 120, 36);
+    let columns = layout::plan(area).columns;
+    let charts = |model: &Model| -> Vec<String> {
+        let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+        let plot = |line: String| {
+            line.chars().skip(columns.gutter.into()).take(columns.plot.into()).collect::<String>()
+        };
+        // Between the two lines on top and the row of the last event.
+        lines(&drawn(model, theme, 120, 36)).into_iter().skip(2).take(30).map(plot).collect()
+    };
+    let frozen = charts(&model);
+    (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
+    assert_eq!(charts(&model), frozen);
+    press(&mut model, KeyCode::Char(' '));
+    assert_ne!(charts(&model), frozen);
+}
+
+#[test]
 fn even_one_cell_says_something_true() {
     let mut model = model();
     let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);

@@ -37,6 +37,10 @@ pub struct Lanes<'a> {
     pub axis: TimeAxis,
     /// What the columns hold.
     pub window: Window<'a>,
+    /// How many columns hold something: a frozen view goes no further than the session went when it was frozen.
+    pub shown: usize,
+    /// Where the last of them ends, in seconds of the session.
+    pub to_s: f64,
     /// The number of the baseline segment and its good replies per second.
     pub baseline: Option<(u32, f64)>,
     cursor_s: Option<f64>,
@@ -82,7 +86,12 @@ impl<'a> Lanes<'a> {
     /// The lanes of a plot with these columns, over the stretch that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
         let axis = model.axis(columns.plot);
-        let window = reading.timeline().window(axis.from_s(), axis.to_s(), axis.columns.into());
+        // What comes after a view was frozen is not in it, also where its axis has room left.
+        let ends_s = model.ends_s().min(axis.to_s());
+        let shown = ((ends_s - axis.from_s()) / axis.step_s).ceil().max(0.0);
+        let to_s = axis.from_s() + shown * axis.step_s;
+        let shown = shown as usize;
+        let window = reading.timeline().window(axis.from_s(), to_s, shown);
         let levels = Measure::ALL.map(|measure| window.levels(measure));
         let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
@@ -92,6 +101,8 @@ impl<'a> Lanes<'a> {
             columns,
             axis,
             window,
+            shown,
+            to_s,
             baseline,
             cursor_s: model.cursor_s(),
             levels,

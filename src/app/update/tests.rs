@@ -1,0 +1,205 @@
+//! Keys and deliveries, and what becomes of them.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::{
+    app::{Notice, Playback, Screen},
+    session::TimelineOptions,
+};
+
+fn model() -> Model {
+    Model::new(Knobs::default(), TimelineOptions::default())
+}
+
+fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+    let code = |c| match c {
+        '\n' => KeyCode::Enter,
+        '\x1b' => KeyCode::Esc,
+        '<' => KeyCode::Left,
+        '>' => KeyCode::Right,
+        c => KeyCode::Char(c),
+    };
+    keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+}
+
+fn deliver(model: &mut Model, notice: Notice) {
+    update(model, Msg::Delivery(Delivery::Notice(notice)));
+}
+
+fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
+    let record = Record::Segment(Segment { t_s, segment: 1, knobs, warmup: false, config: None });
+    update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+}
+
+#[test]
+fn a_turn_goes_out_at_once_and_undo_takes_it_back() {
+    let mut model = model();
+    let knobs = Knobs::default();
+    assert_eq!(press(&mut model, ">"), [Effect::SetKnobs(Knobs { clients: 100, ..knobs })]);
+    assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(knobs)]);
+    assert_eq!(press(&mut model, "u"), []);
+    assert_eq!(model.message().unwrap().text, "no change to undo");
+}
+
+#[test]
+fn a_number_is_typed_taken_dropped_or_refused() {
+    let mut model = model();
+    assert_eq!(press(&mut model, "\n250"), []);
+    assert_eq!(model.contexts()[0], Context::Typing);
+    assert_eq!(press(&mut model, "\n"), [Effect::SetKnobs(Knobs { clients: 250, ..Knobs::default() })]);
+    assert_eq!(press(&mut model, "\n99\x1b"), []);
+    assert_eq!(model.panel.wanted().clients, 250);
+    assert_eq!(press(&mut model, "\n20k\n"), []);
+    assert_eq!(model.message().unwrap().text, "clients must lie between 1 and 10000, not 20000");
+    assert_eq!(press(&mut model, "jj\n5k\n").len(), 1);
+    assert_eq!(model.panel.wanted().rate, Some(5000));
+}
+
+#[test]
+fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
+    let mut model = model();
+    let on = Knobs { load: true, ..Knobs::default() };
+    assert_eq!(press(&mut model, "l"), [Effect::SetKnobs(on)]);
+    deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
+    assert_eq!(press(&mut model, "lx"), [], "only the answers count");
+    let answer = press(&mut model, "\n");
+    assert_eq!(answer, [Effect::AllowWrites(false), Effect::SetKnobs(Knobs::default())]);
+    deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
+    assert_eq!(press(&mut model, "y"), [Effect::AllowWrites(true)]);
+    assert_eq!(model.overlay, Overlay::None);
+}
+
+#[test]
+fn a_parameter_of_the_server_is_set_after_a_yes_only() {
+    let mut model = model();
+    press(&mut model, "3>");
+    assert!(model.message().unwrap().text.contains("does not tell its maxmemory"));
+    let config = [("maxmemory".to_owned(), "0".to_owned())].into();
+    let status = crate::server::Status { config, ..Default::default() };
+    let record = Record::Server(Box::new(crate::session::Moment { t_s: 1.0, body: status }));
+    update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    assert_eq!(press(&mut model, ">"), []);
+    assert!(matches!(model.overlay, Overlay::SetConfig(_)));
+    assert_eq!(press(&mut model, "\n"), [], "no is the default");
+    assert_eq!(press(&mut model, "\n100mb\n"), []);
+    let effects = press(&mut model, "y");
+    assert!(matches!(&effects[..], [Effect::SetConfig(setting)] if setting.to == "100mb"), "{effects:?}");
+    assert_eq!(model.overlay, Overlay::None);
+    assert_eq!(press(&mut model, "1>").len(), 1, "on another screen the knobs turn");
+}
+
+#[test]
+fn freezing_holds_the_view_while_the_measurement_goes_on() {
+    let mut model = model();
+    segment(&mut model, 1.0, Knobs::default());
+    press(&mut model, " ");
+    segment(&mut model, 3.0, Knobs::default());
+    assert_eq!((model.shown().now_s(), model.timeline.now_s()), (1.0, 3.0));
+    assert_eq!(model.behind_s(), Some(2.0));
+    press(&mut model, " ");
+    assert_eq!((model.shown().now_s(), model.behind_s()), (3.0, None));
+}
+
+#[test]
+fn arrows_travel_in_time_while_frozen_and_turn_knobs_again_when_live() {
+    let mut model = model();
+    (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs::default()));
+    assert_eq!(press(&mut model, " <<<"), []);
+    assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(36.0), Context::Frozen));
+    assert_eq!(press(&mut model, "\x1b>").len(), 1);
+    assert_eq!((model.cursor_s(), model.contexts()[0]), (None, Context::Main));
+}
+
+#[test]
+fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
+    let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+    (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs { clients: 1 + s, ..Knobs::default() }));
+    assert_eq!(press(&mut model, "p"), [], "not before all of it has been read");
+    deliver(&mut model, Notice::Ended);
+    assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(39.0), Context::Replay));
+    assert_eq!(press(&mut model, "p"), [Effect::Play { from_s: 0.0, speed: 1.0 }]);
+    deliver(&mut model, Notice::Played { to_s: 2.5 });
+    assert_eq!((model.cursor_s(), model.panel.wanted().clients), (Some(2.5), 3));
+    let faster = Key::plain(KeyCode::Char('>'));
+    assert_eq!(update(&mut model, Msg::Key(faster)), [Effect::Play { from_s: 2.5, speed: 2.0 }]);
+    deliver(&mut model, Notice::Played { to_s: 50.0 });
+    assert!(model.playback.as_ref().is_some_and(|playback| !playback.is_playing));
+    assert_eq!(model.cursor_s(), Some(39.0));
+}
+
+#[test]
+fn the_panel_follows_what_holds_unless_a_change_is_under_way() {
+    let mut model = model();
+    let recorded = Knobs { clients: 7, ..Knobs::default() };
+    segment(&mut model, 1.0, recorded);
+    assert_eq!(model.panel.wanted(), &recorded);
+    press(&mut model, ">>");
+    segment(&mut model, 2.0, Knobs { clients: 10, ..recorded });
+    assert_eq!(model.panel.wanted().clients, 20);
+}
+
+#[test]
+fn a_load_that_waits_at_the_start_stays_wanted_until_it_is_refused() {
+    let wanted = Knobs { load: true, ..Knobs::default() };
+    let mut model = Model::new(wanted, TimelineOptions::default());
+    segment(&mut model, 0.0, Knobs { load: false, ..wanted });
+    assert!(model.panel.wanted().load && !model.in_force().load);
+    let notice = Notice::LoadStaysOff("a replica".to_owned());
+    update(&mut model, Msg::Delivery(Delivery::Notice(notice)));
+    assert!(!model.panel.wanted().load);
+    assert_eq!(model.message().unwrap().text, "the load stays off: a replica");
+}
+
+#[test]
+fn a_load_that_the_server_refuses_is_off_on_the_panel_too_and_can_be_tried_again() {
+    let on = Knobs { load: true, ..Knobs::default() };
+    let mut model = Model::new(on, TimelineOptions::default());
+    segment(&mut model, 0.0, on);
+    deliver(&mut model, Notice::LoadStopped("NOPERM".to_owned()));
+    assert!(!model.panel.wanted().load);
+    assert_eq!(model.message().unwrap().text, "the load is off: NOPERM");
+    segment(&mut model, 0.5, Knobs::default());
+    assert_eq!(press(&mut model, "l"), [Effect::SetKnobs(on)]);
+}
+
+#[test]
+fn a_refused_change_is_said_and_the_knob_goes_back() {
+    let mut model = model();
+    let effect = press(&mut model, ">").remove(0);
+    update(&mut model, Msg::Refused(effect, "a recording has no knobs to turn".to_owned()));
+    assert_eq!(model.panel.wanted(), &Knobs::default());
+    assert_eq!(model.message().unwrap().text, "a recording has no knobs to turn");
+}
+
+#[test]
+fn the_intrinsic_run_asks_for_its_length() {
+    let mut model = model();
+    assert_eq!(press(&mut model, "i\n"), [Effect::RunIntrinsic(Duration::from_secs(10))]);
+    assert_eq!(press(&mut model, "i5x\n"), []);
+    assert!(model.message().unwrap().text.contains("'105x' is not a number of seconds"));
+    assert_eq!(press(&mut model, "II"), [Effect::GentleIntrinsic(true), Effect::GentleIntrinsic(false)]);
+}
+
+#[test]
+fn ctrl_c_quits_from_anywhere_and_q_closes_the_help_first() {
+    let ctrl_c = Msg::Key(Key { code: KeyCode::Char('c'), ctrl: true });
+    for keys in ["", "?", "12", "i"] {
+        let mut model = model();
+        press(&mut model, keys);
+        assert_eq!(update(&mut model, ctrl_c.clone()), [Effect::Quit], "{keys:?}");
+    }
+    let mut model = model();
+    assert_eq!(press(&mut model, "?q"), []);
+    assert_eq!((press(&mut model, "q"), model.screen), (vec![Effect::Quit], Screen::Overview));
+}
+
+#[test]
+fn an_outage_stands_until_the_target_answers() {
+    let mut model = model();
+    let cause = "connection refused".to_owned();
+    deliver(&mut model, Notice::Unreachable { since_s: 4.0, cause: cause.clone() });
+    assert_eq!(model.connection, Connection::Down { since_s: 4.0, cause });
+    deliver(&mut model, Notice::Reachable);
+    assert_eq!(model.connection, Connection::Up { since_s: 0.0 });
+}
