@@ -8,8 +8,8 @@ use crate::{
     workload::Command,
 };
 
-/// So many ticks are kept as fine as they came: two minutes, enough for the longest window.
-const KEPT: usize = 480;
+/// So many ticks are kept as fine as they came: 80 s, enough for the longest window.
+const KEPT: usize = 320;
 
 /// One lane for each command.
 #[derive(Debug, Clone)]

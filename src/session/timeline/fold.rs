@@ -17,8 +17,8 @@ use crate::{
     stats::Latency,
 };
 
-/// So many ticks are kept as fine as they came, two minutes, so that eight hours take less than 60 MB; see [`History`].
-const KEPT: usize = 480;
+/// So many ticks are kept as fine as they came, 100 s, so that eight hours take less than 60 MB; see [`History`].
+const KEPT: usize = 400;
 /// How many events and marks are kept.
 const KEPT_EVENTS: usize = 10_000;
 /// A server figure "since the previous poll" also stands for seconds without a poll, up to this many.
