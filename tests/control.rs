@@ -15,7 +15,7 @@ use redyno::{
     server::{Control, Foreign, Marker, Message, ServerError, Status},
     target::{Address, Credentials, Password, Target},
 };
-use support::{Server, wait_for};
+use support::{Server, wait_among, wait_for};
 
 const POLL: Duration = Duration::from_millis(20);
 /// Long enough for any answer; nothing is judged by it.
@@ -31,20 +31,24 @@ fn start(target: Target) -> (Control, Receiver<Message>) {
 }
 
 fn status(messages: &Receiver<Message>) -> Status {
-    loop {
-        match messages.recv_timeout(LIMIT).expect("a status") {
-            Message::Status { status, .. } => return *status,
-            other => assert!(!matches!(other, Message::Unreachable { .. }), "{other:?}"),
+    wait_among(messages, "status", |message| match message {
+        Message::Status { status, .. } => Some((**status).clone()),
+        other => {
+            assert!(!matches!(other, Message::Unreachable { .. }), "{other:?}");
+            None
         }
-    }
+    })
 }
 
 fn unreachable(messages: &Receiver<Message>) -> String {
-    loop {
-        if let Message::Unreachable { cause, .. } = messages.recv_timeout(LIMIT).expect("bad news") {
-            return cause;
-        }
-    }
+    wait_among(messages, "bad news", |message| match message {
+        Message::Unreachable { cause, .. } => Some(cause.clone()),
+        _ => None,
+    })
+}
+
+fn back(messages: &Receiver<Message>) {
+    wait_among(messages, "good news", |message| matches!(message, Message::Back { .. }).then_some(()));
 }
 
 #[test]
@@ -78,12 +82,13 @@ fn differences_come_with_the_second_status() {
     server.cli(&["GET", "a"]);
     server.cli(&["GET", "b"]);
     let (mut hits, mut misses) = (0, 0);
-    while (hits, misses) != (1, 1) {
-        let status = status(&messages);
+    wait_among(&messages, "a hit and a miss", |message| {
+        let Message::Status { status, .. } = message else { return None };
         hits += status.hits.unwrap();
         misses += status.misses.unwrap();
         assert!(status.cpu.is_some_and(|cpu| cpu >= 0.0), "{:?}", status.cpu);
-    }
+        ((hits, misses) == (1, 1)).then_some(())
+    });
 }
 
 #[test]
@@ -128,12 +133,10 @@ fn a_killed_server_is_unreachable_and_a_restarted_one_is_back() {
     });
     server.restart();
     // The outage was told once, whatever the attempts met that were made in it.
-    let next = loop {
-        match messages.recv_timeout(LIMIT).unwrap() {
-            Message::Unreachable { cause, .. } if cause.contains("loading") => {}
-            other => break other,
-        }
-    };
+    let next = wait_among(&messages, "good news", |message| match message {
+        Message::Unreachable { cause, .. } if cause.contains("loading") => None,
+        other => Some(other.clone()),
+    });
     assert!(matches!(next, Message::Back { .. }), "{next:?}");
     let status = status(&messages);
     assert_eq!((status.hits, status.cpu), (None, None), "a new process has nothing to compare with");
@@ -147,7 +150,7 @@ fn a_server_that_is_not_there_yet_is_waited_for() {
     let (_control, messages) = start(at(&server));
     assert!(unreachable(&messages).contains("nothing listens"));
     server.restart();
-    while !matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }) {}
+    back(&messages);
     status(&messages);
 }
 
@@ -177,7 +180,7 @@ fn a_paused_server_that_goes_on_is_back_and_holds_one_connection_of_ours() {
     server.pause();
     unreachable(&messages);
     server.resume();
-    while !matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }) {}
+    back(&messages);
     wait_for("abandoned connections to be closed", || {
         let list = server.cli(&["CLIENT", "LIST"]);
         // Ours and redis-cli's.

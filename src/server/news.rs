@@ -8,6 +8,10 @@ use super::{
 };
 use crate::{clock::seconds, units};
 
+/// Whether the last file came out well, by INFO's names.
+const SAVE_OUTCOME: &str = "rdb_last_bgsave_status";
+const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
+
 /// What the previous INFO said, and which bursts are under way.
 #[derive(Debug, Default)]
 pub(super) struct News {
@@ -37,8 +41,12 @@ struct Seen {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Child {
     since_ns: Option<u64>,
-    /// What changes with every file that was finished.
-    finished: Option<String>,
+    /// How many files it wrote. CONFIG RESETSTAT takes it back to 0.
+    files: Option<u64>,
+    /// When the last one was finished, in whole seconds: two of one second are told apart by their count only.
+    finished_at_s: Option<u64>,
+    /// How the last one came out.
+    outcome: Option<String>,
 }
 
 impl News {
@@ -52,13 +60,9 @@ impl News {
                 seen.rewrite.go_on(&before.rewrite);
                 told.extend(before.fork(&seen, info));
                 let ok = |field| info.text(field).unwrap_or("ok");
-                told.extend(
-                    before
-                        .save
-                        .turned(&seen.save, at_ns, ok("rdb_last_bgsave_status"))
-                        .map(|state| save(&state)),
-                );
-                let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok("aof_last_bgrewrite_status"));
+                let saved = before.save.turned(&seen.save, at_ns, ok(SAVE_OUTCOME));
+                told.extend(saved.map(|state| save(&state)));
+                let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok(REWRITE_OUTCOME));
                 told.extend(rewrite.map(|state| Happening::new(AOF_REWRITE, state)));
                 told.extend(self.bursts(at_ns, &before, &seen));
             } else {
@@ -85,9 +89,11 @@ impl News {
 impl Seen {
     fn read(info: &Info, at_ns: u64) -> Self {
         let text = |name: &str| info.text(name).map(str::to_owned);
-        let child = |running: &str, finished: &str| Child {
+        let child = |running: &str, files: &str, finished_at_s: &str, outcome: &str| Child {
             since_ns: info.flag(running).unwrap_or(false).then_some(at_ns),
-            finished: text(finished),
+            files: info.number(files),
+            finished_at_s: info.number(finished_at_s),
+            outcome: text(outcome),
         };
         Self {
             run_id: text("run_id").unwrap_or_default(),
@@ -97,8 +103,8 @@ impl Seen {
             link: text("master_link_status"),
             replicas: info.number("connected_slaves"),
             forks: info.number("total_forks").or_else(|| info.number("latest_fork_usec")),
-            save: child("rdb_bgsave_in_progress", "rdb_last_save_time"),
-            rewrite: child("aof_rewrite_in_progress", "aof_rewrites"),
+            save: child("rdb_bgsave_in_progress", "rdb_saves", "rdb_last_save_time", SAVE_OUTCOME),
+            rewrite: child("aof_rewrite_in_progress", "aof_rewrites", "", REWRITE_OUTCOME),
             evicted: info.number("evicted_keys"),
             rejected: info.number("rejected_connections"),
         }
@@ -151,11 +157,15 @@ impl Child {
         match (self.since_ns, now.since_ns) {
             (None, Some(_)) => Some("began".to_owned()),
             (Some(since_ns), None) => Some(format!("ended after {:.0} s: {ok}", seconds(at_ns - since_ns))),
-            (None, None) if self.finished != now.finished => {
-                Some(format!("began and ended between two polls: {ok}"))
-            }
+            (None, None) if self.wrote_until(now) => Some(format!("began and ended between two polls: {ok}")),
             _ => None,
         }
+    }
+
+    /// Whether a file was finished, or failed, until `now`.
+    fn wrote_until(&self, now: &Self) -> bool {
+        let has_failed = self.outcome != now.outcome && now.outcome.as_deref() != Some("ok");
+        now.files > self.files || now.finished_at_s != self.finished_at_s || has_failed
     }
 }
 
@@ -237,6 +247,17 @@ mod tests {
             "aof rewrite: began and ended between two polls: ok",
         ];
         assert_eq!(told(&[before, after, after]), expected);
+    }
+
+    #[test]
+    fn two_saves_of_one_second_are_two_and_a_failed_one_is_told() {
+        let info = |saves, outcome| {
+            format!("rdb_saves:{saves}\nrdb_last_save_time:1\nrdb_last_bgsave_status:{outcome}\n")
+        };
+        let infos = [info(0, "ok"), info(1, "ok"), info(1, "err"), info(1, "err"), info(0, "err")];
+        let infos: Vec<_> = infos.iter().map(String::as_str).collect();
+        let between = "save: a snapshot began and ended between two polls";
+        assert_eq!(told(&infos), [format!("{between}: ok"), format!("{between}: err")]);
     }
 
     #[test]

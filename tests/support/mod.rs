@@ -15,13 +15,15 @@ pub mod session;
 pub mod terminal;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     env,
+    fmt::Debug,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::mpsc::Receiver,
     time::{Duration, Instant},
 };
 
@@ -183,6 +185,28 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
         }
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Takes messages until `found` makes something of one; fails the test with `what` after half a minute, however many
+/// came.
+pub fn wait_among<M: Debug, T>(
+    messages: &Receiver<M>,
+    what: &str,
+    mut found: impl FnMut(&M) -> Option<T>,
+) -> T {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut last = VecDeque::new();
+    loop {
+        let rest = deadline.saturating_duration_since(Instant::now());
+        let message = messages.recv_timeout(rest);
+        let message = message.unwrap_or_else(|error| panic!("no {what} ({error}); last: {last:?}"));
+        if let Some(found) = found(&message) {
+            return found;
+        }
+        assert!(!rest.is_zero(), "no {what}; last: {last:?}");
+        last.truncate(5);
+        last.push_front(message);
     }
 }
 
