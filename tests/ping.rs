@@ -18,7 +18,7 @@ use redyno::{
     stats::Latency,
     target::{Address, Credentials, Password, Target},
 };
-use scripted::{Scripted, target};
+use scripted::{Scripted, end_of_script, target};
 
 /// One PING a millisecond.
 const PERIOD_NS: u64 = 1_000_000;
@@ -331,5 +331,5 @@ fn a_unix_socket_is_pinged_like_any_other() {
     let mut probed = probe(Target { address: Address::Unix(path), ..Target::default() });
     probed.until("answers", |heard| heard.rtt.count() >= 10);
     assert!(probed.end().told.is_empty());
-    server.join().unwrap();
+    end_of_script(server);
 }

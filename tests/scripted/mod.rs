@@ -13,6 +13,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use redyno::target::{Address, Target};
@@ -129,8 +130,18 @@ impl Scripted {
 
     /// Waits for the end of all scripts; a script's failed assertion fails here.
     pub fn join(self) {
-        self.thread.join().unwrap();
+        end_of_script(self.thread);
     }
+}
+
+/// Waits for the end of a script. One that does not come to it fails the test after half a minute.
+pub fn end_of_script(thread: JoinHandle<()>) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !thread.is_finished() {
+        assert!(Instant::now() < deadline, "a script does not come to its end");
+        thread::sleep(Duration::from_millis(5));
+    }
+    thread.join().unwrap();
 }
 
 /// An address as a target.
