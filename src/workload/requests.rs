@@ -43,7 +43,7 @@ impl Requests {
             }
         };
         let key = below(random, self.keyspace);
-        template.append(key, |slot| slot.copy_from_slice(self.values.value(random.next_u64())), out);
+        template.append(key, || self.values.value(random.next_u64()), out);
         *command
     }
 }
