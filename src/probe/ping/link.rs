@@ -129,6 +129,11 @@ impl Link {
         self.line().and_then(|line| line.outstanding.front()).map(|sent| sent.due_ns)
     }
 
+    /// Whether PINGs can be sent, and none is unanswered.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.line().is_some_and(|line| line.is_greeted() && line.outstanding.is_empty())
+    }
+
     /// Whether the kernel stamps the connection, or why not; `None` without one.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.line().and_then(|line| line.connection.timing())
@@ -186,7 +191,7 @@ impl Link {
             Phase::Connected(line) => {
                 line.connection.flush()?;
                 // Mostly there at once; those that are not would end the wait.
-                line.take_departures();
+                while line.awaits_departure() && line.take_departure() {}
             }
             Phase::Resolving { .. } | Phase::Connecting { .. } | Phase::Resting { .. } => {}
         }
@@ -348,18 +353,26 @@ impl Line {
         self.greeted == self.greetings
     }
 
-    /// Takes what the kernel has to tell of departures: how many there were.
-    fn take_departures(&mut self) -> usize {
-        let mut taken = 0;
-        while let Some(departed) = self.connection.next_departure() {
-            taken += 1;
-            let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
-            // The greeting's is nobody's; of a segment that was sent again the first departure counts.
-            if let Some(departure) = known.find(|departure| departure.key == departed.key) {
-                departure.left_wall_ns.get_or_insert(departed.wall_ns);
-            }
+    /// Whether the departure of the last PING is not known yet. They come in order.
+    fn awaits_departure(&self) -> bool {
+        let last = self.outstanding.back().and_then(|sent| sent.departure);
+        last.is_some_and(|departure| departure.left_wall_ns.is_none())
+    }
+
+    /// Takes one departure that the kernel has to tell of; whether there was one.
+    fn take_departure(&mut self) -> bool {
+        let Some(departed) = self.connection.next_departure() else { return false };
+        let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
+        // The greeting's is nobody's; of a segment that was sent again the first departure counts.
+        if let Some(departure) = known.find(|departure| departure.key == departed.key) {
+            departure.left_wall_ns.get_or_insert(departed.wall_ns);
         }
-        taken
+        true
+    }
+
+    /// Takes all of them: how many there were.
+    fn take_departures(&mut self) -> usize {
+        std::iter::from_fn(|| self.take_departure().then_some(())).count()
     }
 
     /// Reads once and tells each reply.

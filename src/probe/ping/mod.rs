@@ -27,6 +27,7 @@
 mod account;
 mod connection;
 mod failure;
+mod lead;
 mod link;
 mod parts;
 mod probe;

@@ -4,11 +4,13 @@ use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
 
 use super::{
     account::{Account, LinkState},
+    connection::Readiness,
+    lead::Lead,
     link::Link,
     schedule::Schedule,
 };
 use crate::{
-    clock::{Clock, SECOND_NS, TICK_NS},
+    clock::{Clock, TICK_NS},
     probe::{
         Message,
         sleep::sharpen_timers,
@@ -22,12 +24,6 @@ use crate::{
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
 /// The longest wait for an answer unless the plan says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long before a PING is due the thread is awake and polls without sleeping: 150 µs. A sleeping thread is woken
-/// late, by some 90 µs in the median on a virtual machine where the round trip itself takes 95 µs, and that would
-/// count as the server's. Awake it writes within 2 µs. It costs 1 to 2 % of a core at 100 PINGs a second.
-const AWAKE_NS: u64 = 150_000;
-/// At high rates it is awake for no more than one part in this many of the time.
-const AWAKE_PART: u64 = 10;
 /// The longest wait for anything: bounds how long a drop takes.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
@@ -77,6 +73,7 @@ struct Pinging {
     ticker: Ticker,
     /// `None` until the first attempt to connect has ended.
     schedule: Option<Schedule>,
+    lead: Lead,
     link: Link,
     account: Account,
 }
@@ -89,6 +86,7 @@ impl Pinging {
             missed_after_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX),
             ticker: Ticker::new(plan.tick, clock.now_ns()),
             schedule: None,
+            lead: Lead::new(plan.per_second),
             link: Link::new(&plan.target, plan.timeout, clock),
             account: Account::new(messages),
         }
@@ -110,9 +108,17 @@ impl Pinging {
         self.close_tick_if_over(now_ns);
         self.take_due(now_ns);
         self.link.advance(now_ns, &mut |news| self.account.book(news, now_ns));
-        let ready = self.link.wait(self.clock.now_ns(), self.next_event_ns(now_ns));
+        let before_ns = self.clock.now_ns();
+        if self.is_nearly_due(before_ns) {
+            return std::hint::spin_loop();
+        }
+        let until_ns = self.next_event_ns(now_ns);
+        let ready = self.link.wait(before_ns, until_ns);
         // Before anything is read: the reply was there when the wait returned.
         let at_ns = self.clock.now_ns();
+        if (before_ns + 1..=at_ns).contains(&until_ns) && ready == Readiness::default() {
+            self.lead.learn(at_ns - until_ns);
+        }
         self.link.react(ready, at_ns, &mut |news| self.account.book(news, at_ns));
         if self.schedule.is_none() && self.account.has_begun() {
             self.schedule = Some(Schedule::new(at_ns, self.per_second));
@@ -140,10 +146,18 @@ impl Pinging {
         self.account.count("missed", missed);
     }
 
+    /// When the thread wants to be awake for the next PING.
+    fn nearly_due_ns(&self) -> u64 {
+        self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns()))
+    }
+
+    /// Whether the next PING is so near that sleeping would make it late, and no answer can come before.
+    fn is_nearly_due(&self, now_ns: u64) -> bool {
+        now_ns >= self.nearly_due_ns() && self.link.is_quiet()
+    }
+
     fn next_event_ns(&self, now_ns: u64) -> u64 {
-        let awake_ns = AWAKE_NS.min(SECOND_NS / u64::from(self.per_second.get()) / AWAKE_PART);
-        let due_ns = self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(awake_ns));
-        due_ns.min(self.ticker.end_ns()).min(now_ns + LONGEST_WAIT_NS)
+        self.nearly_due_ns().min(self.ticker.end_ns()).min(now_ns + LONGEST_WAIT_NS)
     }
 }
 
