@@ -243,7 +243,7 @@ impl Blend {
             }
         }
         let min_ns = if self.min_ns == u64::MAX { 0 } else { self.min_ns };
-        let latency = Latency::from_parts(cells.into(), self.over_range, self.sum_ns, min_ns, self.max_ns);
+        let latency = Latency::from_parts(cells, self.over_range, self.sum_ns, min_ns, self.max_ns);
         (self.touched, self.over_range, self.sum_ns) = (UNTOUCHED, 0, 0);
         (self.min_ns, self.max_ns) = (u64::MAX, 0);
         latency

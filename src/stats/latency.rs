@@ -3,8 +3,6 @@
 //! A quarter of a second of load fills a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder), so
 //! this form is small enough to keep for every interval of a session, and quick to merge.
 
-use std::cmp::Ordering;
-
 /// The percentiles that records, screens and exports show, with their names.
 pub const PERCENTILES: [Percentile; 6] = [
     Percentile { name: "p50", quantile: 0.50 },
@@ -31,7 +29,7 @@ pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
     /// Cells that hold something, as (highest value that counts as equal, count), ascending.
-    cells: Box<[(u64, u64)]>,
+    cells: Vec<(u64, u64)>,
     over_range: u64,
     count: u64,
     sum_ns: u128,
@@ -42,12 +40,13 @@ pub struct Latency {
 impl Latency {
     /// From ascending cells of the common layout and the exact figures beside them.
     pub(super) fn from_parts(
-        cells: Box<[(u64, u64)]>,
+        mut cells: Vec<(u64, u64)>,
         over_range: u64,
         sum_ns: u128,
         min_ns: u64,
         max_ns: u64,
     ) -> Self {
+        cells.shrink_to_fit();
         let count = cells.iter().map(|(_, n)| n).sum::<u64>() + over_range;
         Self { cells, over_range, count, sum_ns, min_ns, max_ns }
     }
@@ -128,7 +127,7 @@ impl Latency {
             *self = other.clone();
             return;
         }
-        self.cells = merged_cells(&self.cells, &other.cells);
+        merge_cells(&mut self.cells, &other.cells);
         self.over_range += other.over_range;
         self.count += other.count;
         self.sum_ns += other.sum_ns;
@@ -146,29 +145,38 @@ impl Latency {
     }
 }
 
-fn merged_cells(left: &[(u64, u64)], right: &[(u64, u64)]) -> Box<[(u64, u64)]> {
-    let mut cells = Vec::with_capacity(left.len() + right.len());
-    let (mut l, mut r) = (0, 0);
-    while l < left.len() && r < right.len() {
-        match left[l].0.cmp(&right[r].0) {
-            Ordering::Less => {
-                cells.push(left[l]);
-                l += 1;
-            }
-            Ordering::Greater => {
-                cells.push(right[r]);
-                r += 1;
-            }
-            Ordering::Equal => {
-                cells.push((left[l].0, left[l].1 + right[r].1));
-                l += 1;
-                r += 1;
-            }
+/// Merges `from` into `into`, both ascending, where `into` is: a total that takes in an interval four times a second
+/// for hours would leave the heap in holes that are all a little too small for it, were it made anew each time.
+fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
+    let mut missing = 0;
+    let mut at = 0;
+    for &(value_ns, n) in from {
+        at += into[at..].partition_point(|cell| cell.0 < value_ns);
+        match into.get_mut(at) {
+            Some(cell) if cell.0 == value_ns => cell.1 += n,
+            _ => missing += 1,
         }
     }
-    cells.extend_from_slice(&left[l..]);
-    cells.extend_from_slice(&right[r..]);
-    cells.into_boxed_slice()
+    let (mut old, mut new) = (into.len(), from.len());
+    into.resize(old + missing, (0, 0));
+    // From the end, so that nothing is overwritten that is still to be moved.
+    while missing > 0 {
+        let candidate = from[new - 1];
+        let cell = match old.checked_sub(1).map(|last| into[last]) {
+            Some(cell) if cell.0 >= candidate.0 => {
+                old -= 1;
+                new -= usize::from(cell.0 == candidate.0);
+                cell
+            }
+            _ => {
+                new -= 1;
+                missing -= 1;
+                into[old + missing] = candidate;
+                continue;
+            }
+        };
+        into[old + missing] = cell;
+    }
 }
 
 #[cfg(test)]
@@ -211,6 +219,17 @@ mod tests {
         let mut merged = of(left.clone());
         merged.merge(&of(right.clone()));
         assert_eq!(merged, of(left.chain(right)));
+    }
+
+    #[test]
+    fn merging_in_any_order_is_recording_together() {
+        let parts = [vec![5], vec![1, 9], vec![5, 9, 2], vec![100, 1], vec![3, 5, 200], vec![0], vec![7, 8]];
+        for first in 0..parts.len() {
+            let order = parts.iter().cycle().skip(first).take(parts.len());
+            let mut merged = Latency::default();
+            order.clone().for_each(|part| merged.merge(&of(part.iter().copied())));
+            assert_eq!(merged, of(order.flatten().copied()));
+        }
     }
 
     #[test]

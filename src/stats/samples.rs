@@ -43,7 +43,7 @@ impl Samples {
         }
         let over_range = (self.values_ns.len() - in_range) as u64;
         self.values_ns.clear();
-        Latency::from_parts(cells.into(), over_range, sum_ns, min_ns, max_ns)
+        Latency::from_parts(cells, over_range, sum_ns, min_ns, max_ns)
     }
 }
 

@@ -69,7 +69,7 @@ impl Latency {
             cells.extend(histogram.iter_recorded().map(|c| (c.value_iterated_to(), c.count_at_value())));
         }
         let sum_ns = (wire.mean_us * 1e3 * wire.count as f64).round() as u128;
-        Ok(Self::from_parts(cells.into(), wire.over_range, sum_ns, ns(wire.min_us), ns(wire.max_us)))
+        Ok(Self::from_parts(cells, wire.over_range, sum_ns, ns(wire.min_us), ns(wire.max_us)))
     }
 }
 
