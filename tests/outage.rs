@@ -58,7 +58,13 @@ fn a_server_that_is_killed_and_started_again_is_an_outage_and_no_end() {
         wait_for_more_work(&mut session, 2);
         let past = session.finish();
         let errors = past.errors();
-        assert!(errors["reset"] <= 50, "a connection has one request in flight: {errors:?}");
+        // Attempts to connect can be reset too, while the dying server still listens.
+        let of_requests: u64 = past
+            .intervals()
+            .flat_map(|i| i.commands.values())
+            .filter_map(|part| part.errors.get("reset"))
+            .sum();
+        assert!((1..=50).contains(&of_requests), "a connection has one request in flight: {of_requests}");
         assert!(errors.keys().all(|kind| ["reset", "refused"].contains(&kind.as_str())), "{errors:?}");
         assert_eq!(past.end.summary.errors, errors);
         assert_eq!(
@@ -120,7 +126,9 @@ fn errors_of_a_real_server_are_counted_as_it_counts_them() {
 fn with_fault(fault: &str, kind: &str) -> Past {
     let options = demo::Options { faults: vec![fault.parse().unwrap()], ..demo::Options::default() };
     let server = demo::Server::start(options).unwrap();
-    let plan = Plan { timeout: Duration::from_millis(300), ..plan(at_port(server.address().port())) };
+    // Short only where it is waited for: a busy machine may take longer for an answer.
+    let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
+    let plan = Plan { timeout, ..plan(at_port(server.address().port())) };
     let knobs = Knobs { clients: 10, pipeline: 4, ..knobs(Mix::ratio(0, 1)) };
     let mut session = Driven::start(&plan, knobs);
     session.wait_for(&format!("{kind} by '{fault}'"), |records| {
