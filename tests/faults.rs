@@ -221,7 +221,9 @@ fn broken_servers_are_counted_by_kind_and_the_run_goes_on() {
                 n += 1;
             }
         });
-        let plan = Plan { timeout: Duration::from_millis(300), ..plan(server.target()) };
+        // Short only where it is waited for: a busy machine may take longer for an answer.
+        let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
+        let plan = Plan { timeout, ..plan(server.target()) };
         let mut session = Driven::start(&plan, gets(4));
         session.wait_for(what, |records| {
             let count = |kind: &str| intervals(records).filter_map(|i| i.errors.get(kind)).sum::<u64>();
