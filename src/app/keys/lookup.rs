@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_binding_can_be_reached_by_a_key() {
-        for binding in KEYS {
+        for binding in KEYS.iter() {
             for (pattern, _) in binding.keys {
                 assert!(every_key().iter().any(|key| pattern.matches(*key)), "{pattern:?}");
             }

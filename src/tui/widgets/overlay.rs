@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_help_names_every_binding() {
         let text: String = help_lines(72).into_iter().map(|(line, _)| line + "\n").collect();
-        for binding in KEYS {
+        for binding in KEYS.iter() {
             assert!(text.contains(binding.help.split(' ').next().unwrap()), "{}", binding.help);
         }
         assert!(help_lines(72).iter().all(|(line, _)| line.chars().count() <= 72));
