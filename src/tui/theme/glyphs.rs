@@ -1,0 +1,181 @@
+//! The characters of drawings, in two sets: Unicode's and ASCII's.
+
+/// Which characters may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GlyphSet {
+    /// Braille, blocks and lines.
+    Unicode,
+    /// Printable ASCII.
+    Ascii,
+}
+
+impl GlyphSet {
+    /// Its drawing characters.
+    pub fn glyphs(self) -> &'static Glyphs {
+        match self {
+            Self::Unicode => &UNICODE,
+            Self::Ascii => &ASCII,
+        }
+    }
+}
+
+/// The drawing characters of a glyph set.
+#[derive(Debug)]
+pub struct Glyphs {
+    /// Eight heights within a cell, lowest first.
+    pub bars: [char; 8],
+    /// Something was measured, but too few samples for this level.
+    pub few: char,
+    /// Horizontal rule.
+    pub horizontal: char,
+    /// Vertical rule.
+    pub vertical: char,
+    /// Where a rule leaves to the right of a vertical one.
+    pub branch_right: char,
+    /// Where a vertical rule begins below a horizontal one.
+    pub branch_down: char,
+    /// A label on a vertical axis.
+    pub tick: char,
+    /// The foot of a vertical axis.
+    pub origin: char,
+    /// A segment border on the time axis.
+    pub border: char,
+    /// A segment border behind a chart.
+    pub border_line: char,
+    /// An event behind a chart.
+    pub event_line: char,
+    /// Something was lost.
+    pub lost: char,
+    /// Something is back.
+    pub back: char,
+    /// Replies took long: a stall, an entry of the slow log.
+    pub slow: char,
+    /// The server forked.
+    pub fork: char,
+    /// The server evicts keys.
+    pub eviction: char,
+    /// Any other event.
+    pub event: char,
+    /// A note on the time axis.
+    pub mark: char,
+    /// The moment that a frozen view shows, through all charts.
+    pub cursor_line: char,
+    /// No connection, behind a chart.
+    pub outage: char,
+    /// The target of a rate, behind the chart.
+    pub target_line: char,
+    /// The selected one.
+    pub pointer: char,
+    /// Turn down.
+    pub less: char,
+    /// Turn up.
+    pub more: char,
+    /// On.
+    pub on: char,
+    /// Off.
+    pub off: char,
+    /// Corners of a box: top left, top right, bottom left, bottom right.
+    pub corners: [char; 4],
+    /// The end of a text being typed.
+    pub caret: char,
+    /// A point of a chart without braille.
+    pub point: char,
+    /// A rise or fall between two points of a chart without braille.
+    pub rise: char,
+}
+
+const UNICODE: Glyphs = Glyphs {
+    bars: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+    few: '·',
+    horizontal: '─',
+    vertical: '│',
+    branch_right: '├',
+    branch_down: '┬',
+    tick: '┤',
+    origin: '┼',
+    border: '┴',
+    border_line: '│',
+    event_line: '┊',
+    lost: '✕',
+    back: '●',
+    slow: '◆',
+    fork: '▲',
+    eviction: '▽',
+    event: '◇',
+    mark: '⚑',
+    cursor_line: '┃',
+    outage: '░',
+    target_line: '┄',
+    pointer: '▸',
+    less: '◂',
+    more: '▸',
+    on: '●',
+    off: '○',
+    corners: ['┌', '┐', '└', '┘'],
+    caret: '▏',
+    point: '•',
+    rise: '│',
+};
+
+const ASCII: Glyphs = Glyphs {
+    bars: ['.', ':', '-', '=', '+', '*', '#', '@'],
+    few: '~',
+    horizontal: '-',
+    vertical: '|',
+    branch_right: '|',
+    branch_down: '+',
+    tick: '+',
+    origin: '+',
+    border: '|',
+    border_line: ':',
+    event_line: '\'',
+    lost: 'X',
+    back: 'o',
+    slow: '!',
+    fork: '^',
+    eviction: 'v',
+    event: '?',
+    mark: 'P',
+    cursor_line: '|',
+    outage: 'x',
+    target_line: '.',
+    pointer: '>',
+    less: '<',
+    more: '>',
+    on: '*',
+    off: 'o',
+    corners: ['+', '+', '+', '+'],
+    caret: '_',
+    point: '*',
+    rise: '|',
+};
+
+/// Letters and signs of texts that have an ASCII stand-in of the same width.
+const STAND_INS: [(&str, &str); 10] = [
+    ("µ", "u"),
+    ("×", "x"),
+    ("–", "-"),
+    ("…", "."),
+    ("·", "."),
+    ("↑", "^"),
+    ("↓", "v"),
+    ("←", "<"),
+    ("→", ">"),
+    ("σ", "s"),
+];
+
+/// What stands for `symbol` in ASCII: `?` where nothing does.
+pub(super) fn in_ascii(symbol: &str) -> &'static str {
+    let known = STAND_INS.iter().find(|(sign, _)| *sign == symbol);
+    known.map_or("?", |(_, ascii)| ascii)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ascii_set_is_ascii() {
+        assert!(ASCII.bars.iter().chain(&ASCII.corners).all(char::is_ascii));
+    }
+}
