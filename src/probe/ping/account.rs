@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     failure::Failure,
-    link::News,
+    line::News,
     parts::{LeftOut, Parts},
 };
 use crate::{

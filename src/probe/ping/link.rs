@@ -1,5 +1,5 @@
-//! The ping probe's way to the server: finds it, connects, greets, sends PINGs, tells their answers apart, and
-//! comes back after a loss. It never blocks longer than it is told to.
+//! The ping probe's way to the server: finds it, connects, keeps the [`Line`], and comes back after its loss. It
+//! never blocks longer than it is told to.
 //!
 //! ```text
 //!  Resting ──► Resolving ──► Connecting ──► Greeting ──► Up
@@ -12,75 +12,20 @@ use std::{collections::VecDeque, time::Duration};
 use super::{
     connection::{Connection, Readiness, pause},
     failure::Failure,
-    parts::{LeftOut, Parts, Stamps, Wall},
+    line::{Line, News, WakeUp},
+    parts::Wall,
 };
 use crate::{
     clock::Clock,
     probe::{TcpRtt, Timing},
-    protocol::{Reply, Skipper},
     target::{Address, BackOff, Endpoint, Greeting, Resolution, Target, Tls},
 };
 
 /// The name that the connection has in CLIENT LIST.
 const NAME: &str = "redyno-ping";
 
-/// A PING on the wire, in the form that every server understands alike.
-const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
-
 /// How often to look whether a name was found: 5 ms.
 const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
-
-/// What the link has to tell.
-#[derive(Debug)]
-pub(super) enum News<'a> {
-    /// PINGs can be sent from now on.
-    Up,
-    /// The PING that was due at this moment was answered well; the parts of its round trip, where there are stamps.
-    Pong { due_ns: u64, parts: Option<Result<Parts, LeftOut>> },
-    /// The oldest outstanding PING was answered with an error.
-    ErrorReply(&'a str),
-    /// There is no connection, and this many PINGs will never be answered.
-    Lost { failure: Failure, unanswered: u64 },
-}
-
-/// A PING that was written and not answered yet.
-#[derive(Debug, Clone, Copy)]
-struct Sent {
-    due_ns: u64,
-    sent_ns: u64,
-    /// Where there are stamps.
-    departure: Option<Departing>,
-}
-
-/// What is known of a PING's departure.
-#[derive(Debug, Clone, Copy)]
-struct Departing {
-    key: u32,
-    wall: Wall,
-    left_wall_ns: Option<i64>,
-}
-
-/// When a wait returned, on both clocks.
-#[derive(Debug, Clone, Copy)]
-struct WakeUp {
-    at_ns: u64,
-    wall: Wall,
-}
-
-/// Connected, up to and with the PINGs.
-#[derive(Debug)]
-struct Line {
-    connection: Connection,
-    skipper: Skipper,
-    /// Replies to the greeting that came; PINGs follow when all did.
-    greeted: usize,
-    /// How many there will be.
-    greetings: usize,
-    outstanding: VecDeque<Sent>,
-    /// The last error reply that no good one has followed.
-    last_error: Option<String>,
-    greeted_by_ns: u64,
-}
 
 #[derive(Debug)]
 enum Phase {
@@ -126,22 +71,22 @@ impl Link {
 
     /// When the oldest outstanding PING was due.
     pub(super) fn oldest_due_ns(&self) -> Option<u64> {
-        self.line().and_then(|line| line.outstanding.front()).map(|sent| sent.due_ns)
+        self.line().and_then(Line::oldest_due_ns)
     }
 
     /// Whether PINGs can be sent, and none is unanswered.
     pub(super) fn is_quiet(&self) -> bool {
-        self.line().is_some_and(|line| line.is_greeted() && line.outstanding.is_empty())
+        self.line().is_some_and(Line::is_quiet)
     }
 
     /// Whether the kernel stamps the connection, or why not; `None` without one.
     pub(super) fn timing(&self) -> Option<Timing> {
-        self.line().and_then(|line| line.connection.timing())
+        self.line().and_then(|line| line.connection().timing())
     }
 
     /// The kernel's own figures of the round trip; `None` where there are none.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
-        self.line().and_then(|line| line.connection.tcp())
+        self.line().and_then(|line| line.connection().tcp())
     }
 
     fn line(&self) -> Option<&Line> {
@@ -155,11 +100,7 @@ impl Link {
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             Phase::Connected(line) if line.is_greeted() => {
-                let stamped = line.connection.timing() == Some(Timing::Kernel);
-                let wall = stamped.then(|| Wall::read(&self.clock));
-                let key = line.connection.queue(PING);
-                let departure = wall.map(|wall| Departing { key, wall, left_wall_ns: None });
-                line.outstanding.push_back(Sent { due_ns, sent_ns: now_ns, departure });
+                line.queue_ping(due_ns, now_ns, &self.clock);
                 true
             }
             _ => false,
@@ -187,13 +128,8 @@ impl Link {
                 self.connect(endpoints, deadline_ns, None)?;
             }
         }
-        match &mut self.phase {
-            Phase::Connected(line) => {
-                line.connection.flush()?;
-                // Mostly there at once; those that are not would end the wait.
-                while line.awaits_departure() && line.take_departure() {}
-            }
-            Phase::Resolving { .. } | Phase::Connecting { .. } | Phase::Resting { .. } => {}
+        if let Phase::Connected(line) = &mut self.phase {
+            line.flush()?;
         }
         if now_ns < self.deadline_ns() {
             return Ok(());
@@ -212,11 +148,7 @@ impl Link {
         match &self.phase {
             Phase::Resting { until_ns } => *until_ns,
             Phase::Resolving { deadline_ns, .. } | Phase::Connecting { deadline_ns, .. } => *deadline_ns,
-            Phase::Connected(line) if line.is_greeted() => line
-                .outstanding
-                .front()
-                .map_or(u64::MAX, |oldest| oldest.sent_ns.saturating_add(self.timeout_ns())),
-            Phase::Connected(line) => line.greeted_by_ns,
+            Phase::Connected(line) => line.deadline_ns(self.timeout_ns()),
         }
     }
 
@@ -244,7 +176,7 @@ impl Link {
         let longest = Duration::from_nanos(until_ns.min(self.deadline_ns()).saturating_sub(now_ns));
         match &self.phase {
             Phase::Connecting { connection, .. } => connection.wait(true, longest),
-            Phase::Connected(line) => line.connection.wait(false, longest),
+            Phase::Connected(line) => line.connection().wait(false, longest),
             Phase::Resolving { .. } => {
                 pause(longest.min(LOOK_FOR_NAME));
                 Readiness::default()
@@ -294,17 +226,7 @@ impl Link {
             }
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
-        connection.begin_stamps();
-        connection.queue(self.greeting.bytes());
-        self.phase = Phase::Connected(Box::new(Line {
-            connection,
-            skipper: Skipper::new(),
-            greeted: 0,
-            greetings: self.greeting.replies(),
-            outstanding: VecDeque::new(),
-            last_error: None,
-            greeted_by_ns: deadline_ns,
-        }));
+        self.phase = Phase::Connected(Box::new(Line::begin(connection, &self.greeting, deadline_ns)));
         Ok(())
     }
 
@@ -312,7 +234,7 @@ impl Link {
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
         let before = std::mem::replace(&mut self.phase, Phase::Resting { until_ns: now_ns + pause_ns });
         let (last_error, unanswered) = match before {
-            Phase::Connected(line) => (line.last_error, line.outstanding.len() as u64),
+            Phase::Connected(line) => line.end(),
             _ => (None, 0),
         };
         // A server that hangs up on PINGs it has not read resets the connection: the same in other clothes.
@@ -323,104 +245,5 @@ impl Link {
             other => other,
         };
         tell(News::Lost { failure, unanswered });
-    }
-}
-
-impl Sent {
-    /// The parts of the round trip that ends with this wake-up; `None` where there are no stamps.
-    fn parts(
-        &self,
-        arrived_wall_ns: Result<i64, LeftOut>,
-        wake_up: WakeUp,
-    ) -> Option<Result<Parts, LeftOut>> {
-        let departure = self.departure?;
-        let stamps = Stamps {
-            due_ns: self.due_ns,
-            before_write_ns: self.sent_ns,
-            wall_then: departure.wall,
-            left_wall_ns: departure.left_wall_ns,
-            arrived_wall_ns,
-            at_ns: wake_up.at_ns,
-            wall_now: wake_up.wall,
-        };
-        Some(stamps.parts())
-    }
-}
-
-impl Line {
-    /// Whether PINGs may follow.
-    fn is_greeted(&self) -> bool {
-        self.greeted == self.greetings
-    }
-
-    /// Whether the departure of the last PING is not known yet. They come in order.
-    fn awaits_departure(&self) -> bool {
-        let last = self.outstanding.back().and_then(|sent| sent.departure);
-        last.is_some_and(|departure| departure.left_wall_ns.is_none())
-    }
-
-    /// Takes one departure that the kernel has to tell of; whether there was one.
-    fn take_departure(&mut self) -> bool {
-        let Some(departed) = self.connection.next_departure() else { return false };
-        let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
-        // The greeting's is nobody's; of a segment that was sent again the first departure counts.
-        if let Some(departure) = known.find(|departure| departure.key == departed.key) {
-            departure.left_wall_ns.get_or_insert(departed.wall_ns);
-        }
-        true
-    }
-
-    /// Takes all of them: how many there were.
-    fn take_departures(&mut self) -> usize {
-        std::iter::from_fn(|| self.take_departure().then_some(())).count()
-    }
-
-    /// Reads once and tells each reply.
-    fn hear(
-        &mut self,
-        greeting: &Greeting,
-        back_off: &mut BackOff,
-        wake_up: WakeUp,
-        tell: &mut dyn FnMut(News),
-    ) -> Result<(), Failure> {
-        let Some(read) = self.connection.read()? else {
-            return Ok(());
-        };
-        if read.bytes.is_empty() {
-            return Err(Failure::Closed { after: self.last_error.take() });
-        }
-        let (mut input, arrived_wall_ns) = (read.bytes, read.arrived_wall_ns);
-        while let Some(reply) = self.skipper.next(&mut input)? {
-            let error = match reply {
-                Reply::Error(line) => Some(String::from_utf8_lossy(line).into_owned()),
-                Reply::Value | Reply::Nil => None,
-            };
-            if self.greeted < self.greetings {
-                if let Some(text) = &error {
-                    greeting.judge(self.greeted, text.as_bytes())?;
-                }
-                self.greeted += 1;
-                if self.greeted == self.greetings {
-                    tell(News::Up);
-                }
-            } else if let Some(sent) = self.outstanding.pop_front() {
-                back_off.reset();
-                let arrived = if input.is_empty() {
-                    arrived_wall_ns.ok_or(LeftOut::NoStamp)
-                } else {
-                    Err(LeftOut::SharedRead)
-                };
-                let pong = || News::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
-                tell(error.as_deref().map_or_else(pong, News::ErrorReply));
-            } else if let Some(text) = error {
-                // Said unasked before a server hangs up: the end of the stream will tell it.
-                self.last_error = Some(text);
-                continue;
-            } else {
-                return Err(Failure::Unasked);
-            }
-            self.last_error = error;
-        }
-        Ok(())
     }
 }

@@ -28,6 +28,7 @@ mod account;
 mod connection;
 mod failure;
 mod lead;
+mod line;
 mod link;
 mod parts;
 mod probe;
