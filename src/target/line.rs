@@ -8,7 +8,7 @@ use std::{
 use socket2::Socket;
 
 use super::{
-    Address, ReachError, Tls, TlsFailure, TlsSettings, TlsStream, Trust,
+    Address, MaybeTls, ReachError, Tls, TlsFailure, TlsSettings, TlsStream, Trust,
     dial::{dial, left},
     stranger,
 };
@@ -25,10 +25,7 @@ const HELLO_LIMIT: Duration = Duration::from_secs(1);
 const FIRST_BYTES: usize = 64;
 
 /// The socket of a conversation.
-pub(super) enum Line {
-    Plain(Socket),
-    Tls(Box<TlsStream<Recorded>>),
-}
+pub(super) type Line = MaybeTls<Socket, Recorded>;
 
 impl Line {
     /// Takes TLS up on a socket that is connected.
@@ -61,31 +58,6 @@ impl Line {
         match self {
             Self::Plain(socket) => set_limit(socket, limit),
             Self::Tls(stream) => stream.socket().limit(limit),
-        }
-    }
-}
-
-impl Read for Line {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(socket) => socket.read(buffer),
-            Self::Tls(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Line {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(socket) => socket.write(bytes),
-            Self::Tls(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Plain(socket) => socket.flush(),
-            Self::Tls(stream) => stream.flush(),
         }
     }
 }

@@ -21,5 +21,5 @@ pub use greeting::{Greeting, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::ReachError;
 pub use resolve::Resolution;
-pub use tls::{ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust};
+pub use tls::{ClientCertificate, MaybeTls, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust};
 pub use uri::{ParsedUri, UriError, parse_uri};

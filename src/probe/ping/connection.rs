@@ -16,12 +16,11 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::{
     stamps::{self, Arrival, Departure, Stamper},
-    stream::Stream,
     tcp_info::tcp_rtt,
 };
 use crate::{
     probe::{TcpRtt, Timing},
-    target::{Endpoint, Tls},
+    target::{Endpoint, MaybeTls, Tls},
 };
 
 /// Room for one read: thousands of PONGs.
@@ -51,7 +50,7 @@ pub(super) struct Input<'a> {
 /// A socket with the bytes that still have to be written to it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: Stream,
+    stream: MaybeTls<Socket>,
     /// Whether the socket is connected, so that a TLS handshake may be under way.
     is_open: bool,
     unsent: Vec<u8>,
@@ -81,7 +80,7 @@ impl Connection {
         match socket.connect(&address) {
             Err(error) if Errno::from_io_error(&error) != Some(Errno::INPROGRESS) => Err(error),
             _ => Ok(Self {
-                stream: Stream::new(socket, tls)?,
+                stream: MaybeTls::new(socket, tls)?,
                 is_open: false,
                 unsent: Vec::new(),
                 ends: VecDeque::new(),
@@ -106,9 +105,9 @@ impl Connection {
     /// was written to it yet.
     pub(super) fn begin_stamps(&mut self) {
         self.stamper = Some(match &self.stream {
-            Stream::Plain(socket) => stamps::begin(socket),
+            MaybeTls::Plain(socket) => stamps::begin(socket),
             // What is stamped are records, whose bytes are not those of the messages.
-            Stream::Tls(_) => Err(Timing::Tls),
+            MaybeTls::Tls(_) => Err(Timing::Tls),
         });
     }
 

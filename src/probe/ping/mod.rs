@@ -34,7 +34,6 @@ mod parts;
 mod probe;
 mod schedule;
 mod stamps;
-mod stream;
 mod tcp_info;
 
 pub use probe::{PingPlan, PingProbe};

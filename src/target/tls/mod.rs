@@ -14,11 +14,13 @@
 
 mod failure;
 mod files;
+mod maybe_tls;
 mod settings;
 mod stream;
 mod trust;
 
 pub use failure::TlsFailure;
 pub use files::TlsError;
+pub use maybe_tls::MaybeTls;
 pub use settings::{ClientCertificate, Tls, TlsSettings, Trust};
 pub use stream::TlsStream;

@@ -1,21 +1,25 @@
-//! The bytes of the ping probe's socket, with or without TLS.
+//! A socket on which TLS is or is not, behind one type.
 
 use std::io::{self, Read, Write};
 
-use socket2::Socket;
+use super::{Tls, TlsStream};
 
-use crate::target::{Tls, TlsStream};
-
-/// A socket, or TLS on one.
+/// A socket, or TLS on one; `S` is the socket below TLS.
 #[derive(Debug)]
-pub(super) enum Stream {
-    Plain(Socket),
-    Tls(Box<TlsStream<Socket>>),
+pub enum MaybeTls<P, S = P> {
+    /// The bytes as they are.
+    Plain(P),
+    /// Encrypted.
+    Tls(Box<TlsStream<S>>),
 }
 
-impl Stream {
-    /// On a socket that connects.
-    pub(super) fn new(socket: Socket, tls: Option<&Tls>) -> io::Result<Self> {
+impl<S: Read + Write> MaybeTls<S> {
+    /// On a socket that is connected, or will be before [`shake_hands`](Self::shake_hands); without `tls` the bytes as
+    /// they are.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn new(socket: S, tls: Option<&Tls>) -> io::Result<Self> {
         match tls {
             None => Ok(Self::Plain(socket)),
             Some(tls) => Ok(Self::Tls(Box::new(TlsStream::new(tls, socket)?))),
@@ -23,7 +27,7 @@ impl Stream {
     }
 
     /// The socket below.
-    pub(super) fn socket(&self) -> &Socket {
+    pub fn socket(&self) -> &S {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(stream) => stream.socket(),
@@ -31,7 +35,10 @@ impl Stream {
     }
 
     /// Once the socket is connected: goes on with the handshake, if there is one. Whether bytes may follow.
-    pub(super) fn shake_hands(&mut self) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// As [`TlsStream::shake_hands`].
+    pub fn shake_hands(&mut self) -> io::Result<bool> {
         match self {
             Self::Plain(_) => Ok(true),
             Self::Tls(stream) => stream.shake_hands(),
@@ -39,17 +46,17 @@ impl Stream {
     }
 
     /// Whether a read brings something though the socket is not readable.
-    pub(super) fn has_more(&self) -> bool {
+    pub fn has_more(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.has_more())
     }
 
     /// Whether bytes that it took wait for the socket to take them.
-    pub(super) fn wants_write(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.wants_write())
     }
 }
 
-impl Read for Stream {
+impl<P: Read, S: Read + Write> Read for MaybeTls<P, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) => socket.read(buffer),
@@ -58,7 +65,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl<P: Write, S: Read + Write> Write for MaybeTls<P, S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) => socket.write(bytes),
