@@ -1,0 +1,131 @@
+//! The loop, driven by scripted keys, records and signals, its frames read back by a terminal.
+
+use std::{
+    collections::VecDeque,
+    io,
+    num::NonZeroU16,
+    sync::{Arc, mpsc},
+};
+
+use super::*;
+use crate::{
+    app::{Key, KeyCode, Refused},
+    session::{Record, Segment},
+    tui::theme::{GlyphSet, Palette},
+};
+
+/// Keys one by one, each after a pause without one.
+struct Script(VecDeque<Option<Event>>);
+
+impl Events for Script {
+    fn next(&mut self, _: Duration) -> io::Result<Option<Event>> {
+        self.0.pop_front().ok_or_else(|| io::Error::other("the script is over"))
+    }
+}
+
+fn script(keys: &str) -> Script {
+    let key = |c| Some(Event::Key(Key::plain(KeyCode::Char(c))));
+    Script(keys.chars().flat_map(|c| [None, key(c), None]).collect())
+}
+
+#[derive(Default)]
+struct Fake {
+    deliveries: Vec<Delivery>,
+    applied: Vec<Effect>,
+    refuses: bool,
+}
+
+impl Source for Fake {
+    fn poll(&mut self) -> Vec<Delivery> {
+        std::mem::take(&mut self.deliveries)
+    }
+
+    fn apply(&mut self, effect: &Effect) -> Result<(), Refused> {
+        self.applied.push(effect.clone());
+        if self.refuses { Err(Refused("a recording has no knobs".to_owned())) } else { Ok(()) }
+    }
+}
+
+/// What stood on the screen after each frame.
+#[derive(Default)]
+struct Frames(Vec<u8>, Vec<String>);
+
+impl Write for Frames {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend(bytes);
+        let (rows, columns) = (NonZeroU16::new(30).unwrap(), NonZeroU16::new(100).unwrap());
+        let mut terminal = vt100::Parser::new(rows, columns, 0);
+        terminal.process(&self.0);
+        self.1.push(terminal.screen().contents());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Frames {
+    fn any_shows(&self, text: &str) -> bool {
+        self.1.iter().any(|frame| frame.contains(text))
+    }
+}
+
+fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Finished>, Frames) {
+    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    let size = || Rect::new(0, 0, 100, 30);
+    let mut frames = Frames::default();
+    let timeline = TimelineOptions::default();
+    let options = Options { theme, knobs: Knobs::default(), timeline, playback: None, mouse: true };
+    let canvas = Canvas::new(&mut frames, size());
+    let (sender, receiver) = mpsc::channel();
+    signals.iter().for_each(|signal| sender.send(*signal).unwrap());
+    let finished = Loop { canvas, events: script(keys), size, options }.run(source, &receiver);
+    (finished, frames)
+}
+
+#[test]
+fn keys_become_effects_and_the_loop_ends_at_q() {
+    let mut source = Fake::default();
+    let record = Record::Segment(Segment {
+        t_s: 3.0,
+        segment: 1,
+        knobs: Knobs::default(),
+        warmup: false,
+        config: None,
+    });
+    source.deliveries.push(Delivery::Record(Arc::new(record)));
+    let (finished, frames) = run("lq", &mut source, &[]);
+    let finished = finished.unwrap();
+    assert_eq!(finished.outcome, Outcome::Quit);
+    assert_eq!(finished.timeline.now_s(), 3.0);
+    assert_eq!(source.applied, [Effect::SetKnobs(Knobs { load: true, ..Knobs::default() })]);
+    assert!(frames.any_shows("throughput"));
+}
+
+#[test]
+fn a_key_is_drawn_at_once() {
+    let (_, frames) = run("?qq", &mut Fake::default(), &[]);
+    assert!(frames.any_shows("Reading the screen"));
+}
+
+#[test]
+fn a_refusal_is_shown() {
+    let mut source = Fake { refuses: true, ..Fake::default() };
+    let (_, frames) = run("lq", &mut source, &[]);
+    assert!(frames.any_shows("a recording has no knobs"));
+}
+
+#[test]
+fn signals_and_the_end_of_the_session_end_the_loop() {
+    let (finished, _) = run("", &mut Fake::default(), &[Signal::Terminate]);
+    assert_eq!(finished.unwrap().outcome, Outcome::Signal(Signal::Terminate));
+    let mut source = Fake { deliveries: vec![Delivery::Notice(Notice::Leave)], ..Fake::default() };
+    assert_eq!(run("", &mut source, &[]).0.unwrap().outcome, Outcome::Ended);
+}
+
+#[test]
+fn a_terminal_that_is_gone_is_an_error_and_no_endless_loop() {
+    let (finished, _) = run("", &mut Fake::default(), &[]);
+    assert!(finished.unwrap_err().to_string().contains("the terminal is gone"));
+}
