@@ -108,21 +108,17 @@ mod tests {
     use crate::{
         load::Knobs,
         session::{Client, Interval, Record, Segment, WorkerCost},
-        stats::Recorder,
+        stats::fixture::repeated,
     };
+
+    fn begin(timeline: &mut Timeline, segment: u32, knobs: Knobs) {
+        timeline.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false, config: None }));
+    }
 
     #[test]
     fn the_summary_says_what_was_done_and_every_error() {
         let mut timeline = Timeline::default();
-        timeline.push(&Record::Segment(Segment {
-            t_s: 0.0,
-            segment: 1,
-            knobs: Knobs { load: true, ..Knobs::default() },
-            warmup: false,
-            config: None,
-        }));
-        let mut recorder = Recorder::new();
-        (0..200).for_each(|_| recorder.record(250_000));
+        begin(&mut timeline, 1, Knobs { load: true, ..Knobs::default() });
         timeline.push(&Record::Interval(Box::new(Interval {
             t_s: 2.0,
             length_s: 2.0,
@@ -131,7 +127,7 @@ mod tests {
             hits: 150,
             misses: 50,
             errors: [("OOM".to_owned(), 3)].into(),
-            service: recorder.latency(),
+            service: repeated(250_000, 200),
             ..Interval::default()
         })));
         let expected = "\
@@ -149,13 +145,7 @@ mod tests {
         let mut timeline = Timeline::default();
         for (segment, clients, ops) in [(1, 50, 100), (2, 200, 400)] {
             let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            timeline.push(&Record::Segment(Segment {
-                t_s: 0.0,
-                segment,
-                knobs,
-                warmup: false,
-                config: None,
-            }));
+            begin(&mut timeline, segment, knobs);
             let interval = Interval { t_s: 1.0, length_s: 1.0, segment, ops, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
         }
@@ -171,13 +161,7 @@ mod tests {
         let mut timeline = Timeline::default();
         for (segment, cpu) in [(1, 0.5), (2, 0.96), (3, 0.93)] {
             let knobs = Knobs { load: true, ..Knobs::default() };
-            timeline.push(&Record::Segment(Segment {
-                t_s: 0.0,
-                segment,
-                knobs,
-                warmup: false,
-                config: None,
-            }));
+            begin(&mut timeline, segment, knobs);
             let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
             let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));

@@ -244,7 +244,7 @@ mod tests {
     use crate::{
         load::Knobs,
         session::{Event, Interval, Record, Segment, TimelineOptions},
-        stats::Recorder,
+        stats::fixture::latency_of,
     };
 
     /// 1000 s with a segment every 100 s and a long latency at 321 s.
@@ -263,9 +263,7 @@ mod tests {
                     config: None,
                 }));
             }
-            let mut recorder = Recorder::new();
-            recorder.record(if s == 321 { 70_000_000 } else { 100_000 });
-            let service = recorder.latency();
+            let service = latency_of([if s == 321 { 70_000_000 } else { 100_000 }]);
             let interval = Interval { t_s, length_s: 1.0, segment, ops: 1, service, ..Interval::default() };
             model.timeline.push(&Record::Interval(Box::new(interval)));
             if s == 450 {

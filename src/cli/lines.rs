@@ -199,15 +199,11 @@ mod tests {
     use crate::{
         load::Knobs,
         session::{Client, Segment, WorkerCost},
-        stats::Recorder,
+        stats::fixture::latency_of,
     };
 
     fn latency(n: u64) -> Latency {
-        let mut recorder = Recorder::new();
-        for ns in 0..n {
-            recorder.record(300_000 + ns);
-        }
-        recorder.latency()
+        latency_of(300_000..300_000 + n)
     }
 
     fn interval(t_s: f64) -> Record {

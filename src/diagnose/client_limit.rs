@@ -175,24 +175,18 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         session::{Client, WorkerCost},
-        stats::{Latency, Recorder},
+        stats::fixture::repeated,
     };
-
-    fn of(ns: u64) -> Latency {
-        let mut recorder = Recorder::new();
-        recorder.record_n(ns, 1000);
-        recorder.latency()
-    }
 
     /// A quarter of a second of `workers` with these shares of a core and of waiting for one, whose replies lie
     /// unread for so long.
     pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
         let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
-        let client = Client { readable_to_read: of(unread_ns), ..Client::of(costs.collect()) };
+        let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
         Interval {
             length_s: 0.25,
             segment: 1,
-            service: of(300_000),
+            service: repeated(300_000, 1000),
             client: Some(client),
             ..Interval::default()
         }
@@ -221,10 +215,8 @@ pub(super) mod tests {
 
     #[test]
     fn too_few_replies_prove_nothing_about_their_wait() {
-        let mut recorder = Recorder::new();
-        recorder.record_n(900_000, 10);
         let mut short = stretch(&[(0.1, 0.0)], 1_000);
-        short.client.as_mut().unwrap().readable_to_read = recorder.latency();
+        short.client.as_mut().unwrap().readable_to_read = repeated(900_000, 10);
         assert_eq!(ClientLimit::of(&short), None);
     }
 

@@ -124,7 +124,7 @@ mod tests {
         load::Knobs,
         probe::{TcpRtt, Timing},
         session::Segment,
-        stats::{Latency, Recorder},
+        stats::fixture::latency_of,
     };
 
     fn interval(segment: u32, t_s: f64, ops: u64) -> Arc<Record> {
@@ -156,12 +156,6 @@ mod tests {
         assert_eq!(all(&ticks), [(1, 1.002, 1.0, 40), (1, 2.002, 1.0, 40)]);
     }
 
-    fn latency(values: impl IntoIterator<Item = u64>) -> Latency {
-        let mut recorder = Recorder::new();
-        values.into_iter().for_each(|ns| recorder.record(ns));
-        recorder.latency()
-    }
-
     fn ping(t_s: f64, body: probe::Ping) -> Arc<Record> {
         Arc::new(Record::Ping(Span { t_s, length_s: 0.25, body }))
     }
@@ -169,11 +163,11 @@ mod tests {
     #[test]
     fn the_pings_of_a_second_lose_no_part() {
         let tick = |ns: u64| probe::Ping {
-            rtt: latency([ns + 7, ns + 9]),
+            rtt: latency_of([ns + 7, ns + 9]),
             timing: Some(Timing::Kernel),
-            send: Some(latency([1])),
-            kernel: Some(latency([ns])),
-            pickup: Some(latency([6])),
+            send: Some(latency_of([1])),
+            kernel: Some(latency_of([ns])),
+            pickup: Some(latency_of([6])),
             left_out: [("shared read".to_owned(), 1)].into(),
             tcp: Some(TcpRtt { rtt_us: ns as u32, rtt_var_us: 3, rtt_min_us: None }),
             errors: BTreeMap::new(),
@@ -185,11 +179,11 @@ mod tests {
         assert!(ticks.iter().all(|tick| coalesce.push(tick).is_empty()));
         let second = coalesce.rest();
         let body = probe::Ping {
-            rtt: latency([107, 109, 907, 909, 307, 309]),
+            rtt: latency_of([107, 109, 907, 909, 307, 309]),
             timing: Some(Timing::Kernel),
-            send: Some(latency([1, 1, 1])),
-            kernel: Some(latency([100, 900, 300])),
-            pickup: Some(latency([6, 6, 6])),
+            send: Some(latency_of([1, 1, 1])),
+            kernel: Some(latency_of([100, 900, 300])),
+            pickup: Some(latency_of([6, 6, 6])),
             left_out: [("shared read".to_owned(), 3)].into(),
             tcp: Some(TcpRtt { rtt_us: 300, rtt_var_us: 3, rtt_min_us: None }),
             errors: BTreeMap::new(),

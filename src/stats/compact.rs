@@ -253,13 +253,7 @@ impl Blend {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{HIGHEST_NS, Recorder};
-
-    fn of(values: impl IntoIterator<Item = u64>) -> Latency {
-        let mut recorder = Recorder::new();
-        values.into_iter().for_each(|ns| recorder.record(ns));
-        recorder.latency()
-    }
+    use crate::stats::{HIGHEST_NS, fixture::latency_of};
 
     #[test]
     fn every_latency_comes_back_at_most_three_percent_too_long() {
@@ -271,7 +265,10 @@ mod tests {
 
     #[test]
     fn what_is_blended_keeps_its_exact_figures() {
-        let (a, b) = (of((1..5000).step_by(7)), of((100..900_000).step_by(1013).chain([HIGHEST_NS * 2])));
+        let (a, b) = (
+            latency_of((1..5000).step_by(7)),
+            latency_of((100..900_000).step_by(1013).chain([HIGHEST_NS * 2])),
+        );
         let mut blend = Blend::default();
         blend.add(&Compact::of(&a));
         blend.add(&Compact::of(&b));
@@ -288,7 +285,10 @@ mod tests {
 
     #[test]
     fn merging_is_blending() {
-        let (a, b) = (Compact::of(&of((1..5000).step_by(7))), Compact::of(&of((100..900_000).step_by(1013))));
+        let (a, b) = (
+            Compact::of(&latency_of((1..5000).step_by(7))),
+            Compact::of(&latency_of((100..900_000).step_by(1013))),
+        );
         let mut blend = Blend::default();
         blend.add(&a);
         blend.add(&b);
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn rows_hold_every_latency_once() {
-        let compact = Compact::of(&of([5_000, 50_000, 60_000, 5_000_000, HIGHEST_NS * 2]));
+        let compact = Compact::of(&latency_of([5_000, 50_000, 60_000, 5_000_000, HIGHEST_NS * 2]));
         let mut rows = [0; 3];
         compact.add_to_rows(&[10_000, 100_000, 1_000_000], &mut rows);
         assert_eq!(rows, [1, 2, 2]);

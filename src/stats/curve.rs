@@ -53,13 +53,7 @@ impl Latency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
-
-    fn of(values: impl IntoIterator<Item = u64>) -> Latency {
-        let mut recorder = Recorder::new();
-        values.into_iter().for_each(|ns| recorder.record(ns));
-        recorder.latency()
-    }
+    use crate::stats::fixture::latency_of;
 
     #[test]
     fn every_nine_takes_as_much_room_as_the_one_before() {
@@ -72,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_curve_agrees_with_the_percentiles_and_ends_where_they_do() {
-        let latency = of((1..=20_000).map(|n| n * 1000));
+        let latency = latency_of((1..=20_000).map(|n| n * 1000));
         let curve = latency.curve(5, 50);
         for (n, value) in curve.iter().enumerate() {
             let quantile = quantile_at((n as f64 + 0.5) * 0.1);
@@ -85,7 +79,7 @@ mod tests {
     #[test]
     fn nothing_has_no_curve() {
         assert_eq!(Latency::default().curve(3, 4), [None; 4]);
-        assert_eq!(of([5; 20]).curve(2, 4), [Some(5), None, None, None]);
-        assert_eq!(of([5; 20]).curve(2, 0), []);
+        assert_eq!(latency_of([5; 20]).curve(2, 4), [Some(5), None, None, None]);
+        assert_eq!(latency_of([5; 20]).curve(2, 0), []);
     }
 }

@@ -182,15 +182,7 @@ fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
-
-    fn of(values: impl IntoIterator<Item = u64>) -> Latency {
-        let mut recorder = Recorder::new();
-        for value in values {
-            recorder.record(value);
-        }
-        recorder.latency()
-    }
+    use crate::stats::fixture::latency_of;
 
     #[test]
     fn an_empty_distribution_has_no_percentile() {
@@ -200,14 +192,14 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_ten_samples_above_it() {
-        assert_eq!(of(0..999).percentile(0.99), None);
-        assert!(of(0..1000).percentile(0.99).is_some());
-        assert!(of((0..100_000).map(|_| 5)).percentile(0.9999).is_some());
+        assert_eq!(latency_of(0..999).percentile(0.99), None);
+        assert!(latency_of(0..1000).percentile(0.99).is_some());
+        assert!(latency_of((0..100_000).map(|_| 5)).percentile(0.9999).is_some());
     }
 
     #[test]
     fn quantiles_agree_with_a_sorted_list() {
-        let latency = of(1..=1000);
+        let latency = latency_of(1..=1000);
         for (quantile, value) in [(0.0, 1), (0.5, 500), (0.99, 990), (1.0, 1000)] {
             assert_eq!(latency.value_at_quantile(quantile), value);
         }
@@ -216,9 +208,9 @@ mod tests {
     #[test]
     fn merging_is_recording_together() {
         let (left, right) = ((1..5000).step_by(7), (100..900_000).step_by(1013));
-        let mut merged = of(left.clone());
-        merged.merge(&of(right.clone()));
-        assert_eq!(merged, of(left.chain(right)));
+        let mut merged = latency_of(left.clone());
+        merged.merge(&latency_of(right.clone()));
+        assert_eq!(merged, latency_of(left.chain(right)));
     }
 
     #[test]
@@ -227,16 +219,16 @@ mod tests {
         for first in 0..parts.len() {
             let order = parts.iter().cycle().skip(first).take(parts.len());
             let mut merged = Latency::default();
-            order.clone().for_each(|part| merged.merge(&of(part.iter().copied())));
-            assert_eq!(merged, of(order.flatten().copied()));
+            order.clone().for_each(|part| merged.merge(&latency_of(part.iter().copied())));
+            assert_eq!(merged, latency_of(order.flatten().copied()));
         }
     }
 
     #[test]
     fn merging_with_nothing_changes_nothing() {
-        let mut latency = of([4, 5]);
+        let mut latency = latency_of([4, 5]);
         latency.merge(&Latency::default());
-        assert_eq!(latency, of([4, 5]));
-        assert_eq!(Latency::merged([&Latency::default(), &of([4, 5])]), of([4, 5]));
+        assert_eq!(latency, latency_of([4, 5]));
+        assert_eq!(Latency::merged([&Latency::default(), &latency_of([4, 5])]), latency_of([4, 5]));
     }
 }

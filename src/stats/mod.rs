@@ -6,6 +6,8 @@
 mod compact;
 pub mod comparison;
 pub mod curve;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod latency;
 mod recorder;
 mod reservoir;

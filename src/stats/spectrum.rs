@@ -54,12 +54,11 @@ fn in_steps(latency: &Latency, tenths: &[u64]) -> Vec<Band> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{HIGHEST_NS, Recorder};
+    use crate::stats::{HIGHEST_NS, fixture::latency_of};
 
     fn of(values: &[u64], most: usize) -> Vec<(u64, f64)> {
-        let mut recorder = Recorder::new();
-        values.iter().for_each(|ns| recorder.record(*ns));
-        spectrum(&recorder.latency(), most).into_iter().map(|band| (band.up_to_ns, band.share)).collect()
+        let latency = latency_of(values.iter().copied());
+        spectrum(&latency, most).into_iter().map(|band| (band.up_to_ns, band.share)).collect()
     }
 
     #[test]

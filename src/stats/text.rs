@@ -111,15 +111,11 @@ impl<'de> Deserialize<'de> for Latency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
+    use crate::stats::fixture::latency_of;
 
     #[test]
     fn a_distribution_survives_its_text_cell_for_cell() {
-        let mut recorder = Recorder::new();
-        for value in (1..2_000_000).step_by(997).chain([70_000_000_000]) {
-            recorder.record(value);
-        }
-        let before = recorder.latency();
+        let before = latency_of((1..2_000_000).step_by(997).chain([70_000_000_000]));
         let text = serde_json::to_string(&before).unwrap();
         assert!(text.contains("\"hdr\":\"HISTF"), "{text}");
         let after: Latency = serde_json::from_str(&text).unwrap();
@@ -128,9 +124,7 @@ mod tests {
 
     #[test]
     fn a_percentile_without_enough_samples_is_null() {
-        let mut recorder = Recorder::new();
-        recorder.record(3_000);
-        let value = serde_json::to_value(recorder.latency()).unwrap();
+        let value = serde_json::to_value(latency_of([3_000])).unwrap();
         assert_eq!(value["p50_us"], serde_json::Value::Null);
         assert_eq!(value["max_us"], 3.0);
     }

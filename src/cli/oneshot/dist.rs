@@ -134,12 +134,10 @@ fn append(text: &mut String, piece: std::fmt::Arguments) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
+    use crate::stats::fixture::latency_of;
 
     fn window(values_ns: &[u64]) -> Latency {
-        let mut recorder = Recorder::new();
-        values_ns.iter().for_each(|ns| recorder.record(*ns));
-        recorder.latency()
+        latency_of(values_ns.iter().copied())
     }
 
     fn snapshot(name: &str, text: &str) {

@@ -62,16 +62,12 @@ fn summary(gaps: &Latency) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
+    use crate::stats::fixture::latency_of;
 
     #[test]
     fn the_summary_is_that_of_redis_cli() {
-        let mut recorder = Recorder::new();
-        for ns in [600, 600, 600, 738_200] {
-            recorder.record(ns);
-        }
         assert_eq!(
-            summary(&recorder.latency()),
+            summary(&latency_of([600, 600, 600, 738_200])),
             "\n4 total runs (avg latency: 185.0000 microseconds / 185000.00 nanoseconds per run).\n\
              Worst run took 4x longer than the average latency.\n"
         );

@@ -72,12 +72,10 @@ fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Target;
+    use crate::{stats::fixture::latency_of, target::Target};
 
     fn window() -> Window {
-        let mut recorder = crate::stats::Recorder::new();
-        recorder.record(104_000);
-        Window { rtt: recorder.latency(), length_ns: 15_000_000_000 }
+        Window { rtt: latency_of([104_000]), length_ns: 15_000_000_000 }
     }
 
     fn plan(mode: Mode) -> Plan {

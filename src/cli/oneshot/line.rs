@@ -67,14 +67,10 @@ pub(super) fn window_end(length_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
+    use crate::stats::fixture::latency_of;
 
     fn window() -> Latency {
-        let mut recorder = Recorder::new();
-        for ns in [31_000, 89_000, 89_000, 336_400] {
-            recorder.record(ns);
-        }
-        recorder.latency()
+        latency_of([31_000, 89_000, 89_000, 336_400])
     }
 
     fn all_formats(window: &Latency, percentiles: &str) -> [String; 4] {

@@ -48,21 +48,16 @@ impl Reading<'_> {
 mod tests {
     use crate::{
         session::{CommandInterval, Interval, Record, Timeline},
-        stats::{Latency, Recorder},
+        stats::fixture::repeated,
         workload::Command,
     };
-
-    fn of(n: u64) -> Latency {
-        let mut recorder = Recorder::new();
-        (0..n).for_each(|_| recorder.record(1000));
-        recorder.latency()
-    }
 
     #[test]
     fn each_command_has_its_own_windows() {
         let mut timeline = Timeline::default();
         for tick in 1..=40 {
-            let part = |n| CommandInterval { ops: n, service: of(n), ..CommandInterval::default() };
+            let part =
+                |n| CommandInterval { ops: n, service: repeated(1000, n), ..CommandInterval::default() };
             let commands = [(Command::Get, part(9)), (Command::Set, part(1))].into();
             let t_s = f64::from(tick) * 0.25;
             let interval = Interval { t_s, length_s: 0.25, segment: 1, commands, ..Interval::default() };

@@ -59,14 +59,11 @@ pub(super) fn of(service: &[&Parts], response: &[&Parts]) -> Heat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Latency, Recorder};
+    use crate::stats::fixture::repeated;
 
     fn parts(segment: u32, ns: u64, n: u64) -> Parts {
-        let mut recorder = Recorder::new();
-        (0..n).for_each(|_| recorder.record(ns));
         let mut parts = Parts::default();
-        let latency: Latency = recorder.latency();
-        parts.add(segment, 1.0, 1.0, &latency);
+        parts.add(segment, 1.0, 1.0, &repeated(ns, n));
         parts
     }
 

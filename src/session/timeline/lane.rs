@@ -125,42 +125,36 @@ fn second_ending(t_s: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
-
-    fn of(ns: u64, n: usize) -> Latency {
-        let mut recorder = Recorder::new();
-        (0..n).for_each(|_| recorder.record(ns));
-        recorder.latency()
-    }
+    use crate::stats::fixture::repeated;
 
     #[test]
     fn windows_end_at_a_cut_and_after_their_time() {
         let mut lane = Lane::new(100);
         for tick in 1..=400 {
-            lane.push(1, f64::from(tick) * 0.25, 0.25, &of(1000, 1));
+            lane.push(1, f64::from(tick) * 0.25, 0.25, &repeated(1000, 1));
         }
         assert_eq!((lane.now().count(), lane.minute().count()), (4, 240));
         lane.age(130.0);
         assert_eq!((lane.now().count(), lane.minute().count()), (0, 120));
         lane.cut();
-        lane.push(2, 130.25, 0.25, &of(1000, 3));
+        lane.push(2, 130.25, 0.25, &repeated(1000, 3));
         assert_eq!((lane.now().count(), lane.minute().count()), (3, 3));
     }
 
     #[test]
     fn a_tick_that_comes_late_is_counted_in_its_own_second() {
         let mut lane = Lane::new(100);
-        lane.push(1, 2.25, 0.25, &of(1000, 1));
-        lane.push(1, 2.0, 0.25, &of(5000, 2));
-        lane.push(1, 2.5, 0.25, &of(1000, 1));
+        lane.push(1, 2.25, 0.25, &repeated(1000, 1));
+        lane.push(1, 2.0, 0.25, &repeated(5000, 2));
+        lane.push(1, 2.5, 0.25, &repeated(1000, 1));
         assert_eq!((lane.minute().count(), lane.recent.len()), (4, 2));
     }
 
     #[test]
     fn a_late_reply_of_an_earlier_segment_is_in_the_history_and_in_no_window() {
         let mut lane = Lane::new(100);
-        lane.push(2, 1.0, 0.25, &of(1000, 100));
-        lane.push_late(1, 1.0, &of(70_000, 1));
+        lane.push(2, 1.0, 0.25, &repeated(1000, 100));
+        lane.push_late(1, 1.0, &repeated(70_000, 1));
         let cell = lane.cells().between(0.0, 1.0).next().unwrap();
         assert_eq!(cell.value.worst().map(|worst| worst.ns), Some(70_000));
         assert_eq!(lane.minute().max_ns(), 1000);

@@ -104,13 +104,11 @@ impl Quantiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
+    use crate::stats::fixture::latency_of;
 
     #[test]
     fn a_level_with_too_few_samples_is_none_and_the_maximum_never_is() {
-        let mut recorder = Recorder::new();
-        (1..=100).for_each(|us| recorder.record(us * 1000));
-        let quantiles = Quantiles::of(&recorder.latency());
+        let quantiles = Quantiles::of(&latency_of((1..=100).map(|us| us * 1000)));
         assert!(quantiles.get(Level::P90).is_some());
         assert_eq!(quantiles.get(Level::P99), None);
         assert_eq!(quantiles.get(Level::Max), Some(100_000));

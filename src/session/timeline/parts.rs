@@ -124,20 +124,14 @@ pub(super) fn levels(cells: &[&Parts], blend: &mut Blend) -> Quantiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
-
-    fn of(ns: u64, n: usize) -> Latency {
-        let mut recorder = Recorder::new();
-        (0..n).for_each(|_| recorder.record(ns));
-        recorder.latency()
-    }
+    use crate::stats::fixture::repeated;
 
     #[test]
     fn percentiles_are_of_the_setting_that_held_longest_and_the_maximum_of_all() {
         let mut parts = Parts::default();
-        parts.add(1, 0.1, 0.1, &of(1_000, 500));
-        parts.add(2, 0.25, 0.15, &of(500_000, 50));
-        parts.add(1, 0.25, 0.0, &of(90_000_000, 1));
+        parts.add(1, 0.1, 0.1, &repeated(1_000, 500));
+        parts.add(2, 0.25, 0.15, &repeated(500_000, 50));
+        parts.add(1, 0.25, 0.0, &repeated(90_000_000, 1));
         let levels = levels(&[&parts], &mut Blend::default());
         assert!(levels.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 16_000));
         assert_eq!(levels.get(Level::Max), Some(90_000_000));
@@ -149,7 +143,7 @@ mod tests {
         let mut parts = Parts::default();
         for segment in 1..=50 {
             let length_s = if segment == 7 { 3.0 } else { 0.1 };
-            parts.add(segment, 1.0, length_s, &of(u64::from(segment) * 1_000, 20));
+            parts.add(segment, 1.0, length_s, &repeated(u64::from(segment) * 1_000, 20));
         }
         assert!(parts.parts.len() <= MOST_PARTS);
         assert_eq!(longest_segment([&parts].into_iter()), Some(7));

@@ -85,12 +85,10 @@ impl Seconds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
+    use crate::stats::fixture::latency_of;
 
     fn tick(ops: u64, latencies: u64) -> Interval {
-        let mut recorder = Recorder::new();
-        (0..latencies).for_each(|n| recorder.record(1000 + n));
-        let service = recorder.latency();
+        let service = latency_of(1000..1000 + latencies);
         Interval { length_s: 0.25, ops, service, ..Interval::default() }
     }
 

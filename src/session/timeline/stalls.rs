@@ -47,11 +47,13 @@ impl Window<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
     use crate::{
         load::Knobs,
         session::{Interval, Record, Segment, Timeline, timeline::Measure},
-        stats::Recorder,
+        stats::fixture::latency_of,
     };
 
     fn stalls(longest_ns: impl Fn(u32) -> u64, usual_ns: u64) -> Vec<Stall> {
@@ -59,10 +61,8 @@ mod tests {
         let knobs = Knobs { load: true, ..Knobs::default() };
         timeline.push(&Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }));
         for second in 1..=20 {
-            let mut recorder = Recorder::new();
-            (0..100).for_each(|_| recorder.record(usual_ns));
-            recorder.record(longest_ns(second));
-            let (t_s, service) = (f64::from(second), recorder.latency());
+            let latencies = iter::repeat_n(usual_ns, 100).chain([longest_ns(second)]);
+            let (t_s, service) = (f64::from(second), latency_of(latencies));
             let interval =
                 Interval { t_s, length_s: 1.0, segment: 1, ops: 101, service, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));

@@ -21,6 +21,7 @@ use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, update},
     load::Knobs,
     session::{Interval, Record, TimelineOptions},
+    stats::fixture::latency_of,
     tui::{
         fixture::{self, MadeUp},
         layout,
@@ -134,9 +135,7 @@ fn one_slow_request_among_thousands_is_seen_on_the_heat_map() {
         for tick in 0..80 {
             let mut records = made.next_tick();
             if let (Record::Interval(interval), 40) = (&mut records[0], tick) {
-                let mut recorder = crate::stats::Recorder::new();
-                recorder.record(150_000_000);
-                interval.service.merge(&recorder.latency());
+                interval.service.merge(&latency_of([150_000_000]));
             }
             deliver(&mut model, records);
         }

@@ -70,7 +70,7 @@ fn figures(latency: &Latency) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Recorder;
+    use crate::stats::fixture::repeated;
 
     #[test]
     fn every_row_has_its_figure_and_too_few_samples_none() {
@@ -78,9 +78,7 @@ mod tests {
             (names().len(), figures(&Latency::default()).len()),
             (usize::from(ROWS) - 1, usize::from(ROWS) - 1)
         );
-        let mut recorder = Recorder::new();
-        (0..500).for_each(|_| recorder.record(1_000_000));
-        let figures = figures(&recorder.latency());
+        let figures = figures(&repeated(1_000_000, 500));
         let of = |name| &figures[names().iter().position(|known| *known == name).unwrap()];
         assert_eq!(
             (of("p95").as_str(), of("p99").as_str(), of("max").as_str()),

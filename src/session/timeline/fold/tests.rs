@@ -4,14 +4,8 @@ use super::*;
 use crate::{
     load::Knobs,
     session::{Summary, timeline::Level},
-    stats::{Latency, Recorder},
+    stats::{Latency, fixture::repeated},
 };
-
-fn of(ns: u64, n: u64) -> Latency {
-    let mut recorder = Recorder::new();
-    (0..n).for_each(|_| recorder.record(ns));
-    recorder.latency()
-}
 
 fn segment(t_s: f64, number: u32) -> Record {
     Record::Segment(Segment { t_s, segment: number, knobs: Knobs::default(), warmup: false, config: None })
@@ -33,10 +27,10 @@ fn fold(records: impl IntoIterator<Item = Record>) -> Timeline {
 fn a_tick_sums_the_throughput_of_all_its_segments_and_mixes_no_percentile() {
     let timeline = fold([
         segment(0.0, 1),
-        interval(1, 0.1, 0.1, of(1_000, 100)),
+        interval(1, 0.1, 0.1, repeated(1_000, 100)),
         segment(0.1, 2),
-        interval(2, 0.25, 0.15, of(500_000, 50)),
-        interval(1, 0.25, 0.0, of(90_000_000, 1)),
+        interval(2, 0.25, 0.15, repeated(500_000, 50)),
+        interval(1, 0.25, 0.0, repeated(90_000_000, 1)),
     ]);
     let second = timeline.window(0.0, 1.0, 1);
     assert_eq!(second.load()[0].as_ref().map(|cell| cell.ops), Some(151));
@@ -50,20 +44,20 @@ fn a_tick_sums_the_throughput_of_all_its_segments_and_mixes_no_percentile() {
 
 #[test]
 fn rates_are_of_the_current_segment_and_none_without_measurement() {
-    let mut timeline = fold([segment(0.0, 1), interval(1, 0.25, 0.25, of(1_000, 100))]);
+    let mut timeline = fold([segment(0.0, 1), interval(1, 0.25, 0.25, repeated(1_000, 100))]);
     assert_eq!((timeline.ops_per_s(), timeline.ops_per_s_minute()), (Some(400.0), Some(400.0)));
     timeline.push(&segment(0.25, 2));
     assert_eq!(timeline.ops_per_s(), None);
-    timeline.push(&interval(2, 0.5, 0.25, of(1_000, 10)));
+    timeline.push(&interval(2, 0.5, 0.25, repeated(1_000, 10)));
     assert_eq!((timeline.ops_per_s(), timeline.ops_per_s_minute()), (Some(40.0), Some(40.0)));
 }
 
 #[test]
 fn a_tick_that_closes_late_does_not_drag_the_minute_down() {
-    let mut timeline = fold([segment(0.2, 1), interval(1, 0.252, 0.052, of(1_000, 52))]);
+    let mut timeline = fold([segment(0.2, 1), interval(1, 0.252, 0.052, repeated(1_000, 52))]);
     assert!(timeline.ops_per_s_minute().is_some_and(|rate| (rate - 1000.0).abs() < 1e-6));
     for tick in 2..=400 {
-        timeline.push(&interval(1, f64::from(tick) * 0.25 + 0.002, 0.25, of(1_000, 250)));
+        timeline.push(&interval(1, f64::from(tick) * 0.25 + 0.002, 0.25, repeated(1_000, 250)));
     }
     assert!(timeline.ops_per_s_minute().is_some_and(|rate| (rate - 1000.0).abs() < 1e-6));
 }
@@ -72,8 +66,8 @@ fn a_tick_that_closes_late_does_not_drag_the_minute_down() {
 fn what_was_not_measured_is_a_gap() {
     let timeline = fold([
         segment(0.0, 1),
-        interval(1, 1.0, 0.25, of(1_000, 100)),
-        interval(1, 4.0, 0.25, of(1_000, 100)),
+        interval(1, 1.0, 0.25, repeated(1_000, 100)),
+        interval(1, 4.0, 0.25, repeated(1_000, 100)),
     ]);
     let window = timeline.window(-1.0, 4.0, 5);
     let known: Vec<_> = window.levels(Measure::Service).iter().map(Option::is_some).collect();
@@ -115,7 +109,7 @@ fn the_writers_own_summary_wins_over_the_sum() {
     let summary = Summary { ops: 7, ..Summary::default() };
     let timeline = fold([
         segment(0.0, 1),
-        interval(1, 0.25, 0.25, of(1_000, 100)),
+        interval(1, 0.25, 0.25, repeated(1_000, 100)),
         Record::End(Box::new(End { t_s: 1.0, summary: summary.clone() })),
     ]);
     assert_eq!(timeline.summary(), summary);
