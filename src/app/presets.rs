@@ -1,7 +1,7 @@
 //! Named settings of all knobs, as the field uses them.
 
 use crate::{
-    load::{Arrivals, Backlog, Knobs},
+    load::{Arrivals, Knobs},
     workload::Mix,
 };
 
@@ -16,17 +16,7 @@ pub struct Preset {
 }
 
 /// What the presets are written as a difference to: a cache that is read ten times for each write.
-const CACHE: Knobs = Knobs {
-    load: false,
-    clients: 50,
-    pipeline: 1,
-    rate: None,
-    arrivals: Arrivals::Constant,
-    backlog: Backlog::Queue,
-    mix: Mix::ratio(1, 10),
-    value_size: 256,
-    keyspace: 100_000,
-};
+const CACHE: Knobs = Knobs { mix: Mix::ratio(1, 10), value_size: 256, keyspace: 100_000, ..Knobs::USUAL };
 
 /// All presets, from the usual to the extreme.
 pub const PRESETS: &[Preset] = &[

@@ -45,18 +45,7 @@ pub struct Knobs {
 
 impl Default for Knobs {
     fn default() -> Self {
-        Self {
-            load: false,
-            clients: 50,
-            pipeline: 1,
-            rate: None,
-            arrivals: Arrivals::Constant,
-            backlog: Backlog::Queue,
-            mix: Mix::default(),
-            value_size: 32,
-            // So few that SETs fill it within moments: the hit rate is steady when a person looks.
-            keyspace: 10_000,
-        }
+        Self::USUAL
     }
 }
 
@@ -91,6 +80,20 @@ pub enum KnobError {
 }
 
 impl Knobs {
+    /// Those that nobody has turned.
+    pub const USUAL: Self = Self {
+        load: false,
+        clients: 50,
+        pipeline: 1,
+        rate: None,
+        arrivals: Arrivals::Constant,
+        backlog: Backlog::Queue,
+        mix: Mix::USUAL,
+        value_size: 32,
+        // So few that SETs fill it within moments: the hit rate is steady when a person looks.
+        keyspace: 10_000,
+    };
+
     /// The knobs, if each lies in its range.
     ///
     /// # Errors

@@ -95,13 +95,15 @@ const PRESETS: [(&str, Mix); 6] = [
 ];
 
 impl Default for Mix {
-    /// Ten GET for each SET, as memtier_benchmark does.
     fn default() -> Self {
-        Self::ratio(1, 10)
+        Self::USUAL
     }
 }
 
 impl Mix {
+    /// Ten GET for each SET, as memtier_benchmark does.
+    pub const USUAL: Self = Self::ratio(1, 10);
+
     /// `set` SETs for every `get` GETs.
     pub const fn ratio(set: u32, get: u32) -> Self {
         Self { get, set, incr: 0, ping: 0 }
