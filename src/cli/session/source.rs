@@ -190,7 +190,7 @@ impl Source for LiveSource {
             }
             Effect::StopRecording => self.recordings.stop().map_err(Refused)?,
             Effect::Play { .. } | Effect::Pause => {
-                return Err(Refused("only a recording plays; this session is live".to_owned()));
+                return Err(Refused("only a recording plays; this is measured live".to_owned()));
             }
             Effect::Suspend | Effect::Quit | Effect::Save(_) | Effect::Copy(_) | Effect::Theme(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Parameters of the server that were set in this session, and their old values at its end.
+//! Parameters of the server that a session has set, and their old values at its end.
 
 use std::{
     io::{self, Write},

@@ -104,11 +104,11 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
             Some(us) if us < 0 => "off (slowlog-log-slower-than -1)".to_owned(),
             Some(us) => {
                 format!(
-                    "no command took longer than {} in this session",
+                    "no command took longer than {} in the session",
                     units::latency(us.unsigned_abs() * 1000)
                 )
             }
-            None => "nothing in this session".to_owned(),
+            None => "nothing in the session".to_owned(),
         };
         paint.text(row(area, 0), &text, Ink::Faint);
     }
