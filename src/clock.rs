@@ -3,7 +3,7 @@
 //! Every stamp in redyno is a `u64` of nanoseconds read from a [`Clock`], and every name that holds one ends in
 //! `_ns`. Wall-clock time appears only where a person reads a date.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -28,11 +28,6 @@ impl Clock {
     pub fn now_ns(&self) -> u64 {
         // 2^64 ns are 584 years.
         self.origin.elapsed().as_nanos() as u64
-    }
-
-    /// The moment `at_ns` as an [`Instant`], for interfaces of the standard library.
-    pub fn instant(&self, at_ns: u64) -> Instant {
-        self.origin + Duration::from_nanos(at_ns)
     }
 }
 

@@ -5,11 +5,11 @@
 //!
 //! ```text
 //!    knobs ◄───────────────────────────────────────────────┐
-//!      │                                                   │ keys
+//!      │                                                   │ keys, mouse
 //!      ▼                                                   │
 //!   load workers ─┐                                        │
 //!   probes ───────┼─► collector ─► records ─┬─► timeline ─► app ─► tui
-//!   server poller ┘                         ├─► session file
+//!   server poller ┘                         ├─► session file ─► replay: records again
 //!                                           └─► headless lines
 //! ```
 //!
@@ -23,7 +23,7 @@
 //! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
-//! | [`server`] | the control plane: INFO, safety checks, the cleaning up of keys | load, screens |
+//! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events, safety checks, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file | screens |
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`app`] | the screen's state: model, messages, update, the key table; pure | ratatui, I/O |

@@ -127,7 +127,8 @@ impl Live {
         self.turn(Knobs { load: false, ..self.wanted });
     }
 
-    /// Brings the last change into force when its time has come, and ends the warm-up when it is over. To be called ten times a second or more.
+    /// Brings the last change into force when its time has come, and ends the warm-up when it is over. To be called
+    /// ten times a second or more.
     pub fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
         let warm = self.warmup_until_ns.is_some_and(|until_ns| now_ns >= until_ns);

@@ -1,5 +1,5 @@
-//! What we talk to: an address, who we are there, and TLS on the way; whether something is there, and whether it is a Redis; what is
-//! said first on a connection, and how often to try again.
+//! What we talk to: an address, who we are there, and TLS on the way; whether something is there, and whether it is a
+//! Redis; what is said first on a connection, and how often to try again.
 
 mod address;
 mod back_off;
