@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Direction, Model, Tone};
+use super::{Direction, Model, Tone, view::inside_s};
 use crate::session::timeline::{Level, SegmentTotal};
 
 /// A column of the table of segments.
@@ -202,13 +202,10 @@ impl Model {
     pub(super) fn go_to_segment(&mut self) {
         let now_s = self.timeline.now_s();
         let selected = self.selected_segment().and_then(|number| self.timeline.segments().numbered(number));
-        let Some((number, start_s, ended_s)) =
-            selected.map(|s| (s.start.segment, s.start.t_s, s.ended_s.unwrap_or(now_s)))
-        else {
+        let Some((number, at_s)) = selected.map(|s| (s.start.segment, inside_s(s, now_s))) else {
             return;
         };
-        // A moment after its beginning there is something of it to see.
-        self.put_cursor((start_s + 1.0).min(ended_s));
+        self.put_cursor(at_s);
         self.say(Tone::Info, format!("the cursor stands in segment {number}; 1 shows the Overview there"));
     }
 }

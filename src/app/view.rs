@@ -8,7 +8,7 @@
 //! One timeline grows; freezing keeps a moment of it, not a copy.
 
 use super::{Model, TimeAxis, axis::number_ending};
-use crate::session::timeline::{Measure, Reading};
+use crate::session::timeline::{Measure, Reading, SegmentTotal};
 
 /// Which moment is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -172,9 +172,7 @@ impl Model {
     pub(super) fn jump(&mut self, to: Landmark) -> Result<(), &'static str> {
         let now_s = self.timeline.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
-        // A moment after its beginning there is something of a segment to see.
-        let inside = |began_s: f64, ended_s: Option<f64>| (began_s + 1.0).min(ended_s.unwrap_or(now_s));
-        let segments = || self.timeline.segments().iter().map(|s| inside(s.start.t_s, s.ended_s));
+        let segments = || self.timeline.segments().iter().map(|segment| inside_s(segment, now_s));
         let happened = || {
             let events = self.timeline.events().map(|event| event.t_s);
             events.chain(self.timeline.marks().map(|mark| mark.t_s))
@@ -192,7 +190,7 @@ impl Model {
             }
             Landmark::NextSegment => {
                 let later = self.timeline.segments().iter().find(|segment| after(&segment.start.t_s));
-                later.map(|s| inside(s.start.t_s, s.ended_s)).ok_or("no later segment")
+                later.map(|segment| inside_s(segment, now_s)).ok_or("no later segment")
             }
             Landmark::PreviousSegment => segments().rfind(before).ok_or("no earlier segment"),
             Landmark::Start => Ok(0.0),
@@ -236,6 +234,11 @@ impl Model {
         }
         Ok(())
     }
+}
+
+/// Where the cursor shows a segment: a moment after its beginning there is something of it to see.
+pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
+    (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
 }
 
 #[cfg(test)]
