@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    redyno::host::return_large_blocks();
     redyno::cli::run(std::env::args_os())
 }

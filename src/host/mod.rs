@@ -1,7 +1,10 @@
-//! This machine as redyno sees it from inside: what our own threads cost and how long they wait for a core.
+//! This machine as redyno sees it from inside: what our own threads cost and how long they wait for a core, and what
+//! becomes of our memory.
 //!
-//! It reads the operating system and judges nothing; what a figure means is told elsewhere.
+//! It asks the operating system and judges nothing; what a figure means is told elsewhere.
 
+mod heap;
 mod own_thread;
 
+pub use heap::return_large_blocks;
 pub use own_thread::{Lap, OwnThread};

@@ -80,6 +80,8 @@ impl Segments {
     pub(super) fn begin(&mut self, start: &Segment) {
         if let Some(current) = self.kept.back_mut() {
             current.ended_s = Some(start.t_s);
+            // A copy has no room left over from growing.
+            current.total = current.total.clone();
         }
         let total = Interval { segment: start.segment, ..Interval::default() };
         let (start, seconds) = (start.clone(), Seconds::default());
