@@ -10,7 +10,7 @@ use clap::Parser;
 use redyno::{
     cli::clean::{CleanArgs, CleanError, run},
     clock::Clock,
-    server::{Cleaned, Control, Marker},
+    server::{Cleaned, Control, Owner},
     target::{Address, Target},
 };
 use support::{Server, wait_for};
@@ -148,7 +148,7 @@ fn bad_usage_and_an_absent_server_have_their_exit_codes() {
 fn a_marker_alone_is_removed_too() {
     let server = Server::redis().start();
     let control = control(&server);
-    control.mark(Marker::default()).wait(LIMIT).unwrap().unwrap();
+    control.mark(Owner::default()).wait(LIMIT).unwrap().unwrap();
     assert_eq!(control.clean_up(), Cleaned { removed: 0, marker: true, complete: true });
     assert_eq!(server.cli(&["DBSIZE"]), "0");
 }

@@ -12,7 +12,7 @@ use std::{
 
 use redyno::{
     clock::Clock,
-    server::{Control, Foreign, Marker, Message, ServerError, Status},
+    server::{Control, Foreign, Marker, Message, Owner, ServerError, Status},
     target::{Address, Credentials, Password, Target},
 };
 use support::{Server, wait_among, wait_for};
@@ -258,9 +258,10 @@ fn a_survey_sees_a_replica_as_an_obstacle_and_replicas_apart() {
 #[test]
 fn the_marker_is_found_again_and_leaves_get_and_set_uncounted() {
     let server = Server::valkey().start();
-    let marker = Marker { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(4711) };
+    let owner = Owner { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(4711) };
+    let marker = Marker { owner: owner.clone(), keys: true, tuned: Vec::new() };
     let (control, _messages) = start(at(&server));
-    control.mark(marker.clone()).wait(LIMIT).unwrap().unwrap();
+    control.mark(owner).wait(LIMIT).unwrap().unwrap();
     assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(Some(marker.clone()))));
     assert_eq!(control.survey().wait(LIMIT).unwrap().unwrap().leftover, Some(marker));
     let stats = server.cli(&["INFO", "commandstats"]);

@@ -7,7 +7,7 @@ mod support;
 use rustix::process::Signal;
 use support::{
     Server,
-    program::{records, redyno},
+    program::{records, redyno, run},
     terminal::Terminal,
     wait_for,
 };
@@ -116,4 +116,58 @@ fn a_refusal_is_one_line_and_no_segment() {
     let (code, text) = terminal.end();
     assert_eq!(code, Some(0));
     assert!(!text.contains("again"), "{text}");
+}
+
+/// Kills a session that has set `maxmemory` and `hz`; how the next one and `redyno clean` will name it.
+fn killed(server: &Server, more: &[&str]) -> String {
+    let mut terminal = tuned(server, more);
+    let name = format!("process {}", terminal.pid().as_raw_nonzero());
+    terminal.signal(Signal::KILL);
+    assert_eq!(terminal.exit_code(), None);
+    assert_eq!((value(server, "maxmemory"), value(server, "hz")), ("67108864".to_owned(), "50".to_owned()));
+    name
+}
+
+/// What a session says that only looks.
+fn told_at_the_next_start(server: &Server) -> String {
+    run(&["-p", &server.port_text(), "--headless", "--duration", "0.5"]).expect_code(0).err
+}
+
+#[test]
+fn what_a_killed_session_set_is_told_at_the_next_start_and_set_back_by_clean() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let name = killed(&server, &[]);
+        let told = told_at_the_next_start(&server);
+        let expected = format!(
+            "{name} set hz to 50 (it was 10), maxmemory to 67108864 (it was 0); `redyno clean` sets that back"
+        );
+        assert!(told.contains(&expected), "{told}");
+        assert_eq!(value(&server, "hz"), "50", "looking sets nothing");
+
+        let cleaned = run(&["clean", "-p", &server.port_text()]).expect_code(0);
+        for part in [&format!("{name} set parameters"), "hz is 10 again", "maxmemory is 0 again"] {
+            assert!(cleaned.out.contains(part), "{part}: {}", cleaned.out);
+        }
+        assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "10".to_owned()));
+        assert_eq!(
+            (server.cli(&["DBSIZE"]), told_at_the_next_start(&server)),
+            ("0".to_owned(), String::new())
+        );
+    }
+}
+
+#[test]
+fn clean_leaves_what_somebody_else_set_after_the_kill_and_removes_the_keys() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let name = killed(&server, &["--load", "--ratio", "1:0", "-r", "500", "-c", "2"]);
+        assert!(
+            told_at_the_next_start(&server).contains(&format!("{name} left its keys here and set hz to 50"))
+        );
+        server.cli(&["CONFIG", "SET", "hz", "77"]);
+        let cleaned = run(&["clean", "-p", &server.port_text()]).expect_code(0);
+        let left = "hz was 10, and was set to 77 by somebody else; that was left";
+        assert!(cleaned.out.contains(left) && cleaned.out.contains("keys under redyno:"), "{}", cleaned.out);
+        assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "77".to_owned()));
+        assert_eq!(server.cli(&["DBSIZE"]), "0");
+    }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use redyno::{
     clock::Clock,
-    server::{Control, Message, Parameter, Restored, ServerError, Status},
+    server::{Control, Message, Parameter, Restored, ServerError, Status, Tuned},
     target::{Address, Credentials, Password, Target},
 };
 use support::{Server, wait_among};
@@ -145,8 +145,10 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
         }
         server.cli(&["GET", "a"]);
         status(&messages, |status| status.command_stats.contains_key("get"));
-        let refused =
-            control.set_config(Parameter::named("hz").unwrap(), "20".to_owned()).wait(LIMIT).unwrap();
+        let refused = control
+            .set_config(Parameter::named("hz").unwrap(), "20".to_owned(), None, None)
+            .wait(LIMIT)
+            .unwrap();
         assert!(matches!(&refused, Err(ServerError::Refused { message, .. }) if message.contains("NOPERM")));
     }
 }
@@ -157,17 +159,22 @@ fn a_parameter_is_set_and_set_back_unless_somebody_else_did() {
         let (control, messages) = start(at(&server));
         let set = |name, value: &str| {
             let parameter = Parameter::named(name).unwrap();
-            control.set_config(parameter, value.to_owned()).wait(LIMIT).unwrap()
+            control
+                .set_config(parameter, value.to_owned(), None, None)
+                .wait(LIMIT)
+                .unwrap()
+                .map(|turned| turned.change)
         };
         let change = set("maxmemory", "100mb").unwrap();
         assert_eq!((change.from.as_str(), change.to.as_str()), ("0", "104857600"));
         status(&messages, |status| status.config.get("maxmemory").is_some_and(|value| value == "104857600"));
-        assert_eq!(control.restore_config(change.clone()).wait(LIMIT), Some(Ok(Restored::Restored)));
+        let tuned = Tuned::turned(None, "maxmemory", &change.from, &change.to);
+        assert_eq!(control.restore_config(tuned.clone()).wait(LIMIT), Some(Ok(Restored::Restored)));
         assert!(server.cli(&["CONFIG", "GET", "maxmemory"]).ends_with("\n0"));
         set("maxmemory", "100mb").unwrap();
         server.cli(&["CONFIG", "SET", "maxmemory", "7mb"]);
         let left = Restored::ChangedByOthers("7340032".to_owned());
-        assert_eq!(control.restore_config(change).wait(LIMIT), Some(Ok(left)));
+        assert_eq!(control.restore_config(tuned).wait(LIMIT), Some(Ok(left)));
         let refused = set("hz", "many").unwrap_err().to_string();
         assert!(refused.starts_with("the server refused CONFIG: ") && !refused.contains('\n'), "{refused}");
     }

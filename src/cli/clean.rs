@@ -1,4 +1,4 @@
-//! `redyno clean`: removes the keys that a killed session left behind.
+//! `redyno clean`: undoes what a killed session left behind: parameters get their old values, keys are removed.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -9,7 +9,10 @@ use std::{
 use clap::Args;
 use thiserror::Error;
 
-use super::target_args::{TargetArgs, TargetArgsError};
+use super::{
+    set_back::set_back,
+    target_args::{TargetArgs, TargetArgsError},
+};
 use crate::{
     clock::Clock,
     server::{Cleaned, Cleaning, Control, Obstacle, ServerError, Survey, counted},
@@ -25,7 +28,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
 pub struct CleanArgs {
-    /// Remove the keys even while another redyno puts load on the server
+    /// Remove the keys, and set back what was set, even while another redyno is at work on the server
     // Before the target, whose heading holds for everything after it.
     #[arg(long)]
     pub yes: bool,
@@ -34,7 +37,7 @@ pub struct CleanArgs {
     pub target: TargetArgs,
 }
 
-/// Why keys were not removed, or not all.
+/// Why what was left was not undone, or not all of it.
 #[derive(Debug, Error)]
 pub enum CleanError {
     /// Bad usage.
@@ -60,6 +63,19 @@ pub enum CleanError {
         /// `50 connections`.
         connections: String,
     },
+    /// Somebody else's parameters would be set back.
+    #[error(
+        "another redyno is connected to {address}, and may be the one that set {names}; stop it first, or say --yes"
+    )]
+    Tuned {
+        /// The server.
+        address: Address,
+        /// `hz, maxmemory`.
+        names: String,
+    },
+    /// Parameters could not be set back; the marker stays.
+    #[error("{0}")]
+    NotSetBack(String),
     /// It broke off.
     #[error("{cause}; {removed} removed before that, how many are left is not known")]
     BrokenOff {
@@ -93,12 +109,23 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
         return Err(CleanError::Obstacle(obstacle));
     }
     refuse_in_use(&survey, args.yes)?;
+    let place = format!("{} db {}", target.address, target.db);
+    let mut failed = Vec::new();
     if let Some(marker) = &survey.leftover {
-        writeln!(out, "{} db {}: {marker} left its keys behind", target.address, target.db)?;
+        let what = if marker.keys { "left its keys behind" } else { "set parameters of the server" };
+        writeln!(out, "{place}: {} {what}", marker.owner)?;
+        for tuned in &marker.tuned {
+            match set_back(tuned, &control, &target.address) {
+                Ok(told) => writeln!(out, "{place}: {told}")?,
+                Err(told) => failed.push(told),
+            }
+        }
     }
     let cleaned = finish(&control.clean())?;
-    writeln!(out, "{}", summary(&target, cleaned))?;
-    Ok(())
+    // It may have gone with the last parameter.
+    let marker = survey.leftover.is_some() && failed.is_empty();
+    writeln!(out, "{place}: {}", summary(Cleaned { marker, ..cleaned }))?;
+    if failed.is_empty() { Ok(()) } else { Err(CleanError::NotSetBack(failed.join("\n"))) }
 }
 
 /// A control plane that nobody listens to: only its orders are wanted, and it polls once.
@@ -111,10 +138,19 @@ fn start(target: &Target) -> io::Result<Control> {
 fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
     match survey.neighbours.load {
         Some(n) if n > 0 && !yes => {
-            Err(CleanError::InUse { address: survey.address.clone(), connections: counted(n, "connection") })
+            return Err(CleanError::InUse {
+                address: survey.address.clone(),
+                connections: counted(n, "connection"),
+            });
         }
-        _ => Ok(()),
+        _ => {}
     }
+    let tuned = survey.leftover.as_ref().map_or(&[][..], |marker| &marker.tuned);
+    if tuned.is_empty() || survey.neighbours.sessions.unwrap_or(0) == 0 || yes {
+        return Ok(());
+    }
+    let names = tuned.iter().map(|tuned| tuned.name.as_str()).collect::<Vec<_>>().join(", ");
+    Err(CleanError::Tuned { address: survey.address.clone(), names })
 }
 
 fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
@@ -136,15 +172,14 @@ fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
     }
 }
 
-fn summary(target: &Target, cleaned: Cleaned) -> String {
-    let place = format!("{} db {}", target.address, target.db);
+fn summary(cleaned: Cleaned) -> String {
     match cleaned {
         Cleaned { removed: 0, marker: false, .. } => {
-            format!("{place}: nothing to remove, no key is under {KEY_PREFIX}")
+            format!("nothing to remove, no key is under {KEY_PREFIX}")
         }
         Cleaned { removed, marker, .. } => {
             let marker = if marker { " and the marker of that session" } else { "" };
-            format!("{place}: removed {} under {KEY_PREFIX}{marker}", counted(removed, "key"))
+            format!("removed {} under {KEY_PREFIX}{marker}", counted(removed, "key"))
         }
     }
 }
@@ -154,13 +189,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_says_what_was_removed_and_where() {
-        let say = |removed, marker| summary(&Target::default(), Cleaned { removed, marker, complete: true });
-        assert_eq!(say(0, false), "127.0.0.1:6379 db 0: nothing to remove, no key is under redyno:");
-        assert_eq!(say(1, false), "127.0.0.1:6379 db 0: removed 1 key under redyno:");
-        assert_eq!(
-            say(100_000, true),
-            "127.0.0.1:6379 db 0: removed 100 000 keys under redyno: and the marker of that session"
-        );
+    fn the_summary_says_what_was_removed() {
+        let say = |removed, marker| summary(Cleaned { removed, marker, complete: true });
+        assert_eq!(say(0, false), "nothing to remove, no key is under redyno:");
+        assert_eq!(say(1, false), "removed 1 key under redyno:");
+        assert_eq!(say(100_000, true), "removed 100 000 keys under redyno: and the marker of that session");
     }
 }

@@ -14,6 +14,7 @@ pub mod replay;
 mod run;
 pub mod session;
 pub mod session_args;
+mod set_back;
 pub mod target_args;
 pub mod tls_args;
 

@@ -1,4 +1,5 @@
-//! Removes redyno's keys: SCAN over the common prefix, UNLINK in small chunks, the marker last.
+//! Removes redyno's keys: SCAN over the common prefix, UNLINK in small chunks, the marker last, unless
+//! it holds parameters that are still to be set back.
 
 use std::{
     sync::{
@@ -8,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Answer, MARKER_KEY, ServerError, link::Wire};
+use super::{Answer, MARKER_KEY, ServerError, link::Wire, marker};
 use crate::workload::KEY_PREFIX;
 
 /// Keys that the server looks at in one step.
@@ -82,7 +83,7 @@ impl Cleaning {
 pub(super) async fn clean(wire: &Wire, shared: &Shared) -> Result<Cleaned, ServerError> {
     shared.total.store(wire.count(&["DBSIZE"]).await?, Ordering::Relaxed);
     let pattern = format!("{KEY_PREFIX}*");
-    let mut remover = Remover { wire, command: "UNLINK" };
+    let mut remover = Remover::new(wire);
     let mut cursor = "0".to_owned();
     loop {
         if shared.stop.load(Ordering::Relaxed) {
@@ -102,18 +103,22 @@ pub(super) async fn clean(wire: &Wire, shared: &Shared) -> Result<Cleaned, Serve
         }
         cursor = next;
     }
-    let marker = remover.remove(&[MARKER_KEY.as_bytes().to_vec()]).await? > 0;
+    let marker = marker::forget_keys(wire).await?;
     Ok(Cleaned { removed: shared.removed.load(Ordering::Relaxed), marker, complete: true })
 }
 
 /// Removes by UNLINK, and by DEL once the server turns out not to know it (before Redis 4).
-struct Remover<'a> {
+pub(super) struct Remover<'a> {
     wire: &'a Wire,
     command: &'static str,
 }
 
-impl Remover<'_> {
-    async fn remove(&mut self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+impl<'a> Remover<'a> {
+    pub(super) fn new(wire: &'a Wire) -> Self {
+        Self { wire, command: "UNLINK" }
+    }
+
+    pub(super) async fn remove(&mut self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
         match self.wire.remove(self.command, keys).await {
             Err(error) if self.command == "UNLINK" && error.is_refusal("ERR unknown command") => {
                 self.command = "DEL";

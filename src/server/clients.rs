@@ -1,5 +1,7 @@
 //! Reads CLIENT LIST: who else is connected.
 
+use super::link::CLIENT_NAME;
+
 /// The name of connections that carry load.
 const LOAD_NAME: &str = "redyno-load";
 
@@ -14,6 +16,8 @@ pub(super) struct Connected {
     pub(super) monitors: u64,
     /// Connections that carry the load of some redyno.
     pub(super) load: u64,
+    /// Control connections of some redyno, ours among them.
+    pub(super) control: u64,
 }
 
 /// Counts the lines of CLIENT LIST: `id=5 addr=… name=redyno-load … flags=N …`, fields in any order.
@@ -25,6 +29,7 @@ pub(super) fn count(list: &str) -> Connected {
         let name = field("name").unwrap_or_default();
         match name {
             LOAD_NAME => connected.load += 1,
+            CLIENT_NAME => connected.control += 1,
             // A client about to be closed (A: at once, c: after its reply) is one no more.
             _ if name.starts_with("redyno-") || flags.contains(['A', 'c']) => {}
             // A replica in MONITOR style carries both O and S.
@@ -60,7 +65,7 @@ mod tests {
             id=10 name= flags=A\n\
             id=11 name= flags=M\n\
             \n";
-        let expected = Connected { others: 2, replicas: 1, monitors: 1, load: 1 };
+        let expected = Connected { others: 2, replicas: 1, monitors: 1, load: 1, control: 1 };
         assert_eq!(count(list), expected);
     }
 }

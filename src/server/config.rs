@@ -1,4 +1,4 @@
-//! CONFIG: the parameters that matter for latency, read, set, and set back. Never CONFIG REWRITE.
+//! CONFIG: the parameters that matter for latency, read and set. Never CONFIG REWRITE.
 //!
 //! Nothing but the [`PARAMETERS`] is asked for or set: others may hold passwords.
 
@@ -142,15 +142,6 @@ pub struct ConfigChange {
     pub to: String,
 }
 
-/// What became of a parameter that was to be set back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Restored {
-    /// It has its old value.
-    Restored,
-    /// Somebody else set it to this meanwhile, and so it stays.
-    ChangedByOthers(String),
-}
-
 /// The parameters as they were last told.
 #[derive(Debug, Default)]
 pub(super) struct Config {
@@ -198,7 +189,8 @@ fn by_name(pairs: &[String]) -> BTreeMap<String, String> {
     pairs.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }
 
-async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> {
+/// One parameter.
+pub(super) async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> {
     let found = by_name(&wire.texts(&["CONFIG", "GET", name]).await?).remove(name);
     let missing = || ServerError::Refused {
         command: "CONFIG GET".to_owned(),
@@ -207,24 +199,9 @@ async fn get(wire: &Wire, name: &str) -> Result<String, ServerError> {
     found.ok_or_else(missing)
 }
 
-/// Sets a parameter.
-pub(super) async fn set(wire: &Wire, name: &str, value: &str) -> Result<ConfigChange, ServerError> {
-    let from = get(wire, name).await?;
-    wire.ask(&["CONFIG", "SET", name, value]).await?;
-    Ok(ConfigChange { name: name.to_owned(), from, to: get(wire, name).await? })
-}
-
-/// Sets a parameter back, unless it is not what it was set to any more.
-pub(super) async fn restore(wire: &Wire, change: &ConfigChange) -> Result<Restored, ServerError> {
-    let now = get(wire, &change.name).await?;
-    if now == change.from {
-        return Ok(Restored::Restored);
-    }
-    if now != change.to {
-        return Ok(Restored::ChangedByOthers(now));
-    }
-    wire.ask(&["CONFIG", "SET", &change.name, &change.from]).await?;
-    Ok(Restored::Restored)
+/// Sets one.
+pub(super) async fn set(wire: &Wire, name: &str, value: &str) -> Result<(), ServerError> {
+    wire.ask(&["CONFIG", "SET", name, value]).await.map(|_| ())
 }
 
 #[cfg(test)]

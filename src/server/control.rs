@@ -13,7 +13,8 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, ConfigChange, Marker, Message, Parameter, Restored, Survey, clean,
+    Answer, Cleaning, Marker, Message, Owner, Parameter, Restored, Survey, Tuned, Turned, clean,
+    tune::Turn,
     watch::{Order, Watch},
 };
 use crate::{clock::Clock, target::Target};
@@ -61,15 +62,23 @@ impl Control {
         answer
     }
 
-    /// Sets the marker of a session that is about to write. To be answered before the first write.
-    pub fn mark(&self, marker: Marker) -> Answer<()> {
+    /// Sets the marker of a session that is about to write keys. To be answered before the first write.
+    pub fn mark(&self, owner: Owner) -> Answer<()> {
         let (reply, answer) = Answer::new();
-        self.order(Order::Mark(marker, reply));
+        self.order(Order::Mark(owner, reply));
+        answer
+    }
+
+    /// Takes [`mark`](Self::mark) back when nothing was written after it; the marker that was there `before` it, if any,
+    /// is there again.
+    pub fn unmark(&self, before: Option<Marker>) -> Answer<()> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::Unmark(before, reply));
         answer
     }
 
     /// Looks for the marker of a session that was killed before it could clean up; one that still puts load on the
-    /// server is no such. Writes nothing.
+    /// server, or set its parameters and is connected, is no such. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Option<Marker>> {
         let (reply, answer) = Answer::new();
         self.order(Order::FindLeftovers(reply));
@@ -85,17 +94,25 @@ impl Control {
         Cleaning { shared, answer }
     }
 
-    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). The answer tells its value before and after.
-    pub fn set_config(&self, parameter: &Parameter, value: String) -> Answer<ConfigChange> {
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS), of which `known` is to be set back already. What is to be set
+    /// back stands in the marker of `owner` before; without one, nowhere.
+    pub fn set_config(
+        &self,
+        parameter: &Parameter,
+        value: String,
+        known: Option<Tuned>,
+        owner: Option<Owner>,
+    ) -> Answer<Turned> {
         let (reply, answer) = Answer::new();
-        self.order(Order::SetConfig { name: parameter.name, value, reply });
+        self.order(Order::SetConfig(Turn { name: parameter.name, value, known, owner }, reply));
         answer
     }
 
-    /// Sets a parameter back to what it was before `change`, unless somebody else set it meanwhile.
-    pub fn restore_config(&self, change: ConfigChange) -> Answer<Restored> {
+    /// Sets a parameter back to what it was, unless somebody else set it meanwhile, and takes it out of the marker, which
+    /// goes with the last of what it holds.
+    pub fn restore_config(&self, tuned: Tuned) -> Answer<Restored> {
         let (reply, answer) = Answer::new();
-        self.order(Order::RestoreConfig { change, reply });
+        self.order(Order::RestoreConfig(tuned, reply));
         answer
     }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::Owner;
+
 /// Why an order to the server was not carried out. No message holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ServerError {
@@ -40,6 +42,14 @@ pub enum ServerError {
         /// What was asked.
         command: String,
     },
+    /// Another session set this parameter and has to set it back.
+    #[error("{by}, set {name} and has it to set back; if that was killed, `redyno clean` does")]
+    Taken {
+        /// The parameter.
+        name: String,
+        /// That session.
+        by: Owner,
+    },
     /// The control plane was stopped before the order was carried out.
     #[error("the session ended before the server answered")]
     Stopped,
@@ -48,12 +58,12 @@ pub enum ServerError {
 impl ServerError {
     /// Whether the connection is of no more use.
     pub(super) fn ends_connection(&self) -> bool {
-        !matches!(self, Self::Refused { .. } | Self::Unexpected { .. })
+        !matches!(self, Self::Refused { .. } | Self::Unexpected { .. } | Self::Taken { .. })
     }
 
-    /// Whether the server answered with an error, so that nothing was done.
+    /// Whether nothing was done, for certain: the server answered with an error, or was not asked.
     pub fn is_refused(&self) -> bool {
-        matches!(self, Self::Refused { .. })
+        matches!(self, Self::Refused { .. } | Self::Taken { .. })
     }
 
     /// Whether the server refused with an error reply that begins so.

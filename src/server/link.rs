@@ -19,7 +19,7 @@ use super::{ServerError, datum::Datum};
 use crate::target::{Address, Reached, Target, Tls};
 
 /// The name that the control connection gives itself.
-const CLIENT_NAME: &str = "redyno-control";
+pub(super) const CLIENT_NAME: &str = "redyno-control";
 
 /// How long a reply may take. A server that is slower than this is taken for hung.
 pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
 //! The control plane: what the server says of itself, by fred on a tokio runtime in a thread of its own.
 //!
 //! ```text
-//!            orders: survey, mark, find leftovers, clean, set config
+//!            orders: survey, mark, find leftovers, clean, tune, restore
 //! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► server
 //!    ▲                                                       │  every second: lookout
 //!    └── answers, progress                                   └──► messages: Status, Event, Unreachable, Back, …
@@ -32,19 +32,23 @@ mod sections;
 mod slow_log;
 mod status;
 mod survey;
+mod tune;
+mod tuned;
 mod watch;
 
 pub use answer::Answer;
 pub use clean::{Cleaned, Cleaning, Progress};
-pub use config::{ConfigChange, PARAMETERS, Parameter, Restored, Values};
+pub use config::{ConfigChange, PARAMETERS, Parameter, Values};
 pub use control::Control;
 pub use error::ServerError;
 pub use figures::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Traffic};
 use happening::Happening;
 pub use info::{Counters, Info};
-pub use marker::{MARKER_KEY, Marker};
+pub use marker::{MARKER_KEY, Marker, Owner};
 pub use message::Message;
 pub(crate) use question::counted;
 pub use question::{Obstacle, Question};
 pub use status::Status;
 pub use survey::{Foreign, Neighbours, Survey};
+pub use tune::{Restored, Turned};
+pub use tuned::Tuned;

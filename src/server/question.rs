@@ -79,7 +79,7 @@ impl Survey {
     fn holds(&self) -> Option<String> {
         let own = match self.foreign {
             Foreign::Exactly(n) if n < self.total_keys => " beside redyno's own",
-            Foreign::AtMost(_) if self.leftover.is_some() => {
+            Foreign::AtMost(_) if self.leftover.as_ref().is_some_and(|marker| marker.keys) => {
                 " (redyno's own from an earlier session among them)"
             }
             _ => "",
@@ -139,7 +139,7 @@ mod tests {
             keys: 0,
             total_keys: 0,
             foreign: Foreign::Exactly(0),
-            neighbours: Neighbours { clients: 0, replicas: 0, load: Some(0) },
+            neighbours: Neighbours { clients: 0, replicas: 0, load: Some(0), sessions: Some(0) },
             read_only: false,
             loading: false,
             used_memory: Some(1 << 20),
@@ -156,7 +156,12 @@ mod tests {
     #[test]
     fn nobody_is_asked_about_an_empty_server_or_about_our_own_leftovers() {
         assert_eq!(empty().asks(), None);
-        let ours = Survey { keys: 100, total_keys: 100, leftover: Some(Marker::default()), ..empty() };
+        let ours = Survey {
+            keys: 100,
+            total_keys: 100,
+            leftover: Some(Marker { keys: true, ..Marker::default() }),
+            ..empty()
+        };
         assert_eq!(ours.asks(), None);
         let full = Survey { maxmemory: Some(1 << 20), ..empty() };
         assert_eq!(full.asks(), None);
@@ -168,7 +173,7 @@ mod tests {
             keys: 1_204_331,
             total_keys: 1_204_331,
             foreign: Foreign::AtMost(1_204_331),
-            neighbours: Neighbours { clients: 12, replicas: 0, load: Some(0) },
+            neighbours: Neighbours { clients: 12, replicas: 0, load: Some(0), sessions: Some(0) },
             ..empty()
         };
         assert_eq!(
@@ -184,7 +189,7 @@ mod tests {
             keys: 11,
             total_keys: 11,
             foreign: Foreign::Exactly(1),
-            neighbours: Neighbours { clients: 1, replicas: 1, load: None },
+            neighbours: Neighbours { clients: 1, replicas: 1, load: None, sessions: None },
             ..empty()
         };
         let expected = "holds 1 key beside redyno's own and serves 1 other client and 1 replica;";
@@ -192,7 +197,7 @@ mod tests {
         let large = Survey {
             total_keys: 9_000,
             foreign: Foreign::AtMost(9_000),
-            leftover: Some(Marker::default()),
+            leftover: Some(Marker { keys: true, ..Marker::default() }),
             ..empty()
         };
         let expected = "holds 9 000 keys (redyno's own from an earlier session among them);";

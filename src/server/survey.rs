@@ -40,7 +40,7 @@ pub struct Survey {
     pub maxmemory: Option<u64>,
     /// What it does at the limit: `noeviction`, `allkeys-lru`, …
     pub maxmemory_policy: Option<String>,
-    /// The marker of a session that writes, or was killed before it could clean up.
+    /// The marker of a session that writes or sets parameters, or was killed before it could undo that.
     pub leftover: Option<Marker>,
 }
 
@@ -72,6 +72,8 @@ pub struct Neighbours {
     /// Connections named as redyno's load, ours or another's. `None` when CLIENT LIST is not permitted;
     /// `clients` is then all connections but our own, and `replicas` what INFO says.
     pub load: Option<u64>,
+    /// Other sessions of redyno, with load or without. `None` likewise.
+    pub sessions: Option<u64>,
 }
 
 /// Asks the server; some twenty commands at the most, none of which writes.
@@ -113,7 +115,10 @@ pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, Serve
 pub(super) async fn leftovers(wire: &Wire) -> Result<Option<Marker>, ServerError> {
     let Some(marker) = marker::find(wire).await? else { return Ok(None) };
     let at_work = match wire.text(&["CLIENT", "LIST"]).await {
-        Ok(list) => clients::count(&list).load > 0,
+        Ok(list) => {
+            let connected = clients::count(&list);
+            connected.load > 0 || (!marker.tuned.is_empty() && connected.control > 1)
+        }
         Err(error) if error.ends_connection() => return Err(error),
         Err(_) => false,
     };
@@ -146,6 +151,7 @@ async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerEr
                 clients: connected.others,
                 replicas: connected.replicas,
                 load: Some(connected.load),
+                sessions: Some(connected.control.saturating_sub(1)),
             })
         }
         Err(error) if error.ends_connection() => Err(error),
@@ -154,6 +160,7 @@ async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerEr
             clients: info.number::<u64>("connected_clients").unwrap_or(1).saturating_sub(1),
             replicas: info.number("connected_slaves").unwrap_or(0),
             load: None,
+            sessions: None,
         }),
     }
 }

@@ -17,13 +17,14 @@ use tokio::{
 };
 
 use super::{
-    Cleaned, ConfigChange, Happening, Marker, Message, ServerError, Survey,
+    Cleaned, Happening, Marker, Message, Owner, Restored, ServerError, Survey, Tuned, Turned,
     answer::Reply,
-    clean, config,
+    clean,
     link::Link,
     link::Wire,
     lookout::{Look, Lookout},
     marker, survey,
+    tune::{self, Turn},
 };
 use crate::{
     clock::Clock,
@@ -36,11 +37,12 @@ const REACH_LIMIT: Duration = Duration::from_secs(2);
 /// Something to be done on the server, and where its answer goes.
 pub(super) enum Order {
     Survey(Reply<Survey>),
-    Mark(Marker, Reply<()>),
+    Mark(Owner, Reply<()>),
+    Unmark(Option<Marker>, Reply<()>),
     FindLeftovers(Reply<Option<Marker>>),
     Clean(Arc<clean::Shared>, Reply<Cleaned>),
-    SetConfig { name: &'static str, value: String, reply: Reply<ConfigChange> },
-    RestoreConfig { change: ConfigChange, reply: Reply<config::Restored> },
+    SetConfig(Turn, Reply<Turned>),
+    RestoreConfig(Tuned, Reply<Restored>),
 }
 
 impl Order {
@@ -48,15 +50,14 @@ impl Order {
     async fn carry_out(self, wire: Wire, target: Target) {
         match self {
             Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
-            Self::Mark(marker, reply) => drop(reply.send(marker::set(&wire, &marker).await)),
+            Self::Mark(owner, reply) => drop(reply.send(marker::set(&wire, &owner).await)),
+            Self::Unmark(before, reply) => {
+                drop(reply.send(marker::withdraw(&wire, before.as_ref()).await));
+            }
             Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
             Self::Clean(shared, reply) => drop(reply.send(clean::clean(&wire, &shared).await)),
-            Self::SetConfig { name, value, reply } => {
-                drop(reply.send(config::set(&wire, name, &value).await));
-            }
-            Self::RestoreConfig { change, reply } => {
-                drop(reply.send(config::restore(&wire, &change).await));
-            }
+            Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &turn).await)),
+            Self::RestoreConfig(tuned, reply) => drop(reply.send(tune::restore(&wire, &tuned).await)),
         }
     }
 
@@ -64,11 +65,11 @@ impl Order {
         let error = ServerError::Unreachable(cause.to_owned());
         match self {
             Self::Survey(reply) => drop(reply.send(Err(error))),
-            Self::Mark(_, reply) => drop(reply.send(Err(error))),
+            Self::Mark(_, reply) | Self::Unmark(_, reply) => drop(reply.send(Err(error))),
             Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
             Self::Clean(_, reply) => drop(reply.send(Err(error))),
-            Self::SetConfig { reply, .. } => drop(reply.send(Err(error))),
-            Self::RestoreConfig { reply, .. } => drop(reply.send(Err(error))),
+            Self::SetConfig(_, reply) => drop(reply.send(Err(error))),
+            Self::RestoreConfig(_, reply) => drop(reply.send(Err(error))),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::{
     load::Knobs,
-    server::{Answer, Control, Marker, ServerError, Survey},
+    server::{Answer, Control, Marker, Owner, ServerError, Survey},
 };
 
 /// How far the way to the first write is gone.
@@ -49,18 +49,20 @@ pub struct Gate {
     allowed: bool,
     /// Whether keys are left to be removed at the end.
     has_marked: bool,
-    marker: Marker,
+    owner: Owner,
+    /// The marker that was there before ours.
+    before: Option<Marker>,
 }
 
 impl Gate {
     /// A gate that lets everything pass: the server is our own, and goes when we go.
     pub fn open() -> Self {
-        Self { state: State::Open, held: None, allowed: true, has_marked: false, marker: Marker::default() }
+        Self { state: State::Open, ..Self::shut(Owner::default(), true) }
     }
 
-    /// A gate before somebody's server, where `marker` will be set. `allowed` is `--yes`.
-    pub fn shut(marker: Marker, allowed: bool) -> Self {
-        Self { state: State::Shut, held: None, allowed, has_marked: false, marker }
+    /// A gate before somebody's server, where the marker of `owner` will be set. `allowed` is `--yes`.
+    pub fn shut(owner: Owner, allowed: bool) -> Self {
+        Self { state: State::Shut, held: None, allowed, has_marked: false, owner, before: None }
     }
 
     /// Whether the marker was set, so that there may be keys to remove.
@@ -91,7 +93,7 @@ impl Gate {
     pub fn renew(&self, control: &Control) {
         if self.has_marked {
             // Where it cannot be set the load will fail likewise, and tell.
-            drop(control.mark(self.marker.clone()));
+            drop(control.mark(self.owner.clone()));
         }
     }
 
@@ -145,6 +147,7 @@ impl Gate {
     }
 
     fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Verdict> {
+        self.before.clone_from(&survey.leftover);
         if let Some(obstacle) = survey.obstacle() {
             return Some(self.refuse(obstacle.to_string()));
         }
@@ -161,7 +164,7 @@ impl Gate {
     }
 
     fn mark(&mut self, control: &Control) {
-        self.state = State::Marking(control.mark(self.marker.clone()));
+        self.state = State::Marking(control.mark(self.owner.clone()));
     }
 
     fn refuse(&mut self, cause: String) -> Verdict {

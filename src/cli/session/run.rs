@@ -28,7 +28,7 @@ use crate::{
     },
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
-    server::{Control, Marker, Message},
+    server::{Control, Message, Owner},
     session::{Beginning, Encryption, Live, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
     signals::{Signal, listen},
     tui::{self, theme::Theme, wire::Words},
@@ -177,7 +177,8 @@ fn start(
     let session = SessionStart::now(identity(destination, heard.as_ref()));
     // Asked before our own marker is set.
     let leftovers = destination.built_in.is_none().then(|| control.find_leftovers());
-    let mut gate = gate(destination, &session, line.load.yes);
+    let owner = destination.built_in.is_none().then(|| owner(&session));
+    let mut gate = owner.clone().map_or_else(Gate::open, |owner| Gate::shut(owner, line.load.yes));
     let mut notices = VecDeque::new();
     if session.target.tls == Encryption::Unverified {
         notices.push_back(Notice::Warning(UNVERIFIED.to_owned()));
@@ -204,7 +205,7 @@ fn start(
         gate,
         refusals: Refusals::new(line.load.keep_going),
         most_clients,
-        tuning: Tuning::default(),
+        tuning: Tuning::new(owner),
         address: destination.target.address.clone(),
         records,
         recordings,
@@ -235,16 +236,10 @@ fn identity(destination: &Destination, heard: Option<&Message>) -> ServerIdentit
     identity
 }
 
-fn gate(destination: &Destination, session: &SessionStart, yes: bool) -> Gate {
-    if destination.built_in.is_some() {
-        return Gate::open();
-    }
-    let marker = Marker {
-        started: session.started.clone(),
-        host: session.host.name.clone(),
-        pid: Some(std::process::id()),
-    };
-    Gate::shut(marker, yes)
+/// Whose the marker on the server is.
+fn owner(session: &SessionStart) -> Owner {
+    let (started, host) = (session.started.clone(), session.host.name.clone());
+    Owner { started, host, pid: Some(std::process::id()) }
 }
 
 /// Lets the first knobs pass the gate. Without a screen there is nobody to ask; on the screen the load waits.

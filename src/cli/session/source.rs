@@ -11,7 +11,7 @@ use super::{
     gate::{Gate, Verdict},
     recordings::Recordings,
     refusal::Refusals,
-    tuning::Tuning,
+    tuning::{Told, Tuning},
 };
 use crate::{
     app::{Delivery, Effect, Notice, Refused, Source, value_words},
@@ -75,9 +75,9 @@ impl LiveSource {
     }
 
     fn look_at_tuning(&mut self) {
-        for told in self.tuning.look(Duration::ZERO) {
+        for told in self.tuning.look(Duration::ZERO, &self.control) {
             self.notices.push_back(match told {
-                Ok(change) => {
+                Told::Set(change) => {
                     let text = format!(
                         "{} is {}; the old value comes back at the end",
                         change.name,
@@ -86,7 +86,7 @@ impl LiveSource {
                     self.live.retuned(change);
                     Notice::Info(text)
                 }
-                Err(why) => Notice::Warning(why),
+                Told::Warning(why) => Notice::Warning(why),
             });
         }
     }
@@ -98,8 +98,7 @@ impl LiveSource {
         self.leftovers = None;
         // Where it could not be found out, the survey before the first write or `redyno clean` will.
         if let Ok(Some(marker)) = found {
-            let found = format!("{marker} left its keys here; `redyno clean` removes them");
-            self.notices.push_back(Notice::Info(found));
+            self.notices.push_back(Notice::Info(format!("{} {}", marker.owner, marker.left())));
         }
     }
 

@@ -1,133 +1,129 @@
 //! Parameters of the server that a session has set, and their old values at its end.
+//!
+//! One is set after the other, so that each knows what the one before left to be set back.
 
 use std::{
+    collections::VecDeque,
     io::{self, Write},
     time::Duration,
 };
 
 use crate::{
-    app::{Setting, value_words},
-    server::{Answer, ConfigChange, Control, Restored},
+    app::Setting,
+    cli::set_back::{LIMIT, set_back},
+    server::{Answer, ConfigChange, Control, Owner, Tuned, Turned},
     target::Address,
 };
 
-/// How long the server may take to set one parameter.
-const LIMIT: Duration = Duration::from_secs(5);
-
-/// What was set, and what is being set.
+/// What was set, what is being set, and what is still to be.
 #[derive(Default)]
 pub(super) struct Tuning {
-    waiting: Vec<(Setting, Answer<ConfigChange>)>,
-    /// Each parameter once, with its value before the session, in the order of the first change.
-    ledger: Vec<ConfigChange>,
+    /// Whose marker tells what is to be set back; `None` where the server is our own, and goes when we go.
+    owner: Option<Owner>,
+    waiting: VecDeque<Setting>,
+    under_way: Option<(Setting, Answer<Turned>)>,
+    /// Each parameter once, in the order of the first change.
+    ledger: Vec<Tuned>,
+}
+
+/// What came of a parameter that was to be set.
+#[derive(Debug, PartialEq)]
+pub(super) enum Told {
+    /// It is set.
+    Set(ConfigChange),
+    /// What a person must know of it.
+    Warning(String),
 }
 
 impl Tuning {
-    /// Begins to set a parameter.
-    pub(super) fn set(&mut self, setting: &Setting, control: &Control) {
-        let answer = control.set_config(setting.parameter, setting.to.clone());
-        self.waiting.push((setting.clone(), answer));
+    /// Nothing is set yet; what will be stands in the marker of `owner`.
+    pub(super) fn new(owner: Option<Owner>) -> Self {
+        Self { owner, ..Self::default() }
     }
 
-    /// What came of it since the last look, waiting for each at most so long.
-    pub(super) fn look(&mut self, limit: Duration) -> Vec<Result<ConfigChange, String>> {
+    /// Sets a parameter, after those before it.
+    pub(super) fn set(&mut self, setting: &Setting, control: &Control) {
+        self.waiting.push_back(setting.clone());
+        self.begin_next(control);
+    }
+
+    fn begin_next(&mut self, control: &Control) {
+        if self.under_way.is_some() {
+            return;
+        }
+        if let Some(setting) = self.waiting.pop_front() {
+            let known = self.known(setting.parameter.name).cloned();
+            let answer = control.set_config(setting.parameter, setting.to.clone(), known, self.owner.clone());
+            self.under_way = Some((setting, answer));
+        }
+    }
+
+    /// What came of it since the last look, waiting for it at most so long.
+    pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<Told> {
         let mut told = Vec::new();
-        for (setting, answer) in std::mem::take(&mut self.waiting) {
-            match answer.wait(limit) {
-                None => self.waiting.push((setting, answer)),
-                Some(Ok(change)) => {
-                    self.note(change.clone());
-                    told.push(Ok(change));
+        while let Some((setting, answer)) = self.under_way.take() {
+            let Some(answer) = answer.wait(limit) else {
+                self.under_way = Some((setting, answer));
+                break;
+            };
+            let name = setting.parameter.name;
+            match answer {
+                Ok(Turned { change, unmarked }) => {
+                    self.note(
+                        Tuned::turned(self.known(name), name, &change.from, &change.to).settled(&change.to),
+                    );
+                    told.push(Told::Set(change));
+                    told.extend(unmarked.map(|cause| {
+                        Told::Warning(format!(
+                            "no marker can be left ({cause}): after a kill nobody will know how {name} was"
+                        ))
+                    }));
                 }
-                Some(Err(error)) => {
-                    let Setting { parameter, from, to } = setting;
+                Err(error) => {
                     if !error.is_refused() {
-                        // It may have been set all the same.
-                        self.note(ConfigChange { name: parameter.name.to_owned(), from, to });
+                        self.note_unclear(&setting);
                     }
-                    told.push(Err(format!("{} was not set: {error}", parameter.name)));
+                    told.push(Told::Warning(format!("{name} was not set: {error}")));
                 }
             }
+            self.begin_next(control);
         }
         told
     }
 
-    fn note(&mut self, change: ConfigChange) {
-        match self.ledger.iter_mut().find(|known| known.name == change.name) {
-            Some(known) => known.to = change.to,
-            None => self.ledger.push(change),
+    fn known(&self, name: &str) -> Option<&Tuned> {
+        self.ledger.iter().find(|tuned| tuned.name == name)
+    }
+
+    /// It may have been set.
+    fn note_unclear(&mut self, setting: &Setting) {
+        let name = setting.parameter.name;
+        self.note(Tuned::turned(self.known(name), name, &setting.from, &setting.to));
+    }
+
+    fn note(&mut self, tuned: Tuned) {
+        match self.ledger.iter_mut().find(|known| known.name == tuned.name) {
+            Some(known) => *known = tuned,
+            None => self.ledger.push(tuned),
         }
     }
 
     /// Sets back what was set, the last first, and says so to `out`; what cannot be is told with the command for it.
-    pub(super) fn restore(mut self, control: &Control, address: &Address, out: &mut impl Write) {
-        self.look(LIMIT);
-        for (Setting { parameter, from, to }, _) in std::mem::take(&mut self.waiting) {
-            self.note(ConfigChange { name: parameter.name.to_owned(), from, to });
+    fn restore(mut self, control: &Control, address: &Address, out: &mut impl Write) {
+        self.waiting.clear();
+        self.look(LIMIT, control);
+        if let Some((setting, _)) = self.under_way.take() {
+            self.note_unclear(&setting);
         }
-        for change in self.ledger.into_iter().rev() {
-            let (name, from) = (change.name.clone(), value_words(&change.from).to_owned());
-            let told = match control.restore_config(change.clone()).wait(LIMIT) {
-                Some(Ok(Restored::Restored)) => format!("{name} is {from} again"),
-                Some(Ok(Restored::ChangedByOthers(now))) => format!(
-                    "{name} was {from}, and was set to {} by somebody else; that was left",
-                    value_words(&now)
-                ),
-                failed => {
-                    let cause = match failed {
-                        Some(Err(error)) => error.to_string(),
-                        _ => format!("no answer for {} s", LIMIT.as_secs()),
-                    };
-                    format!("{name} could not be set back ({cause}); by hand: {}", by_hand(address, &change))
-                }
-            };
+        for tuned in self.ledger.iter().rev() {
+            let (Ok(told) | Err(told)) = set_back(tuned, control, address);
             // If stderr is gone, so is who would read this.
             let _ = writeln!(out, "redyno: {told}");
         }
     }
 }
 
-/// The command that sets a parameter back, for a shell.
-fn by_hand(address: &Address, change: &ConfigChange) -> String {
-    let place = match address {
-        Address::Tcp { host, port } => format!("-h {host} -p {port}"),
-        Address::Unix(path) => format!("-s '{}'", path.display()),
-    };
-    let value = if change.from.is_empty() || change.from.contains(' ') {
-        format!("'{}'", change.from)
-    } else {
-        change.from.clone()
-    };
-    format!("redis-cli {place} CONFIG SET {} {value}", change.name)
-}
-
 /// Sets everything back, with words on stderr.
 pub(super) fn restore(tuning: Tuning, control: &Control, address: &Address) {
     tuning.restore(control, address, &mut io::stderr());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn change(name: &str, from: &str, to: &str) -> ConfigChange {
-        ConfigChange { name: name.to_owned(), from: from.to_owned(), to: to.to_owned() }
-    }
-
-    #[test]
-    fn the_value_before_the_first_change_is_the_one_to_go_back_to() {
-        let mut tuning = Tuning::default();
-        [change("hz", "10", "20"), change("save", "", "1 1"), change("hz", "20", "50")]
-            .into_iter()
-            .for_each(|change| tuning.note(change));
-        assert_eq!(tuning.ledger, [change("hz", "10", "50"), change("save", "", "1 1")]);
-    }
-
-    #[test]
-    fn the_command_by_hand_is_one_for_a_shell() {
-        let address = Address::Tcp { host: "db".to_owned(), port: 6380 };
-        let command = by_hand(&address, &change("save", "3600 1", ""));
-        assert_eq!(command, "redis-cli -h db -p 6380 CONFIG SET save '3600 1'");
-        assert!(by_hand(&address, &change("save", "", "3600 1")).ends_with("CONFIG SET save ''"));
-    }
 }

@@ -1,0 +1,146 @@
+//! A parameter that a session set, and what must be known to set it back; pure.
+//!
+//! ```text
+//!             from            to[0]                 to[1]
+//! before ─────┤ 0   CONFIG SET ├ 67108864  CONFIG SET ├ 128mb, perhaps: its answer is still to come
+//! ```
+//! What stands in `to` is the session's own: only from such a value a parameter is set back.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::Parameter;
+
+/// A parameter that a session set, or was about to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tuned {
+    /// The parameter.
+    pub name: String,
+    /// Its value before.
+    pub from: String,
+    /// The values that the session gave it and that it may have now, the latest last.
+    pub to: Vec<String>,
+}
+
+/// How it is written down: everything but the name.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    from: String,
+    to: Vec<String>,
+}
+
+impl Tuned {
+    /// What there will be to set back when `name`, which is `from` now, is set to `to`. What the session `knows` of it
+    /// goes on to hold, unless somebody else set it meanwhile: then it is theirs that comes back.
+    pub fn turned(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
+        let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
+        let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
+        tuned.to.retain(|value| same(value, from));
+        tuned.to.push(to.to_owned());
+        tuned
+    }
+
+    /// The same, once it is sure that the parameter is `to`.
+    #[must_use]
+    pub fn settled(self, to: &str) -> Self {
+        Self { to: vec![to.to_owned()], ..self }
+    }
+
+    /// Whether `value` is one that the session gave.
+    pub(super) fn is_ours(&self, value: &str) -> bool {
+        self.to.iter().any(|own| same(own, value))
+    }
+
+    /// Whether it is a parameter that redyno sets, and may set back: the note of another is not to be trusted.
+    pub(super) fn is_known(&self) -> bool {
+        Parameter::named(&self.name).is_some() && !self.to.is_empty()
+    }
+
+    /// Everything but the name, as text.
+    pub(super) fn note(&self) -> String {
+        let note = Note { from: self.from.clone(), to: self.to.clone() };
+        serde_json::to_string(&note).expect("texts can be written as JSON")
+    }
+
+    /// Reads [`note`](Self::note). What cannot be understood gives no value to set back from.
+    pub(super) fn read(name: &str, note: &str) -> Self {
+        let Note { from, to } =
+            serde_json::from_str(note).unwrap_or(Note { from: String::new(), to: Vec::new() });
+        Self { name: name.to_owned(), from, to }
+    }
+}
+
+/// Whether both are the same to CONFIG, which answers `104857600` after `100mb` and `yes` after `YES`.
+fn same(a: &str, b: &str) -> bool {
+    a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
+}
+
+/// A word as CONFIG GET writes it.
+fn plain(word: &str) -> String {
+    let word = word.to_ascii_lowercase();
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &word[digits.len()..] {
+        "b" => 1,
+        "k" => 1000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1_u64 << 30,
+        _ => return word,
+    };
+    let bytes = digits.parse().ok().and_then(|number: u64| number.checked_mul(unit));
+    bytes.map_or(word, |bytes| bytes.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuned(name: &str, from: &str, to: &[&str]) -> Tuned {
+        let to = to.iter().map(|value| (*value).to_owned()).collect();
+        Tuned { name: name.to_owned(), from: from.to_owned(), to }
+    }
+
+    #[test]
+    fn the_value_before_the_first_change_is_the_one_to_go_back_to() {
+        let first = Tuned::turned(None, "hz", "10", "20");
+        assert_eq!(first, tuned("hz", "10", &["20"]));
+        let second = Tuned::turned(Some(&first), "hz", "20", "50");
+        assert_eq!(second, tuned("hz", "10", &["20", "50"]), "either may hold until the server has answered");
+        assert_eq!(second.settled("50"), tuned("hz", "10", &["50"]));
+    }
+
+    #[test]
+    fn what_somebody_else_set_in_between_is_what_comes_back() {
+        let first = Tuned::turned(None, "hz", "10", "20");
+        assert_eq!(Tuned::turned(Some(&first), "hz", "77", "50"), tuned("hz", "77", &["50"]));
+    }
+
+    #[test]
+    fn a_value_is_known_again_in_the_servers_words() {
+        for (typed, told) in [
+            ("100mb", "104857600"),
+            ("1GB", "1073741824"),
+            ("2k", "2000"),
+            ("YES", "yes"),
+            ("3600  1", "3600 1"),
+            ("", ""),
+        ] {
+            assert!(tuned("x", "", &[typed]).is_ours(told), "{typed} {told}");
+        }
+        for (typed, other) in [("100mb", "100000000"), ("", "3600 1"), ("1 3600", "3600 1"), ("lots", "lot")]
+        {
+            assert!(!tuned("x", "", &[typed]).is_ours(other), "{typed} {other}");
+        }
+        assert!(!tuned("x", "0", &["99999999999999999999gb"]).is_ours("0"));
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written_and_only_of_parameters_that_can_be_set() {
+        let save = tuned("save", "3600 1 \"x\"", &["", "60 1"]);
+        assert_eq!(Tuned::read("save", &save.note()), save);
+        assert!(save.is_known());
+        assert!(!tuned("dir", "/", &["/tmp"]).is_known());
+        assert!(!Tuned::read("hz", "nonsense").is_known());
+    }
+}
