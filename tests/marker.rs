@@ -5,14 +5,17 @@
 
 mod support;
 
-use std::{sync::mpsc::channel, time::Duration};
+use std::{process::Command, sync::mpsc::channel, time::Duration};
 
 use redyno::{
     clock::Clock,
     server::{Control, Marker, Owner, Parameter, Restored, ServerError, Tuned, Turned},
     target::{Address, Target},
 };
-use support::{Server, program::run};
+use support::{
+    Server,
+    program::{Running, run},
+};
 
 const LIMIT: Duration = Duration::from_secs(30);
 const KEY: &str = "redyno:session";
@@ -113,27 +116,6 @@ fn a_server_that_takes_no_keys_is_tuned_without_a_marker_and_that_is_told() {
 }
 
 #[test]
-fn a_marker_without_writes_after_it_can_be_taken_back() {
-    let server = Server::redis().start();
-    let control = control(&server);
-    let unmark = |before| control.unmark(before).wait(LIMIT).unwrap().unwrap();
-    control.mark(owner(1)).wait(LIMIT).unwrap().unwrap();
-    unmark(None);
-    assert_eq!(server.cli(&["EXISTS", KEY]), "0");
-    // That of a killed session comes back.
-    let before = Marker { owner: owner(4711), keys: true, tuned: Vec::new() };
-    control.mark(owner(1)).wait(LIMIT).unwrap().unwrap();
-    unmark(Some(before.clone()));
-    assert_eq!(marker(&control), Some(before));
-    // What is to be set back stays.
-    server.cli(&["DEL", KEY]);
-    control.mark(owner(1)).wait(LIMIT).unwrap().unwrap();
-    set(&control, "hz", "50", None, owner(1)).unwrap();
-    unmark(None);
-    assert_eq!(marker(&control).map(|marker| (marker.keys, marker.tuned.len())), Some((false, 1)));
-}
-
-#[test]
 fn the_keys_of_a_session_go_and_what_could_not_be_set_back_stays_in_the_marker() {
     let server = Server::redis().start();
     let control = control(&server);
@@ -205,4 +187,24 @@ fn clean_says_by_hand_how_to_set_back_what_the_server_refuses_and_keeps_the_mark
     );
     assert!(!outcome.out.contains("and the marker"), "{}", outcome.out);
     assert_eq!(server.cli(&["HGET", KEY, "keys"]), "no", "the keys are gone, the parameter is not");
+}
+
+/// A session with load whose engine cannot start: it fits into the limit of open files, and 70 files that it inherits
+/// leave too few for 20 workers.
+fn without_files(port: &str) -> Running {
+    let script = "ulimit -n 125; for n in $(seq 10 79); do eval \"exec $n</dev/null\"; done; exec \"$@\"";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "-", env!("CARGO_BIN_EXE_redyno"), "-p", port]);
+    command.args(["--headless", "--load", "--yes", "-c", "1", "--threads", "20"]);
+    Running::start(command)
+}
+
+#[test]
+fn an_engine_that_cannot_start_leaves_neither_marker_nor_keys() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let failed = without_files(&server.port().to_string()).end().expect_code(1);
+        assert!(failed.err.contains("a worker cannot start"), "{}", failed.err);
+        assert!(server.cli(&["INFO", "commandstats"]).contains("cmdstat_hset:calls=1"), "the marker was set");
+        assert_eq!(server.cli(&["DBSIZE"]), "0");
+    }
 }

@@ -69,14 +69,6 @@ impl Control {
         answer
     }
 
-    /// Takes [`mark`](Self::mark) back when nothing was written after it; the marker that was there `before` it, if any,
-    /// is there again.
-    pub fn unmark(&self, before: Option<Marker>) -> Answer<()> {
-        let (reply, answer) = Answer::new();
-        self.order(Order::Unmark(before, reply));
-        answer
-    }
-
     /// Looks for the marker of a session that was killed before it could clean up; one that still puts load on the
     /// server, or set its parameters and is connected, is no such. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Option<Marker>> {

@@ -153,14 +153,6 @@ pub(super) async fn forget_keys(wire: &Wire) -> Result<bool, ServerError> {
     release(wire, &Marker { keys: false, ..marker }).await
 }
 
-/// Takes [`set`] back when nothing was written after it: what was there before it is there again.
-pub(super) async fn withdraw(wire: &Wire, before: Option<&Marker>) -> Result<(), ServerError> {
-    match before {
-        Some(before) => put(wire, &before.owner, before.keys).await,
-        None => forget_keys(wire).await.map(|_| ()),
-    }
-}
-
 /// Removes a marker that holds nothing any more.
 async fn release(wire: &Wire, marker: &Marker) -> Result<bool, ServerError> {
     if !marker.is_done() {

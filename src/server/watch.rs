@@ -38,7 +38,6 @@ const REACH_LIMIT: Duration = Duration::from_secs(2);
 pub(super) enum Order {
     Survey(Reply<Survey>),
     Mark(Owner, Reply<()>),
-    Unmark(Option<Marker>, Reply<()>),
     FindLeftovers(Reply<Option<Marker>>),
     Clean(Arc<clean::Shared>, Reply<Cleaned>),
     SetConfig(Turn, Reply<Turned>),
@@ -51,9 +50,6 @@ impl Order {
         match self {
             Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
             Self::Mark(owner, reply) => drop(reply.send(marker::set(&wire, &owner).await)),
-            Self::Unmark(before, reply) => {
-                drop(reply.send(marker::withdraw(&wire, before.as_ref()).await));
-            }
             Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
             Self::Clean(shared, reply) => drop(reply.send(clean::clean(&wire, &shared).await)),
             Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &turn).await)),
@@ -65,7 +61,7 @@ impl Order {
         let error = ServerError::Unreachable(cause.to_owned());
         match self {
             Self::Survey(reply) => drop(reply.send(Err(error))),
-            Self::Mark(_, reply) | Self::Unmark(_, reply) => drop(reply.send(Err(error))),
+            Self::Mark(_, reply) => drop(reply.send(Err(error))),
             Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
             Self::Clean(_, reply) => drop(reply.send(Err(error))),
             Self::SetConfig(_, reply) => drop(reply.send(Err(error))),

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{source::LiveSource, tuning};
+use super::{gate::Gate, source::LiveSource, tuning};
 use crate::{
     server::{Control, counted},
     session::Record,
@@ -37,16 +37,22 @@ pub fn finish(
     live.finish();
     records.into_iter().for_each(|record| take(&record));
     tuning::restore(tuning, &control, &address);
-    if gate.has_marked() {
-        if others_are_at_work(&control) {
-            let left = "another redyno puts load on this server: its end removes the keys of both";
-            // If stderr is gone, so is who would read this.
-            let _ = writeln!(Words::stderr(), "{left}");
-        } else {
-            clean(&control, signals, &mut Words::stderr());
-        }
-    }
+    remove_keys(&gate, &control, signals);
     Ok(recordings.finish()?)
+}
+
+/// Removes the keys and the marker, if that was set, unless another session still needs them. The load is off.
+pub fn remove_keys(gate: &Gate, control: &Control, signals: &Receiver<Signal>) {
+    if !gate.has_marked() {
+        return;
+    }
+    if others_are_at_work(control) {
+        let left = "another redyno puts load on this server: its end removes the keys of both";
+        // If stderr is gone, so is who would read this.
+        let _ = writeln!(Words::stderr(), "{left}");
+    } else {
+        clean(control, signals, &mut Words::stderr());
+    }
 }
 
 /// Whether another redyno puts load on the server. Our own connections are closed by now; the server may take a

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::{
     load::Knobs,
-    server::{Answer, Control, Marker, Owner, ServerError, Survey},
+    server::{Answer, Control, Owner, ServerError, Survey},
 };
 
 /// How far the way to the first write is gone.
@@ -50,8 +50,6 @@ pub struct Gate {
     /// Whether keys are left to be removed at the end.
     has_marked: bool,
     owner: Owner,
-    /// The marker that was there before ours.
-    before: Option<Marker>,
 }
 
 impl Gate {
@@ -62,10 +60,10 @@ impl Gate {
 
     /// A gate before somebody's server, where the marker of `owner` will be set. `allowed` is `--yes`.
     pub fn shut(owner: Owner, allowed: bool) -> Self {
-        Self { state: State::Shut, held: None, allowed, has_marked: false, owner, before: None }
+        Self { state: State::Shut, held: None, allowed, has_marked: false, owner }
     }
 
-    /// Whether the marker was set, so that there may be keys to remove.
+    /// Whether the marker was set, or may have been, so that there may be keys to remove.
     pub fn has_marked(&self) -> bool {
         self.has_marked
     }
@@ -126,7 +124,10 @@ impl Gate {
                     self.has_marked = true;
                     self.held.take().map(Verdict::Pass)
                 }
-                Err(error) => Some(self.refuse(error.to_string())),
+                Err(error) => {
+                    self.has_marked |= !error.is_refused();
+                    Some(self.refuse(error.to_string()))
+                }
             },
             State::Shut | State::Asking | State::Open => None,
         }
@@ -147,7 +148,6 @@ impl Gate {
     }
 
     fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Verdict> {
-        self.before.clone_from(&survey.leftover);
         if let Some(obstacle) = survey.obstacle() {
             return Some(self.refuse(obstacle.to_string()));
         }

@@ -3,14 +3,17 @@
 use std::{
     collections::VecDeque,
     io::{self, Write},
-    sync::mpsc::{Receiver, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
     time::Duration,
 };
 
 use anyhow::Context as _;
 
 use super::{
-    finish::finish,
+    finish::{finish, remove_keys},
     gate::{Gate, Verdict},
     launch::{Destination, destination},
     recordings::Recordings,
@@ -29,7 +32,9 @@ use crate::{
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Message, Owner},
-    session::{Beginning, Encryption, Live, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer},
+    session::{
+        Beginning, Encryption, Live, Record, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer,
+    },
     signals::{Signal, listen},
     tui::{self, theme::Theme, wire::Words},
 };
@@ -102,7 +107,7 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let signals = listen(wanted).context("cannot take signals")?;
     let destination = destination(&line.target, form.is_none())?;
     let wishes = Wishes::read(line, &destination, form)?;
-    let mut source = start(line, &destination, &wishes, writer)?;
+    let mut source = start(line, &destination, &wishes, writer, &signals)?;
     let ended_by = match wishes.form {
         Some(form) => headless(source, form, &signals)?,
         None => match on_screen(&mut source, &wishes, &signals) {
@@ -168,6 +173,7 @@ fn start(
     destination: &Destination,
     wishes: &Wishes,
     writer: Option<Writer>,
+    signals: &Receiver<Signal>,
 ) -> Result<LiveSource, Failure> {
     let clock = Clock::start();
     let (news, server) = channel();
@@ -183,15 +189,13 @@ fn start(
     if session.target.tls == Encryption::Unverified {
         notices.push_back(Notice::Warning(UNVERIFIED.to_owned()));
     }
-    let knobs = pass(wishes, destination, &control, &mut gate, &mut notices)?;
     let (listener, records) = channel();
-    let mut listeners = vec![listener];
-    let mut recordings = Recordings::default();
-    if let Some(writer) = writer {
-        listeners.push(recordings.start(writer, 0.0).context("cannot start recording")?);
-    }
-    let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
-    let live = Live::start(&wishes.plan, beginning, clock, listeners).map_err(anyhow::Error::from)?;
+    let begun = pass(wishes, destination, &control, &mut gate, &mut notices).and_then(|knobs| {
+        let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
+        Ok(engage(&wishes.plan, beginning, clock, listener, writer)?)
+    });
+    // Some workers may have written before another could not start.
+    let (live, recordings) = begun.inspect_err(|_| remove_keys(&gate, &control, signals))?;
     let length = wishes.length.map(|length| length + wishes.warmup.unwrap_or_default());
     let until_ns = length.map(|length| clock.now_ns() + length.as_nanos() as u64);
     let most_clients = wishes.most_clients;
@@ -215,6 +219,22 @@ fn start(
         is_spent: false,
         notices,
     })
+}
+
+/// Starts the recording that was asked for, and the engine.
+fn engage(
+    plan: &Plan,
+    beginning: Beginning,
+    clock: Clock,
+    listener: Sender<Arc<Record>>,
+    writer: Option<Writer>,
+) -> anyhow::Result<(Live, Recordings)> {
+    let mut recordings = Recordings::default();
+    let mut listeners = vec![listener];
+    if let Some(writer) = writer {
+        listeners.push(recordings.start(writer, 0.0).context("cannot start recording")?);
+    }
+    Ok((Live::start(plan, beginning, clock, listeners)?, recordings))
 }
 
 fn identity(destination: &Destination, heard: Option<&Message>) -> ServerIdentity {
