@@ -36,6 +36,12 @@ impl TimeAxis {
         f64::from(self.columns) * self.step_s
     }
 
+    /// How much of it shows a session that ends at `ends_s`: to when, with how many columns.
+    pub fn until(&self, ends_s: f64) -> (f64, usize) {
+        let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
+        (self.from_s() + shown * self.step_s, shown as usize)
+    }
+
     /// When `column` begins, which may not have come yet.
     pub fn start_s(&self, column: u16) -> f64 {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s

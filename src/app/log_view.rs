@@ -119,11 +119,13 @@ impl LogView {
 }
 
 impl Model {
-    /// The lines of the log, oldest first, as it is narrowed. All of the session, also of the time after a frozen
-    /// moment.
+    /// The lines of the log, oldest first, as it is narrowed. All of the session up to the moment at which the view was
+    /// frozen, also of the time after the cursor.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
-        lines.extend(self.timeline.marks().map(|mark| LogLine {
+        let until_s = self.told_until_s();
+        let marks = self.timeline.marks().filter(|mark| mark.t_s <= until_s);
+        lines.extend(marks.map(|mark| LogLine {
             t_s: mark.t_s,
             kind: LogKind::Mark,
             name: "mark".into(),
@@ -139,10 +141,11 @@ impl Model {
     }
 
     fn events_and_errors(&self) -> Vec<LogLine<'_>> {
-        let errors = self.timeline.errors();
+        let errors = self.held.as_deref().map_or(self.timeline.errors(), |held| held.errors());
+        let until_s = self.told_until_s();
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
-        for event in self.timeline.events() {
+        for event in self.timeline.events().filter(|event| event.t_s <= until_s) {
             let kind = event.detail.split(": ").next().unwrap_or_default();
             let known = unseen.iter().position(|(known, _)| event.name == FIRST_ERROR && *known == kind);
             lines.push(match known {
@@ -161,8 +164,12 @@ impl Model {
         lines
     }
 
+    fn told_until_s(&self) -> f64 {
+        self.held.as_deref().map_or(f64::INFINITY, |held| held.t_s())
+    }
+
     fn segment_lines(&self) -> impl Iterator<Item = LogLine<'_>> {
-        let segments = || self.timeline.segments().iter();
+        let segments = || self.segments().iter();
         segments().zip(std::iter::once(None).chain(segments().map(Some))).map(|(segment, before)| {
             let words = segment_words(before.map(|before| &before.start), &segment.start);
             LogLine {

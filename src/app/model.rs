@@ -7,7 +7,7 @@ use super::{
 use crate::{
     diagnose::{ClientLimit, ClientWatch},
     load::Knobs,
-    session::{Timeline, TimelineOptions},
+    session::{Timeline, TimelineOptions, timeline::Held},
 };
 
 /// The screens.
@@ -169,6 +169,9 @@ pub struct Model {
     pub timeline: Timeline,
     /// Which moment of it is shown.
     pub view: View,
+    /// The session as it was when the view was frozen, of what is known of its latest moment only; none in a
+    /// recording, which does not go on.
+    pub(super) held: Option<Box<Held>>,
     /// How long a stretch of it.
     pub zoom: Zoom,
     /// How many columns the charts of the screen have.
@@ -215,6 +218,7 @@ impl Model {
         Self {
             timeline: Timeline::new(options),
             view: View::Live,
+            held: None,
             zoom: Zoom::default(),
             columns: USUAL_COLUMNS,
             playback: None,

@@ -77,7 +77,7 @@ impl Occurrence {
 
     /// The beginnings of the segments but the first, by what was turned.
     pub fn segments(reading: &Reading) -> Vec<Self> {
-        let segments: Vec<_> = reading.timeline().segments().iter().map(|segment| &segment.start).collect();
+        let segments: Vec<_> = reading.known_segments().iter().map(|segment| &segment.start).collect();
         let begin = |pair: &[&Segment]| {
             let (what, number) = (turned(pair[0], pair[1]), pair[1].segment);
             let sentence = format!("segment {number} begins: {what}");

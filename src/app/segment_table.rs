@@ -150,15 +150,15 @@ impl SegmentTable {
 impl Model {
     /// All segments in the order of the table.
     pub fn segment_rows(&self) -> Vec<&SegmentTotal> {
-        let mut rows: Vec<_> = self.timeline.segments().iter().collect();
-        self.segment_table.sort(&mut rows, self.timeline.now_s());
+        let mut rows: Vec<_> = self.segments().iter().collect();
+        self.segment_table.sort(&mut rows, self.known_s());
         rows
     }
 
     /// The number of the segment that is selected in the table; while none was chosen, that of the one shown.
     pub fn selected_segment(&self) -> Option<u32> {
         let chosen = self.segment_table.selected;
-        let listed = chosen.filter(|number| self.timeline.segments().numbered(*number).is_some());
+        let listed = chosen.filter(|number| self.segments().numbered(*number).is_some());
         listed.or_else(|| self.shown().segment().map(|segment| segment.start.segment))
     }
 
@@ -169,7 +169,7 @@ impl Model {
 
     /// The segment that others are compared with; `None` when none is pinned, or it is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
-        self.segment_table.baseline.and_then(|number| self.timeline.segments().numbered(number))
+        self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
     }
 
     /// Moves the selection by so many rows, no further than to the ends.
@@ -200,9 +200,9 @@ impl Model {
 
     /// Puts the cursor into the selected segment.
     pub(super) fn go_to_segment(&mut self) {
-        let now_s = self.timeline.now_s();
-        let selected = self.selected_segment().and_then(|number| self.timeline.segments().numbered(number));
-        let Some((number, at_s)) = selected.map(|s| (s.start.segment, inside_s(s, now_s))) else {
+        let known_s = self.known_s();
+        let selected = self.selected_segment().and_then(|number| self.segments().numbered(number));
+        let Some((number, at_s)) = selected.map(|s| (s.start.segment, inside_s(s, known_s))) else {
             return;
         };
         self.put_cursor(at_s);

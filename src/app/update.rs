@@ -200,7 +200,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         | Action::FindNext(_) => return model.on_list_action(action).into_iter().collect(),
         Action::Scroll(lines) => scroll(model, lines),
         Action::Freeze => model.freeze(),
-        Action::Live => model.view = View::Live,
+        Action::Live => model.go_live(),
         Action::Scrub(columns) => {
             model.scrub(columns);
             return model.play_on().into_iter().collect();

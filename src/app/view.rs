@@ -5,10 +5,11 @@
 //!   session ───┼───────────────────│──────────────────┼─────── now, goes on underneath
 //!                               cursor               to
 //! ```
-//! One timeline grows; freezing keeps a moment of it, not a copy.
+//! One timeline grows. Freezing keeps a moment of it, and what was summed up until then ([`Held`]): everything that a
+//! frozen view shows is of the time up to that moment, until it is moved beyond.
 
 use super::{Model, TimeAxis, axis::number_ending};
-use crate::session::timeline::{Measure, Reading, SegmentTotal};
+use crate::session::timeline::{Held, Measure, Reading, SegmentTotal, Segments};
 
 /// Which moment is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -72,10 +73,21 @@ pub enum Landmark {
 impl Model {
     /// The instruments at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
-        match self.view {
-            View::Live => self.timeline.latest(),
-            View::Frozen { cursor_s, .. } => self.timeline.at(cursor_s),
+        match (self.view, &self.held) {
+            (View::Live, _) => self.timeline.latest(),
+            (View::Frozen { cursor_s, .. }, Some(held)) => self.timeline.held_at(held, cursor_s),
+            (View::Frozen { cursor_s, .. }, None) => self.timeline.at(cursor_s),
         }
+    }
+
+    /// The last moment that can be shown without moving a frozen view: the latest, or that at which it was frozen.
+    pub fn known_s(&self) -> f64 {
+        self.held.as_deref().map_or(self.timeline.now_s(), Held::t_s)
+    }
+
+    /// The segments, as they were at that moment.
+    pub fn segments(&self) -> &Segments {
+        self.held.as_deref().map_or(self.timeline.segments(), Held::segments)
     }
 
     /// The moment at which the view is frozen.
@@ -87,10 +99,11 @@ impl Model {
     }
 
     /// Where the part of the session that is shown ends, in seconds of it: where a live session was when its view was
-    /// frozen, unless the whole of it is shown; else nowhere.
+    /// frozen; else nowhere.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
-            (View::Frozen { to_s, .. }, Zoom::Step(_)) if self.playback.is_none() => to_s,
+            (View::Frozen { to_s, .. }, Zoom::Step(_)) if self.playback.is_none() => to_s.min(self.known_s()),
+            (View::Frozen { .. }, Zoom::Whole) if self.playback.is_none() => self.known_s(),
             _ => f64::INFINITY,
         }
     }
@@ -102,10 +115,9 @@ impl Model {
 
     /// The time axis of a chart that is `columns` wide.
     pub fn axis(&self, columns: u16) -> TimeAxis {
-        let now_s = self.timeline.now_s();
         let to_s = match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Step(_)) => to_s,
-            _ => now_s,
+            _ => self.known_s(),
         };
         TimeAxis::holding(to_s, columns, self.step_s(columns))
     }
@@ -114,7 +126,7 @@ impl Model {
         match self.zoom {
             Zoom::Step(n) => STEPS_S[n.min(STEPS_S.len() - 1)],
             Zoom::Whole => {
-                let least = self.timeline.now_s() / f64::from(columns.max(1));
+                let least = self.known_s() / f64::from(columns.max(1));
                 let usual = STEPS_S.into_iter().find(|step_s| *step_s >= least);
                 // Beyond the longest: as many of it as are needed.
                 let longest = STEPS_S[STEPS_S.len() - 1];
@@ -128,7 +140,19 @@ impl Model {
         if self.view == View::Live {
             let now_s = self.timeline.now_s();
             self.view = View::Frozen { cursor_s: now_s, to_s: now_s };
+            self.hold();
         }
+    }
+
+    /// Keeps the latest moment of a live session.
+    fn hold(&mut self) {
+        self.held = self.playback.is_none().then(|| Box::new(self.timeline.hold()));
+    }
+
+    /// Shows the latest moment again.
+    pub(super) fn go_live(&mut self) {
+        self.view = View::Live;
+        self.held = None;
     }
 
     /// Moves the cursor by so many columns.
@@ -155,8 +179,11 @@ impl Model {
     /// Puts the cursor to a moment of the session, and moves the axis as little as shows it.
     pub(super) fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
-        let axis = self.axis(self.columns);
         let cursor_s = t_s.clamp(0.0, self.timeline.now_s());
+        if cursor_s > self.known_s() {
+            self.hold();
+        }
+        let axis = self.axis(self.columns);
         if let View::Frozen { to_s, .. } = self.view {
             let to_s = match () {
                 () if cursor_s <= axis.from_s() => cursor_s + axis.length_s() - axis.step_s,
@@ -203,7 +230,7 @@ impl Model {
         if (t_s - at_s).abs() > length_s
             && let View::Frozen { cursor_s, .. } = self.view
         {
-            self.view = View::Frozen { cursor_s, to_s: (cursor_s + length_s / 2.0).min(now_s.max(cursor_s)) };
+            self.view = View::Frozen { cursor_s, to_s: (cursor_s + length_s / 2.0).min(self.known_s()) };
         }
         Ok(())
     }
@@ -229,7 +256,7 @@ impl Model {
         if let View::Frozen { cursor_s, to_s } = self.view {
             let ratio = self.axis(columns).length_s() / before.length_s();
             let to_s = if before.to_s() < to_s || to_s < cursor_s { cursor_s } else { to_s };
-            let to_s = (cursor_s + (to_s - cursor_s) * ratio).min(self.timeline.now_s().max(cursor_s));
+            let to_s = (cursor_s + (to_s - cursor_s) * ratio).min(self.known_s().max(cursor_s));
             self.view = View::Frozen { cursor_s, to_s };
         }
         Ok(())

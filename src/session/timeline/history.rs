@@ -44,6 +44,8 @@ struct Slot<T> {
 /// A value and the time that it stands for.
 #[derive(Debug)]
 pub struct Cell<'a, T> {
+    /// When the cell begins.
+    pub start_s: f64,
     /// Since when; before the cell itself where one measurement was longer than it.
     pub from_s: f64,
     /// Until when.
@@ -118,7 +120,8 @@ impl<T: Default + Merge> History<T> {
             let end = slots.partition_point(|slot| slot.index as f64 * step_s - reach_s < to_s - 1e-9);
             let cells = slots.range(first..end.max(first)).map(move |slot| {
                 let start_s = slot.index as f64 * step_s;
-                Cell { from_s: start_s.min(slot.since_s), to_s: start_s + step_s, value: &slot.value }
+                let from_s = start_s.min(slot.since_s);
+                Cell { start_s, from_s, to_s: start_s + step_s, value: &slot.value }
             });
             cells.filter(move |cell| cell.from_s < to_s - 1e-9)
         })

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
+//! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same while the session goes on underneath |
 //! | [`Timeline::worst`]`(measure, from_s, to_s)` | the longest latency there, and when |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | what happened, to be put on the axis |
 //!
@@ -25,6 +26,7 @@ mod commands;
 mod errors;
 mod fold;
 mod heat;
+mod held;
 mod history;
 mod intrinsic;
 mod lane;
@@ -45,6 +47,7 @@ pub use cells::{ErrorCell, LoadCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog, FIRST_ERROR};
 pub use fold::{Timeline, TimelineOptions};
 pub use heat::Heat;
+pub use held::Held;
 pub use history::{Cell, History, Merge};
 pub use intrinsic::IntrinsicRun;
 pub use lane::Lane;

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{ErrorLog, IntrinsicRun, Measure, PingWindow, SegmentTotal, Timeline, parts::Parts};
+use super::{
+    ErrorLog, Held, IntrinsicRun, Measure, PingWindow, SegmentTotal, Segments, Timeline, parts::Parts,
+};
 use crate::{
     probe::{TcpRtt, Timing},
     server::Status,
@@ -25,6 +27,8 @@ pub struct Reading<'a> {
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
+    /// The last moment that is known here, if that is not the timeline's latest.
+    held: Option<&'a Held>,
     windows: [Recent<'a>; Measure::ALL.len()],
 }
 
@@ -54,7 +58,7 @@ impl Timeline {
             let lane = self.lane(measure);
             Recent { now: Cow::Borrowed(lane.now()), minute: Cow::Borrowed(lane.minute()) }
         });
-        Reading { timeline: self, t_s: self.now_s, is_latest: true, windows }
+        Reading { timeline: self, t_s: self.now_s, is_latest: true, held: None, windows }
     }
 
     /// The instruments as they stood at `t_s`; at or after the latest record, the [`latest`](Self::latest).
@@ -72,7 +76,20 @@ impl Timeline {
             };
             Recent { now: over(NOW_S), minute: over(MINUTE_S) }
         });
-        Reading { timeline: self, t_s, is_latest: false, windows }
+        Reading { timeline: self, t_s, is_latest: false, held: None, windows }
+    }
+
+    /// The instruments as they stood at `t_s`, or if that is later at the moment of `held`, when nothing after that
+    /// moment is known: figures of what was still going on then go up to it and stand still.
+    pub fn held_at<'a>(&'a self, held: &'a Held, t_s: f64) -> Reading<'a> {
+        if t_s < held.t_s {
+            return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
+        }
+        let windows = Measure::ALL.map(|measure| {
+            let (now, minute) = &held.windows[measure as usize];
+            Recent { now: Cow::Borrowed(now), minute: Cow::Borrowed(minute) }
+        });
+        Reading { timeline: self, t_s: held.t_s, is_latest: true, held: Some(held), windows }
     }
 }
 
@@ -87,9 +104,14 @@ impl<'a> Reading<'a> {
         self.t_s
     }
 
-    /// Whether this is the latest moment.
-    pub fn is_latest(&self) -> bool {
-        self.is_latest
+    /// The last moment of which anything is known here: the timeline's latest, or that which is held.
+    pub fn known_s(&self) -> f64 {
+        self.held.map_or(self.timeline.now_s, |held| held.t_s)
+    }
+
+    /// All segments that are known here, also those that began after this moment.
+    pub fn known_segments(&self) -> &'a Segments {
+        self.held.map_or(&self.timeline.segments, |held| &held.segments)
     }
 
     /// The first record, when it came.
@@ -120,7 +142,7 @@ impl<'a> Reading<'a> {
 
     /// The kernel's own figures of the ping connection; known of the latest moment only.
     pub fn ping_tcp(&self) -> Option<TcpRtt> {
-        self.timeline.ping_tcp.filter(|_| self.is_latest)
+        self.held.map_or(self.timeline.ping_tcp, |held| held.ping_tcp).filter(|_| self.is_latest)
     }
 
     /// The wake probe.
@@ -130,12 +152,20 @@ impl<'a> Reading<'a> {
 
     /// Good replies per second over the last second of the segment; `None` when nothing was measured in it.
     pub fn ops_per_s(&self) -> Option<f64> {
-        if self.is_latest { self.timeline.ops_per_s() } else { self.rate(NOW_S) }
+        match self.held {
+            _ if !self.is_latest => self.rate(NOW_S),
+            Some(held) => held.ops_per_s,
+            None => self.timeline.ops_per_s(),
+        }
     }
 
     /// Good replies per second over the last 60 s of the segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
-        if self.is_latest { self.timeline.ops_per_s_minute() } else { self.rate(MINUTE_S) }
+        match self.held {
+            _ if !self.is_latest => self.rate(MINUTE_S),
+            Some(held) => held.ops_per_s_minute,
+            None => self.timeline.ops_per_s_minute(),
+        }
     }
 
     fn rate(&self, length_s: f64) -> Option<f64> {
@@ -154,27 +184,25 @@ impl<'a> Reading<'a> {
     /// What the server had last said.
     pub fn status(&self) -> Option<&'a Moment<Status>> {
         if self.is_latest {
-            return self.timeline.status.as_ref();
+            return self.held.map_or(&self.timeline.status, |held| &held.status).as_ref();
         }
         let cells = self.timeline.server.between(0.0, self.t_s);
         cells.rev().find_map(|cell| cell.value.last.as_deref())
     }
 
-    /// The segment in force, with all that is known of it by now, also of its time after this moment.
+    /// The segment in force, with all that is known of it, also of its time after this moment. The history is too
+    /// coarse to tell exactly how a part of a segment was, and a live view that is frozen and moved into a segment
+    /// tells of the whole likewise, so a recording does.
     pub fn segment(&self) -> Option<&'a SegmentTotal> {
-        if self.is_latest {
-            self.timeline.segments.current()
-        } else {
-            self.timeline.segments.holding_at(self.t_s)
-        }
+        let segments = self.known_segments();
+        if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
     }
 
-    /// The segments that had begun, oldest first, with all that is known of them by now. The oldest of very many
+    /// The segments that had begun, oldest first, with all that is known of them. The oldest of very many
     /// are not listed; [`Segments::forgotten`](super::Segments::forgotten) counts them.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
-        self.timeline
-            .segments
+        self.known_segments()
             .iter()
             .filter(move |segment| segment.start.t_s < t_s || segment.start.t_s <= 0.0)
     }
@@ -192,12 +220,13 @@ impl<'a> Reading<'a> {
     /// The ping windows that had begun, the newest first.
     pub fn ping_windows(&self) -> impl Iterator<Item = &'a PingWindow> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
-        self.timeline.pings.newest_first().filter(move |window| window.start_s < t_s)
+        let pings = self.held.map_or(&self.timeline.pings, |held| &held.pings);
+        pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
     /// The errors so far, by kind.
     pub fn errors(&self) -> Cow<'a, ErrorLog> {
-        let all = &self.timeline.errors;
+        let all = self.held.map_or(&self.timeline.errors, |held| &held.errors);
         if self.is_latest {
             return Cow::Borrowed(all);
         }
@@ -208,21 +237,27 @@ impl<'a> Reading<'a> {
         Cow::Owned(log.with_first_messages_of(all))
     }
 
+    /// Up to when events and marks had come: some are of a moment that no record has reached yet.
+    fn told_until_s(&self) -> f64 {
+        if self.is_latest && self.held.is_none() { f64::INFINITY } else { self.t_s }
+    }
+
     /// What had happened, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
-        let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
+        let t_s = self.told_until_s();
         self.timeline.events.iter().filter(move |event| event.t_s <= t_s)
     }
 
     /// A person's notes until then, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
-        let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
+        let t_s = self.told_until_s();
         self.timeline.marks.iter().filter(move |mark| mark.t_s <= t_s)
     }
 
     /// The last run of the intrinsic probe, if it had begun.
     pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
-        self.timeline.intrinsic_run.as_ref().filter(|run| self.is_latest || run.began_s <= self.t_s)
+        let run = self.held.map_or(&self.timeline.intrinsic_run, |held| &held.intrinsic_run);
+        run.as_ref().filter(|run| self.is_latest || run.began_s <= self.t_s)
     }
 
     /// Since when and why the target could not be reached at this moment, by the events.

@@ -1,6 +1,6 @@
 //! What each segment did.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use super::Seconds;
 use crate::session::{Interval, Segment, Summary};
@@ -38,7 +38,8 @@ impl SegmentTotal {
 /// The segments of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Segments {
-    kept: VecDeque<SegmentTotal>,
+    /// Shared with the copies of these segments, until they change.
+    kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
     forgotten: u64,
 }
@@ -46,23 +47,24 @@ pub struct Segments {
 impl Segments {
     /// The segment that holds now.
     pub fn current(&self) -> Option<&SegmentTotal> {
-        self.kept.back()
+        self.kept.back().map(Arc::as_ref)
     }
 
     /// The segment that held up to `t_s`; on a border the one that ends there.
     pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
         let began_before = |segment: &&SegmentTotal| segment.start.t_s < t_s;
-        self.kept.iter().rev().find(began_before).or_else(|| self.kept.front().filter(|s| s.start.t_s <= t_s))
+        let first = || self.iter().next().filter(|segment| segment.start.t_s <= t_s);
+        self.iter().rev().find(began_before).or_else(first)
     }
 
     /// The newest segment before the current one that has any good reply.
     pub fn last_busy(&self) -> Option<&SegmentTotal> {
-        self.kept.iter().rev().find(|segment| segment.total.ops > 0)
+        self.iter().rev().find(|segment| segment.total.ops > 0)
     }
 
     /// The segments, oldest first; those before the last 200 are only in the [`summary`](Self::summary).
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
-        self.kept.iter()
+        self.kept.iter().map(Arc::as_ref)
     }
 
     /// How many segments are no longer listed.
@@ -73,19 +75,21 @@ impl Segments {
     /// All segments but the warm-up in one. First errors are not known here.
     pub fn summary(&self) -> Summary {
         let mut sum = self.older.clone();
-        self.kept.iter().for_each(|segment| add(&mut sum, segment));
+        self.iter().for_each(|segment| add(&mut sum, segment));
         sum
     }
 
     pub(super) fn begin(&mut self, start: &Segment) {
         if let Some(current) = self.kept.back_mut() {
+            let current = Arc::make_mut(current);
             current.ended_s = Some(start.t_s);
             // A copy has no room left over from growing.
             current.total = current.total.clone();
         }
         let total = Interval { segment: start.segment, ..Interval::default() };
         let (start, seconds) = (start.clone(), Seconds::default());
-        self.kept.push_back(SegmentTotal { start, ended_s: None, total, seconds, cpu: (0.0, 0.0) });
+        let cpu = (0.0, 0.0);
+        self.kept.push_back(Arc::new(SegmentTotal { start, ended_s: None, total, seconds, cpu }));
         if self.kept.len() > KEPT
             && let Some(oldest) = self.kept.pop_front()
         {
@@ -96,14 +100,15 @@ impl Segments {
 
     /// The segment with this number, if it is still listed.
     pub fn numbered(&self, number: u32) -> Option<&SegmentTotal> {
-        self.kept.iter().find(|segment| segment.start.segment == number)
+        self.iter().find(|segment| segment.start.segment == number)
     }
 
     /// Adds what the server used of a core from `since_s` to now, if all of that was the current segment.
     pub(super) fn push_cpu(&mut self, since_s: f64, length_s: f64, cpu: f64) {
         if let Some(current) = self.kept.back_mut().filter(|current| current.start.t_s <= since_s) {
-            current.cpu.0 += cpu * length_s;
-            current.cpu.1 += length_s;
+            let (sum, over_s) = &mut Arc::make_mut(current).cpu;
+            *sum += cpu * length_s;
+            *over_s += length_s;
         }
     }
 
@@ -111,6 +116,7 @@ impl Segments {
     pub(super) fn push(&mut self, interval: &Interval) {
         match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
             Some(segment) => {
+                let segment = Arc::make_mut(segment);
                 segment.total.merge(interval);
                 segment.seconds.push(interval);
             }

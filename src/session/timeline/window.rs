@@ -6,7 +6,10 @@ use super::{
     memo::{Grid, Memo},
     parts::{self, Parts},
 };
-use crate::stats::Blend;
+use crate::{
+    clock::{TICK_NS, seconds},
+    stats::Blend,
+};
 
 /// Columns of equal length over a stretch of the session.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +18,8 @@ pub struct Window<'a> {
     from_s: f64,
     step_s: f64,
     columns: usize,
+    /// What is later is left out, as if it had not been measured yet.
+    until_s: f64,
 }
 
 impl Timeline {
@@ -22,7 +27,8 @@ impl Timeline {
     /// measured there.
     pub fn window(&self, from_s: f64, to_s: f64, columns: usize) -> Window<'_> {
         let step_s = (to_s - from_s).max(0.0) / columns.max(1) as f64;
-        Window { timeline: self, from_s, step_s, columns: if step_s > 0.0 { columns } else { 0 } }
+        let columns = if step_s > 0.0 { columns } else { 0 };
+        Window { timeline: self, from_s, step_s, columns, until_s: f64::INFINITY }
     }
 
     /// The longest latency of `measure` between two moments, and when it was.
@@ -39,6 +45,12 @@ impl Timeline {
 }
 
 impl<'a> Window<'a> {
+    /// The same as it was drawn at `until_s`: what is later is left out, by the tick.
+    #[must_use]
+    pub fn until(self, until_s: f64) -> Self {
+        Self { until_s, ..self }
+    }
+
     /// What the load did in each column; `None` where nothing was measured.
     pub fn load(&self) -> Vec<Option<LoadCell>> {
         self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
@@ -101,10 +113,18 @@ impl<'a> Window<'a> {
         {
             return compute(*self);
         }
-        let grid = Grid { step_s: self.step_s, first: first as u64, columns: self.columns };
-        memo.columns(grid, |first, columns| {
+        let part = |first: usize, columns| {
             compute(Self { from_s: self.from_s + self.step_s * first as f64, columns, ..*self })
-        })
+        };
+        // A column that is left out in part is another one than that which is remembered.
+        let whole = ((self.until_s - self.from_s) / self.step_s + 1e-6).clamp(0.0, self.columns as f64);
+        let whole = whole as usize;
+        let mut columns =
+            memo.columns(Grid { step_s: self.step_s, first: first as u64, columns: whole }, part);
+        if whole < self.columns {
+            columns.extend(part(whole, self.columns - whole));
+        }
+        columns
     }
 
     fn merged<T: Merge + Default + Clone>(&self, history: &'a History<T>) -> Vec<Option<T>> {
@@ -121,7 +141,9 @@ impl<'a> Window<'a> {
     fn cells<T: Merge + Default>(&self, history: &'a History<T>) -> Vec<Vec<&'a T>> {
         let mut columns = vec![Vec::new(); self.columns];
         let to_s = self.from_s + self.step_s * self.columns as f64;
-        for cell in history.between(self.from_s, to_s) {
+        // A record that ended a little late is in the cell before.
+        let until_s = self.until_s - seconds(TICK_NS) / 2.0;
+        for cell in history.between(self.from_s, to_s).filter(|cell| cell.start_s < until_s) {
             for column in self.columns_of(&cell) {
                 columns[column].push(cell.value);
             }
@@ -151,6 +173,26 @@ mod tests {
         session::{Interval, Record},
         stats::Recorder,
     };
+
+    #[test]
+    fn what_is_later_than_asked_for_is_left_out_of_a_column_and_of_what_is_remembered() {
+        let mut timeline = Timeline::default();
+        let tick = |timeline: &mut Timeline, n: u32| {
+            let t_s = f64::from(n) * 0.25;
+            let interval = Interval { t_s, length_s: 0.25, ops: 1, ..Interval::default() };
+            timeline.push(&Record::Interval(Box::new(interval)));
+        };
+        let ops = |window: Window| -> Vec<u64> {
+            window.load().iter().map(|cell| cell.as_ref().map_or(0, |cell| cell.ops)).collect()
+        };
+        (1..=6).for_each(|n| tick(&mut timeline, n));
+        let until_s = timeline.now_s();
+        assert_eq!(ops(timeline.window(0.0, 2.0, 2).until(until_s)), [4, 2]);
+        (7..=8).for_each(|n| tick(&mut timeline, n));
+        assert_eq!(ops(timeline.window(0.0, 2.0, 2).until(until_s)), [4, 2]);
+        assert_eq!(ops(timeline.window(0.0, 2.0, 2)), [4, 4]);
+        assert_eq!(ops(timeline.window(0.0, 2.0, 2).until(until_s)), [4, 2]);
+    }
 
     #[test]
     fn what_is_remembered_is_what_would_be_put_together_anew() {

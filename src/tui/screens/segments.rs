@@ -16,7 +16,7 @@ const LEAST_TABLE: u16 = 6;
 
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, _: &Reading) {
-    let segments = model.timeline.segments();
+    let segments = model.segments();
     let n = segments.iter().count();
     let title = match segments.forgotten() {
         0 => format!("{n} segments"),

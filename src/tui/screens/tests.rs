@@ -15,6 +15,7 @@ use ratatui::{
 
 mod frozen;
 mod lists;
+mod standstill;
 
 use super::draw;
 use crate::{

@@ -41,6 +41,8 @@ pub struct Lanes<'a> {
     pub shown: usize,
     /// Where the last of them ends, in seconds of the session.
     pub to_s: f64,
+    /// What is later is not shown, in seconds of the session.
+    pub ends_s: f64,
     /// The number of the baseline segment and its good replies per second.
     pub baseline: Option<(u32, f64)>,
     cursor_s: Option<f64>,
@@ -87,11 +89,8 @@ impl<'a> Lanes<'a> {
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
         let axis = model.axis(columns.plot);
         // What comes after a view was frozen is not in it, also where its axis has room left.
-        let ends_s = model.ends_s().min(axis.to_s());
-        let shown = ((ends_s - axis.from_s()) / axis.step_s).ceil().max(0.0);
-        let to_s = axis.from_s() + shown * axis.step_s;
-        let shown = shown as usize;
-        let window = reading.timeline().window(axis.from_s(), to_s, shown);
+        let (to_s, shown) = axis.until(model.ends_s());
+        let window = reading.timeline().window(axis.from_s(), to_s, shown).until(model.ends_s());
         let levels = Measure::ALL.map(|measure| window.levels(measure));
         let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
@@ -104,6 +103,7 @@ impl<'a> Lanes<'a> {
             shown,
             to_s,
             baseline,
+            ends_s: model.ends_s(),
             cursor_s: model.cursor_s(),
             levels,
             load,
@@ -117,11 +117,12 @@ impl<'a> Lanes<'a> {
     /// column that ends with it, and so does an event; a segment begins with its column.
     fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let (timeline, axis) = (self.reading.timeline(), self.axis);
+        let known_s = self.reading.known_s();
         let mut occurred = Vec::new();
-        for event in timeline.events() {
+        for event in timeline.events().filter(|event| event.t_s <= known_s) {
             occurred.extend(axis.column_ending(event.t_s).map(|column| (column, Occurrence::event(event))));
         }
-        for mark in timeline.marks() {
+        for mark in timeline.marks().filter(|mark| mark.t_s <= known_s) {
             occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
         }
         for segment in Occurrence::segments(self.reading) {

@@ -114,7 +114,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
 
 /// How late an open loop was at most, on the scale of the latencies; a closed one has nothing due.
 fn behind(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
-    let segments = lanes.reading.timeline().segments();
+    let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
         let end_s = lanes.axis.start_s(column as u16) + lanes.axis.step_s;
         let is_open = segments.holding_at(end_s - 1e-6).is_some_and(|s| s.start.knobs.rate.is_some());

@@ -100,7 +100,8 @@ fn frozen(model: &Model, reading: &Reading, width: u16) -> Option<(String, Ink)>
 /// Throughput over time in one row.
 fn sparkline(paint: &mut Paint, area: Rect, model: &Model) {
     let axis = model.axis(area.width.saturating_sub(1));
-    let window = model.timeline.window(axis.from_s(), axis.to_s(), axis.columns.into());
+    let (to_s, shown) = axis.until(model.ends_s());
+    let window = model.timeline.window(axis.from_s(), to_s, shown).until(model.ends_s());
     let load = window.load();
     let values: Vec<_> = load.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s)).collect();
     let top = linear_top(values.iter().flatten().copied().fold(0.0, f64::max));

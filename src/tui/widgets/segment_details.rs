@@ -25,7 +25,7 @@ pub const ROWS: u16 = 8;
 
 /// Draws the segment that is selected.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let selected = model.selected_segment().and_then(|number| model.timeline.segments().numbered(number));
+    let selected = model.selected_segment().and_then(|number| model.segments().numbered(number));
     let Some(segment) = selected else {
         paint.rule(row(area, 0), "");
         return;
@@ -74,7 +74,7 @@ fn compared(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal
     ];
     let is_told =
         |(column, comparison): &(Column, Option<_>)| *column != Column::Response || comparison.is_some();
-    let now_s = model.timeline.now_s();
+    let now_s = model.known_s();
     for (n, (column, comparison)) in rows.into_iter().filter(is_told).enumerate() {
         let line = row(area, n as u16 + 2);
         paint.text(line, column.name(), Ink::Text);

@@ -89,7 +89,7 @@ struct Columns {
 impl Columns {
     fn fitting(whole: u16, model: &Model, rows: &[&SegmentTotal]) -> Self {
         let sorted_by = model.segment_table.sorted_by();
-        let now_s = model.timeline.now_s();
+        let now_s = model.known_s();
         let is_open = rows.iter().any(|segment| Column::Rate.value(segment, now_s).is_some());
         let only_open = [Column::Rate, Column::Response, Column::Behind, Column::Shed];
         let mut room = whole.saturating_sub(MARK + width(Column::Number) + WHAT);
@@ -169,7 +169,7 @@ fn line(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns, segment
         paint.dot(line.x + 1, line.y, paint.glyphs().pointer, Ink::Selected);
     }
     for (column, place) in columns.places(line) {
-        let text = figure(column, segment, model.timeline.now_s());
+        let text = figure(column, segment, model.known_s());
         let ink = match column {
             _ if text == NONE => Ink::Faint,
             Column::Errors => Ink::Bad,
@@ -189,7 +189,7 @@ fn line(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns, segment
     let Against { ops_per_s, service_p99, .. } = segment.against(baseline);
     let compared = [(Column::Ops, ops_per_s), (Column::Service(Level::P99), service_p99)];
     for (n, (column, comparison)) in compared.into_iter().enumerate().take(columns.differences.into()) {
-        let Some(change) = difference(column, segment, baseline, model.timeline.now_s()) else { continue };
+        let Some(change) = difference(column, segment, baseline, model.known_s()) else { continue };
         let (word, ink) = in_short(&comparison);
         let place = columns.difference(line, n as u16);
         paint.parts(place, &[(&format!("{change:>7} "), ink), (word, ink)]);
@@ -198,8 +198,7 @@ fn line(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns, segment
 
 /// What was turned at the beginning of `segment`.
 fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
-    let before =
-        model.timeline.segments().iter().take_while(|s| s.start.segment < segment.start.segment).last();
+    let before = model.segments().iter().take_while(|s| s.start.segment < segment.start.segment).last();
     segment_words(before.map(|before| &before.start), &segment.start)
 }
 

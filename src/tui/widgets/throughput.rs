@@ -98,6 +98,7 @@ type Column = [Option<(f64, f64)>; SIDES];
 fn read(lanes: &Lanes) -> Vec<Column> {
     let axis = lanes.axis;
     let halves = lanes.reading.timeline().window(axis.from_s(), lanes.to_s, lanes.shown * SIDES);
+    let halves = halves.until(lanes.ends_s);
     let extremes = |half: &Option<LoadCell>| half.as_ref().and_then(LoadCell::extremes);
     halves.load().chunks_exact(SIDES).map(|pair| [extremes(&pair[0]), extremes(&pair[1])]).collect()
 }
@@ -192,9 +193,8 @@ fn axis_label(value: f64) -> String {
 
 /// Behind the line: the rate that each segment asked for, as far as the segment reaches.
 fn rates(paint: &mut Paint, plot: Rect, lanes: &Lanes, top: f64) {
-    let timeline = lanes.reading.timeline();
-    let to_s = timeline.now_s().min(lanes.to_s);
-    for segment in timeline.segments().iter() {
+    let to_s = lanes.reading.known_s().min(lanes.to_s);
+    for segment in lanes.reading.known_segments().iter() {
         let knobs = &segment.start.knobs;
         let share = knobs.rate.filter(|_| knobs.load).map(|rate| f64::from(rate) / top);
         let Some(share) = share.filter(|share| *share <= 1.0) else { continue };

@@ -1,0 +1,137 @@
+//! A frozen view: all that it shows is of the time up to the moment at which it was frozen.
+
+use ratatui::layout::Rect;
+
+use super::{deliver, drawn, lines, press};
+use crate::{
+    app::{KeyCode, Model, Msg, update},
+    load::Knobs,
+    session::{
+        Mark, Record, Timeline, TimelineOptions,
+        timeline::{Measure, Reading},
+    },
+    tui::{
+        fixture::MadeUp,
+        theme::{GlyphSet, Palette, Theme},
+    },
+};
+
+const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (40, 12)];
+
+/// 30.5 s under load in two segments, the second of which goes on, with errors and an intrinsic probe.
+fn under_load() -> (MadeUp, Model) {
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let (mut made, records) = MadeUp::new(knobs);
+    let mut model = Model::new(knobs, TimelineOptions::default());
+    deliver(&mut model, records);
+    (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
+    let turned = made.turn(Knobs { clients: 200, ..knobs });
+    deliver(&mut model, vec![turned]);
+    // Not at the border of a column.
+    (0..82).for_each(|_| go_on(&mut model, &mut made));
+    (made, model)
+}
+
+/// A tick with something of everything.
+fn go_on(model: &mut Model, made: &mut MadeUp) {
+    deliver(model, made.next_tick());
+    deliver(model, made.errors("OOM", 3, "OOM command not allowed"));
+    deliver(model, vec![made.intrinsic()]);
+}
+
+/// The screen with this key without the sentence that says how far behind the view is.
+fn shown(model: &mut Model, screen: char, (width, height): (u16, u16)) -> Vec<String> {
+    press(model, KeyCode::Char(screen));
+    let columns = super::super::chart_columns(Rect::new(0, 0, width, height), model);
+    update(model, Msg::Columns(columns));
+    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let mut lines = lines(&drawn(model, theme, width, height));
+    lines.retain(|line| !line.contains("frozen"));
+    lines
+}
+
+fn all(model: &mut Model) -> Vec<(char, (u16, u16), Vec<String>)> {
+    let places = "12345".chars().flat_map(|screen| SIZES.map(|size| (screen, size)));
+    places.map(|(screen, size)| (screen, size, shown(model, screen, size))).collect()
+}
+
+fn assert_same(before: &[(char, (u16, u16), Vec<String>)], after: &[(char, (u16, u16), Vec<String>)]) {
+    for ((screen, size, before), (_, _, after)) in before.iter().zip(after) {
+        let changed = before.iter().zip(after).find(|(before, after)| before != after);
+        assert_eq!(changed, None, "screen {screen} at {size:?}");
+        assert_eq!(before.len(), after.len());
+    }
+}
+
+#[test]
+fn every_screen_stands_still_while_the_measurement_goes_on() {
+    for (zooms, left) in [("", 0), ("", 25), ("----", 3)] {
+        let (mut made, mut model) = under_load();
+        press(&mut model, KeyCode::Char(' '));
+        zooms.chars().for_each(|c| press(&mut model, KeyCode::Char(c)));
+        (0..left).for_each(|_| press(&mut model, KeyCode::Left));
+        let frozen = all(&mut model);
+        (0..70).for_each(|_| go_on(&mut model, &mut made));
+        deliver(&mut model, vec![Record::Mark(Mark { t_s: made.now_s(), text: "later".to_owned() })]);
+        assert_same(&frozen, &all(&mut model));
+        press(&mut model, KeyCode::Char(' '));
+        let live = all(&mut model);
+        assert!(frozen.iter().zip(&live).all(|(frozen, live)| frozen.2 != live.2), "it was not empty");
+    }
+}
+
+#[test]
+fn a_segment_that_begins_after_the_freeze_is_not_listed_and_the_one_before_does_not_end() {
+    let (mut made, mut model) = under_load();
+    press(&mut model, KeyCode::Char(' '));
+    let frozen = shown(&mut model, '4', (120, 36));
+    let turned = made.turn(Knobs { load: true, clients: 7, ..Knobs::default() });
+    deliver(&mut model, vec![turned]);
+    (0..40).for_each(|_| go_on(&mut model, &mut made));
+    assert_eq!(shown(&mut model, '4', (120, 36)), frozen);
+    assert_eq!(model.segments().iter().count(), 2);
+    // Moved beyond the moment of the freeze, it shows what is known by then.
+    press(&mut model, KeyCode::Char('1'));
+    press(&mut model, KeyCode::End);
+    let moved = shown(&mut model, '4', (120, 36));
+    assert!(moved.iter().any(|line| line.contains("3 segments")), "{moved:#?}");
+    (0..40).for_each(|_| go_on(&mut model, &mut made));
+    assert_eq!(shown(&mut model, '4', (120, 36)), moved);
+}
+
+/// Every figure and table of a reading, as text.
+fn figures(reading: &Reading) -> String {
+    let windows = Measure::ALL.map(|measure| {
+        let recent = reading.recent(measure);
+        (recent.now().clone(), recent.minute().clone())
+    });
+    let segments: Vec<_> = reading.segments().map(|s| (s.total.clone(), s.ended_s, s.cpu())).collect();
+    let lists = (reading.ping_windows().collect::<Vec<_>>(), reading.events().count(), reading.status());
+    let rest = (reading.ops_per_s(), reading.ops_per_s_minute(), reading.ping_tcp(), reading.intrinsic_run());
+    format!("{windows:?} {segments:?} {lists:?} {rest:?} {:?}", reading.errors())
+}
+
+fn push_more(timeline: &mut Timeline, made: &mut MadeUp) {
+    let records = made.next_tick().into_iter().chain(made.errors("OOM", 2, "OOM no memory"));
+    records.chain([made.intrinsic()]).for_each(|record| timeline.push(&record));
+}
+
+#[test]
+fn what_is_held_stands_still_to_the_last_digit_while_the_session_goes_on() {
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let (mut made, records) = MadeUp::new(knobs);
+    let mut timeline = Timeline::default();
+    records.iter().for_each(|record: &Record| timeline.push(record));
+    (0..90).for_each(|_| push_more(&mut timeline, &mut made));
+    let (held, latest) = (timeline.hold(), figures(&timeline.latest()));
+    assert_eq!(figures(&timeline.held_at(&held, f64::INFINITY)), latest);
+    (0..50).for_each(|_| push_more(&mut timeline, &mut made));
+    timeline.push(&made.turn(Knobs { clients: 7, ..knobs }));
+    push_more(&mut timeline, &mut made);
+    assert_eq!(figures(&timeline.held_at(&held, held.t_s())), latest);
+    assert_ne!(figures(&timeline.latest()), latest);
+    // Earlier in the segment it is the whole up to then that is told.
+    let earlier = timeline.held_at(&held, 5.0);
+    assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments().current().map(|s| s.total.ops));
+    assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.t_s()));
+}
