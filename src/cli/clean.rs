@@ -28,7 +28,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
 pub struct CleanArgs {
-    /// Remove the keys, and set back what was set, even while another redyno is at work on the server
+    /// Do so even while another redyno is at work on the server
     // Before the target, whose heading holds for everything after it.
     #[arg(long)]
     pub yes: bool,
