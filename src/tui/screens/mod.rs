@@ -33,10 +33,10 @@ pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model) {
     let mut paint = Paint::new(buffer, theme);
     match model.screen {
         Screen::Overview => overview::draw(&mut paint, area, model),
-        Screen::Latency => frame::draw(&mut paint, area, model, latency::draw),
-        Screen::Server => frame::draw(&mut paint, area, model, server::draw),
-        Screen::Segments => frame::draw(&mut paint, area, model, segments::draw),
-        Screen::Log => frame::draw(&mut paint, area, model, log::draw),
+        Screen::Latency => frame::draw(&mut paint, area, model, latency::draw, widgets::latency_rows::draw),
+        Screen::Server => frame::draw(&mut paint, area, model, server::draw, widgets::server_rows::draw),
+        Screen::Segments => frame::draw(&mut paint, area, model, segments::draw, segments::draw),
+        Screen::Log => frame::draw(&mut paint, area, model, log::draw, log::draw),
     }
     widgets::overlay::draw(&mut paint, area, model);
     theme.finish(buffer);

@@ -22,7 +22,7 @@ pub const ROWS: u16 = PARAMETERS.len() as u16;
 /// Draws the list; where it is too high, the part around the selected parameter.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let glyphs = paint.glyphs();
-    let can_turn = model.playback.is_none() && model.view == View::Live;
+    let can_turn = can_turn(model);
     let selected = model.config.selected();
     let at = PARAMETERS.iter().position(|parameter| parameter == selected).unwrap_or(0);
     let first = (at + 1).saturating_sub(area.height.into());
@@ -51,6 +51,32 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
             }
         }
     }
+}
+
+/// Draws the selected parameter in one line: while it can be turned with the signs for that.
+pub fn line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
+    let glyphs = paint.glyphs();
+    let selected = model.config.selected();
+    let value = status.config.get(selected.name).map(|value| written(selected.name, value));
+    let value = value.unwrap_or_else(|| NONE.to_owned());
+    if !can_turn(model) {
+        paint.parts(area, &[(selected.name, Ink::Faint), (" ", Ink::Text), (&value, Ink::Text)]);
+        return;
+    }
+    let (value, ink, turn) = match model.config.entry() {
+        Some(entry) => (entry.text().to_owned(), Ink::Strong, glyphs.caret.to_string()),
+        None => (value, Ink::Selected, format!(" {} {}", glyphs.less, glyphs.more)),
+    };
+    let pointer = format!("{} ", glyphs.pointer);
+    let name = format!("{} ", selected.name);
+    paint.parts(
+        area,
+        &[(&*pointer, Ink::Selected), (&*name, Ink::Selected), (&*value, ink), (&*turn, Ink::Selected)],
+    );
+}
+
+fn can_turn(model: &Model) -> bool {
+    model.playback.is_none() && model.view == View::Live
 }
 
 /// Bytes in the units that a person thinks in.

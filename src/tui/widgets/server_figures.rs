@@ -30,13 +30,45 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
         for line in flow(figures, width).into_iter().take(most.into()) {
             let place = row(area, y);
             let place = Rect { x: place.x + NAME.min(place.width), width, ..place };
-            let parts = figures[line].iter().flat_map(|Figure(name, value, ink)| {
-                [(*name, Ink::Faint), (" ", Ink::Text), (value.as_str(), *ink), ("  ", Ink::Text)]
-            });
-            paint.parts(place, &parts.collect::<Vec<_>>());
+            paint_line(paint, place, &figures[line]);
             y += 1;
         }
     }
+}
+
+/// Draws the most telling figures of all groups in as few rows as they need; how many that were.
+pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
+    let memory = status.used_memory.map(|used| match status.maxmemory {
+        Some(limit) if limit > 0 => format!("{} of {}", units::bytes(used), units::bytes(limit)),
+        _ => units::bytes(used),
+    });
+    let some = |n: Option<u64>| n.filter(|n| *n > 0);
+    let figures = told(
+        [
+            ("cpu", status.cpu.map(units::percent), false),
+            ("ops", status.ops_per_s.map(units::rate), false),
+            ("memory", memory, false),
+            ("clients", count(status.clients), false),
+            ("blocked", count(some(status.blocked_clients)), true),
+            ("evicted", some(status.evicted_keys).and_then(|n| per_s(status, Some(n))), true),
+            ("hits", status.hit_rate().map(units::percent), false),
+            ("keys", count(status.keys), false),
+        ],
+        Ink::Warn,
+    );
+    let lines = flow(&figures, area.width);
+    let rows = (lines.len() as u16).min(area.height);
+    for (n, line) in lines.into_iter().enumerate().take(rows.into()) {
+        paint_line(paint, row(area, n as u16), &figures[line]);
+    }
+    rows
+}
+
+fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
+    let parts = figures.iter().flat_map(|Figure(name, value, ink)| {
+        [(*name, Ink::Faint), (" ", Ink::Text), (value.as_str(), *ink), ("  ", Ink::Text)]
+    });
+    paint.parts(place, &parts.collect::<Vec<_>>());
 }
 
 /// Which figures share a line, two blanks between them; one that is wider than a line has its own.

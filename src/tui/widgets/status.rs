@@ -6,7 +6,10 @@ use crate::{
     app::{Connection, Course, Knob, Model, Playback, Tone},
     load::Knobs,
     session::timeline::{Level, SegmentTotal},
-    tui::{paint::Paint, theme::Ink},
+    tui::{
+        paint::{Paint, row, wrapped},
+        theme::Ink,
+    },
     units,
 };
 
@@ -14,6 +17,22 @@ use crate::{
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let (text, ink) = sentence(model, area.width.saturating_sub(1).into());
     paint.text(area, &format!(" {text}"), ink);
+}
+
+/// Draws the sentence in as many rows of `area` as it needs, or in one when it only says what the load does; how many
+/// that were.
+pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
+    let width = usize::from(area.width.saturating_sub(2));
+    let (text, ink) = sentence(model, width);
+    let most = if ink == Ink::Text { 1 } else { usize::from(area.height.max(1)) };
+    let mut lines = wrapped(&text, width);
+    // What does not fit is cut in the last row, where the cut is shown.
+    let rest = lines.split_off(lines.len().min(most) - 1).join(" ");
+    lines.push(rest);
+    for (n, line) in lines.iter().enumerate() {
+        paint.text(row(area, n as u16), &format!(" {line}"), ink);
+    }
+    lines.len() as u16
 }
 
 /// The sentence, the most pressing first: an answer to the last key, an outage, the end, a frozen view, and

@@ -1,0 +1,124 @@
+//! The latency in a few rows, for screens without room for curves and bars.
+//!
+//! ```text
+//!  service        now     60 s  segment
+//!  p50         312 µs   298 µs   301 µs
+//!  p99         910 µs   822 µs   850 µs
+//!  ping p50     88 µs    90 µs
+//!  ▸ clients 50 ◂ ▸  pipeline 1
+//! ```
+//! Where rows or columns run out, the least telling go.
+
+use ratatui::layout::Rect;
+
+use super::{knob_line, lanes::figure};
+use crate::{
+    app::{Model, Stretch},
+    session::timeline::{Level, Measure, Reading},
+    stats::Latency,
+    tui::{
+        paint::{Paint, row},
+        theme::Ink,
+    },
+};
+
+/// `ping p50` and a blank on either side.
+const NAME: u16 = 10;
+/// `1.68 ms` and the blanks before it.
+const FIGURE: u16 = 9;
+
+/// A row: what it is called, and the level of what it shows.
+type Line = (&'static str, Measure, Level);
+
+/// All rows from the top to the bottom, each with its rank: of those that do not fit the last go first.
+const LINES: [(u8, Line); 7] = [
+    (0, ("p50", Measure::Service, Level::P50)),
+    (4, ("p90", Measure::Service, Level::P90)),
+    (1, ("p99", Measure::Service, Level::P99)),
+    (3, ("p99.9", Measure::Service, Level::P999)),
+    (2, ("max", Measure::Service, Level::Max)),
+    (5, ("resp p99", Measure::Response, Level::P99)),
+    (6, ("ping p50", Measure::Ping, Level::P50)),
+];
+
+/// Draws the heading, the rows that fit, and the knob in hand.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+    rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
+    knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
+}
+
+fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+    let stretches = stretches(area.width);
+    let place = |line: Rect, n: usize| {
+        Rect { x: line.x + NAME + FIGURE * n as u16, width: FIGURE, ..line }.intersection(line)
+    };
+    let heading = row(area, 0);
+    paint.text(heading, " service", Ink::Faint);
+    for (n, stretch) in stretches.iter().enumerate() {
+        let ink = if *stretch == model.stretch { Ink::Strong } else { Ink::Faint };
+        paint.right(place(heading, n), short_name(*stretch), ink);
+    }
+    for (n, (name, measure, level)) in fitting(reading, area.height.saturating_sub(1)).enumerate() {
+        let line = row(area, n as u16 + 1);
+        paint.text(line, &format!(" {name}"), Ink::Faint);
+        for (n, stretch) in stretches.iter().enumerate() {
+            // A probe is no part of a segment.
+            if let Some(latency) = of(reading, measure, *stretch) {
+                paint.right(place(line, n), &figure(level.of(latency)), Ink::Text);
+            }
+        }
+    }
+}
+
+/// The stretches that there is room for, from left to right.
+fn stretches(width: u16) -> &'static [Stretch] {
+    match width.saturating_sub(NAME) / FIGURE {
+        0 | 1 => &[Stretch::Now],
+        2 => &[Stretch::Now, Stretch::Segment],
+        _ => &[Stretch::Now, Stretch::Minute, Stretch::Segment],
+    }
+}
+
+fn short_name(stretch: Stretch) -> &'static str {
+    match stretch {
+        Stretch::Now => "now",
+        Stretch::Minute => "60 s",
+        Stretch::Segment => "segment",
+    }
+}
+
+/// The rows to show; the response time only where there is one.
+fn fitting(reading: &Reading, rows: u16) -> impl Iterator<Item = Line> {
+    let is_open = of(reading, Measure::Response, Stretch::Segment).is_some_and(|l| !l.is_empty());
+    let lines = move || LINES.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);
+    let mut ranks: Vec<_> = lines().map(|(rank, _)| rank).collect();
+    ranks.sort_unstable();
+    ranks.truncate(rows.into());
+    lines().filter(move |(rank, _)| ranks.contains(rank)).map(|(_, line)| line)
+}
+
+fn of<'a>(reading: &'a Reading, measure: Measure, stretch: Stretch) -> Option<&'a Latency> {
+    match (stretch, measure) {
+        (Stretch::Now, _) => Some(reading.recent(measure).now()),
+        (Stretch::Minute, _) => Some(reading.recent(measure).minute()),
+        (Stretch::Segment, Measure::Service) => reading.segment_service(),
+        (Stretch::Segment, Measure::Response) => reading.segment()?.total.response.as_ref(),
+        (Stretch::Segment, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Timeline;
+
+    #[test]
+    fn what_matters_least_goes_first_and_the_order_stays() {
+        let timeline = Timeline::default();
+        let names =
+            |rows| -> Vec<&str> { fitting(&timeline.latest(), rows).map(|(name, ..)| name).collect() };
+        assert_eq!(names(9), ["p50", "p90", "p99", "p99.9", "max", "ping p50"]);
+        assert_eq!(names(4), ["p50", "p99", "p99.9", "max"]);
+        assert_eq!(names(1), ["p50"]);
+    }
+}
