@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Direction, Model, Tone, segment_words};
 use crate::{
-    session::timeline::{ErrorCount, FIRST_ERROR},
+    session::timeline::{ErrorCount, FIRST_ERROR, Held},
     units,
 };
 
@@ -141,7 +141,7 @@ impl Model {
     }
 
     fn events_and_errors(&self) -> Vec<LogLine<'_>> {
-        let errors = self.held.as_deref().map_or(self.timeline.errors(), |held| held.errors());
+        let errors = self.held.as_deref().map_or(self.timeline.errors(), Held::errors);
         let until_s = self.told_until_s();
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
@@ -165,7 +165,7 @@ impl Model {
     }
 
     fn told_until_s(&self) -> f64 {
-        self.held.as_deref().map_or(f64::INFINITY, |held| held.t_s())
+        self.held.as_deref().map_or(f64::INFINITY, Held::t_s)
     }
 
     fn segment_lines(&self) -> impl Iterator<Item = LogLine<'_>> {

@@ -64,7 +64,7 @@ pub enum Command {
     /// Serve as a small Redis, with faults on request
     #[command(disable_help_flag = true)]
     Demo(DemoArgs),
-    /// Remove the keys that a killed run left behind, and set back the parameters that it set
+    /// Undo what a killed run left behind: its keys, and the parameters that it set
     #[command(disable_help_flag = true)]
     Clean(CleanArgs),
 }

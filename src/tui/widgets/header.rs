@@ -16,6 +16,8 @@ use crate::{
 /// Draws the header. On the right stands what changes, on the left what it is about.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let right = right_side(model, reading, paint.glyphs(), area.width);
+    // Half of the time would be another time.
+    let right = fit(&right, area.width.into());
     let length: usize = right.iter().map(|(text, _)| text.chars().count()).sum();
     let right_x = area.right().saturating_sub(length as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
@@ -26,8 +28,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
     let fitting = fit(&parts, left.width.into());
     paint.parts(left, &fitting);
-    let parts: Vec<_> = right.iter().map(|(text, ink)| (text.as_str(), *ink)).collect();
-    paint.parts(from_column(area, right_x), &parts);
+    paint.parts(from_column(area, right_x), &right);
 }
 
 /// Address, name and version, role, mode; the most needed first.
