@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::Model,
+    server::counted,
     session::timeline::Reading,
     tui::{
         paint::{Paint, row},
@@ -19,7 +20,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, _: &Reading) {
     let segments = model.segments();
     let n = segments.iter().count();
     let title = match segments.forgotten() {
-        0 => format!("{n} segments"),
+        0 => counted(n as u64, "segment"),
         older => format!("the last {n} segments; {older} older ones are in the sums of the session only"),
     };
     paint.rule(row(area, 0), &title);
