@@ -31,6 +31,8 @@ pub struct Terminal {
     keys: Box<dyn Write + Send>,
     shared: Arc<Mutex<Shown>>,
     is_stalled: Arc<AtomicBool>,
+    /// Whether the reader holds still: what it takes last is behind it.
+    is_parked: Arc<AtomicBool>,
 }
 
 /// What came from the program.
@@ -52,19 +54,23 @@ impl Terminal {
         let shown = Arc::clone(&shared);
         let is_stalled = Arc::new(AtomicBool::new(false));
         let stalled = Arc::clone(&is_stalled);
+        let is_parked = Arc::new(AtomicBool::new(false));
+        let parked = Arc::clone(&is_parked);
         std::thread::spawn(move || {
             let mut bytes = [0; 16 * 1024];
             // The read fails when the program has ended.
             while let Ok(n @ 1..) = reader.read(&mut bytes) {
                 while stalled.load(Ordering::SeqCst) {
+                    parked.store(true, Ordering::SeqCst);
                     std::thread::sleep(LOOK_EVERY);
                 }
+                parked.store(false, Ordering::SeqCst);
                 let mut shown = shown.lock().expect("no reader panics");
                 shown.parser.process(&bytes[..n]);
                 shown.bytes.extend_from_slice(&bytes[..n]);
             }
         });
-        Self { child, master: pair.master, keys, shared, is_stalled }
+        Self { child, master: pair.master, keys, shared, is_stalled, is_parked }
     }
 
     /// Presses keys.
@@ -84,8 +90,11 @@ impl Terminal {
         self.is_stalled.store(stall, Ordering::SeqCst);
     }
 
-    /// Whether it has no room for more: what the program writes now must wait.
+    /// Whether it reads no more and has no room left: what the program writes now must wait.
     pub fn is_full(&self) -> bool {
+        if !self.is_parked.load(Ordering::SeqCst) {
+            return false;
+        }
         let name = format!("/proc/{}/fd/1", self.pid().as_raw_nonzero());
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let Ok(terminal) = open(name, flags, Mode::empty()) else { return false };
