@@ -10,6 +10,7 @@ use ratatui::layout::Rect;
 use super::tables::clock;
 use crate::{
     app::{LogKind, LogLine, Model},
+    server::counted,
     tui::{
         paint::{Paint, from_column, row, wrapped},
         theme::Ink,
@@ -53,7 +54,7 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
         0 => String::new(),
         n => format!("; {n} older ones are not kept"),
     };
-    format!("log: {what}, {} lines{follows}{forgotten}", lines.len())
+    format!("log: {what}, {}{follows}{forgotten}", counted(lines.len() as u64, "line"))
 }
 
 fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selected: Option<usize>) {
@@ -138,7 +139,7 @@ fn looked_for(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) 
         Some(typed) => (typed.to_owned(), paint.glyphs().caret.to_string()),
         None => (needle, String::new()),
     };
-    let found = if typed.is_empty() { String::new() } else { format!("   {hits} lines") };
+    let found = if typed.is_empty() { String::new() } else { format!("   {}", counted(hits as u64, "line")) };
     let parts = [("/", Ink::Strong), (&*typed, Ink::Strong), (&*caret, Ink::Strong), (&*found, Ink::Faint)];
     paint.parts(padded(place), &parts);
 }
