@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  01:07  slowlog: 14 ms KEYS *  segment 3: 200 clients × 4, closed loop
-//!  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, pickup 39.0 µs)  server CPU 97 %
+//!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, pickup 39.0 µs)
 //! ```
-//! Figures are those of the column, in which a short moment is not averaged away by what came after it.
+//! Figures are those of the column, and say how long that is: a short moment is not averaged away by what came before
+//! it, as in the last second that the table shows.
 
 use ratatui::layout::Rect;
 
@@ -58,6 +59,7 @@ pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
         shown = [first, &shown, rest].concat();
     } else {
         write(paint, what, &told);
+        shown.insert(0, (format!("in {}", stretch(lanes.axis.step_s)), Ink::Faint));
     }
     write(paint, figures, &shown);
 }
@@ -150,6 +152,15 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
 }
 
 /// `p50 312 µs, p99 910 µs, max 7.70 ms`, without what has too few samples.
+/// The length of a column: `0.25 s`, `20 s`, `5 min`.
+fn stretch(step_s: f64) -> String {
+    match step_s {
+        ..60.0 => format!("{step_s} s"),
+        60.0..3600.0 => format!("{} min", step_s / 60.0),
+        _ => format!("{} h", step_s / 3600.0),
+    }
+}
+
 fn latencies(lanes: &Lanes, measure: Measure, name: &str) -> Option<Piece> {
     let level = |level: Level| {
         let ns = lanes.level_shown(measure, level)?;
