@@ -38,7 +38,7 @@ pub use change::{change, segment_words};
 pub use config_panel::{ConfigPanel, Setting, value_words};
 pub use danger::{Room, danger};
 pub use entry::Entry;
-pub use keys::{Action, Binding, Context, KEYS, Key, KeyCode, Pattern, action, footer, markdown};
+pub use keys::{Action, Binding, Context, Key, KeyCode, Pattern, action, bindings, footer, markdown};
 pub use knob::{Direction, Knob, TurnError};
 pub use latency_view::Stretch;
 pub use log_view::{LogKind, LogLine, LogView};

@@ -284,7 +284,7 @@ fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
 
 fn scroll(model: &mut Model, lines: i16) {
     if let Overlay::Help { scroll } = &mut model.overlay {
-        *scroll = scroll.saturating_add_signed(lines).min(super::KEYS.len() as u16 * 4);
+        *scroll = scroll.saturating_add_signed(lines).min(super::bindings().count() as u16 * 4);
     }
     model.choose(lines);
 }

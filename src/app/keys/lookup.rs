@@ -1,11 +1,11 @@
 //! Reading the table: dispatch, footer, README.
 
-use super::{Action, Binding, Context, KEYS, Key};
+use super::{Action, Binding, Context, Key, bindings};
 
 /// What `key` does where these contexts hold; an earlier one's meaning of a key goes before a later one's.
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
-        let here = KEYS.iter().filter(|binding| binding.context == *context);
+        let here = bindings().filter(|binding| binding.context == *context);
         here.flat_map(|binding| binding.keys).find(|(pattern, _)| pattern.matches(key))
     };
     contexts.iter().find_map(of).map(|(_, action)| *action)
@@ -19,7 +19,7 @@ pub fn footer(contexts: &[Context], width: usize) -> Vec<(&'static str, &'static
     let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || !travels || hint.2 == 0;
     let of = |at: &Context| {
         let at = *at;
-        let here = KEYS.iter().filter(move |binding| binding.context == at);
+        let here = bindings().filter(move |binding| binding.context == at);
         here.filter_map(|binding| binding.hint).filter(move |hint| is_shown(at, hint))
     };
     let mut hints: Vec<(&str, &str, u8)> = Vec::new();
@@ -48,7 +48,7 @@ pub fn footer(contexts: &[Context], width: usize) -> Vec<(&'static str, &'static
 pub fn markdown() -> String {
     let mut text = String::from("| where | keys | what they do |\n|---|---|---|\n");
     for context in Context::ALL {
-        for binding in KEYS.iter().filter(|binding| binding.context == context) {
+        for binding in bindings().filter(|binding| binding.context == context) {
             let Binding { written, help, .. } = binding;
             text += &format!("| {context} | {written} | {help} |\n");
         }
@@ -89,7 +89,7 @@ mod tests {
     fn no_key_means_two_things_in_one_context() {
         for context in Context::ALL {
             for key in every_key() {
-                let here = KEYS.iter().filter(|b| b.context == context || b.context == Context::Anywhere);
+                let here = bindings().filter(|b| b.context == context || b.context == Context::Anywhere);
                 let found: Vec<_> =
                     here.flat_map(|b| b.keys).filter(|(p, _)| p.matches(key)).map(|(_, a)| a).collect();
                 assert!(found.len() <= 1, "{key:?} in {context:?} means {found:?}");
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_binding_can_be_reached_by_a_key() {
-        for binding in KEYS.iter() {
+        for binding in bindings() {
             for (pattern, _) in binding.keys {
                 assert!(every_key().iter().any(|key| pattern.matches(*key)), "{pattern:?}");
             }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_readme_table_lists_every_binding() {
-        assert_eq!(markdown().lines().count(), KEYS.len() + 2);
+        assert_eq!(markdown().lines().count(), bindings().count() + 2);
         assert!(markdown().contains("| On every screen | ↑, ↓, k, j | Select a knob. |"));
     }
 }

@@ -8,4 +8,4 @@ mod table;
 pub use action::{Action, Context};
 pub use key::{Key, KeyCode, Pattern};
 pub use lookup::{action, footer, markdown};
-pub use table::{Binding, KEYS};
+pub use table::{Binding, bindings};

@@ -6,8 +6,6 @@ mod screens;
 mod time;
 mod typing;
 
-use std::sync::LazyLock;
-
 use super::{Action, Context, KeyCode, Pattern};
 
 /// One line of the key table.
@@ -26,9 +24,11 @@ pub struct Binding {
 }
 
 /// All bindings, in the order in which help, footer and palette list them.
-pub static KEYS: LazyLock<Vec<Binding>> = LazyLock::new(|| {
-    [main::STEER, screens::KEYS, main::KEEP, time::KEYS, typing::KEYS, overlays::KEYS, ANYWHERE].concat()
-});
+pub fn bindings() -> impl Iterator<Item = &'static Binding> {
+    const PARTS: [&[Binding]; 7] =
+        [main::STEER, screens::KEYS, main::KEEP, time::KEYS, typing::KEYS, overlays::KEYS, ANYWHERE];
+    PARTS.into_iter().flatten()
+}
 
 const ANYWHERE: &[Binding] = &[
     Binding {

@@ -2,7 +2,7 @@
 
 use super::{fuzzy::score, settings::Setting};
 use crate::{
-    app::{Action, Context, KEYS, Model, PRESETS},
+    app::{Action, Context, Model, PRESETS, bindings},
     load::Knobs,
 };
 
@@ -83,7 +83,7 @@ impl Model {
             context => here.contains(&context),
         };
         let mut offers: Vec<Offer> = Vec::new();
-        for binding in KEYS.iter().filter(|binding| holds(binding.context)) {
+        for binding in bindings().filter(|binding| holds(binding.context)) {
             for (pattern, action) in binding.keys {
                 let command = Command::Do(*action);
                 match offers.iter_mut().find(|offer| offer.command == command) {
@@ -147,7 +147,7 @@ mod tests {
     fn every_action_that_can_be_done_on_a_screen_is_offered_once_with_its_keys() {
         let offers = model().offers("");
         for binding in
-            KEYS.iter().filter(|binding| matches!(binding.context, Context::Main | Context::Anywhere))
+            bindings().filter(|binding| matches!(binding.context, Context::Main | Context::Anywhere))
         {
             for (pattern, action) in binding.keys {
                 let same = offers.iter().filter(|offer| offer.command == Command::Do(*action));

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{palette, tables::clock};
 use crate::{
-    app::{Context, KEYS, Model, Overlay, Setting, value_words},
+    app::{Context, Model, Overlay, Setting, bindings, value_words},
     tui::{
         paint::{Paint, row, wrapped},
         theme::Ink,
@@ -109,7 +109,7 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
     for context in Context::ALL {
         lines.push((String::new(), Ink::Text));
         lines.push((context.title().to_owned(), Ink::Strong));
-        for binding in KEYS.iter().filter(|binding| binding.context == context) {
+        for binding in bindings().filter(|binding| binding.context == context) {
             let texts = wrapped(binding.help, width.saturating_sub(KEYS_WIDTH));
             let keys = wrapped(binding.written, KEYS_WIDTH - 1);
             for n in 0..texts.len().max(keys.len()) {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_help_names_every_binding() {
         let text: String = help_lines(72).into_iter().map(|(line, _)| line + "\n").collect();
-        for binding in KEYS.iter() {
+        for binding in bindings() {
             assert!(text.contains(binding.help.split(' ').next().unwrap()), "{}", binding.help);
         }
         assert!(help_lines(72).iter().all(|(line, _)| line.chars().count() <= 72));
