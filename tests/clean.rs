@@ -1,11 +1,8 @@
 //! Cleaning up removes redyno's keys and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{sync::mpsc::channel, time::Duration};
 
+use crate::support::{Server, wait_for};
 use clap::Parser;
 use redyno::{
     cli::clean::{CleanArgs, CleanError, run},
@@ -13,7 +10,6 @@ use redyno::{
     server::{Cleaned, Control, Owner},
     target::{Address, Target},
 };
-use support::{Server, wait_for};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -139,7 +135,7 @@ fn a_session_at_work_is_not_robbed_without_yes() {
 fn bad_usage_and_an_absent_server_have_their_exit_codes() {
     let usage = run_clean(&["-p", "0"]).0.unwrap_err();
     assert_eq!(usage.exit_code(), 2);
-    let absent = run_clean(&["-p", &support::free_port().to_string()]).0.unwrap_err();
+    let absent = run_clean(&["-p", &crate::support::free_port().to_string()]).0.unwrap_err();
     assert_eq!(absent.exit_code(), 1);
     assert!(absent.to_string().contains("nothing listens"), "{absent}");
 }

@@ -1,21 +1,17 @@
 //! The control plane against real servers: it sees them, loses them, finds them again, and writes nothing by itself.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     sync::mpsc::{Receiver, channel},
     thread,
     time::Duration,
 };
 
+use crate::support::{Server, wait_among, wait_for};
 use redyno::{
     clock::Clock,
     server::{Control, Foreign, Marker, Message, Owner, ServerError, Status},
     target::{Address, Credentials, Password, Target},
 };
-use support::{Server, wait_among, wait_for};
 
 const POLL: Duration = Duration::from_millis(20);
 /// Long enough for any answer; nothing is judged by it.

@@ -1,25 +1,20 @@
 //! Errors and broken servers under load: each is counted by its kind, the run goes on or ends with its reason, and no
 //! count is wrong. Tests that guard against what a peer does wrong name the peer.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod scripted;
-mod support;
-
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use crate::scripted::Crowd;
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno},
+    session::{Driven, Past, at_port, intervals, plan},
+    wait_for,
+};
 use redyno::{
     load::{Knobs, MAX_KINDS, Plan},
     session::{Event, Record},
     target::{Credentials, Password, Target},
     workload::{Command, Mix},
-};
-use scripted::Crowd;
-use support::{
-    Server,
-    program::{Outcome, Running, redyno},
-    session::{Driven, Past, at_port, intervals, plan},
-    wait_for,
 };
 
 const GET: &str = "*2\r\n$3\r\nGET\r\n$19\r\nredyno:000000000000\r\n";
@@ -187,7 +182,7 @@ fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connectio
 /// Ends with the reply that it has begun, says half of one, or nothing: counts stay exact.
 #[test]
 fn broken_servers_are_counted_by_kind_and_the_run_goes_on() {
-    type Answer = fn(&mut scripted::Peer, usize) -> bool;
+    type Answer = fn(&mut crate::scripted::Peer, usize) -> bool;
     let cases: [(&str, &str, Answer); 5] = [
         ("closes after each reply", "", |peer, _| {
             peer.say("$-1\r\n");

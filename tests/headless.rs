@@ -1,23 +1,19 @@
 //! The program without a screen: a stream of records that anything can read, or lines for people, and one end
 //! whatever brought it about.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::Stdio,
 };
 
-use redyno::session::{End, Interval, Record, Segment};
-use rustix::process::Signal;
-use support::{
+use crate::support::{
     Server, calls,
     program::{Running, records, redyno, run},
     wait_for,
 };
+use redyno::session::{End, Interval, Record, Segment};
+use rustix::process::Signal;
 
 /// A session of one second under load, as JSON.
 fn one_second<'a>(port: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -156,7 +152,7 @@ fn a_reader_that_has_had_enough_ends_the_session_quietly() {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
         assert!(first.contains("redyno 0."), "{first}");
         // The reader is dropped here, and the pipe with it.
-        let status = support::program::end_of(&mut child);
+        let status = crate::support::program::end_of(&mut child);
         let mut err = String::new();
         std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut err).unwrap();
         assert_eq!(status.code(), Some(0), "{err}");

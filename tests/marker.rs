@@ -1,20 +1,16 @@
 //! The marker says what a session has to undo: it is there before that is done and goes when nothing is left, and
 //! `redyno clean` goes by it without believing everything.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{process::Command, sync::mpsc::channel, time::Duration};
 
+use crate::support::{
+    Server,
+    program::{Running, run},
+};
 use redyno::{
     clock::Clock,
     server::{Control, Marker, Owner, Parameter, Restored, ServerError, Tuned, Turned},
     target::{Address, Target},
-};
-use support::{
-    Server,
-    program::{Running, run},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);

@@ -1,9 +1,5 @@
 //! The one-shot modes' promise: redis-cli's output, from a real Redis and from servers that misbehave.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod scripted;
-
 use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Child, Command, Stdio},
@@ -11,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::scripted::{Scripted, target};
 use redyno::{
     cli::oneshot::{Format, Mode, Percentile, Plan, Streams, run_on},
     signals::Signal,
     target::Target,
 };
-use scripted::{Scripted, target};
 
 /// What a run wrote, and how it ended.
 struct Outcome {

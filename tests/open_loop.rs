@@ -1,22 +1,18 @@
 //! The open loop: requests are due whatever the server does, and each of them is accounted for.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{collections::BTreeMap, time::Duration};
 
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno, run},
+    session::{Driven, Past, at_port, intervals, plan},
+};
 use redyno::{
     demo,
     load::{Arrivals, Backlog, Knobs, Plan},
     session::{Record, Summary},
     stats::Latency,
     workload::Mix,
-};
-use support::{
-    Server,
-    program::{Outcome, Running, redyno, run},
-    session::{Driven, Past, at_port, intervals, plan},
 };
 
 fn open(rate: u32) -> Knobs {

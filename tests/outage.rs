@@ -1,16 +1,17 @@
 //! What goes wrong on the other side is counted by kind and told; the session goes on, and what was measured stays
 //! true.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use crate::support::{
+    Server,
+    program::{Running, redyno},
+    session::{Driven, Past, at_port, events, intervals, plan},
+};
 use redyno::{
     demo,
     load::{Knobs, Plan},
@@ -18,11 +19,6 @@ use redyno::{
     workload::{Command, Mix},
 };
 use rustix::process::Signal;
-use support::{
-    Server,
-    program::{Running, redyno},
-    session::{Driven, Past, at_port, events, intervals, plan},
-};
 
 fn knobs(mix: Mix) -> Knobs {
     Knobs { load: true, mix, keyspace: 1000, ..Knobs::default() }

@@ -1,9 +1,5 @@
 //! The ping probe's promise: each PING that was due is a sample or an error, exactly once, whatever the server does.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod scripted;
-
 use std::{
     collections::BTreeMap,
     net::TcpListener,
@@ -12,13 +8,13 @@ use std::{
     time::Duration,
 };
 
+use crate::scripted::{Scripted, end_of_script, target};
 use redyno::{
     clock::Clock,
     probe::{Message, PingPlan, PingProbe},
     stats::Latency,
     target::{Address, Credentials, Password, Target},
 };
-use scripted::{Scripted, end_of_script, target};
 
 /// One PING a millisecond.
 const PERIOD_NS: u64 = 1_000_000;

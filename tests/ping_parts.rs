@@ -1,16 +1,13 @@
 //! The ping's parts: what the kernel stamps, what it cannot, and that every round trip is in one of the two.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod scripted;
-mod support;
-
 use std::{
     num::NonZeroU32,
     sync::mpsc::{Receiver, channel},
     time::Duration,
 };
 
+use crate::scripted::{Scripted, target};
+use crate::support::Server;
 use redyno::{
     clock::Clock,
     probe::{Message, Ping, PingPlan, PingProbe, Timing},
@@ -18,8 +15,6 @@ use redyno::{
     stats::Latency,
     target::{Address, Target},
 };
-use scripted::{Scripted, target};
-use support::Server;
 
 /// One PING a millisecond.
 const PERIOD_NS: u128 = 1_000_000;

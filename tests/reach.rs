@@ -1,9 +1,5 @@
 //! Whatever listens where a Redis was expected gets a diagnosis and not a hang.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     io::{Read, Write},
     net::{Shutdown, TcpListener},
@@ -11,8 +7,8 @@ use std::{
     time::Duration,
 };
 
+use crate::support::{Server, free_port};
 use redyno::target::{Address, Credentials, Password, ReachError, Target, reach};
-use support::{Server, free_port};
 
 const LIMIT: Duration = Duration::from_secs(20);
 /// For strangers that never answer: as long as this test has to last.
@@ -111,7 +107,7 @@ fn a_server_without_room_for_clients_says_so() {
 fn accepted_connection(server: &Server) -> std::net::TcpStream {
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     // The connection that the start was tested by may not be gone yet.
-    support::wait_for("room for one client", || {
+    crate::support::wait_for("room for one client", || {
         let mut reply = [0; 7];
         stream.write_all(b"PING\r\n").ok()?;
         match stream.read_exact(&mut reply) {

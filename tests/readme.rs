@@ -1,7 +1,5 @@
 //! The README tells the truth: its key table is the program's, and its commands are such that the program takes them.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
 use clap::Parser as _;
 use redyno::{app, cli::args::CommandLine};
 

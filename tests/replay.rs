@@ -1,23 +1,19 @@
 //! A recording is shown on the same screen, whatever ended it: it plays, is searched, and what is broken in it is told.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::path::Path;
 
+use crate::support::{
+    Server,
+    program::{Running, redyno, run},
+    terminal::Terminal,
+    wait_for,
+};
 use redyno::{
     load::Knobs,
     session::{End, Event, Interval, Record, Segment, ServerIdentity, SessionStart, Summary, Writer},
     stats::Recorder,
 };
 use rustix::process::Signal;
-use support::{
-    Server,
-    program::{Running, redyno, run},
-    terminal::Terminal,
-    wait_for,
-};
 
 const LEFT: &str = "\x1b[D";
 const HOME: &str = "\x1b[H";

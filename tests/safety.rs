@@ -1,21 +1,17 @@
 //! Safe on somebody's server: nothing is written without load and without leave, only keys under redyno's own prefix
 //! are, and they are gone at the end whatever the end.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     collections::BTreeSet,
     io::{Read, Write},
     net::TcpStream,
 };
 
-use rustix::process::Signal;
-use support::{
+use crate::support::{
     Server,
     program::{Running, redyno, run},
 };
+use rustix::process::Signal;
 
 /// What may reach a server that is only looked at. PING is the probe, HGETALL looks for the marker of a session that was
 /// killed, INFO to CONFIG GET are the poll; the others introduce a connection.
@@ -208,7 +204,8 @@ fn looking_without_load_sends_read_only_commands_and_ping_only() {
         run(&["-p", &port, "--headless", "--json", "--duration", "1.5"]).expect_code(0);
         run(&["-p", &port, "--headless", "-3", "--duration", "0.5"]).expect_code(0);
         run(&["-p", &port, "--latency", "-i", "0.2"]).expect_code(0);
-        let mut terminal = support::terminal::Terminal::start(&redyno(&["-p", &port, "--no-load"]), 100, 30);
+        let mut terminal =
+            crate::support::terminal::Terminal::start(&redyno(&["-p", &port, "--no-load"]), 100, 30);
         terminal.wait_for_text("load off: only PING and read-only commands are sent");
         terminal.press("q");
         assert_eq!(terminal.end().0, Some(0));

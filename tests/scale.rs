@@ -1,18 +1,13 @@
 //! Many connections from one process: all of them come, none is dropped on the way, and they go again. The test is alone
 //! in its file, because it weighs its own process.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
+use crate::support::{
+    Server,
+    session::{Driven, at_port, intervals, plan},
+};
 use redyno::{
     load::{Knobs, most_clients},
     workload::Mix,
-};
-use support::{
-    Server,
-    session::{Driven, at_port, intervals, plan},
 };
 
 fn knobs(clients: u32) -> Knobs {
@@ -47,10 +42,10 @@ fn thousands_of_connections_come_stay_cheap_and_go() {
     assert!(each < 4096, "{each} bytes a connection");
     session.turn(|knobs| knobs.clients = 50);
     wait_for_clients(&mut session, 50);
-    support::wait_for("the server to see them gone", || (server.load_ids() == ids).then_some(()));
+    crate::support::wait_for("the server to see them gone", || (server.load_ids() == ids).then_some(()));
     session.turn(|knobs| knobs.clients = 300);
     wait_for_clients(&mut session, 300);
     let past = session.finish();
     assert!(past.errors().is_empty(), "{:?}", past.errors());
-    assert!(!support::session::events(&past.records).contains(&"load lost"));
+    assert!(!crate::support::session::events(&past.records).contains(&"load lost"));
 }

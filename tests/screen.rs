@@ -1,18 +1,14 @@
 //! The screen, as a person at a terminal meets it: it starts, answers keys, survives, and gives the terminal back.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::net::TcpStream;
 
-use rustix::process::Signal;
-use support::{
+use crate::support::{
     Server,
     program::{Running, redyno},
     terminal::Terminal,
     wait_for,
 };
+use rustix::process::Signal;
 
 const RIGHT: &str = "\x1b[C";
 const LEFT: &str = "\x1b[D";

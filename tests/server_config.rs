@@ -1,16 +1,12 @@
 //! Parameters of a server that were set from the screen: a segment each, and as they were after every end.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
-use rustix::process::Signal;
-use support::{
+use crate::support::{
     Server,
     program::{records, redyno, run},
     terminal::Terminal,
     wait_for,
 };
+use rustix::process::Signal;
 
 use redyno::session::Record;
 

@@ -1,20 +1,16 @@
 //! What happens on a real server becomes events, and its figures come with every status.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     sync::mpsc::{Receiver, channel},
     time::Duration,
 };
 
+use crate::support::{Server, wait_among};
 use redyno::{
     clock::Clock,
     server::{Control, Message, Parameter, Restored, ServerError, Status, Tuned},
     target::{Address, Credentials, Password, Target},
 };
-use support::{Server, wait_among};
 
 const POLL: Duration = Duration::from_millis(20);
 /// Long enough for any answer; nothing is judged by it.

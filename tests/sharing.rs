@@ -1,12 +1,8 @@
 //! The palette, the mouse, marks, recordings and pictures, as a person at a terminal meets them.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::{
+use crate::support::{
     Server,
     program::{redyno, run},
     terminal::Terminal,

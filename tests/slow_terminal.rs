@@ -1,17 +1,12 @@
 //! A terminal that reads slowly or not at all: the session goes on, ends when it is told to, and little is sent.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
-use rustix::process::Signal;
-use support::{
+use crate::support::{
     Server,
     program::{records, redyno},
     terminal::Terminal,
     wait_for,
 };
+use rustix::process::Signal;
 
 /// The most frames that data brings in a second.
 const FRAMES_A_SECOND: usize = 10;

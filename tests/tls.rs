@@ -1,12 +1,15 @@
 //! TLS on every way to the server: the figures are the server's own, what is wrong with certificates and files is told
 //! in one line, and nothing is sent in plain text by mistake.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{io::Write, net::TcpListener, sync::Arc};
 
+use crate::support::{
+    certificates::{Authority, TlsServer, Valid, assert_one_line, session},
+    free_port,
+    program::{Running, redyno, run},
+    session::{Driven, at_port, events, intervals, plan},
+    terminal::Terminal,
+};
 use redyno::{
     load::{Knobs, Plan},
     probe::Timing,
@@ -15,13 +18,6 @@ use redyno::{
     workload::{Command, Mix},
 };
 use rustix::process::Signal;
-use support::{
-    certificates::{Authority, TlsServer, Valid, assert_one_line, session},
-    free_port,
-    program::{Running, redyno, run},
-    session::{Driven, at_port, events, intervals, plan},
-    terminal::Terminal,
-};
 
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 
@@ -199,7 +195,7 @@ fn plain_text_to_a_tls_port_and_tls_to_a_plain_port_are_told_apart() {
         1,
         &["speaks Redis without TLS; leave out --tls"],
     );
-    let valkey = support::Server::valkey().start();
+    let valkey = crate::support::Server::valkey().start();
     assert_one_line(
         &session(&[&["-p", &valkey.port_text()], &way[..]].concat()),
         1,
@@ -236,7 +232,7 @@ fn whoever_answers_a_handshake_in_another_protocol_is_named() {
     }
     let nobody = free_port().to_string();
     assert_one_line(&session(&["-p", &nobody, "--tls", "--insecure"]), 1, &["connection refused"]);
-    let memcached = support::Server::memcached().start();
+    let memcached = crate::support::Server::memcached().start();
     let outcome = session(&["-p", &memcached.port_text(), "--tls", "--insecure"]);
     assert_eq!(outcome.code(), 1, "{outcome:?}");
 }

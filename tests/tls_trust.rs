@@ -1,17 +1,13 @@
 //! Whom TLS trusts, and what is told of certificates and files that are not to be trusted.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{fs, path::Path};
 
-use redyno::target::{Address, Tls, TlsSettings};
-use support::{
+use crate::support::{
     certificates::{Authority, HERE, Pair, TlsServer, Valid, assert_one_line, session},
     free_port,
     program::{Running, redyno, run},
 };
+use redyno::target::{Address, Tls, TlsSettings};
 
 #[test]
 fn without_a_ca_the_systems_own_are_trusted() {

@@ -1,10 +1,6 @@
 //! How other load generators lie or break, one test for each trap that could be ours. What they share with a promise
 //! that has a file of its own is there: the open loop in `open_loop.rs`, faults in `faults.rs`.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -18,17 +14,17 @@ use std::{
     thread,
 };
 
+use crate::support::{
+    Server,
+    program::run,
+    session::{Driven, at_port, intervals, plan},
+};
 use redyno::{
     demo,
     load::{Knobs, Plan},
     session::Record,
     stats::Recorder,
     workload::Mix,
-};
-use support::{
-    Server,
-    program::run,
-    session::{Driven, at_port, intervals, plan},
 };
 
 /// A server that answers everything with OK and keeps what it saw.

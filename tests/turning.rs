@@ -1,23 +1,19 @@
 //! Knobs turned while the load runs: every segment has its own numbers, no error is counted, and the server's own
 //! statistics agree with ours to the request.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{collections::BTreeSet, sync::Arc};
 
+use crate::support::{
+    Server, calls, cli_at, load_ids,
+    session::{Driven, Past, at_port, intervals, plan},
+    wait_for,
+};
 use redyno::{
     demo,
     load::{Knobs, Plan},
     session::Record,
     target::{Address, Credentials, Password, Target},
     workload::{Command, Mix},
-};
-use support::{
-    Server, calls, cli_at, load_ids,
-    session::{Driven, Past, at_port, intervals, plan},
-    wait_for,
 };
 
 /// Good replies that a segment must have before the next knob is turned.

@@ -1,17 +1,13 @@
 //! What is asked for wrongly, and servers that are no Redis: one clear line, the right exit code, never a hang; and
 //! no password anywhere.
 
-#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
-
-mod support;
-
 use std::{
     io::{Read, Write},
     net::TcpListener,
     path::PathBuf,
 };
 
-use support::{
+use crate::support::{
     Server, free_port,
     program::{Outcome, Running, redyno, run},
 };
@@ -98,7 +94,7 @@ fn more_clients_than_the_limit_of_open_files_allows_are_refused_with_what_is_pos
         let program = env!("CARGO_BIN_EXE_redyno");
         let mut command = std::process::Command::new("sh");
         command.args(["-c", &format!("ulimit -n 500; exec '{program}' {args}")]);
-        support::program::Running::start(command).end()
+        crate::support::program::Running::start(command).end()
     };
     let outcome = limited("-p 1 -c 450 --threads 1 --headless");
     assert_one_line(&outcome, "-c 450", &["450 clients are more than the 433", "open files", "ulimit -Hn"]);
@@ -109,7 +105,7 @@ fn more_clients_than_the_limit_of_open_files_allows_are_refused_with_what_is_pos
 
 #[test]
 fn json_on_a_screen_is_refused() {
-    let terminal = support::terminal::Terminal::start(&redyno(&["--json"]), 80, 24);
+    let terminal = crate::support::terminal::Terminal::start(&redyno(&["--json"]), 80, 24);
     let (code, text) = terminal.end();
     assert_eq!(code, Some(2), "{text}");
     assert_eq!(text.trim(), "redyno: --json is for --headless and the one-shot modes, not for the screen");
@@ -182,7 +178,7 @@ fn a_password_that_is_missing_or_wrong_is_told_apart() {
 fn a_replica_is_not_written_to() {
     let master = Server::redis().start();
     let replica = Server::redis().with_args(&["--replicaof", "127.0.0.1", &master.port_text()]).start();
-    support::wait_for("the replica", || {
+    crate::support::wait_for("the replica", || {
         replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
     });
     assert_diagnosis(&["-p", &replica.port_text(), "--yes"], &["is a read-only replica"]);

@@ -1,8 +1,5 @@
 //! A server on loopback that does what a test's script says: answers, stalls, breaks off.
 
-#![allow(dead_code, reason = "each file of tests uses its own part of it")]
-#![allow(clippy::unwrap_used, reason = "a failed step of a script is a failed test")]
-
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},

@@ -7,7 +7,6 @@
 //! assert_eq!(server.cli(&["-a", "pw", "DBSIZE"]), "0");
 //! ```
 //! A missing program is a failure that says what to install, never a skip.
-#![allow(dead_code, reason = "every test file takes what it needs of this")]
 
 pub mod certificates;
 pub mod program;
@@ -109,11 +108,6 @@ impl Server {
     /// Its unix socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("socket")
-    }
-
-    /// Its process.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
     }
 
     /// What redis-cli prints for a command, without the last line feed.

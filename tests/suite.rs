@@ -1,0 +1,36 @@
+//! All tests of the program as a whole: a file a promise, linked once.
+//!
+//! [`support`] starts real servers and the program itself, [`scripted`] plays a server that misbehaves.
+
+#![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
+
+mod clean;
+mod control;
+mod demo_server;
+mod faults;
+mod headless;
+mod marker;
+mod oneshot;
+mod open_loop;
+mod outage;
+mod ping;
+mod ping_parts;
+mod reach;
+mod readme;
+mod replay;
+mod safety;
+#[cfg(target_os = "linux")]
+mod scale;
+mod screen;
+mod scripted;
+mod server_config;
+mod server_events;
+mod sharing;
+#[cfg(target_os = "linux")]
+mod slow_terminal;
+mod support;
+mod tls;
+mod tls_trust;
+mod traps;
+mod turning;
+mod usage;
