@@ -21,6 +21,7 @@ mod lane;
 mod losses;
 mod pacing;
 mod plan;
+mod poisson;
 mod schedule;
 mod segments;
 mod socket;

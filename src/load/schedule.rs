@@ -6,12 +6,9 @@
 //! ```
 //! The moment at which request k is due is a function of k (and, for Poisson arrivals, of the seed) alone. What
 //! the server does moves no request, so a backlog needs no memory: it is the distance between the next request that
-//! was not sent and the present. Pure.
+//! was not sent and the present, and passing over one costs the same however long it is. Pure.
 
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-
-use super::Arrivals;
+use super::{Arrivals, poisson::Poisson};
 use crate::clock::SECOND_NS;
 
 /// Which part of the requests a worker has.
@@ -37,7 +34,7 @@ enum Gaps {
     Constant { interval_ns: f64, next: u64, stride: u64 },
     /// The next request is due `after_ns` after the start. Poisson processes of n workers add up to one with the
     /// sum of their rates.
-    Poisson { mean_ns: f64, after_ns: f64, random: Box<Pcg64Mcg> },
+    Poisson { after_ns: f64, later: Poisson },
 }
 
 impl Schedule {
@@ -48,17 +45,12 @@ impl Schedule {
             Arrivals::Constant => {
                 Gaps::Constant { interval_ns, next: share.index as u64, stride: share.of as u64 }
             }
-            Arrivals::Poisson => Gaps::Poisson {
-                mean_ns: interval_ns * share.of as f64,
-                after_ns: 0.0,
-                random: Box::new(Pcg64Mcg::seed_from_u64(seed)),
-            },
+            Arrivals::Poisson => {
+                let mut later = Poisson::new(interval_ns * share.of as f64, seed);
+                Gaps::Poisson { after_ns: later.next_ns(), later }
+            }
         };
         let mut schedule = Self { start_ns, gaps, due_ns: start_ns };
-        if let Gaps::Poisson { .. } = schedule.gaps {
-            // Nothing is due at the start itself.
-            schedule.advance();
-        }
         schedule.set_due();
         schedule
     }
@@ -74,32 +66,52 @@ impl Schedule {
     pub(super) fn advance(&mut self) {
         match &mut self.gaps {
             Gaps::Constant { next, stride, .. } => *next += *stride,
-            Gaps::Poisson { mean_ns, after_ns, random } => {
-                // The inverse of the exponential distribution function; 1 - u is never 0.
-                *after_ns -= *mean_ns * (1.0 - random.random::<f64>()).ln();
-            }
+            Gaps::Poisson { after_ns, later } => *after_ns = later.next_ns(),
         }
         self.set_due();
     }
 
-    /// Passes over everything that is due before `until_ns`. How much that was.
+    /// Passes over everything that is due before `until_ns`, in a few steps however much that is. How much it was.
     pub(super) fn pass(&mut self, until_ns: u64) -> u64 {
-        let mut passed = 0;
-        while self.due_ns < until_ns {
-            self.advance();
-            passed += 1;
+        if self.due_ns >= until_ns {
+            return 0;
         }
+        let until_ns = (until_ns - self.start_ns) as f64;
+        let passed = match &mut self.gaps {
+            Gaps::Constant { interval_ns, next, stride } => {
+                let steps = ((until_ns / *interval_ns - 0.5 - *next as f64) / *stride as f64).ceil() as u64;
+                // One less, for what rounding may have added; the steps that are missing follow.
+                let mut passed = steps.saturating_sub(1);
+                while moment_ns(*next + passed * *stride, *interval_ns) < until_ns {
+                    passed += 1;
+                }
+                *next += passed * *stride;
+                passed
+            }
+            Gaps::Poisson { after_ns, later } => {
+                let passed = 1 + later.pass(until_ns);
+                *after_ns = later.next_ns();
+                passed
+            }
+        };
+        self.set_due();
         passed
     }
 
     #[inline]
     fn set_due(&mut self) {
         let after_ns = match &self.gaps {
-            Gaps::Constant { interval_ns, next, .. } => (*next as f64 + 0.5) * interval_ns,
+            Gaps::Constant { interval_ns, next, .. } => moment_ns(*next, *interval_ns),
             Gaps::Poisson { after_ns, .. } => *after_ns,
         };
         self.due_ns = self.start_ns + after_ns as u64;
     }
+}
+
+/// When the `k`th request is due after the start.
+#[inline]
+fn moment_ns(k: u64, interval_ns: f64) -> f64 {
+    (k as f64 + 0.5) * interval_ns
 }
 
 #[cfg(test)]
@@ -173,6 +185,42 @@ mod tests {
         assert_eq!(of(3), of(3));
         assert_ne!(of(3), of(4));
         assert!(of(3).is_sorted());
+    }
+
+    /// One by one an hour of the highest rate takes half a day.
+    #[test]
+    fn any_number_is_passed_over_at_once() {
+        const HOUR_NS: u64 = 3600 * SECOND_NS;
+        let due = f64::from(u32::MAX) * 3600.0;
+        for (arrivals, sigma) in [(Arrivals::Constant, 0.0), (Arrivals::Poisson, due.sqrt())] {
+            let mut schedule = Schedule::new(arrivals, f64::from(u32::MAX), ALONE, 5, 1);
+            let passed = schedule.pass(5 + HOUR_NS);
+            assert!((passed as f64 - due).abs() <= 1.0 + 4.0 * sigma, "{arrivals}: {passed}");
+            assert!((HOUR_NS..HOUR_NS + 100).contains(&(schedule.due_ns() - 5)));
+        }
+    }
+
+    #[test]
+    fn passing_over_is_counting_one_by_one() {
+        for (arrivals, rate) in [Arrivals::Constant, Arrivals::Poisson]
+            .into_iter()
+            .flat_map(|arrivals| [7.0, 3000.0, 999_983.0, 123_456_789.0].map(|rate| (arrivals, rate)))
+        {
+            let share = Share { index: 1, of: 3 };
+            let schedule = Schedule::new(arrivals, rate, share, 1000, 9);
+            for until_ns in [0, 1000, 1001, 333_333, 1_000_000, 5_000_001] {
+                let (mut jumper, mut walker) = (schedule.clone(), schedule.clone());
+                let mut walked = 0;
+                while walker.due_ns() < until_ns {
+                    walker.advance();
+                    walked += 1;
+                }
+                assert_eq!((jumper.pass(until_ns), jumper.due_ns()), (walked, walker.due_ns()), "{rate}");
+                jumper.advance();
+                walker.advance();
+                assert_eq!(jumper.due_ns(), walker.due_ns());
+            }
+        }
     }
 
     #[test]

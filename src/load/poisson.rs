@@ -1,0 +1,191 @@
+//! Poisson arrivals that can be walked one by one, and jumped over in a few steps however many they are.
+//!
+//! ```text
+//!  block                                 how many requests it has is drawn
+//!  ├───────────────┬───────────────┤     halves: how many of them are in the first is drawn
+//!  ├───────┬───────┤                     and so on, until few are left:
+//!  ● ●●  ●   ●                           each of them anywhere in its stretch
+//! ```
+//! The requests of a Poisson process that fall into a stretch are spread over it evenly and independently of each
+//! other, so a stretch is described by their number alone until somebody goes there. Each stretch has random numbers of
+//! its own: who jumps moves no request that comes later, and all depends on the seed alone. Pure.
+
+use std::f64::consts::TAU;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Requests of a block on average: a quarter of a second of the highest rate, so that there are never many blocks.
+const BLOCK: f64 = (1_u64 << 30) as f64;
+
+/// Requests that are placed one by one.
+const FEW: u64 = 64;
+
+/// From here on a count is drawn from the normal distribution: it differs from the exact one by less than a part in
+/// ten thousand.
+const MANY: u64 = 4096;
+
+/// The moments of one Poisson process, in ns after its start.
+#[derive(Debug, Clone)]
+pub(super) struct Poisson {
+    block_ns: f64,
+    seed: u64,
+    /// How many blocks were begun.
+    blocks: u64,
+    /// What is still to come of the last of them, the earliest stretch at the end.
+    ahead: Vec<Stretch>,
+    /// The moments of the stretch at hand, the earliest at the end.
+    near_ns: Vec<f64>,
+}
+
+/// So many requests, anywhere in a stretch of time.
+#[derive(Debug, Clone)]
+struct Stretch {
+    from_ns: f64,
+    length_ns: f64,
+    requests: u64,
+    seed: u64,
+}
+
+impl Poisson {
+    /// A process with gaps of `mean_ns` on average.
+    pub(super) fn new(mean_ns: f64, seed: u64) -> Self {
+        Self { block_ns: BLOCK * mean_ns, seed, blocks: 0, ahead: Vec::new(), near_ns: Vec::new() }
+    }
+
+    /// The next moment.
+    #[inline]
+    pub(super) fn next_ns(&mut self) -> f64 {
+        loop {
+            if let Some(next_ns) = self.near_ns.pop() {
+                return next_ns;
+            }
+            self.pass(0.0);
+        }
+    }
+
+    /// Passes over all moments before `until_ns`. How many.
+    pub(super) fn pass(&mut self, until_ns: f64) -> u64 {
+        let mut passed = 0;
+        loop {
+            while self.near_ns.pop_if(|ns| *ns < until_ns).is_some() {
+                passed += 1;
+            }
+            if !self.near_ns.is_empty() {
+                return passed;
+            }
+            let stretch = self.ahead.pop().unwrap_or_else(|| self.next_block());
+            if stretch.from_ns + stretch.length_ns <= until_ns {
+                passed += stretch.requests;
+            } else if stretch.requests > FEW {
+                let [first, second] = stretch.halves();
+                self.ahead.extend([second, first]);
+            } else {
+                stretch.place(&mut self.near_ns);
+            }
+        }
+    }
+
+    fn next_block(&mut self) -> Stretch {
+        let mut random = Pcg64Mcg::seed_from_u64(self.seed.wrapping_add(self.blocks));
+        let from_ns = self.blocks as f64 * self.block_ns;
+        self.blocks += 1;
+        let requests = normal(BLOCK, BLOCK.sqrt(), &mut random);
+        Stretch { from_ns, length_ns: self.block_ns, requests, seed: random.next_u64() }
+    }
+}
+
+impl Stretch {
+    fn halves(&self) -> [Self; 2] {
+        let mut random = Pcg64Mcg::seed_from_u64(self.seed);
+        let first = heads(self.requests, &mut random);
+        let length_ns = self.length_ns / 2.0;
+        [(self.from_ns, first), (self.from_ns + length_ns, self.requests - first)]
+            .map(|(from_ns, requests)| Self { from_ns, length_ns, requests, seed: random.next_u64() })
+    }
+
+    /// Appends its moments to `near_ns`, the latest first. Sums of exponential gaps, scaled to the length, are in order
+    /// and spread evenly (Devroye, Non-Uniform Random Variate Generation, V.2).
+    fn place(&self, near_ns: &mut Vec<f64>) {
+        let mut random = Pcg64Mcg::seed_from_u64(self.seed);
+        // The inverse of the exponential distribution function; 1 - u is never 0.
+        let mut gap = || -(1.0 - random.random::<f64>()).ln();
+        let mut sum = gap();
+        near_ns.extend((0..self.requests).map(|_| {
+            let before = sum;
+            sum += gap();
+            before
+        }));
+        let scale = if sum > 0.0 { self.length_ns / sum } else { 0.0 };
+        near_ns.iter_mut().for_each(|ns| *ns = self.from_ns + *ns * scale);
+        near_ns.reverse();
+    }
+}
+
+/// How many of `n` coins show heads.
+fn heads(n: u64, random: &mut Pcg64Mcg) -> u64 {
+    if n >= MANY {
+        return normal(n as f64 / 2.0, (n as f64).sqrt() / 2.0, random).min(n);
+    }
+    let whole: u64 = (0..n / 64).map(|_| u64::from(random.next_u64().count_ones())).sum();
+    let rest = random.next_u64() & ((1 << (n % 64)) - 1);
+    whole + u64::from(rest.count_ones())
+}
+
+/// A whole number near `mean`, by the method of Box and Muller.
+fn normal(mean: f64, deviation: f64, random: &mut Pcg64Mcg) -> u64 {
+    // 1 - u is never 0.
+    let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
+    (mean + deviation * radius * (TAU * random.random::<f64>()).cos()).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND_NS;
+
+    const HIGHEST_MEAN_NS: f64 = SECOND_NS as f64 / u32::MAX as f64;
+
+    #[test]
+    fn jumping_passes_over_as_many_as_walking_and_moves_none() {
+        for until_ns in [0.5, 1e3, 7.3e4, 1e6] {
+            let (mut walker, mut jumper) = (Poisson::new(10.0, 3), Poisson::new(10.0, 3));
+            let jumped = jumper.pass(until_ns);
+            let mut walked = 0;
+            let next_ns = loop {
+                match walker.next_ns() {
+                    ns if ns < until_ns => walked += 1,
+                    ns => break ns,
+                }
+            };
+            assert_eq!((jumped, jumper.next_ns()), (walked, next_ns), "until {until_ns} ns");
+            assert!((walked as f64 - until_ns / 10.0).abs() < 5.0 * (until_ns / 10.0).sqrt() + 5.0);
+        }
+    }
+
+    #[test]
+    fn many_jumps_count_what_one_jump_counts() {
+        let (mut often, mut once) = (Poisson::new(HIGHEST_MEAN_NS, 3), Poisson::new(HIGHEST_MEAN_NS, 3));
+        let passed: u64 = (1..=10_000).map(|n| often.pass(f64::from(n) * 1e5)).sum();
+        assert_eq!(passed, once.pass(1e9));
+        // The variance of a Poisson number is its mean.
+        let sigmas = (passed as f64 - f64::from(u32::MAX)) / f64::from(u32::MAX).sqrt();
+        assert!(sigmas.abs() < 4.0, "{passed}: {sigmas}");
+    }
+
+    /// The numbers in equal stretches have a variance like their mean, whatever border of blocks and halves lies near.
+    #[test]
+    fn the_numbers_in_equal_stretches_are_poissons() {
+        for (per_stretch, from_block) in [(3.0, 0.0), (50.0, 1.0), (1000.0, 1.0)] {
+            let mut process = Poisson::new(1.0, 11);
+            let start_ns = (from_block * BLOCK - 5000.0 * per_stretch).max(0.0);
+            process.pass(start_ns);
+            let counts: Vec<f64> =
+                (1..=10_000).map(|n| process.pass(start_ns + per_stretch * f64::from(n)) as f64).collect();
+            let mean = counts.iter().sum::<f64>() / 1e4;
+            let variance = counts.iter().map(|n| (n - mean).powi(2)).sum::<f64>() / 1e4;
+            assert!((mean / per_stretch - 1.0).abs() < 0.04, "mean {mean} of {per_stretch}");
+            assert!((variance / mean - 1.0).abs() < 0.06, "variance {variance} of {mean}");
+        }
+    }
+}
