@@ -36,6 +36,11 @@ pub fn next_tick_ns(now_ns: u64) -> u64 {
     (now_ns / TICK_NS + 1) * TICK_NS
 }
 
+/// The number of the last tick that had ended at `at_ns`. All threads number alike.
+pub fn tick_of(at_ns: u64) -> u64 {
+    at_ns / TICK_NS
+}
+
 /// Nanoseconds as seconds.
 pub fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64

@@ -48,6 +48,7 @@ fn assert_exact(past: &Past, context: &str) {
     assert_eq!(sent % GET.len() as u64, 0, "{context}: a request was counted in part");
     let of_requests: u64 =
         past.intervals().flat_map(|i| i.commands.values()).flat_map(|part| part.errors.values()).sum();
+    past.assert_every_request_has_one_end();
     let summary = &past.end.summary;
     assert_eq!(summary.ops + of_requests, sent / GET.len() as u64, "{context}: {:?}", past.errors());
     assert_eq!(summary.service.count(), summary.ops, "{context}: an error is in the percentiles");
@@ -221,7 +222,8 @@ fn broken_servers_are_counted_by_kind_and_the_run_goes_on() {
         let plan = Plan { timeout, ..plan(server.target()) };
         let mut session = Driven::start(&plan, gets(4));
         session.wait_for(what, |records| {
-            let count = |kind: &str| intervals(records).filter_map(|i| i.errors.get(kind)).sum::<u64>();
+            let count =
+                |kind: &str| intervals(records).filter_map(|i| i.connections_lost.get(kind)).sum::<u64>();
             let enough = kind.is_empty() || count(kind) >= 12;
             let good: u64 = intervals(records).map(|interval| interval.ops).sum();
             (enough && (good >= 20 || kind == "reset")).then_some(())
@@ -244,10 +246,15 @@ fn a_server_that_accepts_and_never_answers_is_timeouts_and_an_outage() {
     let server = Crowd::start(|peer, _| while peer.command().is_some() {});
     let plan = Plan { timeout: Duration::from_millis(300), ..plan(server.target()) };
     let mut session = Driven::start(&plan, gets(8));
-    wait_for_errors(&mut session, "timeout", 16, 0);
+    session.wait_for("attempts that failed", |records| {
+        let failed: u64 = intervals(records).filter_map(|i| i.connects_failed.get("timeout")).sum();
+        (failed >= 16).then_some(())
+    });
     let past = session.finish();
-    assert_eq!(past.errors().keys().collect::<Vec<_>>(), ["timeout"]);
+    assert_eq!(past.errors(), BTreeMap::new(), "no request was sent");
+    assert_eq!(past.end.summary.connects_failed.keys().collect::<Vec<_>>(), ["timeout"]);
     assert_eq!((past.end.summary.ops, past.end.summary.service.count()), (0, 0));
+    past.assert_every_request_has_one_end();
     assert!(past.end.summary.outage_s > 0.0);
 }
 
@@ -288,7 +295,12 @@ fn assert_stopped(outcome: Outcome, kind: &str) {
     let outcome = outcome.expect_code(1);
     let records = outcome.records();
     let Some(Record::End(end)) = records.last() else { panic!("no end record: {outcome:?}") };
-    assert!(end.summary.errors[kind] > 0 && end.summary.ops > 0);
+    let counts = [&end.summary.errors, &end.summary.connects_failed];
+    assert!(
+        counts.iter().any(|counts| counts.contains_key(kind)) && end.summary.ops > 0,
+        "{:?}",
+        end.summary
+    );
     let events = records.iter().filter(|r| matches!(r, Record::Event(e) if e.name == "load stopped"));
     assert_eq!(events.count(), 1);
     let lines: Vec<_> = outcome.err.lines().filter(|line| line.contains("refuses the load")).collect();

@@ -46,28 +46,27 @@ fn a_server_that_is_killed_and_started_again_is_an_outage_and_no_end() {
         wait_for_event(&mut session, "load lost");
         wait_for_event(&mut session, "ping lost");
         session.wait_for("refused attempts", |records| {
-            intervals(records).any(|i| i.errors.contains_key("refused")).then_some(())
+            intervals(records).any(|i| i.connects_failed.contains_key("refused")).then_some(())
         });
         server.restart();
         wait_for_event(&mut session, "load back");
         wait_for_event(&mut session, "ping back");
         wait_for_more_work(&mut session, 2);
         let past = session.finish();
-        let errors = past.errors();
-        // Attempts to connect can be reset too, while the dying server still listens.
-        let of_requests: u64 = past
-            .intervals()
-            .flat_map(|i| i.commands.values())
-            .filter_map(|part| part.errors.get("reset"))
-            .sum();
-        assert!((1..=50).contains(&of_requests), "a connection has one request in flight: {of_requests}");
-        assert!(errors.keys().all(|kind| ["reset", "refused"].contains(&kind.as_str())), "{errors:?}");
-        assert_eq!(past.end.summary.errors, errors);
-        assert_eq!(
-            past.end.summary.first_errors.keys().collect::<Vec<_>>(),
-            errors.keys().collect::<Vec<_>>()
+        past.assert_every_request_has_one_end();
+        let summary = &past.end.summary;
+        assert_eq!(past.errors().into_keys().collect::<Vec<_>>(), ["reset"]);
+        let lost = summary.errors["reset"];
+        assert!((1..=50).contains(&lost), "a connection has one request in flight: {lost}");
+        assert_eq!(summary.connections_lost, [("reset".to_owned(), 50)].into());
+        // An attempt to connect can be reset too, while the dying server still listens.
+        let failed = &summary.connects_failed;
+        assert!(
+            failed["refused"] > 0 && failed.keys().all(|kind| kind == "refused" || kind == "reset"),
+            "{failed:?}"
         );
-        assert_eq!(past.end.summary.service.count(), past.end.summary.ops);
+        assert_eq!(summary.errors, past.errors());
+        assert_eq!(summary.first_errors.keys().collect::<Vec<_>>(), ["refused", "reset"]);
         assert!(!events(&past.records).contains(&"worker died"));
     }
 }
@@ -148,6 +147,7 @@ fn every_request_that_was_sent_is_an_operation_or_an_error_of_its_kind() {
         ("cut on GET every 2000", "timeout"),
     ] {
         let past = with_fault(fault, kind);
+        past.assert_every_request_has_one_end();
         let errors = past.errors();
         assert_eq!(errors.keys().collect::<Vec<_>>(), [kind], "{fault}");
         let sent: u64 = past.intervals().map(|interval| interval.bytes_out).sum();
@@ -183,7 +183,7 @@ fn the_program_goes_on_through_a_restart_and_says_when_it_was() {
     assert!(!outcome.err.contains("panicked"), "{}", outcome.err);
     let records = outcome.records();
     let Some(Record::End(end)) = records.last() else { panic!("no end record") };
-    assert!(end.summary.errors.contains_key("refused"), "{:?}", end.summary.errors);
+    assert!(end.summary.connects_failed.contains_key("refused"), "{:?}", end.summary.connects_failed);
     assert_eq!(server.cli(&["DBSIZE"]), "0", "the keys of the second life are removed too");
 }
 

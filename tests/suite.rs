@@ -6,6 +6,7 @@
 
 mod clean;
 mod control;
+mod counts;
 mod demo_server;
 mod faults;
 mod headless;

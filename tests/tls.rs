@@ -169,8 +169,8 @@ fn a_client_certificate_of_another_ca_is_refused_and_the_load_counts_it_as_tls()
     assert!(matches!(error, ReachError::Tls { failure: TlsFailure::Refused(_), .. }), "{error}");
     assert!(!error.is_transient() && error.to_string().contains("--cert"), "{error}");
     let mut session = Driven::start(&plan(target), knobs(32, 1));
-    session.wait_for("errors", |records| {
-        intervals(records).any(|interval| interval.errors.contains_key("tls")).then_some(())
+    session.wait_for("failed attempts", |records| {
+        intervals(records).any(|interval| interval.connects_failed.contains_key("tls")).then_some(())
     });
     session.wait_for("lost pings", |records| {
         let mut pings = records.iter().filter_map(|record| match &**record {

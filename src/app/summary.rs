@@ -22,7 +22,7 @@ pub fn summary(timeline: &Timeline) -> String {
     }
     text += &format!("{} measured", units::elapsed((timeline.now_s() * 1e9) as u64));
     text.push('\n');
-    if sum.ops > 0 || !sum.errors.is_empty() {
+    if sum.ops > 0 || sum.due > 0 || !sum.errors.is_empty() {
         let load = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
         line(&mut text, "load", &format!("{load}, {}", units::rate(sum.ops_per_s)));
         if sum.outage_s > 0.0 {
@@ -48,13 +48,29 @@ pub fn summary(timeline: &Timeline) -> String {
         let first = error.first.as_deref().map(|first| format!(", first: {first}")).unwrap_or_default();
         line(&mut text, "errors", &format!("{kind} {}{first}", error.count));
     }
+    for (name, what, counts) in [
+        ("lost", "connections", &sum.connections_lost),
+        ("connects", "attempts to connect failed", &sum.connects_failed),
+    ] {
+        for (kind, n) in counts {
+            let first = timeline.errors().first_of(kind);
+            let first = first.map(|first| format!(", first: {first}")).unwrap_or_default();
+            line(&mut text, name, &format!("{n} {what}: {kind}{first}"));
+        }
+    }
     text
 }
 
-/// How far the load was behind its schedule at most, and what it gave up.
+/// How far the load was behind its schedule at most, what it gave up, and what it owed.
 fn behind(sum: &Summary) -> String {
-    let late = format!("at most {}", units::latency(sum.behind_us * 1000));
-    if sum.shed == 0 { late } else { format!("{late}, {} requests that were due were not sent", sum.shed) }
+    let mut told = format!("at most {}", units::latency(sum.behind_us * 1000));
+    if sum.shed > 0 {
+        told += &format!(", {} of {} requests that were due were given up (shed)", sum.shed, sum.due);
+    }
+    if sum.owed > 0 {
+        told += &format!(", {} of {} were due and unsent at the end of the load (owed)", sum.owed, sum.due);
+    }
+    told
 }
 
 /// That redyno itself was the limit, in which segments, and why in the first of them.
@@ -138,6 +154,35 @@ mod tests {
   errors    OOM 3
 ";
         assert_eq!(summary(&timeline), expected);
+    }
+
+    #[test]
+    fn requests_connections_and_attempts_to_connect_are_told_apart() {
+        let mut timeline = Timeline::default();
+        begin(&mut timeline, 1, Knobs { load: true, rate: Some(100), ..Knobs::default() });
+        let of = |kind: &str, n| [(kind.to_owned(), n)].into();
+        timeline.push(&Record::Interval(Box::new(Interval {
+            length_s: 2.0,
+            segment: 1,
+            due: 200,
+            ops: 150,
+            shed: 7,
+            owed: 3,
+            errors: of("reset", 40),
+            connections_lost: of("reset", 5),
+            connects_failed: of("refused", 12),
+            response: Some(repeated(250_000, 150)),
+            ..Interval::default()
+        })));
+        let text = summary(&timeline);
+        for told in [
+            "behind    at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and unsent",
+            "errors    reset 40\n",
+            "lost      5 connections: reset\n",
+            "connects  12 attempts to connect failed: refused\n",
+        ] {
+            assert!(text.contains(told), "{told}:\n{text}");
+        }
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub(super) struct Setting {
     pub(super) since_ns: u64,
     /// Whether what is sent counts against the number of requests asked for; that of a warm-up does not.
     pub(super) is_counted: bool,
-    pub(super) stopping: bool,
+    /// When the load ends, by each worker's own doing; `None` while that is not known.
+    pub(super) until_ns: Option<u64>,
 }
 
 /// Something that happened in the engine.
@@ -103,7 +104,9 @@ impl Load {
     ) -> Result<(Self, Output), LoadError> {
         // For its raising of the limit: what does not fit all the same says so, one by one.
         most_clients(plan.threads, 1);
-        let first = Setting { generation: 1, knobs, since_ns: clock.now_ns(), is_counted, stopping: false };
+        // Before the first segment begins: a name may take its time.
+        let endpoints = plan.endpoints()?;
+        let first = Setting { generation: 1, knobs, since_ns: clock.now_ns(), is_counted, until_ns: None };
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
@@ -114,7 +117,6 @@ impl Load {
         };
         let budget = plan.requests.map(Budget::new);
         let mut lanes = Vec::new();
-        let endpoints = plan.endpoints()?;
         for index in 0..plan.threads {
             let poll = Poll::new()?;
             load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
@@ -147,13 +149,25 @@ impl Load {
         Ok((load, Output { lanes, events }))
     }
 
-    /// Changes the knobs; every worker learns of it at once. What is sent under them counts against
-    /// [`Plan::requests`] if it `is_counted`. Returns the number of the new segment.
-    pub fn set(&self, knobs: Knobs, is_counted: bool) -> u32 {
-        let generation = self.settings.load().generation + 1;
-        let since_ns = self.clock.now_ns();
-        self.publish(Setting { generation, knobs, since_ns, is_counted, stopping: false });
+    /// Changes the knobs as of `since_ns`, which is now; every worker learns of it at once. What is sent under them counts
+    /// against [`Plan::requests`] if it `is_counted`. Returns the number of the new segment.
+    pub fn set(&self, knobs: Knobs, is_counted: bool, since_ns: u64) -> u32 {
+        let now = self.settings.load();
+        let generation = now.generation + 1;
+        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns: now.until_ns });
         generation
+    }
+
+    /// Since when the knobs hold.
+    pub fn since_ns(&self) -> u64 {
+        self.settings.load().since_ns
+    }
+
+    /// Lets the load end at `at_ns`: every worker sends nothing more from then on, waits a second at the most for the
+    /// replies in flight, and hands up what it counted; then its lane ends.
+    pub fn end_at(&self, at_ns: u64) {
+        let now = self.settings.load_full();
+        self.publish(Setting { until_ns: Some(at_ns), ..*now });
     }
 
     /// Whether all [`Plan::requests`] were sent, and answered or lost.
@@ -161,11 +175,15 @@ impl Load {
         self.is_limited && self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Tells the workers to send nothing more, to wait a second at the most for the replies in flight, and to
-    /// hand up what they counted; then their lanes end.
-    pub fn stop(&self) {
-        let now = self.settings.load_full();
-        self.publish(Setting { stopping: true, ..*now });
+    /// Ends the load now, unless it has ended already, and waits for its workers.
+    pub fn end(&mut self) {
+        let now_ns = self.clock.now_ns();
+        let until_ns = self.settings.load().until_ns;
+        self.end_at(until_ns.map_or(now_ns, |until_ns| until_ns.min(now_ns)));
+        for thread in self.threads.drain(..) {
+            // A worker's panic was printed by the panic hook.
+            drop(thread.join());
+        }
     }
 
     fn publish(&self, setting: Setting) {
@@ -179,10 +197,6 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        self.stop();
-        for thread in self.threads.drain(..) {
-            // A worker's panic was printed by the panic hook.
-            drop(thread.join());
-        }
+        self.end();
     }
 }

@@ -12,6 +12,8 @@ pub struct IntervalBuffer {
     pub start_ns: u64,
     /// When it ended. Equal to `start_ns` when only late replies to an earlier segment's requests are in it.
     pub end_ns: u64,
+    /// The tick in which it was handed up: its end in multiples of [`TICK_NS`](crate::clock::TICK_NS).
+    pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.
     pub closes_tick: bool,
     /// Connections open at the end of the stretch.
@@ -24,16 +26,24 @@ pub struct IntervalBuffer {
     pub hits: u64,
     /// GETs that did not.
     pub misses: u64,
-    /// Requests that were due and not sent: they would have been too late, or the pace changed.
+    /// Requests that were due, by the schedule's count; in closed loop those that were sent.
+    pub due: u64,
+    /// Requests that were due and given up on purpose: they would have been too late, or the pace changed.
     pub shed: u64,
+    /// Requests that were due and not sent when the load ended.
+    pub owed: u64,
     /// How late the oldest request that was due and not sent was at most.
     pub behind_ns: u64,
     /// From when a request was due to the last byte of its reply, over all commands; empty in closed loop.
     pub response: Recorder,
     /// What the worker itself cost.
     pub client: ClientCounts,
-    /// Errors that belong to no request that was sent.
+    /// Requests that were due and could not be sent for want of a connection.
     pub errors: ErrorCounts,
+    /// Connections that were lost.
+    pub connections_lost: ErrorCounts,
+    /// Attempts to connect that failed.
+    pub connects_failed: ErrorCounts,
     /// Counts by command, in the order of [`Command::ALL`].
     pub commands: [CommandCounts; Command::ALL.len()],
 }
@@ -65,17 +75,22 @@ impl IntervalBuffer {
             generation: 0,
             start_ns: 0,
             end_ns: 0,
+            tick: 0,
             closes_tick: false,
             connected: 0,
             bytes_in: 0,
             bytes_out: 0,
             hits: 0,
             misses: 0,
+            due: 0,
             shed: 0,
+            owed: 0,
             behind_ns: 0,
             response: Recorder::new(),
             client: ClientCounts::default(),
             errors: ErrorCounts::default(),
+            connections_lost: ErrorCounts::default(),
+            connects_failed: ErrorCounts::default(),
             commands: Default::default(),
         })
     }
@@ -91,11 +106,15 @@ impl IntervalBuffer {
         self.bytes_out = 0;
         self.hits = 0;
         self.misses = 0;
+        self.due = 0;
         self.shed = 0;
+        self.owed = 0;
         self.behind_ns = 0;
         self.response.reset();
         self.client.clear();
         self.errors.clear();
+        self.connections_lost.clear();
+        self.connects_failed.clear();
         for counts in &mut self.commands {
             counts.ops = 0;
             counts.errors.clear();

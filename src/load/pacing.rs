@@ -5,7 +5,8 @@
 //! open     due ──► sent             a connection is free
 //!              ├─► waits, then sent  none is free              (Backlog::Queue)
 //!              ├─► shed              none is free for 10 ms    (Backlog::Shed)
-//!              ├─► shed              the rate was turned, or the load off, before it could be sent
+//!              ├─► shed              the rate was turned before it could be sent
+//!              ├─► owed              the load ended, or was turned off, before it could be sent
 //!              └─► failed            there is no connection at all
 //! ```
 //! Each request that was due ends in exactly one of these. Pure.
@@ -23,8 +24,12 @@ pub(super) struct Pace {
     source: Option<Source>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether the worker had a connection under this load: its requests are due from then on.
+    /// Whether its requests are due: the worker had a connection under this load, or failed to have one.
     begun: bool,
+    /// How many requests were due that [`take_due`](Self::take_due) has not told: of earlier schedules, and up to which
+    /// position of this one it has.
+    untold: u64,
+    told: u64,
 }
 
 /// What a schedule depends on. While it stays, so does the schedule.
@@ -38,11 +43,11 @@ struct Source {
 impl Pace {
     /// A closed loop.
     pub(super) fn new() -> Self {
-        Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false }
+        Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, untold: 0, told: 0 }
     }
 
     /// Follows the knobs from `since_ns` on; `share` is `None` for a worker without clients. What was due before and
-    /// is not sent any more because the pace changes is returned.
+    /// is not sent any more because the pace changes is returned. The requests of a new pace are due when it has [begun](Self::begin).
     pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
         self.backlog = knobs.backlog;
         let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| Source {
@@ -53,12 +58,14 @@ impl Pace {
         if source == self.source {
             return 0;
         }
-        let owed = self.give_up(since_ns);
+        let unsent = self.give_up(since_ns);
+        self.untold = self.take_due();
         let schedule = |s: Source| Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed);
         self.schedule = source.map(schedule);
         self.source = source;
+        self.told = 0;
         self.begun = false;
-        owed
+        unsent
     }
 
     /// Whether clients write as soon as they are answered.
@@ -73,15 +80,26 @@ impl Pace {
         self.schedule.as_ref().map(Schedule::due_ns)
     }
 
-    /// The worker has a connection. Its requests are due from the first time on: the time that it took to connect
-    /// is ours and not the server's.
+    /// The worker has a connection, or knows that it can have none. Its requests are due from the first time on: the
+    /// time that it took to connect is ours and not the server's.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !self.begun
             && let Some(schedule) = &mut self.schedule
         {
             schedule.pass(now_ns);
+            self.told = schedule.position();
             self.begun = true;
         }
+    }
+
+    /// How many requests were due since this was last asked, by the schedule's own count: a request counts when it is
+    /// taken or passed over.
+    pub(super) fn take_due(&mut self) -> u64 {
+        let position = self.schedule.as_ref().filter(|_| self.begun).map_or(self.told, Schedule::position);
+        let due = self.untold + (position - self.told);
+        self.untold = 0;
+        self.told = position;
+        due
     }
 
     /// Whether a request may be written at `now_ns`.
@@ -200,11 +218,36 @@ mod tests {
     fn the_time_to_the_first_connection_is_not_the_servers() {
         let mut pace = Pace::new();
         pace.follow(&at(1000), ALONE, 0, 1);
-        assert_eq!((pace.behind_ns(SECOND_NS), pace.give_up(SECOND_NS)), (0, 0));
+        assert_eq!((pace.behind_ns(SECOND_NS), pace.give_up(SECOND_NS), pace.take_due()), (0, 0, 0));
         pace.begin(SECOND_NS);
         assert_eq!(pace.due_ns(), Some(SECOND_NS + 500_000));
         pace.begin(2 * SECOND_NS);
         assert_eq!(pace.due_ns(), Some(SECOND_NS + 500_000), "it begins once");
+        assert_eq!((sent_by(&mut pace, 2 * SECOND_NS), pace.take_due()), (1000, 1000));
+    }
+
+    /// A worker learns of a turn some ticks of the clock later, and dropped what came due until then.
+    #[test]
+    fn what_comes_due_between_a_turn_and_its_being_heard_of_is_sent() {
+        let mut pace = pace(&at(1000));
+        sent_by(&mut pace, SECOND_NS);
+        assert_eq!(pace.follow(&at(100_000), ALONE, SECOND_NS, 1), 0);
+        pace.begin(SECOND_NS);
+        pace.begin(SECOND_NS + 100_000);
+        assert_eq!(sent_by(&mut pace, SECOND_NS + 100_000), 10);
+        assert_eq!(pace.take_due(), 1010);
+    }
+
+    #[test]
+    fn what_was_due_is_a_function_of_the_schedules_and_the_time() {
+        let mut pace = pace(&Knobs { backlog: Backlog::Shed, ..at(1000) });
+        let (sent, shed) = (sent_by(&mut pace, SECOND_NS) as u64, pace.shed(2 * SECOND_NS));
+        assert_eq!(pace.take_due(), sent + shed);
+        let turned = pace.follow(&at(5000), ALONE, 2 * SECOND_NS, 1);
+        pace.begin(2 * SECOND_NS);
+        assert_eq!((sent, shed, turned), (1000, 990, 10));
+        let owed = pace.give_up(3 * SECOND_NS);
+        assert_eq!((owed, pace.take_due(), pace.take_due()), (5000, 5010, 0));
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(super) struct Schedule {
     start_ns: u64,
     gaps: Gaps,
     due_ns: u64,
+    /// How many requests it has gone past.
+    position: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -50,7 +52,7 @@ impl Schedule {
                 Gaps::Poisson { after_ns: later.next_ns(), later }
             }
         };
-        let mut schedule = Self { start_ns, gaps, due_ns: start_ns };
+        let mut schedule = Self { start_ns, gaps, due_ns: start_ns, position: 0 };
         schedule.set_due();
         schedule
     }
@@ -61,9 +63,15 @@ impl Schedule {
         self.due_ns
     }
 
+    /// How many requests came before the next: those that were sent, failed, shed or owed.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
     /// The next request is sent, failed or shed: on to the one after it.
     #[inline]
     pub(super) fn advance(&mut self) {
+        self.position += 1;
         match &mut self.gaps {
             Gaps::Constant { next, stride, .. } => *next += *stride,
             Gaps::Poisson { after_ns, later } => *after_ns = later.next_ns(),
@@ -94,6 +102,7 @@ impl Schedule {
                 passed
             }
         };
+        self.position += passed;
         self.set_due();
         passed
     }

@@ -7,12 +7,18 @@
 //! ```
 //! A request belongs to the segment in which it was written, so a percentile never mixes two settings. A segment
 //! that was cut stays open until its last reply is in.
+//!
+//! The time of a stretch is time under load: from the first connection (or the first failure to have one) to the end of the
+//! load. What comes before and after has no length.
 
 use super::{
     ClientCounts, ErrorKind, Lane,
     interval::{Good, IntervalBuffer},
 };
-use crate::workload::Command;
+use crate::{
+    clock::{next_tick_ns, tick_of},
+    workload::Command,
+};
 
 /// A segment with requests in flight, or the current one.
 struct Open {
@@ -26,6 +32,9 @@ pub(super) struct Segments {
     current: Open,
     earlier: Vec<Open>,
     lane: Lane,
+    /// Whether the load has begun, and when it ended: the time between counts.
+    has_begun: bool,
+    ended_ns: Option<u64>,
 }
 
 impl Segments {
@@ -33,7 +42,30 @@ impl Segments {
     pub(super) fn new(generation: u32, now_ns: u64, mut lane: Lane) -> Self {
         let mut buffer = lane.empty();
         buffer.begin(generation, now_ns);
-        Self { current: Open { generation, in_flight: 0, buffer }, earlier: Vec::new(), lane }
+        let current = Open { generation, in_flight: 0, buffer };
+        Self { current, earlier: Vec::new(), lane, has_begun: false, ended_ns: None }
+    }
+
+    /// There is a connection, or there can be none: from now on the time counts.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.current.buffer.start_ns = now_ns;
+        }
+    }
+
+    /// The load ended at `at_ns`: from then on the time does not count.
+    pub(super) fn end(&mut self, at_ns: u64) {
+        self.ended_ns.get_or_insert(at_ns);
+    }
+
+    /// Ends the stretch of the current segment.
+    fn end_stretch(&mut self, now_ns: u64, connected: u32) {
+        let buffer = &mut self.current.buffer;
+        buffer.end_ns = self.ended_ns.unwrap_or(now_ns).min(now_ns).max(buffer.start_ns);
+        if !self.has_begun {
+            buffer.start_ns = buffer.end_ns;
+        }
+        buffer.connected = connected;
     }
 
     /// The segment that requests are written under now.
@@ -46,11 +78,11 @@ impl Segments {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
     }
 
-    /// Ends the current segment and begins `generation`.
-    pub(super) fn cut(&mut self, generation: u32, now_ns: u64) {
-        self.current.buffer.end_ns = now_ns;
+    /// Ends the current segment at `at_ns`, with so many connections, and begins `generation`.
+    pub(super) fn cut(&mut self, generation: u32, at_ns: u64, connected: u32) {
+        self.end_stretch(at_ns, connected);
         let mut buffer = self.lane.empty();
-        buffer.begin(generation, now_ns);
+        buffer.begin(generation, self.current.buffer.end_ns);
         let next = Open { generation, in_flight: 0, buffer };
         self.earlier.push(std::mem::replace(&mut self.current, next));
     }
@@ -72,14 +104,35 @@ impl Segments {
         Replies { in_flight: &mut open.in_flight, buffer: &mut open.buffer, good: Default::default() }
     }
 
-    /// Counts errors that belong to no request that was sent.
-    pub(super) fn count_errors(&mut self, kind: &ErrorKind, n: u64) {
+    /// Counts requests that were due and could not be sent for want of a connection.
+    pub(super) fn count_unsent(&mut self, kind: &ErrorKind, n: u64) {
         self.current.buffer.errors.count(kind, n);
     }
 
-    /// Counts requests that were due and are not sent.
+    /// Counts a connection that was lost.
+    pub(super) fn count_lost_connection(&mut self, kind: &ErrorKind) {
+        self.current.buffer.connections_lost.count(kind, 1);
+    }
+
+    /// Counts an attempt to connect that failed.
+    pub(super) fn count_failed_connect(&mut self, kind: &ErrorKind) {
+        self.current.buffer.connects_failed.count(kind, 1);
+    }
+
+    /// Counts requests that were due, whatever became of them.
+    #[inline]
+    pub(super) fn count_due(&mut self, n: u64) {
+        self.current.buffer.due += n;
+    }
+
+    /// Counts requests that were due and are given up on purpose.
     pub(super) fn count_shed(&mut self, n: u64) {
         self.current.buffer.shed += n;
+    }
+
+    /// Counts requests that were due and not sent when the load ended.
+    pub(super) fn count_owed(&mut self, n: u64) {
+        self.current.buffer.owed += n;
     }
 
     /// The oldest request that was due and not sent was so late.
@@ -100,28 +153,31 @@ impl Segments {
         while self.lane.room() <= self.earlier.len() && !self.lane.is_abandoned() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        self.close_tick(now_ns, connected);
+        // The tick that is under way.
+        self.close_tick(tick_of(next_tick_ns(now_ns)), now_ns, connected);
     }
 
-    /// Ends the interval: hands the counts of every open segment up and goes on with empty ones. When the
-    /// collector has not yet taken the earlier ones, the interval goes on instead, and nothing is lost.
-    pub(super) fn close_tick(&mut self, now_ns: u64, connected: u32) {
+    /// Ends the interval with the tick of this number: hands the counts of every open segment up and goes on with empty
+    /// ones. When the collector has not yet taken the earlier ones, the interval goes on instead, and nothing is lost.
+    pub(super) fn close_tick(&mut self, tick: u64, now_ns: u64, connected: u32) {
         if self.lane.room() <= self.earlier.len() {
             return;
         }
         for mut open in std::mem::take(&mut self.earlier) {
             let mut next = self.lane.empty();
             next.begin(open.generation, open.buffer.end_ns);
+            next.connected = open.buffer.connected;
+            open.buffer.tick = tick;
             self.lane.send(std::mem::replace(&mut open.buffer, next));
             if open.in_flight > 0 {
                 self.earlier.push(open);
             }
         }
+        self.end_stretch(now_ns, connected);
         let mut next = self.lane.empty();
-        next.begin(self.current.generation, now_ns);
+        next.begin(self.current.generation, self.current.buffer.end_ns);
         let mut full = std::mem::replace(&mut self.current.buffer, next);
-        full.end_ns = now_ns;
-        full.connected = connected;
+        full.tick = tick;
         full.closes_tick = true;
         self.lane.send(full);
     }
@@ -182,6 +238,12 @@ mod tests {
     use super::*;
     use crate::load::lane;
 
+    fn begun(lane: Lane) -> Segments {
+        let mut segments = Segments::new(1, 0, lane);
+        segments.begin(0);
+        segments
+    }
+
     fn answer(segments: &mut Segments, generation: u32, command: Command, is_nil: bool) {
         let mut replies = segments.replies(generation);
         replies.take_good(command, is_nil, None);
@@ -191,23 +253,24 @@ mod tests {
     #[test]
     fn a_reply_counts_for_the_segment_that_its_request_was_written_in() {
         let (lane, mut collector) = lane::pair();
-        let mut segments = Segments::new(1, 0, lane);
+        let mut segments = begun(lane);
         segments.wrote(2, 20);
         answer(&mut segments, 1, Command::Get, false);
-        segments.cut(2, 100);
+        segments.cut(2, 100, 7);
         segments.wrote(1, 10);
         answer(&mut segments, 1, Command::Get, true);
         answer(&mut segments, 2, Command::Set, false);
-        segments.close_tick(250, 1);
+        segments.close_tick(1, 250, 9);
 
         let first = collector.intervals.pop().unwrap();
         assert_eq!((first.generation, first.start_ns, first.end_ns, first.closes_tick), (1, 0, 100, false));
-        assert_eq!((first.hits, first.misses, first.bytes_out), (1, 1, 20));
+        assert_eq!((first.hits, first.misses, first.bytes_out, first.connected), (1, 1, 20, 7));
         let second = collector.intervals.pop().unwrap();
         assert_eq!(
             (second.generation, second.start_ns, second.end_ns, second.closes_tick),
             (2, 100, 250, true)
         );
+        assert_eq!((first.tick, second.tick, second.connected), (1, 1, 9));
         assert_eq!(second.commands[Command::Set.index()].ops, 1);
         assert!(segments.earlier.is_empty());
     }
@@ -215,12 +278,12 @@ mod tests {
     #[test]
     fn a_segment_stays_open_for_its_late_replies_with_no_length() {
         let (lane, mut collector) = lane::pair();
-        let mut segments = Segments::new(1, 0, lane);
+        let mut segments = begun(lane);
         segments.wrote(1, 10);
-        segments.cut(2, 100);
-        segments.close_tick(250, 1);
+        segments.cut(2, 100, 1);
+        segments.close_tick(1, 250, 1);
         segments.replies(1).count_lost(&[Command::Get], &ErrorKind::Reset);
-        segments.close_tick(500, 1);
+        segments.close_tick(2, 500, 1);
 
         let of_first: Vec<_> = std::iter::from_fn(|| collector.intervals.pop().ok())
             .filter(|b| b.generation == 1)
@@ -233,18 +296,35 @@ mod tests {
     #[test]
     fn a_collector_that_does_not_come_loses_no_counts() {
         let (lane, mut collector) = lane::pair();
-        let mut segments = Segments::new(1, 0, lane);
+        let mut segments = begun(lane);
         for tick in 1..=1000 {
             segments.wrote(1, 1);
             answer(&mut segments, 1, Command::Get, false);
-            segments.close_tick(tick, 1);
+            segments.close_tick(tick, tick, 1);
         }
         let mut taken = 0;
         while let Ok(buffer) = collector.intervals.pop() {
             taken += buffer.hits;
         }
-        segments.close_tick(1001, 1);
+        segments.close_tick(1001, 1001, 1);
         taken += collector.intervals.pop().unwrap().hits;
         assert_eq!(taken, 1000);
+    }
+
+    /// The first connection and the last replies take their time, and none of it is time under load.
+    #[test]
+    fn time_counts_from_the_first_connection_to_the_end_of_the_load() {
+        let (lane, mut collector) = lane::pair();
+        let mut segments = Segments::new(1, 0, lane);
+        segments.close_tick(1, 250, 0);
+        segments.begin(300);
+        segments.begin(400);
+        segments.close_tick(2, 500, 1);
+        segments.end(600);
+        segments.close_tick(3, 750, 1);
+        segments.finish(900, 1);
+        let stretches: Vec<_> =
+            std::iter::from_fn(|| collector.intervals.pop().ok()).map(|b| (b.start_ns, b.end_ns)).collect();
+        assert_eq!(stretches, [(250, 250), (300, 500), (500, 600), (600, 600)]);
     }
 }

@@ -15,6 +15,7 @@ pub fn interval(
     let mut buffer = IntervalBuffer::new();
     buffer.begin(generation, span_ns.start);
     buffer.end_ns = span_ns.end;
+    buffer.tick = 1;
     buffer.closes_tick = closes_tick;
     for (command, n) in ops {
         buffer.count_good(*command, Good { values: *n as u32, nils: 0 }, 1000);

@@ -55,6 +55,13 @@ impl Control {
         Ok(Self { orders, stop: Some(stop), thread: Some(thread) })
     }
 
+    /// Polls once more, now: what the server told is among the news when this is answered.
+    pub fn poll(&self) -> Answer<()> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::Poll(reply));
+        answer
+    }
+
     /// Asks what already lives on the server. Writes nothing.
     pub fn survey(&self) -> Answer<Survey> {
         let (reply, answer) = Answer::new();

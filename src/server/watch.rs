@@ -36,6 +36,8 @@ const REACH_LIMIT: Duration = Duration::from_secs(2);
 
 /// Something to be done on the server, and where its answer goes.
 pub(super) enum Order {
+    /// A poll besides those that come by themselves.
+    Poll(Reply<()>),
     Survey(Reply<Survey>),
     Mark(Owner, Reply<()>),
     FindLeftovers(Reply<Option<Marker>>),
@@ -48,6 +50,8 @@ impl Order {
     /// Nobody may wait for the answer any more; then it is dropped.
     async fn carry_out(self, wire: Wire, target: Target) {
         match self {
+            // The desk does that itself.
+            Self::Poll(_) => {}
             Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
             Self::Mark(owner, reply) => drop(reply.send(marker::set(&wire, &owner).await)),
             Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
@@ -60,6 +64,7 @@ impl Order {
     fn refuse(self, cause: &str) {
         let error = ServerError::Unreachable(cause.to_owned());
         match self {
+            Self::Poll(reply) => drop(reply.send(Err(error))),
             Self::Survey(reply) => drop(reply.send(Err(error))),
             Self::Mark(_, reply) => drop(reply.send(Err(error))),
             Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
@@ -179,18 +184,25 @@ impl Desk {
         let mut polls = interval(every);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::select! {
+            let asked = tokio::select! {
                 cause = link.lost() => return Ended::Broken(cause),
-                Some(order) = self.orders.recv() => {
-                    tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone()));
-                }
-                _ = polls.tick() => match self.lookout.look(link.wire(), || self.clock.now_ns()).await {
-                    Ok((at_ns, look)) => self.tell_look(at_ns, look),
-                    Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
-                    Err(error) if error.ends_connection() => return Ended::Broken(error.to_string()),
-                    Err(error) => self.tell_mute(&error.to_string()),
+                Some(order) = self.orders.recv() => match order {
+                    Order::Poll(reply) => Some(reply),
+                    order => {
+                        tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone()));
+                        continue;
+                    }
                 },
+                _ = polls.tick() => None,
+            };
+            match self.lookout.look(link.wire(), || self.clock.now_ns()).await {
+                Ok((at_ns, look)) => self.tell_look(at_ns, look),
+                Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
+                Err(error) if error.ends_connection() => return Ended::Broken(error.to_string()),
+                Err(error) => self.tell_mute(&error.to_string()),
             }
+            // Who asked may have stopped waiting.
+            asked.map(|reply| reply.send(Ok(())));
         }
     }
 

@@ -1,31 +1,52 @@
 //! Puts the buffers that the workers close into one interval record for each tick and segment.
 //!
 //! ```text
-//! load-0  ──[seg 1]─[seg 2, closes tick]──►┐
-//! load-1  ──[seg 1]─[seg 2, closes tick]──►┴─► interval of seg 1, interval of seg 2
+//! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
+//! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
-//! A tick is complete when every worker has closed it. Pure.
+//! Ticks have numbers that all workers share. One is complete when every worker has closed it or a later one; one that is
+//! [`PATIENCE`] ticks behind the others is not waited for, and what it brings afterwards becomes an interval without
+//! length: nothing is lost, and nothing shifts. Pure.
 
 use std::collections::BTreeMap;
 
 use super::{Client, Interval, WorkerCost, add_counts};
 use crate::{clock::seconds, load::IntervalBuffer, stats::Latency, workload::Command};
 
-/// The tick that is being put together.
+/// So many ticks a worker may lag behind the others before a tick goes on without it: half a second.
+const PATIENCE: u64 = 2;
+/// Of so many segments it is known how far their intervals reach. Of older ones only late replies come.
+const KNOWN_SEGMENTS: usize = 1000;
+
+/// The ticks that are being put together.
 pub(super) struct Assembly {
-    workers: usize,
-    /// Workers that have closed this tick.
-    closed: usize,
-    segments: BTreeMap<u32, Part>,
+    workers: Vec<Worker>,
+    /// The last tick that any worker has closed.
+    newest: u64,
+    ticks: BTreeMap<u64, BTreeMap<u32, Part>>,
+    /// Up to when the intervals of each segment reach. The next goes on from there, so that their lengths add up to the
+    /// time that passed, however many workers there are.
+    reached_ns: BTreeMap<u32, u64>,
 }
 
-/// What the workers have told of one segment in this tick.
+/// What is known of a worker.
+#[derive(Debug, Clone, Copy, Default)]
+struct Worker {
+    /// The last tick that it has closed; the last of all when it has ended.
+    closed: u64,
+    /// Its connections then.
+    connected: u32,
+}
+
+/// What the workers have told of one segment in one tick.
 #[derive(Default)]
 struct Part {
     interval: Interval,
-    /// The sum of all workers' stretches, and the end of the last.
-    lengths_ns: u64,
+    /// The beginning of the first stretch that has a length, and the end of the last.
+    start_ns: Option<u64>,
     end_ns: u64,
+    /// The connections of those workers that have a part in it.
+    connected: BTreeMap<usize, u32>,
     /// What each worker cost; those that had no part in it yet are missing at the end.
     costs: Vec<WorkerCost>,
     readable_to_read: Latency,
@@ -35,53 +56,68 @@ struct Part {
 impl Assembly {
     /// For so many workers.
     pub(super) fn new(workers: usize) -> Self {
-        Self { workers, closed: 0, segments: BTreeMap::new() }
+        let workers = vec![Worker::default(); workers];
+        Self { workers, newest: 0, ticks: BTreeMap::new(), reached_ns: BTreeMap::new() }
     }
 
-    /// Adds a buffer of `worker`, which has not closed this tick yet. Whether this closes it for that worker.
-    pub(super) fn add(&mut self, worker: usize, buffer: &IntervalBuffer) -> bool {
-        let part = self.segments.entry(buffer.generation).or_default();
-        part.lengths_ns += buffer.end_ns - buffer.start_ns;
+    /// Adds a buffer of `worker`.
+    pub(super) fn add(&mut self, worker: usize, buffer: &IntervalBuffer) {
+        let part = self.ticks.entry(buffer.tick).or_default().entry(buffer.generation).or_default();
+        if buffer.end_ns > buffer.start_ns {
+            part.start_ns = Some(part.start_ns.map_or(buffer.start_ns, |ns| ns.min(buffer.start_ns)));
+        }
         part.end_ns = part.end_ns.max(buffer.end_ns);
+        part.connected.insert(worker, buffer.connected);
         add_buffer(&mut part.interval, buffer);
         part.add_client(worker, buffer);
-        self.closed += usize::from(buffer.closes_tick);
-        buffer.closes_tick
+        if buffer.closes_tick {
+            self.workers[worker] = Worker { closed: buffer.tick, connected: buffer.connected };
+            self.newest = self.newest.max(buffer.tick);
+        }
     }
 
-    /// A worker has ended: it closes this tick by that.
-    pub(super) fn close(&mut self) {
-        self.closed += 1;
+    /// A worker has ended: it closes every tick by that.
+    pub(super) fn end(&mut self, worker: usize) {
+        self.workers[worker] = Worker { closed: u64::MAX, connected: 0 };
     }
 
-    /// Whether any worker's counts are in this tick.
-    pub(super) fn is_empty(&self) -> bool {
-        self.segments.is_empty()
+    /// The intervals of the earliest tick by segment, earlier segments first, if it is complete.
+    pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
+        let tick = *self.ticks.first_key_value()?.0;
+        let is_closed = self.workers.iter().all(|worker| worker.closed >= tick);
+        if !is_closed && self.newest < tick + PATIENCE {
+            return None;
+        }
+        let (_, parts) = self.ticks.pop_first()?;
+        Some(parts.into_iter().map(|(segment, part)| self.finish(segment, part)).collect())
     }
 
-    /// Whether every worker has closed this tick.
-    pub(super) fn is_complete(&self) -> bool {
-        self.closed == self.workers
-    }
-
-    /// The intervals of this tick by segment, earlier segments first; then the next tick begins.
-    pub(super) fn take(&mut self) -> Vec<Interval> {
-        self.closed = 0;
-        let workers = self.workers as u64;
-        let finish = |(segment, part): (u32, Part)| {
-            let client = part.client();
-            let mut interval = part.interval;
-            interval.client = client;
-            interval.segment = segment;
-            interval.t_s = seconds(part.end_ns);
-            // Workers close a tick within moments of each other; their mean length makes the lengths of
-            // all intervals add up to the time that passed.
-            interval.length_s = seconds(part.lengths_ns / workers);
-            interval.ops_per_s =
-                if part.lengths_ns > 0 { interval.ops as f64 / interval.length_s } else { 0.0 };
-            interval
-        };
-        std::mem::take(&mut self.segments).into_iter().map(finish).collect()
+    fn finish(&mut self, segment: u32, mut part: Part) -> Interval {
+        let length_ns = part.start_ns.map_or(0, |start_ns| {
+            let reached_ns = self.reached_ns.entry(segment).or_insert(start_ns);
+            part.end_ns.saturating_sub(std::mem::replace(reached_ns, part.end_ns.max(*reached_ns)))
+        });
+        while self.reached_ns.len() > KNOWN_SEGMENTS {
+            self.reached_ns.pop_first();
+        }
+        if length_ns > 0 {
+            // A worker that is late has its connections all the same.
+            for (n, worker) in self.workers.iter().enumerate() {
+                part.connected.entry(n).or_insert(worker.connected);
+            }
+        }
+        let length_s = seconds(length_ns);
+        let client = part.client();
+        let interval = part.interval;
+        Interval {
+            segment,
+            t_s: seconds(part.end_ns),
+            length_s,
+            ops_per_s: if length_ns > 0 { interval.ops as f64 / length_s } else { 0.0 },
+            clients: part.connected.values().sum(),
+            client,
+            ..interval
+        }
     }
 }
 
@@ -113,13 +149,16 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.bytes_out += buffer.bytes_out;
     interval.hits += buffer.hits;
     interval.misses += buffer.misses;
-    interval.clients += buffer.connected;
+    interval.due += buffer.due;
     interval.shed += buffer.shed;
+    interval.owed += buffer.owed;
     interval.behind_us = interval.behind_us.max(buffer.behind_ns / 1000);
     if !buffer.response.is_empty() {
         interval.response.get_or_insert_default().merge(&buffer.response.latency());
     }
     buffer.errors.add_to(&mut interval.errors);
+    buffer.connections_lost.add_to(&mut interval.connections_lost);
+    buffer.connects_failed.add_to(&mut interval.connects_failed);
     for (command, counts) in Command::ALL.into_iter().zip(&buffer.commands) {
         if counts.ops == 0 && counts.errors.is_empty() {
             continue;
@@ -142,29 +181,92 @@ mod tests {
     use super::*;
     use crate::load::testing;
 
+    const MS: u64 = 1_000_000;
+
+    /// A buffer of segment 1 that closes `tick`, from `from_ms` to `to_ms`.
+    fn closing(tick: u64, from_ms: u64, to_ms: u64, ops: u64) -> Box<IntervalBuffer> {
+        let mut buffer = testing::interval(1, from_ms * MS..to_ms * MS, &[(Command::Get, ops)], true);
+        buffer.tick = tick;
+        buffer.connected = 5;
+        buffer
+    }
+
+    fn figures(interval: &Interval) -> (f64, f64, u64) {
+        (interval.t_s, interval.length_s, interval.ops)
+    }
+
     #[test]
     fn a_tick_is_complete_when_every_worker_has_closed_it() {
         let mut assembly = Assembly::new(2);
-        assert!(assembly.add(0, &testing::interval(1, 0..250, &[(Command::Get, 3)], true)));
-        assert!(!assembly.is_complete());
+        assembly.add(0, &testing::interval(1, 0..250, &[(Command::Get, 3)], true));
+        assert_eq!(assembly.take(), None);
         assembly.add(1, &testing::interval(1, 0..100, &[(Command::Get, 2)], false));
-        assert!(!assembly.is_complete());
+        assert_eq!(assembly.take(), None);
         assembly.add(1, &testing::interval(2, 100..250, &[(Command::Set, 4)], true));
-        assert!(assembly.is_complete());
-
-        let intervals = assembly.take();
+        let intervals = assembly.take().unwrap();
         let seen: Vec<_> = intervals.iter().map(|i| (i.segment, i.ops, i.service.count())).collect();
         assert_eq!(seen, [(1, 5, 5), (2, 4, 4)]);
-        assert!(!assembly.is_complete());
+        assert_eq!(assembly.take(), None);
     }
 
     #[test]
     fn lengths_add_up_to_the_time_that_passed() {
         let mut assembly = Assembly::new(2);
-        assembly.add(0, &testing::interval(1, 0..240_000_000, &[(Command::Get, 60)], true));
-        assembly.add(1, &testing::interval(1, 0..260_000_000, &[(Command::Get, 65)], true));
-        let interval = &assembly.take()[0];
-        assert_eq!((interval.length_s, interval.ops_per_s), (0.25, 500.0));
+        for (worker, first, second) in [(0, 240, 505), (1, 260, 500)] {
+            assembly.add(worker, &closing(1, 0, first, 60));
+            assembly.add(worker, &closing(2, first, second, 61));
+        }
+        let ticks: Vec<_> = std::iter::from_fn(|| assembly.take()).flatten().collect();
+        assert_eq!(ticks.iter().map(figures).collect::<Vec<_>>(), [(0.26, 0.26, 120), (0.505, 0.245, 122)]);
+        assert_eq!(ticks[0].clients, 10);
+    }
+
+    /// Half the workers made half of the length, and twice the rate.
+    #[test]
+    fn a_worker_that_ends_early_neither_shrinks_nor_stretches_the_time() {
+        let mut assembly = Assembly::new(2);
+        assembly.add(0, &closing(1, 0, 100, 10));
+        assembly.add(1, &closing(1, 0, 250, 50));
+        assembly.end(0);
+        assembly.add(1, &closing(2, 250, 500, 50));
+        let ticks: Vec<_> = std::iter::from_fn(|| assembly.take()).flatten().collect();
+        assert_eq!(ticks.iter().map(figures).collect::<Vec<_>>(), [(0.25, 0.25, 60), (0.5, 0.25, 50)]);
+        assert_eq!(ticks[1].ops_per_s, 200.0);
+    }
+
+    /// Counted tick by tick, the ticks of a worker that stood still for a second stayed four behind those of the others.
+    #[test]
+    fn a_worker_that_stood_still_is_paired_by_the_number_of_its_tick() {
+        let mut assembly = Assembly::new(2);
+        let mut told = Vec::new();
+        for tick in 1..=8 {
+            assembly.add(0, &closing(tick, tick * 250 - 250, tick * 250, 100));
+            match tick {
+                1 | 7 | 8 => assembly.add(1, &closing(tick, tick * 250 - 250, tick * 250, 1)),
+                6 => assembly.add(1, &closing(6, 250, 1500, 7)),
+                _ => {}
+            }
+            told.push(std::iter::from_fn(|| assembly.take()).flatten().collect::<Vec<_>>());
+        }
+        let numbers: Vec<Vec<u64>> = told.iter().map(|t| t.iter().map(|i| i.ops).collect()).collect();
+        let none: Vec<u64> = vec![];
+        let expected = [vec![101], none.clone(), none, vec![100], vec![100], vec![100, 100, 107], vec![101]];
+        assert_eq!(numbers[..7], expected);
+        assert_eq!(numbers[7], [101]);
+        assert!(told.iter().flatten().all(|i| (i.length_s, i.clients) == (0.25, 10)), "{told:?}");
+    }
+
+    #[test]
+    fn what_comes_after_its_tick_was_told_has_no_length_and_is_not_lost() {
+        let mut assembly = Assembly::new(2);
+        assembly.add(1, &closing(1, 0, 250, 1));
+        (1..=4).for_each(|tick| assembly.add(0, &closing(tick, tick * 250 - 250, tick * 250, 100)));
+        let told = std::iter::from_fn(|| assembly.take()).count();
+        assert_eq!(told, 2, "the last two wait");
+        assembly.add(1, &closing(2, 250, 500, 9));
+        let late = assembly.take().unwrap().remove(0);
+        assert_eq!(figures(&late), (0.5, 0.0, 9));
+        assert_eq!((late.ops_per_s, assembly.take()), (0.0, None));
     }
 
     #[test]
@@ -172,7 +274,7 @@ mod tests {
         let mut assembly = Assembly::new(1);
         assembly.add(0, &testing::interval(1, 5..5, &[(Command::Get, 1)], false));
         assembly.add(0, &testing::interval(2, 5..250, &[], true));
-        let late = &assembly.take()[0];
+        let late = &assembly.take().unwrap()[0];
         assert_eq!((late.segment, late.ops, late.length_s, late.ops_per_s), (1, 1, 0.0, 0.0));
         assert_eq!(late.client, None);
     }
@@ -187,7 +289,7 @@ mod tests {
             buffer.client.read_after(5_000, 3);
             assembly.add(worker, &buffer);
         }
-        let client = assembly.take().remove(0).client.unwrap();
+        let client = assembly.take().unwrap().remove(0).client.unwrap();
         let cpu: Vec<_> = client.workers.iter().map(|worker| worker.cpu).collect();
         assert_eq!((cpu, client.cpu, client.run_delay), (vec![0.2, 0.8], 0.8, Some(0.1)));
         assert_eq!((client.readable_to_read.count(), client.late), (6, None));

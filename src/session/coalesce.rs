@@ -14,7 +14,8 @@ const LATE_S: f64 = 0.125;
 #[derive(Debug, Default)]
 pub struct Coalesce {
     second: Option<f64>,
-    intervals: BTreeMap<u32, Box<Interval>>,
+    /// By segment, and whether they have no length: late replies are of no second, and make no rate in it.
+    intervals: BTreeMap<(u32, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
     intrinsic: Option<Span<probe::Intrinsic>>,
@@ -62,8 +63,9 @@ impl Coalesce {
     fn hold(&mut self, record: &Record) {
         match record {
             Record::Interval(interval) => {
+                let is_late = interval.length_s <= 0.0;
                 self.intervals
-                    .entry(interval.segment)
+                    .entry((interval.segment, is_late))
                     .and_modify(|held| held.merge(interval))
                     .or_insert_with(|| interval.clone());
             }
@@ -190,6 +192,16 @@ mod tests {
             waiting_us: 300,
         };
         assert_eq!(second, [Arc::new(Record::Ping(Span { t_s: 1.0, length_s: 1.0, body }))]);
+    }
+
+    #[test]
+    fn late_replies_are_no_rate_of_the_second_in_which_they_came() {
+        let mut late = interval(1, 1.0, 90);
+        if let Record::Interval(late) = Arc::make_mut(&mut late) {
+            (late.length_s, late.ops_per_s) = (0.0, 0.0);
+        }
+        let ticks = [interval(1, 0.75, 10), interval(1, 1.0, 10), late.clone(), late];
+        assert_eq!(all(&ticks), [(1, 1.0, 0.5, 20), (1, 1.0, 0.0, 180)]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::{
 };
 
 use super::{
-    End, Event, Mark, Moment, REACHABLE, Record, Segment, SessionStart, Span, Tally, UNREACHABLE,
+    End, Event, Interval, Mark, Moment, REACHABLE, Record, Segment, SessionStart, Span, Tally, UNREACHABLE,
     assembly::Assembly,
     kinds::Kinds,
     outages::{Outages, Told},
@@ -60,7 +60,7 @@ pub(super) struct Inputs {
 /// The state of the collector's thread.
 pub(super) struct Collector {
     clock: Clock,
-    lanes: Vec<Lane>,
+    lanes: Vec<LaneEnd>,
     assembly: Assembly,
     load_events: Receiver<LoadEvent>,
     probes: Receiver<probe::Message>,
@@ -78,16 +78,10 @@ pub(super) struct Collector {
     beginning: [Option<Arc<Record>>; 2],
 }
 
-/// A worker's lane, and whether it has closed the tick that is being put together.
-struct Lane {
-    end: LaneEnd,
-    closed: bool,
-}
-
 impl Collector {
     /// A collector for `inputs` that tells `listeners`.
     pub(super) fn new(clock: Clock, inputs: Inputs, listeners: Vec<Sender<Arc<Record>>>) -> Self {
-        let lanes: Vec<_> = inputs.load.lanes.into_iter().map(|end| Lane { end, closed: false }).collect();
+        let lanes = inputs.load.lanes;
         Self {
             clock,
             assembly: Assembly::new(lanes.len()),
@@ -118,7 +112,7 @@ impl Collector {
     /// Makes records until the session is finished, and returns the last one.
     pub(super) fn run(mut self) -> End {
         let mut finishing = false;
-        while !(finishing && self.lanes.iter().all(|lane| lane.end.intervals.is_abandoned())) {
+        while !(finishing && self.lanes.iter().all(|lane| lane.intervals.is_abandoned())) {
             match self.orders.recv_timeout(ROUND) {
                 Ok(Order::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
                 Ok(order) => self.on_order(order),
@@ -152,44 +146,29 @@ impl Collector {
         self.take_intervals();
     }
 
-    /// Takes buffers, tick by tick: of each worker up to the one that closes the tick. A worker that has ended closes
-    /// every tick.
     fn take_intervals(&mut self) {
-        loop {
-            for (worker, lane) in self.lanes.iter_mut().enumerate() {
-                // Asked first: what it sent before its end is there by then.
-                let has_ended = lane.end.intervals.is_abandoned();
-                while !lane.closed
-                    && let Ok(buffer) = lane.end.intervals.pop()
-                {
-                    lane.closed = self.assembly.add(worker, &buffer);
-                    lane.end.recycle(buffer);
-                }
-                if has_ended && !lane.closed {
-                    self.assembly.close();
-                    lane.closed = true;
-                }
+        for (worker, lane) in self.lanes.iter_mut().enumerate() {
+            // Asked first: what it sent before its end is there by then.
+            let has_ended = lane.intervals.is_abandoned();
+            while let Ok(buffer) = lane.intervals.pop() {
+                self.assembly.add(worker, &buffer);
+                lane.recycle(buffer);
             }
-            if !self.assembly.is_complete() {
-                return;
+            if has_ended {
+                self.assembly.end(worker);
             }
-            if self.assembly.is_empty() {
-                return;
-            }
-            self.emit_intervals();
+        }
+        while let Some(intervals) = self.assembly.take() {
+            self.emit_intervals(intervals);
         }
     }
 
-    fn emit_intervals(&mut self) {
-        for lane in &mut self.lanes {
-            lane.closed = false;
-        }
+    fn emit_intervals(&mut self, intervals: Vec<Interval>) {
         // What a worker told before it closed the tick comes before the tick: the first message of a kind, a loss.
         self.take_load_events();
         for told in self.outages.tell(self.clock.now_ns()) {
             self.tell(told);
         }
-        let intervals = self.assembly.take();
         if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.length_s).reduce(f64::min) {
             self.outages.forget(nanoseconds(earliest_s));
         }
@@ -203,10 +182,14 @@ impl Collector {
             if loaded {
                 interval.outage_s = self.outages.outage_s(nanoseconds(from_s), nanoseconds(to_s));
             }
-            self.kinds.limit(&mut interval.errors);
+            for counts in
+                [&mut interval.errors, &mut interval.connections_lost, &mut interval.connects_failed]
+            {
+                self.kinds.limit(counts);
+            }
             interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));
             // Without load there is nothing to tell but the last replies of the segment before.
-            if (loaded && interval.length_s > 0.0) || interval.ops > 0 || !interval.errors.is_empty() {
+            if (loaded && interval.length_s > 0.0) || !interval.is_blank() {
                 self.emit(Record::Interval(Box::new(interval)));
             }
         }

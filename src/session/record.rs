@@ -194,15 +194,30 @@ pub struct Interval {
     pub hits: u64,
     /// GETs that did not.
     pub misses: u64,
-    /// Errors by kind. They are neither in `ops` nor in a distribution.
+    /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
+    /// none. They are neither in `ops` nor in a distribution.
     pub errors: BTreeMap<String, u64>,
+    /// Connections that were lost, idle or not, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connections_lost: BTreeMap<String, u64>,
+    /// Attempts to connect that failed, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connects_failed: BTreeMap<String, u64>,
     /// How late the oldest request that was due and not sent was at most; in closed loop nothing is due before it is
     /// sent.
     pub behind_us: u64,
-    /// Requests of an open loop that were due and never sent: they would have been too late (`--backlog shed`), or the
-    /// rate was turned or the load ended before there was a connection for them.
+    /// Requests that were due, by the schedule's own count: an open loop counts a request when it is sent or passed over,
+    /// a closed one when it is sent. Over a segment `ops` + `errors` + `shed` + `owed` are as many, when its last replies
+    /// are in.
+    #[serde(default)]
+    pub due: u64,
+    /// Requests of an open loop that were due and given up on purpose: they would have been too late (`--backlog shed`),
+    /// or the rate was turned before there was a connection for them.
     #[serde(default)]
     pub shed: u64,
+    /// Requests of an open loop that were due and not sent when the load ended or was turned off.
+    #[serde(default)]
+    pub owed: u64,
     /// Connections that carried load at the end of the stretch.
     pub clients: u32,
     /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
@@ -244,10 +259,16 @@ impl Interval {
         self.hits += later.hits;
         self.misses += later.misses;
         self.behind_us = self.behind_us.max(later.behind_us);
+        self.due += later.due;
         self.shed += later.shed;
-        self.clients = later.clients;
+        self.owed += later.owed;
+        if later.length_s > 0.0 {
+            self.clients = later.clients;
+        }
         self.outage_s += later.outage_s;
         add_counts(&mut self.errors, &later.errors);
+        add_counts(&mut self.connections_lost, &later.connections_lost);
+        add_counts(&mut self.connects_failed, &later.connects_failed);
         self.service.merge(&later.service);
         if let Some(later) = &later.response {
             self.response.get_or_insert_default().merge(later);
@@ -258,6 +279,12 @@ impl Interval {
             add_counts(&mut mine.errors, &later.errors);
             mine.service.merge(&later.service);
         }
+    }
+
+    /// Whether nothing was counted in it.
+    pub fn is_blank(&self) -> bool {
+        let counts = [&self.errors, &self.connections_lost, &self.connects_failed];
+        self.ops + self.due + self.shed + self.owed == 0 && counts.iter().all(|counts| counts.is_empty())
     }
 }
 
@@ -321,27 +348,40 @@ pub struct End {
 /// What the load did while it was on, without its warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Seconds under load.
+    /// Seconds under load: from the first connection, or the first failure to have one, to the last moment at which
+    /// requests were sent. The wait for the last replies is not in it.
     pub length_s: f64,
     /// Seconds of these without any connection, because all were lost.
     #[serde(default)]
     pub outage_s: f64,
     /// Good replies.
     pub ops: u64,
-    /// Good replies per second under load.
+    /// Good replies, those after the end of the load too, per second of `length_s`.
     pub ops_per_s: f64,
     /// GETs that found their key.
     pub hits: u64,
     /// GETs that did not.
     pub misses: u64,
-    /// Requests that were due and never sent.
+    /// Requests that were due: `ops` + `errors` + `shed` + `owed`.
+    #[serde(default)]
+    pub due: u64,
+    /// Requests that were due and given up on purpose.
     #[serde(default)]
     pub shed: u64,
+    /// Requests that were due and not sent when the load ended or was turned off.
+    #[serde(default)]
+    pub owed: u64,
     /// The longest time that a request was due and not sent.
     #[serde(default)]
     pub behind_us: u64,
-    /// Errors by kind.
+    /// Requests that failed, by kind.
     pub errors: BTreeMap<String, u64>,
+    /// Connections that were lost, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connections_lost: BTreeMap<String, u64>,
+    /// Attempts to connect that failed, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connects_failed: BTreeMap<String, u64>,
     /// The first message of each kind of error.
     pub first_errors: BTreeMap<String, String>,
     /// From the write of a request to the last byte of its reply.
@@ -365,9 +405,13 @@ impl Summary {
         self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
         self.hits += interval.hits;
         self.misses += interval.misses;
+        self.due += interval.due;
         self.shed += interval.shed;
+        self.owed += interval.owed;
         self.behind_us = self.behind_us.max(interval.behind_us);
         add_counts(&mut self.errors, &interval.errors);
+        add_counts(&mut self.connections_lost, &interval.connections_lost);
+        add_counts(&mut self.connects_failed, &interval.connects_failed);
         self.service.merge(&interval.service);
         if let Some(response) = &interval.response {
             self.response.get_or_insert_default().merge(response);

@@ -1,7 +1,7 @@
 //! A live session under a test's hand: knobs in, records out, waiting for records and never for a time.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError, channel},
@@ -50,10 +50,15 @@ pub struct Past {
 impl Driven {
     /// Starts a session.
     pub fn start(plan: &Plan, knobs: Knobs) -> Self {
+        Self::start_for(plan, knobs, None)
+    }
+
+    /// Starts a session that ends by itself, if a length is given.
+    pub fn start_for(plan: &Plan, knobs: Knobs, length: Option<Duration>) -> Self {
         let (listener, incoming) = channel();
         let start = SessionStart::now(ServerIdentity::default());
         let (_, server) = channel();
-        let beginning = Beginning { start, knobs, warmup: None, heard: None, server };
+        let beginning = Beginning { start, knobs, warmup: None, length, heard: None, server };
         let live = Live::start(plan, beginning, Clock::start(), vec![listener]).expect("a session");
         Self { live, incoming, seen: Vec::new() }
     }
@@ -98,6 +103,16 @@ impl Driven {
         });
     }
 
+    /// Waits until it has ended by itself.
+    pub fn wait_for_the_end(&mut self) {
+        let deadline = Instant::now() + LIMIT;
+        while !self.live.is_over() {
+            assert!(Instant::now() < deadline, "the session does not end");
+            self.live.settle();
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
     /// Ends the session.
     pub fn finish(mut self) -> Past {
         let end = self.live.finish();
@@ -123,6 +138,25 @@ impl Past {
         let mut total = Interval { segment, ..Interval::default() };
         self.intervals().filter(|i| i.segment == segment).for_each(|i| total.merge(i));
         total
+    }
+
+    /// Every request that was due has one end, in the session and in each of its segments, by the schedule's own count.
+    /// How many were due.
+    pub fn assert_every_request_has_one_end(&self) -> u64 {
+        let segments: BTreeSet<u32> = self.intervals().map(|interval| interval.segment).collect();
+        for segment in segments {
+            let total = self.segment(segment);
+            let errors: u64 = total.errors.values().sum();
+            assert_eq!(total.due, total.ops + errors + total.shed + total.owed, "{total:?}");
+            assert_eq!(total.service.count(), total.ops, "an error is in the percentiles");
+            if let Some(response) = &total.response {
+                assert_eq!(response.count(), total.ops);
+            }
+        }
+        let summary = &self.end.summary;
+        let errors: u64 = summary.errors.values().sum();
+        assert_eq!(summary.due, summary.ops + errors + summary.shed + summary.owed, "{summary:?}");
+        summary.due
     }
 
     /// Good replies by command, over everything.

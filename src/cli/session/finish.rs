@@ -22,6 +22,9 @@ const CLOSING_LOOKS: u32 = 5;
 /// How long the server may take to say who is connected.
 const SURVEY_LIMIT: Duration = Duration::from_secs(5);
 
+/// How long the server may take to tell what happened since it was last asked.
+const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
+
 /// Ends the session. Every record that is still to come goes to `take`. Then the parameters of the server
 /// that were set get their old values, and the keys are removed, unless an
 /// interrupt or a `kill` among `signals` says that there is no time; what happens to them is told on stderr.
@@ -33,7 +36,10 @@ pub fn finish(
     signals: &Receiver<Signal>,
     mut take: impl FnMut(&Arc<Record>),
 ) -> anyhow::Result<()> {
-    let LiveSource { live, control, gate, records, recordings, tuning, address, .. } = source;
+    let LiveSource { mut live, control, gate, records, recordings, tuning, address, .. } = source;
+    live.end_load();
+    // A server that does not answer in time has nothing in the records of its last second.
+    let _ = control.poll().wait(LAST_POLL_LIMIT);
     live.finish();
     records.into_iter().for_each(|record| take(&record));
     tuning::restore(tuning, &control, &address);

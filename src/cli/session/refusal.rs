@@ -47,7 +47,9 @@ impl Refusals {
                 }
             }
             Record::Interval(interval) if !self.keeps_going && self.segment == Some(interval.segment) => {
-                let (kind, advice) = FATAL.iter().find(|(kind, _)| interval.errors.contains_key(*kind))?;
+                let counts = [&interval.errors, &interval.connections_lost, &interval.connects_failed];
+                let was_met = |kind: &str| counts.iter().any(|counts| counts.contains_key(kind));
+                let (kind, advice) = FATAL.iter().find(|(kind, _)| was_met(kind))?;
                 self.segment = None;
                 let said = self.first.get(*kind).map_or(*kind, String::as_str);
                 return Some(format!(

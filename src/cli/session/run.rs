@@ -191,13 +191,12 @@ fn start(
     }
     let (listener, records) = channel();
     let begun = pass(wishes, destination, &control, &mut gate, &mut notices).and_then(|knobs| {
-        let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
+        let Wishes { warmup, length, .. } = *wishes;
+        let beginning = Beginning { start: session, knobs, warmup, length, heard, server };
         Ok(engage(&wishes.plan, beginning, clock, listener, writer)?)
     });
     // Some workers may have written before another could not start.
     let (live, recordings) = begun.inspect_err(|_| remove_keys(&gate, &control, signals))?;
-    let length = wishes.length.map(|length| length + wishes.warmup.unwrap_or_default());
-    let until_ns = length.map(|length| clock.now_ns() + length.as_nanos() as u64);
     let most_clients = wishes.most_clients;
     if wishes.form.is_none() && most_clients < MAX_CLIENTS {
         let text = format!("the limit of open files (ulimit -Hn) allows {most_clients} clients at the most");
@@ -215,8 +214,7 @@ fn start(
         recordings,
         leftovers,
         clock,
-        until_ns,
-        is_spent: false,
+        is_over: false,
         notices,
     })
 }

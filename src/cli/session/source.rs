@@ -36,10 +36,8 @@ pub struct LiveSource {
     pub(super) recordings: Recordings,
     pub(super) leftovers: Option<Answer<Option<Marker>>>,
     pub(super) clock: Clock,
-    /// When the session ends by itself, on its clock.
-    pub(super) until_ns: Option<u64>,
-    /// Whether all requests that were asked for were sent, and that was told.
-    pub(super) is_spent: bool,
+    /// Whether what was asked for is done, and that was told.
+    pub(super) is_over: bool,
     /// What is to be told at the next poll.
     pub(super) notices: VecDeque<Notice>,
 }
@@ -158,13 +156,9 @@ impl Source for LiveSource {
             deliveries.extend(self.notice(&record).map(Delivery::Notice));
             deliveries.push(Delivery::Record(record));
         }
-        if self.until_ns.is_some_and(|until_ns| self.clock.now_ns() >= until_ns) {
+        if !self.is_over && self.live.is_over() {
             self.notices.push_back(Notice::Leave);
-            self.until_ns = None;
-        }
-        if self.live.is_spent() && !self.is_spent {
-            self.notices.push_back(Notice::Leave);
-            self.is_spent = true;
+            self.is_over = true;
         }
         deliveries.extend(self.notices.drain(..).map(Delivery::Notice));
         deliveries

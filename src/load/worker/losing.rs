@@ -3,25 +3,33 @@
 use super::Worker;
 use crate::load::{
     ErrorKind, LoadEvent,
+    clients::is_opening,
     connection::{Broken, Phase},
     errors::MAX_KINDS,
 };
 
 impl Worker {
-    /// The connection of client `i` is over: its requests in flight are errors.
+    /// The connection of client `i` is over, or could not be had: its requests in flight are errors.
     #[cold]
     pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         let kind = broken.kind();
         if self.clients.connection(i).is_none_or(|connection| connection.phase == Phase::Connecting) {
             self.endpoint = (self.endpoint + 1) % self.outfit.endpoints.len();
         }
-        let lost = self.clients.connection(i).map(|connection| connection.unanswered());
-        match lost {
-            Some((generation, commands)) if !commands.is_empty() => {
-                self.segments.replies(generation).count_lost(commands, &kind);
+        match self.clients.connection(i).filter(|connection| !is_opening(connection)) {
+            None => self.segments.count_failed_connect(&kind),
+            Some(connection) => {
+                let (generation, commands) = connection.unanswered();
+                if !commands.is_empty() {
+                    self.segments.replies(generation).count_lost(commands, &kind);
+                }
+                // It is we who close it then.
+                if !matches!(broken, Broken::Unanswered) {
+                    self.segments.count_lost_connection(&kind);
+                }
             }
-            _ => self.segments.count_errors(&kind, 1),
         }
+        self.begin(now_ns);
         self.tell_error(&kind, || broken.to_string());
         // What the end of the session costs is no outage.
         if self.clients.lost(i, now_ns) && self.stopping_since_ns.is_none() {

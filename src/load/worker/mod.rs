@@ -30,7 +30,7 @@ use super::{
     segments::Segments,
 };
 use crate::{
-    clock::{Clock, next_tick_ns},
+    clock::{Clock, next_tick_ns, tick_of},
     host::OwnThread,
     target::{Endpoint, Greeting, Tls},
     workload::{Requests, Values},
@@ -82,8 +82,14 @@ pub(super) struct Worker {
     /// Why the last connection was lost; the kind of those requests that come due while there is none.
     outage: ErrorKind,
     next_tick_ns: u64,
-    /// Since when the worker has been told to stop.
+    /// The last reading of the clock.
+    seen_ns: u64,
+    /// When the load ends; far away where that is not known.
+    until_ns: u64,
+    /// Since when that is over, as this worker saw it.
     stopping_since_ns: Option<u64>,
+    /// Whether everything is sent that may be.
+    is_spent: bool,
     told_errors: HashSet<ErrorKind>,
     losses: Losses,
     /// What this thread costs; known once it runs.
@@ -102,13 +108,16 @@ impl Worker {
         let mut worker = Self {
             requests: Requests::new(&setting.knobs.mix, setting.knobs.keyspace, values),
             clients: Clients::new(outfit.seed ^ outfit.index as u64, outfit.threads),
-            segments: Segments::new(setting.generation, now_ns, lane),
+            segments: Segments::new(setting.generation, setting.since_ns, lane),
             pace: Pace::new(),
             allowance: Allowance::of(outfit.budget.clone()),
             free_since_ns: now_ns,
             outage: ErrorKind::Unreachable,
             next_tick_ns: next_tick_ns(now_ns),
+            seen_ns: now_ns,
+            until_ns: setting.until_ns.unwrap_or(u64::MAX),
             stopping_since_ns: None,
+            is_spent: false,
             told_errors: HashSet::new(),
             losses: Losses::default(),
             own: None,
@@ -139,6 +148,7 @@ impl Worker {
                 _ => {}
             }
             let now_ns = self.outfit.clock.now_ns();
+            self.seen_ns = now_ns;
             if now_ns >= self.next_tick_ns {
                 self.count_lap();
             }
@@ -159,14 +169,16 @@ impl Worker {
                 self.count_read_wait(readable, last, now_ns);
             }
             if woken {
-                self.take_setting(now_ns);
+                self.take_setting();
             }
+            self.obey_end(now_ns);
             if now_ns >= self.next_tick_ns {
                 self.close_tick(now_ns);
             }
             self.clients.retry(now_ns);
             self.connect(now_ns);
             self.send_due();
+            self.obey_budget(now_ns);
             if self.is_finished(now_ns) {
                 return Ok(());
             }
@@ -214,9 +226,12 @@ impl Worker {
         if let Some(line) = reading.first_error {
             self.tell_error(&ErrorKind::of_line(&line), || String::from_utf8_lossy(&line).into_owned());
         }
-        if was_opening && !still_opening && self.clients.greeted(i) {
-            self.losses.back(now_ns);
-            self.tell_if_down(now_ns);
+        if was_opening && !still_opening {
+            self.begin(now_ns);
+            if self.clients.greeted(i) {
+                self.losses.back(now_ns);
+                self.tell_if_down(now_ns);
+            }
         }
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
@@ -273,30 +288,26 @@ impl Worker {
             self.pass_over(now_ns);
             self.segments.note_behind(self.pace.behind_ns(now_ns));
         }
-        self.segments.close_tick(now_ns, connected);
+        self.segments.count_due(self.pace.take_due());
+        self.segments.close_tick(tick_of(now_ns), now_ns, connected);
         self.next_tick_ns = next_tick_ns(now_ns);
     }
 
     /// Whether the worker was told to stop, or has sent all that it may, and nothing is left to wait for. What it
     /// has counted is handed up.
     fn is_finished(&mut self, now_ns: u64) -> bool {
-        let Some(since_ns) = self.stopping_since_ns else {
-            let is_done = self.allowance.is_spent() && self.segments.in_flight() == 0;
-            if is_done {
-                let connected = self.clients.connected() as u32;
-                self.segments.finish(now_ns, connected);
-            }
-            return is_done;
-        };
         if self.segments.in_flight() > 0 {
-            if now_ns < since_ns + LAST_REPLIES_NS {
-                self.next_tick_ns = self.next_tick_ns.min(since_ns + LAST_REPLIES_NS);
+            if self.stopping_since_ns.is_none_or(|since_ns| now_ns < since_ns + LAST_REPLIES_NS) {
                 return false;
             }
-            let busy: Vec<_> = self.clients.connections().map(|(i, _)| i).collect();
+            let is_busy = |c: &Connection| c.phase == Phase::Busy;
+            let busy: Vec<_> =
+                self.clients.connections().filter(|(_, c)| is_busy(c)).map(|(i, _)| i).collect();
             for i in busy {
                 self.lose(i, &Broken::Unanswered, now_ns);
             }
+        } else if !self.is_spent && self.stopping_since_ns.is_none() {
+            return false;
         }
         let connected = self.clients.connected() as u32;
         self.count_lap();

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use super::Worker;
+use super::{LAST_REPLIES_NS, Worker};
 use crate::load::clients::Link;
 
 impl Worker {
     /// How long the poll may sleep.
     pub(super) fn sleep(&mut self) -> std::io::Result<Duration> {
         let now_ns = self.outfit.clock.now_ns();
-        let mut until_ns = self.next_tick_ns.min(self.clients.next_retry_ns().unwrap_or(u64::MAX));
+        // The end of the load, or after it the end of the wait for the last replies.
+        let end_ns = self.stopping_since_ns.map_or(self.until_ns, |since_ns| since_ns + LAST_REPLIES_NS);
+        let retry_ns = self.clients.next_retry_ns().unwrap_or(u64::MAX);
+        let mut until_ns = self.next_tick_ns.min(end_ns).min(retry_ns);
         if self.may_send()
             && self.clients.any_ready()
             && let Some(due_ns) = self.pace.due_ns()
@@ -20,8 +23,40 @@ impl Worker {
         Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
     }
 
+    /// Whether requests are sent: the load is on and not over, by the last reading of the clock.
+    #[inline]
     pub(super) fn may_send(&self) -> bool {
-        self.setting.knobs.load && self.stopping_since_ns.is_none()
+        self.setting.knobs.load && !self.is_spent && self.seen_ns < self.until_ns
+    }
+
+    /// The load is over when its time is: what was due before and has a client free for it is still sent.
+    pub(super) fn obey_end(&mut self, now_ns: u64) {
+        if now_ns < self.until_ns || self.stopping_since_ns.is_some() {
+            return;
+        }
+        self.send_before(self.until_ns);
+        self.stopping_since_ns = Some(now_ns);
+        let owed = if self.is_spent { 0 } else { self.pace.give_up(self.until_ns) };
+        self.segments.count_owed(owed);
+        self.end_load(self.until_ns);
+    }
+
+    /// Whether everything is sent that may be. In open loop the load ends with that, in closed loop with the last reply,
+    /// for which each client waits before it sends.
+    pub(super) fn obey_budget(&mut self, now_ns: u64) {
+        if !self.is_spent && self.setting.is_counted && self.allowance.is_spent() {
+            self.is_spent = true;
+            if !self.pace.is_closed() {
+                self.end_load(now_ns);
+            }
+        }
+    }
+
+    /// From `at_ns` on the time is no time under load.
+    fn end_load(&mut self, at_ns: u64) {
+        self.count_lap();
+        self.segments.count_due(self.pace.take_due());
+        self.segments.end(at_ns);
     }
 
     /// Writes the next batch of client `i`, which is idle: in open loop what is due by `now_ns`.
@@ -40,6 +75,7 @@ impl Worker {
             let n = if is_counted { self.allowance.take_of(pipeline) } else { pipeline };
             let append = |_| self.requests.append(&mut client.random, &mut self.out);
             batch.commands.extend((0..n).map(append));
+            self.segments.count_due(n.into());
         } else {
             for _ in 0..pipeline {
                 if !self.pace.is_due(now_ns) || (is_counted && !self.allowance.take()) {
@@ -53,6 +89,7 @@ impl Worker {
             return;
         }
         let now_ns = self.outfit.clock.now_ns();
+        self.seen_ns = now_ns;
         if let Some(due_ns) = batch.dues.first().copied() {
             self.segments.note_behind(now_ns.saturating_sub(due_ns));
             // Before a client was free the server made it late, and since then we did.
@@ -71,6 +108,20 @@ impl Worker {
             return;
         }
         let now_ns = self.outfit.clock.now_ns();
+        self.seen_ns = now_ns;
+        if self.pace.is_closed() || now_ns < self.until_ns {
+            self.send_round(now_ns);
+        }
+    }
+
+    /// Writes what was due before `end_ns`, as far as clients are free for it, though it is later by now.
+    pub(super) fn send_before(&mut self, end_ns: u64) {
+        if self.setting.knobs.load && !self.is_spent && !self.pace.is_closed() {
+            self.send_round(end_ns.saturating_sub(1));
+        }
+    }
+
+    fn send_round(&mut self, now_ns: u64) {
         self.pass_over(now_ns);
         while self.pace.is_due(now_ns)
             && let Some(i) = self.clients.next_ready()
@@ -79,14 +130,19 @@ impl Worker {
         }
     }
 
+    /// There is a connection, or there can be none: from now on requests are due, and the time is time under load.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        self.pace.begin(now_ns);
+        self.segments.begin(now_ns);
+    }
+
     /// Counts what is due and will not be sent: all of it while there is no connection, and what is too late where
     /// that is shed.
     pub(super) fn pass_over(&mut self, now_ns: u64) {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
-            self.segments.count_errors(&self.outage, failed);
+            self.segments.count_unsent(&self.outage, failed);
         } else {
-            self.pace.begin(now_ns);
             let shed = self.pace.shed(now_ns);
             self.segments.count_shed(shed);
         }

@@ -8,20 +8,21 @@ use crate::{
 
 impl Worker {
     #[cold]
-    pub(super) fn take_setting(&mut self, now_ns: u64) {
+    pub(super) fn take_setting(&mut self) {
         let new = self.outfit.settings.load_full();
-        if new.stopping && self.stopping_since_ns.is_none() {
-            self.stopping_since_ns = Some(now_ns);
-            let owed = self.pace.give_up(now_ns);
-            self.segments.count_shed(owed);
-        }
+        self.until_ns = new.until_ns.unwrap_or(u64::MAX);
         if new.generation == self.setting.generation {
             return;
         }
+        let since_ns = new.since_ns;
+        if self.stopping_since_ns.is_none() {
+            self.send_before(since_ns);
+        }
         let old = std::mem::replace(&mut self.setting, new);
+        let connected = self.clients.connected() as u32;
         self.follow_knobs();
         self.count_lap();
-        self.segments.cut(self.setting.generation, now_ns);
+        self.segments.cut(self.setting.generation, since_ns, connected);
         // The largest batch so far may have been far larger than those to come.
         self.out = Vec::new();
         let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
@@ -32,7 +33,8 @@ impl Worker {
     }
 
     /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
-    /// off; none is opened before it is first on. What is owed at the old pace counts for the old segment.
+    /// off; none is opened before it is first on. What is unsent at the old pace counts for the old segment: as shed, or,
+    /// where the load goes off, as owed.
     pub(super) fn follow_knobs(&mut self) {
         let knobs = &self.setting.knobs;
         let (index, threads) = (self.outfit.index, self.outfit.threads);
@@ -45,8 +47,22 @@ impl Worker {
         let of = threads.min(all);
         let part = (index < of).then_some(Share { index, of });
         let seed = client_seed(self.outfit.seed ^ ARRIVALS, index);
-        let owed = self.pace.follow(knobs, part, self.setting.since_ns, seed);
-        self.segments.count_shed(owed);
+        let since_ns = self.setting.since_ns;
+        let unsent = self.pace.follow(knobs, part, since_ns, seed);
+        if self.clients.connected() > 0 || self.clients.how_many_lost() > 0 {
+            self.pace.begin(since_ns);
+        }
+        let due = self.pace.take_due();
+        // Nothing is due any more when all is sent that may be.
+        if self.is_spent {
+            return;
+        }
+        self.segments.count_due(due);
+        if knobs.load {
+            self.segments.count_shed(unsent);
+        } else {
+            self.segments.count_owed(unsent);
+        }
     }
 }
 

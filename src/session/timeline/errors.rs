@@ -25,7 +25,9 @@ pub struct ErrorLog {
 impl ErrorLog {
     /// Kinds and their counts, the most frequent first.
     pub fn by_count(&self) -> Vec<(&str, &ErrorCount)> {
-        let mut kinds: Vec<_> = self.kinds.iter().map(|(kind, error)| (kind.as_str(), error)).collect();
+        // Of some there is a message only: an attempt to connect that failed is no request.
+        let counted = self.kinds.iter().filter(|(_, error)| error.count > 0);
+        let mut kinds: Vec<_> = counted.map(|(kind, error)| (kind.as_str(), error)).collect();
         kinds.sort_by_key(|(_, error)| std::cmp::Reverse(error.count));
         kinds
     }
@@ -33,6 +35,11 @@ impl ErrorLog {
     /// The sum over all kinds.
     pub fn total(&self) -> u64 {
         self.kinds.values().map(|error| error.count).sum()
+    }
+
+    /// The first message of `kind`, of a request or of a connection.
+    pub fn first_of(&self, kind: &str) -> Option<&str> {
+        self.kinds.get(kind)?.first.as_deref()
     }
 
     pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>) {

@@ -1,0 +1,189 @@
+//! due = ops + errors + shed + owed, to the request, and the rate that a run really had.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno, run},
+    session::{Driven, at_port, intervals, plan},
+};
+use redyno::{
+    demo,
+    load::{Knobs, Plan},
+    session::{Record, Summary},
+    workload::Mix,
+};
+use rustix::process::Signal;
+
+fn gets(clients: u32) -> Knobs {
+    Knobs { load: true, clients, mix: Mix::ratio(0, 1), keyspace: 1000, ..Knobs::default() }
+}
+
+fn summary(outcome: &Outcome) -> Summary {
+    match outcome.records().pop() {
+        Some(Record::End(end)) => end.summary,
+        last => panic!("no end record but {last:?}"),
+    }
+}
+
+/// Waits until a tick has passed in which nothing was answered.
+fn wait_for_silence(session: &mut Driven) {
+    session.wait_for("silence", |records| {
+        let last = intervals(records).last()?;
+        (last.ops == 0 && last.length_s > 0.2).then_some(())
+    });
+}
+
+#[test]
+fn each_unanswered_request_counts_and_no_idle_connection_does() {
+    let server = Server::redis().start();
+    let mut session = Driven::start(&plan(at_port(server.port())), Knobs { pipeline: 16, ..gets(3) });
+    session.wait_for_work(1, 3, 100);
+    server.pause();
+    wait_for_silence(&mut session);
+    let past = session.finish();
+    assert_eq!(past.errors(), [("unanswered".to_owned(), 48)].into());
+}
+
+#[test]
+fn the_rate_is_that_of_the_time_under_load_whatever_the_last_replies_take() {
+    let server = demo::Server::start(demo::Options {
+        faults: vec!["delay GET 700ms".parse().unwrap()],
+        ..demo::Options::default()
+    })
+    .unwrap();
+    let port = server.address().port().to_string();
+    let rate = ["--rate", "400", "-c", "400", "--ratio", "0:1"];
+    // 600 requests, in a second and a half or by their number.
+    for end in [["--duration", "1.5"], ["-n", "600"]] {
+        let args = [&["-p", &port, "--headless", "--json", "--load", "--yes"], &rate[..], &end].concat();
+        let summary = summary(&run(&args).expect_code(0));
+        let Summary { ops, due, length_s, ops_per_s, .. } = summary;
+        assert!((ops_per_s - 400.0).abs() < 3.0, "{ops} in {length_s} s are {ops_per_s}");
+        assert_eq!((due, summary.errors), (ops, [].into()));
+    }
+    server.stop().unwrap();
+}
+
+/// Every connection has a batch that is not answered, and requests come due that none is free for.
+#[test]
+fn what_is_owed_at_the_end_and_what_is_unanswered_are_two_counts() {
+    let server = Server::redis().start();
+    let knobs = Knobs { rate: Some(1000), pipeline: 4, ..gets(3) };
+    let plan = Plan { threads: 2, ..plan(at_port(server.port())) };
+    let mut session = Driven::start(&plan, knobs);
+    session.wait_for_work(1, 3, 100);
+    server.pause();
+    wait_for_silence(&mut session);
+    let past = session.finish();
+    past.assert_every_request_has_one_end();
+    let summary = &past.end.summary;
+    let unanswered = summary.errors["unanswered"];
+    assert!((3..=12).contains(&unanswered) && summary.errors.len() == 1, "{:?}", summary.errors);
+    assert!(summary.owed > 100 && summary.shed == 0, "{summary:?}");
+    assert!(summary.connections_lost.is_empty(), "it is we who close them: {:?}", summary.connections_lost);
+}
+
+#[test]
+fn a_load_that_is_turned_off_owes_what_was_due() {
+    let server = Server::redis().start();
+    let mut session = Driven::start(&plan(at_port(server.port())), Knobs { rate: Some(1000), ..gets(3) });
+    session.wait_for_work(1, 3, 100);
+    server.pause();
+    wait_for_silence(&mut session);
+    let off = session.turn(|knobs| knobs.load = false);
+    server.resume();
+    let on = session.turn(|knobs| knobs.load = true);
+    session.wait_for_work(on, 3, 100);
+    let past = session.finish();
+    past.assert_every_request_has_one_end();
+    let first = past.segment(1);
+    assert!(first.owed > 100 && first.shed == 0 && first.errors.is_empty(), "{first:?}");
+    assert_eq!(past.segment(off).due, 0);
+    assert_eq!(past.errors(), [].into());
+}
+
+/// Turned again and again, each time with requests that came due while the worker was told.
+#[test]
+fn a_rate_that_is_turned_loses_no_request() {
+    let server = Server::redis().start();
+    let plan = Plan { threads: 2, ..plan(at_port(server.port())) };
+    let mut session = Driven::start(&plan, Knobs { rate: Some(50_000), ..gets(20) });
+    session.wait_for_work(1, 20, 1000);
+    for rate in [40_000, 60_000, 1000, 80_000] {
+        let segment = session.turn(|knobs| knobs.rate = Some(rate));
+        session.wait_for_work(segment, 20, 100);
+    }
+    let past = session.finish();
+    past.assert_every_request_has_one_end();
+    for segment in [2, 3, 4, 5].map(|segment| past.segment(segment)) {
+        let rate = match segment.segment {
+            2 => 40_000.0,
+            3 => 60_000.0,
+            4 => 1000.0,
+            _ => 80_000.0,
+        };
+        let expected = rate * segment.length_s;
+        // Each of two workers has a grid of its own, which ends between two requests.
+        assert!((segment.due as f64 - expected).abs() <= 2.0, "{} and not {expected}", segment.due);
+    }
+}
+
+#[test]
+fn a_run_of_a_length_has_all_requests_of_it_and_no_other() {
+    let server = Server::redis().start();
+    for (rate, threads) in [(1000, 1), (3000, 2)] {
+        let plan = Plan { threads, ..plan(at_port(server.port())) };
+        let length = Duration::from_millis(1200);
+        let mut session = Driven::start_for(&plan, Knobs { rate: Some(rate), ..gets(8) }, Some(length));
+        session.wait_for_the_end();
+        let past = session.finish();
+        let due = past.assert_every_request_has_one_end() as f64;
+        let segment = past.records.iter().find_map(|record| match &**record {
+            Record::Segment(segment) => Some(segment.t_s),
+            _ => None,
+        });
+        let last = past.intervals().map(|interval| interval.t_s).fold(0.0, f64::max);
+        let length_s = last - segment.unwrap();
+        assert!((length_s - 1.2).abs() < 1e-6, "the load ends when it is asked to: after {length_s} s");
+        let expected = f64::from(rate) * past.end.summary.length_s;
+        assert!((due - expected).abs() <= threads as f64 + 1.0, "{due} and not {expected}");
+    }
+}
+
+#[test]
+fn a_run_that_ends_by_its_number_of_requests_knows_what_its_last_tick_cost() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let outcome = run(&["-p", &port, "--headless", "--json", "-n", "2000", "--threads", "1"]).expect_code(0);
+    let client = summary(&outcome).client.expect("it is measured");
+    assert!(client.cpu > 0.0, "{client:?}");
+}
+
+#[test]
+fn records_that_a_knob_cuts_have_their_clients() {
+    let server = Server::redis().start();
+    let mut session = Driven::start(&plan(at_port(server.port())), gets(7));
+    session.wait_for_work(1, 7, 100);
+    for clients in [9, 7, 9] {
+        let segment = session.turn(|knobs| knobs.clients = clients);
+        session.wait_for_work(segment, clients, 100);
+    }
+    let past = session.finish();
+    let measured = past.intervals().filter(|interval| interval.length_s > 0.0);
+    let seen: BTreeSet<u32> = measured.skip(1).map(|interval| interval.clients).collect();
+    assert!(seen.iter().all(|clients| (7..=9).contains(clients)), "{seen:?}");
+}
+
+/// Between the last poll and the end: INFO is asked once a second.
+#[test]
+fn what_happens_in_the_last_second_is_told() {
+    let server = Server::redis().with_args(&["--slowlog-log-slower-than", "0"]).start();
+    let port = server.port_text();
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--duration", "30"]));
+    running.wait_for_lines(1, r#""kind":"server""#);
+    server.cli(&["ECHO", "in the last second"]);
+    running.signal(Signal::INT);
+    let outcome = running.end().expect_code(130);
+    assert!(outcome.out.contains("in the last second"), "{}", outcome.out);
+}
