@@ -6,20 +6,21 @@
 mod compact;
 pub mod comparison;
 pub mod curve;
+mod drift;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod latency;
 mod recorder;
-mod reservoir;
 mod samples;
+mod series;
 mod spectrum;
 mod text;
 
 pub use compact::{Blend, Compact};
-pub use comparison::{Better, Comparison, Verdict, compare};
+pub use comparison::{Better, Comparison, Stretch, Verdict, compare};
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub use recorder::{HIGHEST_NS, Recorder};
-pub use reservoir::Reservoir;
 pub use samples::Samples;
+pub use series::Series;
 pub use spectrum::{Band, spectrum};
 pub use text::DecodeError;

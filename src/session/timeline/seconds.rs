@@ -2,7 +2,7 @@
 
 use crate::{
     session::Interval,
-    stats::{Latency, Reservoir},
+    stats::{Latency, Series, Stretch},
 };
 
 /// The shortest stretch that counts as a second: ticks end a little early or late.
@@ -10,55 +10,89 @@ const SECOND_S: f64 = 0.95;
 /// So many latencies give a p99 that means something.
 const ENOUGH: u64 = 1000;
 
-/// Single seconds of a segment: a bounded sample of them, from all of its time.
+/// Single seconds of a segment in their order: a bounded series, of all of its time.
 ///
 /// Replies that came after the segment's end are in none of them.
 #[derive(Debug, Clone, Default)]
 pub struct Seconds {
-    ops_per_s: Reservoir,
-    service_p99_ns: Reservoir,
-    response_p99_ns: Reservoir,
+    ops_per_s: Track,
+    service_p50_ns: Track,
+    service_p99_ns: Track,
+    response_p99_ns: Track,
     length_s: f64,
     ops: u64,
-    service: Stretch,
-    response: Stretch,
+    service: Piece,
+    response: Piece,
+}
+
+/// A quantity over a segment.
+#[derive(Debug, Clone, Default)]
+pub struct Track {
+    series: Series,
+    /// How long all that was added is together.
+    length_s: f64,
+    /// How many values that is.
+    added: u32,
+}
+
+impl Track {
+    fn add(&mut self, length_s: f64, value: f64) {
+        self.series.add(value);
+        self.length_s += length_s;
+        self.added += 1;
+    }
+
+    /// The values, for a segment that began at `start_s`.
+    pub fn stretch(&self, start_s: f64) -> Stretch<'_> {
+        let of = self.series.each();
+        let each_s = self.length_s / f64::from(self.added.max(1)) * f64::from(of);
+        Stretch { start_s, each_s, of, values: self.series.values() }
+    }
 }
 
 /// Latencies of at least a second that are not yet enough for a p99.
 #[derive(Debug, Clone, Default)]
-struct Stretch {
+struct Piece {
     length_s: f64,
     latency: Latency,
 }
 
-impl Stretch {
-    /// Adds a piece; the p99 of the stretch if that ends it.
-    fn push(&mut self, length_s: f64, latency: &Latency) -> Option<f64> {
+impl Piece {
+    /// Adds a part; the whole if that makes it one.
+    fn push(&mut self, length_s: f64, latency: &Latency) -> Option<Self> {
         self.length_s += length_s;
         self.latency.merge(latency);
-        if self.length_s < SECOND_S || self.latency.count() < ENOUGH {
-            return None;
+        let is_whole = self.length_s >= SECOND_S && self.latency.count() >= ENOUGH;
+        is_whole.then(|| std::mem::take(self))
+    }
+
+    fn add_to(&self, track: &mut Track, percentile: f64) {
+        if let Some(ns) = self.latency.percentile(percentile) {
+            track.add(self.length_s, ns as f64);
         }
-        let p99_ns = std::mem::take(self).latency.percentile(0.99)?;
-        Some(p99_ns as f64)
     }
 }
 
 impl Seconds {
     /// Good replies per second of single seconds.
-    pub fn ops_per_s(&self) -> &[f64] {
-        self.ops_per_s.values()
+    pub fn ops_per_s(&self) -> &Track {
+        &self.ops_per_s
     }
 
-    /// The p99 of the service time in ns, of single seconds; of longer stretches where a second has fewer than 1000
+    /// The median of the service time in ns, of single seconds; of longer stretches where a second has fewer than 1000
     /// replies.
-    pub fn service_p99_ns(&self) -> &[f64] {
-        self.service_p99_ns.values()
+    pub fn service_p50_ns(&self) -> &Track {
+        &self.service_p50_ns
     }
 
-    /// The same of the response time; empty in closed loop.
-    pub fn response_p99_ns(&self) -> &[f64] {
-        self.response_p99_ns.values()
+    /// The p99 of the same.
+    pub fn service_p99_ns(&self) -> &Track {
+        &self.service_p99_ns
+    }
+
+    /// The p99 of the response time; empty in closed loop.
+    pub fn response_p99_ns(&self) -> &Track {
+        &self.response_p99_ns
     }
 
     pub(super) fn push(&mut self, interval: &Interval) {
@@ -69,15 +103,16 @@ impl Seconds {
         self.length_s += length_s;
         self.ops += ops;
         if self.length_s >= SECOND_S {
-            self.ops_per_s.add(self.ops as f64 / self.length_s);
+            self.ops_per_s.add(self.length_s, self.ops as f64 / self.length_s);
             (self.length_s, self.ops) = (0.0, 0);
         }
-        if let Some(p99_ns) = self.service.push(length_s, &interval.service) {
-            self.service_p99_ns.add(p99_ns);
+        if let Some(piece) = self.service.push(length_s, &interval.service) {
+            piece.add_to(&mut self.service_p50_ns, 0.5);
+            piece.add_to(&mut self.service_p99_ns, 0.99);
         }
         let response = interval.response.as_ref().filter(|response| !response.is_empty());
-        if let Some(p99_ns) = response.and_then(|response| self.response.push(length_s, response)) {
-            self.response_p99_ns.add(p99_ns);
+        if let Some(piece) = response.and_then(|response| self.response.push(length_s, response)) {
+            piece.add_to(&mut self.response_p99_ns, 0.99);
         }
     }
 }
@@ -92,28 +127,37 @@ mod tests {
         Interval { length_s: 0.25, ops, service, ..Interval::default() }
     }
 
+    fn values(track: &Track) -> &[f64] {
+        track.stretch(0.0).values
+    }
+
     #[test]
     fn four_ticks_are_a_second_and_late_replies_none() {
         let mut seconds = Seconds::default();
         (0..9).for_each(|n| seconds.push(&tick(100 + n, 300)));
         seconds.push(&Interval { length_s: 0.0, ops: 1_000_000, ..Interval::default() });
-        assert_eq!(seconds.ops_per_s(), [406.0, 422.0]);
-        assert_eq!(seconds.service_p99_ns().len(), 2);
-        assert!(seconds.response_p99_ns().is_empty());
+        assert_eq!(values(seconds.ops_per_s()), [406.0, 422.0]);
+        assert_eq!(values(seconds.service_p99_ns()).len(), 2);
+        assert!(values(seconds.response_p99_ns()).is_empty());
     }
 
     #[test]
     fn a_slow_load_has_a_p99_of_more_than_a_second() {
         let mut seconds = Seconds::default();
         (0..16).for_each(|_| seconds.push(&tick(100, 100)));
-        assert_eq!((seconds.ops_per_s().len(), seconds.service_p99_ns().len()), (4, 1));
+        let (ops, p50, p99) = (seconds.ops_per_s(), seconds.service_p50_ns(), seconds.service_p99_ns());
+        assert_eq!((values(ops).len(), values(p50).len(), values(p99).len()), (4, 1, 1));
+        assert_eq!(
+            (ops.stretch(7.0).each_s, p99.stretch(7.0).each_s, p99.stretch(7.0).start_s),
+            (1.0, 2.5, 7.0)
+        );
     }
 
     #[test]
     fn a_second_without_a_reply_counts_as_one() {
         let mut seconds = Seconds::default();
         (0..4).for_each(|_| seconds.push(&tick(0, 0)));
-        assert_eq!(seconds.ops_per_s(), [0.0]);
-        assert!(seconds.service_p99_ns().is_empty());
+        assert_eq!(values(seconds.ops_per_s()), [0.0]);
+        assert!(values(seconds.service_p99_ns()).is_empty());
     }
 }

@@ -3,8 +3,8 @@
 //! ```text
 //!  ─ segment 3 against 2, the baseline ──────────────────────────────────────
 //!   200 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys
-//!   ops/s    119 k   101 k  +18 %  faster: higher in 97 of 100 pairs of seconds, by chance p < 0.001 (40 and 60 s)
-//!   p99    3.51 ms 2.50 ms  +40 %  slower: …
+//!   ops/s    119 k   101 k  +18 %  faster, by +15 % to +21 %, drift allowed for (40 and 60 values)
+//!   p99    3.51 ms 2.50 ms  +40 %  drift is possible; alternate the settings, by -2.1 % to +90 %
 //! ```
 
 use ratatui::layout::Rect;
@@ -13,11 +13,12 @@ use super::segment_table::{difference, figure, verdict_ink};
 use crate::{
     app::{Column, Model},
     session::timeline::{Level, SegmentTotal},
-    stats::{Comparison, Verdict, comparison::LEAST_SECONDS},
+    stats::{Comparison, Verdict},
     tui::{
         paint::{Paint, from_column, row},
         theme::Ink,
     },
+    units,
 };
 
 /// The rule, the knobs, six figures.
@@ -66,7 +67,7 @@ fn compared(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal
     let service = |level| (Column::Service(level), None);
     let rows = [
         (Column::Ops, Some(against.ops_per_s)),
-        service(Level::P50),
+        (Column::Service(Level::P50), Some(against.service_p50)),
         (Column::Service(Level::P99), Some(against.service_p99)),
         service(Level::P999),
         service(Level::Max),
@@ -85,27 +86,42 @@ fn compared(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal
         paint.right(place(2), &change, Ink::Text);
         if let Some(comparison) = comparison {
             let rest = from_column(line, line.x + NAME + FIGURE * 3 + 2);
-            let words = comparison.verdict.words();
-            let room = usize::from(rest.width).saturating_sub(words.len());
-            let evidence = evidence(&comparison, room);
-            paint.parts(rest, &[(words, verdict_ink(comparison.verdict)), (&evidence, Ink::Faint)]);
+            let (words, evidence) = verdict_words(&comparison, rest.width.into());
+            paint.parts(rest, &[(&words, verdict_ink(comparison.verdict)), (&evidence, Ink::Faint)]);
         }
     }
 }
 
-/// What a verdict rests on, in as many words as there is `room` for.
-fn evidence(comparison: &Comparison, room: usize) -> String {
-    let Comparison { verdict, higher, p, seconds: (baseline, other) } = *comparison;
-    if verdict == Verdict::TooShort {
-        let had = format!(": {other} s and {baseline} s of the baseline can be compared");
-        let long = format!("{had}; {LEAST_SECONDS} each are needed");
-        return fitting([long, had, format!(": {other} and {baseline} s")], room);
-    }
-    let (way, share) = if higher < 0.5 { ("lower", 1.0 - higher) } else { ("higher", higher) };
-    let share = format!("{:.0} %", share * 100.0);
-    let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
-    let long = format!(": {way} in {share} of all pairs of seconds, {p} ({other} and {baseline} s)");
-    fitting([long, format!(": {share} of pairs, {p}"), format!(": {share}, {p}")], room)
+/// A verdict in words, and what it rests on, in as many as there is `room` for.
+fn verdict_words(comparison: &Comparison, room: usize) -> (String, String) {
+    let Comparison { verdict, interval, values: (baseline, other) } = *comparison;
+    let verdict = match verdict {
+        Verdict::Faster => "faster".to_owned(),
+        Verdict::Slower => "slower".to_owned(),
+        Verdict::Same { above } => format!("no difference above {}", units::percent(above)),
+        Verdict::NotYet { values } => {
+            format!("not yet: some {} values of each are needed", units::count(values))
+        }
+        Verdict::Drift => "drift is possible; alternate the settings".to_owned(),
+    };
+    let had = format!("{other} and {baseline} values");
+    let room = room.saturating_sub(verdict.chars().count());
+    let evidence = match interval {
+        None => {
+            fitting([format!("; there are {other}, and {baseline} of the baseline"), String::new()], room)
+        }
+        Some((low, high)) => {
+            let range = format!("by {} to {}", signed(low), signed(high));
+            let long = format!(", {range}, drift allowed for ({had})");
+            fitting([long, format!(", {range} ({had})"), format!(", {range}"), String::new()], room)
+        }
+    };
+    (verdict, evidence)
+}
+
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", units::percent(share.abs()))
 }
 
 /// The first that fits, else the last.
@@ -117,23 +133,31 @@ fn fitting<const N: usize>(texts: [String; N], room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Better, compare};
+
+    fn said(verdict: Verdict, interval: Option<(f64, f64)>, room: usize) -> String {
+        let (words, evidence) = verdict_words(&Comparison { verdict, interval, values: (60, 40) }, room);
+        words + &evidence
+    }
 
     #[test]
     fn a_verdict_comes_with_what_it_rests_on() {
-        let base: Vec<f64> = (0..20).map(f64::from).collect();
-        let other: Vec<f64> = (15..45).map(f64::from).collect();
+        let interval = Some((0.031, 0.069));
         assert_eq!(
-            evidence(&compare(&base, &other, Better::Higher), 99),
-            ": higher in 98 % of all pairs of seconds, p < 0.001 (30 and 20 s)"
+            said(Verdict::Faster, interval, 99),
+            "faster, by +3.1 % to +6.9 %, drift allowed for (40 and 60 values)"
         );
         assert_eq!(
-            evidence(&compare(&base, &other[..3], Better::Lower), 99),
-            ": 3 s and 20 s of the baseline can be compared; 8 each are needed"
+            said(Verdict::Same { above: 0.034 }, Some((-0.034, 0.01)), 99),
+            "no difference above 3.4 %, by -3.4 % to +1.0 %, drift allowed for (40 and 60 values)"
         );
-        assert!(
-            evidence(&compare(&base, &base, Better::Lower), 99)
-                .contains("50 % of all pairs of seconds, p = 1.000")
+        assert_eq!(
+            said(Verdict::NotYet { values: 130.0 }, None, 99),
+            "not yet: some 130 values of each are needed; there are 40, and 60 of the baseline"
         );
+        assert_eq!(
+            said(Verdict::Drift, interval, 70),
+            "drift is possible; alternate the settings, by +3.1 % to +6.9 %"
+        );
+        assert_eq!(said(Verdict::Slower, interval, 6), "slower", "what does not fit goes");
     }
 }

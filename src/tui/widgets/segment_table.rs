@@ -25,8 +25,8 @@ use crate::{
 const MARK: u16 = 2;
 /// The least room for what was turned: `clients 200`.
 const WHAT: u16 = 12;
-/// `+1100 % too short`, and two blanks before it.
-const DIFFERENCE: u16 = 19;
+/// `+1100 % not yet`, and two blanks before it.
+const DIFFERENCE: u16 = 17;
 
 /// Columns of figures from the most needed to the least.
 const NEEDED: [Column; 15] = [
@@ -239,9 +239,11 @@ pub fn difference(
 /// A verdict in a word.
 fn in_short(comparison: &Comparison) -> (&'static str, Ink) {
     let word = match comparison.verdict {
-        Verdict::Same => "same",
-        Verdict::TooShort => "too short",
-        verdict => verdict.words(),
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same { .. } => "same",
+        Verdict::NotYet { .. } => "not yet",
+        Verdict::Drift => "drift?",
     };
     (word, verdict_ink(comparison.verdict))
 }
@@ -251,7 +253,7 @@ pub fn verdict_ink(verdict: Verdict) -> Ink {
     match verdict {
         Verdict::Faster => Ink::Good,
         Verdict::Slower => Ink::Warn,
-        Verdict::Same => Ink::Text,
-        Verdict::TooShort => Ink::Faint,
+        Verdict::Same { .. } | Verdict::Drift => Ink::Text,
+        Verdict::NotYet { .. } => Ink::Faint,
     }
 }

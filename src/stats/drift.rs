@@ -1,0 +1,265 @@
+//! How far apart two stretches of one setting may lie: noise, and a drift that the stretches themselves cannot rule out.
+//!
+//! ```text
+//!  ·· · ··             noise: the mean of n seconds is as exact as 1/√n
+//!    · ·  ··  · ·
+//!           ··  ·····  drift: longer stretches differ by more, and those further apart by more still
+//! ```
+//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow. Each
+//! stretch is taken for a *local level*: white noise upon a level that walks at random (Harvey, "Forecasting, structural
+//! time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first put into ten blocks, which takes up
+//! most of the correlation between neighbours. How large the walk is beside the noise cannot be known from a
+//! stretch: a walk that shifts two minutes by as much as their noise does hardly shows in either. So no single value is
+//! estimated: ratios from none to a walk 256 times the noise are weighed by how well they explain both stretches
+//! (the diffuse likelihood by the Kalman filter, the scale of the noise integrated out), and the distribution of the
+//! difference is the mixture of their Student distributions (model averaging: Hoeting, Madigan, Raftery and Volinsky,
+//! Statistical Science 14(4), 1999).
+//!
+//! That the mixture holds what it says where seconds are autocorrelated, walk, or drift as 1/f is what the tests of
+//! [`comparison`](super::comparison) count. Pure.
+
+/// Blocks of a stretch, and the fewest values of one.
+pub const BLOCKS: usize = 10;
+
+/// Degrees of freedom: each stretch has its own level.
+const FREEDOM: u32 = 2 * BLOCKS as u32 - 2;
+
+/// What a walk adds to the variance of the difference of two adjacent stretches, as multiples of what the noise adds, and
+/// the weight of each ratio beforehand. The first is no walk at all.
+const RATIOS: [(f64, f64); 7] = [
+    (0.0, 0.6),
+    (0.25, 0.4 / 6.0),
+    (1.0, 0.4 / 6.0),
+    (4.0, 0.4 / 6.0),
+    (16.0, 0.4 / 6.0),
+    (64.0, 0.4 / 6.0),
+    (256.0, 0.4 / 6.0),
+];
+
+/// Time between the stretches in which nothing was seen counts so much: a walk of which a short stretch caught a calm part
+/// goes further than it lets expect.
+const UNSEEN: f64 = 2.0;
+
+/// Means of adjacent blocks of a walk differ by this share of what the walk does from middle to middle.
+const OF_MEANS: f64 = 2.0 / 3.0;
+
+/// The least squared noise that is reckoned with, for values of one part in a million.
+const LEAST_NOISE: f64 = 1e-12;
+
+/// A stretch in [`BLOCKS`] pieces.
+#[derive(Debug, Clone)]
+pub struct Blocks([Block; BLOCKS]);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    middle_s: f64,
+    /// Values in it.
+    n: f64,
+    mean: f64,
+}
+
+impl Blocks {
+    /// Values that follow each other from `start_s` on, each over `each_s` seconds and the mean of `of` values. `None`
+    /// for fewer than [`BLOCKS`], or without length.
+    pub fn of(start_s: f64, each_s: f64, of: u32, values: &[f64]) -> Option<Self> {
+        if values.len() < BLOCKS || each_s <= 0.0 {
+            return None;
+        }
+        Some(Self(std::array::from_fn(|i| {
+            let (from, to) = (i * values.len() / BLOCKS, (i + 1) * values.len() / BLOCKS);
+            let n = (to - from) as f64;
+            Block {
+                middle_s: start_s + each_s * (from as f64 + n / 2.0),
+                n: n * f64::from(of),
+                mean: values[from..to].iter().sum::<f64>() / n,
+            }
+        })))
+    }
+
+    fn n(&self) -> f64 {
+        self.0.iter().map(|block| block.n).sum()
+    }
+
+    fn span_s(&self) -> f64 {
+        self.0[BLOCKS - 1].middle_s - self.0[0].middle_s
+    }
+
+    /// The Kalman filter of a level of which nothing is known at first, for noise of variance 1 a value and a walk of
+    /// variance `walk` a second: the sum of squares of what was not expected, and the logarithm of their variances'
+    /// product.
+    fn unexpected(&self, walk: f64) -> (f64, f64) {
+        let (mut level, mut variance) = (self.0[0].mean, 1.0 / self.0[0].n);
+        let (mut squares, mut logs) = (0.0, 0.0);
+        for pair in self.0.windows(2) {
+            variance += walk * OF_MEANS * (pair[1].middle_s - pair[0].middle_s);
+            let (surprise, of) = (pair[1].mean - level, variance + 1.0 / pair[1].n);
+            squares += surprise * surprise / of;
+            logs += of.ln();
+            level += surprise * variance / of;
+            variance *= 1.0 - variance / of;
+        }
+        (squares, logs)
+    }
+
+    /// How far the mean lies from the first block, or from the last: the variance that a walk of 1 a second gives that.
+    fn walked(&self, from_start: bool) -> f64 {
+        let all = self.n();
+        let mut share = 0.0;
+        let step = |pair: &[Block]| {
+            share += pair[0].n / all;
+            let left = if from_start { 1.0 - share } else { share };
+            left * left * (pair[1].middle_s - pair[0].middle_s)
+        };
+        self.0.windows(2).map(step).sum()
+    }
+}
+
+/// What a slope that both stretches share makes of the difference between their means, if it is one that chance brings in
+/// fewer than 1 of 100 pairs; else 0. A walk knows no direction, and a steady climb has one.
+pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
+    let (mut squares, mut products, mut all) = (0.0, 0.0, 0.0);
+    let mut middles_s = [0.0; 2];
+    for (stretch, middle_s) in [one, other].into_iter().zip(&mut middles_s) {
+        let mean = |of: fn(&Block) -> f64| stretch.0.iter().map(of).sum::<f64>() / BLOCKS as f64;
+        let level = mean(|block| block.mean);
+        *middle_s = mean(|block| block.middle_s);
+        for block in &stretch.0 {
+            let (x, y) = (block.middle_s - *middle_s, block.mean - level);
+            (squares, products, all) = (squares + x * x, products + x * y, all + y * y);
+        }
+    }
+    let slope = products / squares;
+    let left = (all - slope * products).max(LEAST_NOISE);
+    let is_one = beyond(slope / (left / f64::from(FREEDOM) / squares).sqrt()) < 0.01;
+    if is_one { slope * (middles_s[1] - middles_s[0]) } else { 0.0 }
+}
+
+/// How far the means of two stretches of one setting may lie apart.
+#[derive(Debug, Clone)]
+pub struct Doubt {
+    /// For each of [`RATIOS`] its weight afterwards, and the standard error of the difference.
+    errors: [(f64, f64); RATIOS.len()],
+}
+
+impl Doubt {
+    /// Of the difference between `one` and `other`, whichever came first.
+    pub fn between(one: &Blocks, other: &Blocks) -> Self {
+        let is_first = one.0[0].middle_s <= other.0[0].middle_s;
+        let (first, second) = if is_first { (one, other) } else { (other, one) };
+        let of_noise = 1.0 / first.n() + 1.0 / second.n();
+        let span_s = first.span_s().midpoint(second.span_s());
+        let step_s = span_s / (BLOCKS - 1) as f64;
+        let apart_s = (second.0[0].middle_s - first.0[BLOCKS - 1].middle_s).max(step_s);
+        let of_walk = first.walked(false) + step_s + UNSEEN * (apart_s - step_s) + second.walked(true);
+        let explain = |(ratio, before): (f64, f64)| {
+            // Two adjacent stretches of a walk differ by two thirds of their length.
+            let walk = ratio * of_noise * 1.5 / span_s;
+            let parts = [first.unexpected(walk), second.unexpected(walk)];
+            let squares = parts.iter().map(|part| part.0).sum::<f64>().max(LEAST_NOISE);
+            let logs: f64 = parts.iter().map(|part| part.1).sum();
+            let likely = before.ln() - 0.5 * (logs + f64::from(FREEDOM) * squares.ln());
+            let variance = squares / f64::from(FREEDOM) * (of_noise + walk * of_walk);
+            (likely, variance.sqrt())
+        };
+        let errors = RATIOS.map(explain);
+        let most = errors.iter().map(|(likely, _)| *likely).fold(f64::MIN, f64::max);
+        let all: f64 = errors.iter().map(|(likely, _)| (likely - most).exp()).sum();
+        Self { errors: errors.map(|(likely, error)| ((likely - most).exp() / all, error)) }
+    }
+
+    /// How likely a difference of this size or more is without any cause, 0 to 1.
+    pub fn chance(&self, difference: f64) -> f64 {
+        self.errors.iter().map(|(weight, error)| weight * beyond(difference / error)).sum()
+    }
+
+    /// The same if nothing drifted.
+    pub fn chance_by_noise(&self, difference: f64) -> f64 {
+        beyond(difference / self.errors[0].1)
+    }
+
+    /// The difference that is exceeded with this chance.
+    pub fn exceeded_with(&self, chance: f64) -> f64 {
+        bisect(chance, |difference| self.chance(difference))
+    }
+
+    /// The same if nothing drifted.
+    pub fn exceeded_by_noise_with(&self, chance: f64) -> f64 {
+        bisect(chance, |difference| self.chance_by_noise(difference))
+    }
+}
+
+/// Where `falling`, which is 1 at 0, falls below `value`.
+fn bisect(value: f64, falling: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1e-6);
+    while falling(high) > value && high < 1e9 {
+        high *= 2.0;
+    }
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        if falling(middle) > value { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// The share of Student's distribution with [`FREEDOM`] degrees of freedom that lies at least `t` from its middle, on
+/// either side: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.4, which is exact for an even
+/// number.
+fn beyond(t: f64) -> f64 {
+    let angle = (t.abs() / f64::from(FREEDOM).sqrt()).atan();
+    let square = angle.cos().powi(2);
+    let (mut sum, mut term) = (1.0, 1.0);
+    for k in 1..FREEDOM / 2 {
+        term *= f64::from(2 * k - 1) / f64::from(2 * k) * square;
+        sum += term;
+    }
+    (1.0 - angle.sin() * sum).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_distribution_has_its_tabled_values() {
+        for (t, chance) in [(0.0, 1.0), (1.734_064, 0.1), (2.100_922, 0.05), (2.878_440, 0.01)] {
+            assert!((beyond(t) - chance).abs() < 1e-6, "{t}: {}", beyond(t));
+        }
+    }
+
+    fn zigzag(start_s: f64, n: usize, slope: f64) -> Blocks {
+        let values: Vec<_> = (0..n).map(|i| [0.03, -0.02, -0.03, 0.02][i % 4] + slope * i as f64).collect();
+        Blocks::of(start_s, 1.0, 1, &values).unwrap()
+    }
+
+    #[test]
+    fn steady_stretches_leave_less_doubt_than_walking_ones_and_those_far_apart_more() {
+        let half = |one: &Blocks, other: &Blocks| Doubt::between(one, other).exceeded_with(0.025);
+        let steady = half(&zigzag(0.0, 60, 0.0), &zigzag(60.0, 60, 0.0));
+        let walking = half(&zigzag(0.0, 60, 0.001), &zigzag(60.0, 60, 0.001));
+        assert!(walking > 4.0 * steady, "{walking} against {steady}");
+        let apart = half(&zigzag(0.0, 60, 0.001), &zigzag(300.0, 60, 0.001));
+        assert!(apart > 1.5 * walking, "{apart} against {walking}");
+        assert_eq!(apart, half(&zigzag(300.0, 60, 0.001), &zigzag(0.0, 60, 0.001)), "either may come first");
+    }
+
+    #[test]
+    fn values_that_stand_for_several_are_as_many() {
+        let values: Vec<_> = (0..40).map(|i| f64::from(i % 3) * 0.01).collect();
+        let pairs: Vec<_> = values.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
+        let (single, merged) =
+            (Blocks::of(0.0, 1.0, 1, &values).unwrap(), Blocks::of(0.0, 2.0, 2, &pairs).unwrap());
+        for (one, other) in single.0.iter().zip(&merged.0) {
+            assert!((one.mean - other.mean).abs() < 1e-12);
+            assert_eq!((one.n, one.middle_s), (other.n, other.middle_s));
+        }
+    }
+
+    #[test]
+    fn too_few_values_are_no_stretch() {
+        assert!(Blocks::of(0.0, 1.0, 1, &[1.0; 9]).is_none());
+        assert!(Blocks::of(0.0, 0.0, 1, &[1.0; 10]).is_none());
+        let equal = Blocks::of(0.0, 1.0, 1, &[1.0; 10]).unwrap();
+        let doubt = Doubt::between(&equal, &Blocks::of(10.0, 1.0, 1, &[1.0; 10]).unwrap());
+        assert!(doubt.exceeded_with(0.025) < 1e-5 && doubt.chance(0.01) < 1e-6);
+    }
+}

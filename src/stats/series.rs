@@ -1,0 +1,70 @@
+//! A series of values in their order, of bounded size, however long it becomes.
+
+/// From so many values on, two neighbours become one. Half of it is the fewest that a long series keeps.
+const KEPT: usize = 256;
+
+/// Values in the order in which they came. When there are too many, each pair of neighbours is replaced by its mean, and
+/// from then on so many values are one: no value is left out, and slow changes stay visible.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    values: Vec<f64>,
+    /// How many values that were added are one that is kept.
+    each: u32,
+    /// Values that are not yet enough for one that is kept: their sum and number.
+    rest: (f64, u32),
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { values: Vec::new(), each: 1, rest: (0.0, 0) }
+    }
+}
+
+impl Series {
+    /// Adds the next value.
+    pub fn add(&mut self, value: f64) {
+        self.rest = (self.rest.0 + value, self.rest.1 + 1);
+        if self.rest.1 < self.each {
+            return;
+        }
+        self.values.push(self.rest.0 / f64::from(self.each));
+        self.rest = (0.0, 0);
+        if self.values.len() == KEPT {
+            self.values = self.values.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
+            self.each = self.each.saturating_mul(2);
+        }
+    }
+
+    /// The series: means of [`each`](Self::each) values. The last few that are not yet enough for one are missing.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// How many values that were added are one of [`values`](Self::values); at least 1.
+    pub fn each(&self) -> u32 {
+        self.each
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_series_is_kept_as_it_came() {
+        let mut series = Series::default();
+        [3.0, 1.0, 2.0].into_iter().for_each(|value| series.add(value));
+        assert_eq!((series.values(), series.each()), (&[3.0, 1.0, 2.0][..], 1));
+    }
+
+    #[test]
+    fn a_long_series_is_kept_in_means_and_in_its_order() {
+        let mut series = Series::default();
+        (0..10_240).for_each(|n| series.add(f64::from(n)));
+        assert_eq!((series.values().len(), series.each()), (160, 64));
+        assert!(series.values().is_sorted());
+        assert_eq!(series.values()[0], 31.5);
+        let mean = series.values().iter().sum::<f64>() / 160.0;
+        assert_eq!(mean, 10_239.0 / 2.0, "no value is left out");
+    }
+}
