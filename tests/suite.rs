@@ -10,6 +10,7 @@ mod counts;
 mod demo_server;
 mod faults;
 mod headless;
+mod hostile;
 mod marker;
 mod oneshot;
 mod open_loop;

@@ -1,12 +1,14 @@
-//! Bytes: request templates and the resumable reply skipper.
+//! Bytes: request templates, the resumable reply skipper, and the gauge that bounds replies which others decode.
 //!
 //! Knows no socket and no clock. Nothing here materialises a reply: a load generator wants to know that a reply
 //! ended, and whether it was good.
 
 mod code;
+mod gauge;
 mod request;
 mod skipper;
 
 pub use code::error_code;
+pub use gauge::{Excess, Gauge};
 pub use request::{KEY_DIGITS, Part, Template, encode_command};
 pub use skipper::{ProtocolError, Reply, Skipper};

@@ -13,7 +13,7 @@ use memchr::memchr;
 use thiserror::Error;
 
 /// The longest line (a header, a status, an error) that is taken for one.
-const MAX_LINE: usize = 64 * 1024;
+pub(super) const MAX_LINE: usize = 64 * 1024;
 
 /// What a finished reply was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,13 @@ pub enum ProtocolError {
     /// A line that ends in a bare line feed.
     #[error("a line without a carriage return: {0:?}")]
     LineFeed(String),
+}
+
+impl ProtocolError {
+    /// Bytes that begin as no reply does.
+    pub(super) fn not_redis(bytes: &[u8]) -> Self {
+        Self::NotRedis(excerpt(bytes))
+    }
 }
 
 /// What the elements that are open belong to.
@@ -74,7 +81,7 @@ impl Default for Skipper {
 }
 
 /// A line, understood.
-enum Header {
+pub(super) enum Header {
     Scalar,
     Nil,
     Error,
@@ -216,7 +223,7 @@ impl Skipper {
         match self.line[0] {
             b'+' | b'-' | b':' | b'$' | b'*' | b'_' | b'#' | b',' | b'(' | b'!' | b'=' | b'%' | b'~'
             | b'>' | b'|' => Ok(()),
-            _ => Err(ProtocolError::NotRedis(excerpt(&self.line))),
+            _ => Err(ProtocolError::not_redis(&self.line)),
         }
     }
 
@@ -251,7 +258,7 @@ fn whole_bulk(input: &[u8], header: usize, payload: usize) -> Option<(Reply<'sta
 
 /// Reads a line, which ends before its line feed.
 #[inline]
-fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
+pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
     let Some((&kind, rest)) = line.split_first() else {
         return Err(ProtocolError::LineFeed(String::new()));
     };
@@ -265,7 +272,7 @@ fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
         b'%' => length()?.map_or(Header::Nil, |n| Header::Aggregate(2 * n)),
         b'>' => length()?.map_or(Header::Nil, Header::Push),
         b'|' => length()?.map_or(Header::Nil, |n| Header::Attribute(2 * n)),
-        _ => return Err(ProtocolError::NotRedis(excerpt(line))),
+        _ => return Err(ProtocolError::not_redis(line)),
     };
     if rest.last() != Some(&b'\r') {
         return Err(ProtocolError::LineFeed(excerpt(line)));

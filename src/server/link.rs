@@ -1,9 +1,12 @@
-//! One connection to the server by fred. Nothing else knows fred.
+//! One connection to the server by fred, through a [`Guard`]. Nothing else knows fred.
 //!
 //! fred could reconnect by itself; it does not here. A [`Link`] lives as long as its connection, and who wants
 //! another opens another, so that every loss is seen, and no command is ever sent twice.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use fred::{
     clients::Client,
@@ -11,12 +14,13 @@ use fred::{
     interfaces::ClientLike,
     types::{
         Builder, ClusterHash, ConnectHandle, CustomCommand, Value,
-        config::{Config, Server, ServerConfig, TcpConfig, TlsConnector},
+        config::{Config, ServerConfig},
     },
 };
+use tokio::time::timeout;
 
-use super::{ServerError, datum::Datum};
-use crate::target::{Address, Reached, Target, Tls};
+use super::{ServerError, datum::Datum, guard::Guard};
+use crate::target::{Reached, Target};
 
 /// The name that the control connection gives itself.
 pub(super) const CLIENT_NAME: &str = "redyno-control";
@@ -28,6 +32,7 @@ pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
 pub(super) struct Link {
     wire: Wire,
     task: ConnectHandle,
+    _guard: Guard,
 }
 
 impl Drop for Link {
@@ -40,20 +45,26 @@ impl Drop for Link {
 impl Link {
     /// Connects to a target that was `reached` a moment ago.
     pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
-        let client = Builder::from_config(config(target, reached))
+        let connecting = || "connecting".to_owned();
+        let late = || ServerError::Timeout { command: connecting(), after: REPLY_LIMIT };
+        let broken =
+            |cause: std::io::Error| ServerError::Lost { command: connecting(), cause: cause.to_string() };
+        let standing = timeout(REPLY_LIMIT, Guard::stand(target, reached)).await;
+        let guard = standing.map_err(|_| late())?.map_err(broken)?;
+        let client = Builder::from_config(config(target, &guard))
             .with_connection_config(|connection| {
                 connection.connection_timeout = REPLY_LIMIT;
                 connection.internal_command_timeout = REPLY_LIMIT;
                 connection.max_command_attempts = 1;
                 connection.disable_cluster_health_check = true;
-                connection.tcp = TcpConfig { nodelay: Some(true), ..TcpConfig::default() };
             })
-            .build()
-            .map_err(|error| from_fred("connecting", &error))?;
-        let link = Self { task: client.connect(), wire: Wire { client } };
-        match tokio::time::timeout(REPLY_LIMIT, link.wire.client.wait_for_connect()).await {
-            Err(_) => return Err(ServerError::Timeout { command: "connecting".into(), after: REPLY_LIMIT }),
-            Ok(Err(error)) => return Err(from_fred("connecting", &error)),
+            .build();
+        let breach = guard.breach();
+        let client = client.map_err(|error| from_fred("connecting", &error, &breach))?;
+        let link = Self { task: client.connect(), wire: Wire { client, breach }, _guard: guard };
+        match timeout(REPLY_LIMIT, link.wire.client.wait_for_connect()).await {
+            Err(_) => return Err(late()),
+            Ok(Err(error)) => return Err(from_fred("connecting", &error, &link.wire.breach)),
             Ok(Ok(())) => {}
         }
         // A server that does not know names, or does not permit them, works as well without.
@@ -75,46 +86,31 @@ impl Link {
 
     /// Waits until the connection is lost, and says why.
     pub(super) async fn lost(&mut self) -> String {
-        match (&mut self.task).await {
-            Ok(Err(error)) => format!("the connection was lost: {}", error.details()),
-            Ok(Ok(())) | Err(_) => "the server closed the connection".to_owned(),
+        let ended = (&mut self.task).await;
+        match (self.wire.breach.get(), ended) {
+            (Some(breach), _) => format!("the connection was lost: {breach}"),
+            (None, Ok(Err(error))) => format!("the connection was lost: {}", error.details()),
+            (None, Ok(Ok(())) | Err(_)) => "the server closed the connection".to_owned(),
         }
     }
 }
 
-fn config(target: &Target, reached: Reached) -> Config {
-    let server = match (&target.address, reached.peer) {
-        (Address::Unix(path), _) => ServerConfig::Unix { path: path.clone() },
-        // The address that answered, not the name: that was looked up already.
-        (Address::Tcp { .. }, Some(peer)) => {
-            let host = match peer {
-                // A link-local address means nothing without its interface.
-                SocketAddr::V6(v6) if v6.scope_id() != 0 => format!("{}%{}", v6.ip(), v6.scope_id()),
-                _ => peer.ip().to_string(),
-            };
-            centralized(target, host, peer.port())
-        }
-        (Address::Tcp { host, port }, None) => centralized(target, host.clone(), *port),
-    };
-    // RESP2 whatever the load speaks: every server has it, and INFO is the same text.
+/// RESP2 whatever the load speaks: every server has it, and INFO is the same text.
+fn config(target: &Target, guard: &Guard) -> Config {
     Config {
-        server,
+        server: ServerConfig::Unix { path: guard.path().to_owned() },
         username: target.credentials.as_ref().and_then(|who| who.user.clone()),
         password: target.credentials.as_ref().map(|who| who.password.reveal().to_owned()),
-        tls: target.tls.as_ref().map(|tls| TlsConnector::from(tls.config().as_ref().clone()).into()),
         ..Config::default()
     }
-}
-
-fn centralized(target: &Target, host: String, port: u16) -> ServerConfig {
-    let name = target.tls.as_ref().map(Tls::server_name);
-    ServerConfig::Centralized { server: Server::new_with_tls(host, port, name) }
 }
 
 /// What commands are sent by. Clones share the connection; commands of several are pipelined.
 #[derive(Clone)]
 pub(super) struct Wire {
     client: Client,
+    /// Why the guard hung up, once it has.
+    breach: Arc<OnceLock<String>>,
 }
 
 impl Wire {
@@ -180,8 +176,8 @@ impl Wire {
 
     async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
         let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
-        match tokio::time::timeout(REPLY_LIMIT, self.client.custom(custom, arguments)).await {
-            Ok(reply) => reply.map_err(|error| from_fred(command, &error)),
+        match timeout(REPLY_LIMIT, self.client.custom(custom, arguments)).await {
+            Ok(reply) => reply.map_err(|error| from_fred(command, &error, &self.breach)),
             Err(_) => Err(ServerError::Timeout { command: command.to_owned(), after: REPLY_LIMIT }),
         }
     }
@@ -199,14 +195,16 @@ fn unexpected(command: &str) -> ServerError {
     ServerError::Unexpected { command: command.to_owned() }
 }
 
-fn from_fred(command: &str, error: &Error) -> ServerError {
+fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerError {
     let (command, words) = (command.to_owned(), error.details().to_owned());
+    if let Some(breach) = breach.get() {
+        // What the guard saw says more than that there was an end.
+        return ServerError::Lost { command, cause: breach.clone() };
+    }
     match error.kind() {
-        ErrorKind::IO
-        | ErrorKind::Tls
-        | ErrorKind::Canceled
-        | ErrorKind::Protocol
-        | ErrorKind::Backpressure => ServerError::Lost { command, cause: words },
+        ErrorKind::IO | ErrorKind::Canceled | ErrorKind::Protocol | ErrorKind::Backpressure => {
+            ServerError::Lost { command, cause: words }
+        }
         ErrorKind::Timeout => ServerError::Timeout { command, after: REPLY_LIMIT },
         ErrorKind::Parse | ErrorKind::NotFound => ServerError::Unexpected { command },
         // The rest are error replies; fred sorts them by their first word and keeps the text.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            orders: survey, mark, find leftovers, clean, tune, restore
-//! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► server
+//! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► guard ◄──► server
 //!    ▲                                                       │  every second: lookout
 //!    └── answers, progress                                   └──► messages: Status, Event, Unreachable, Back, …
 //! ```
@@ -19,6 +19,7 @@ mod datum;
 mod episode;
 mod error;
 mod figures;
+mod guard;
 mod happening;
 mod info;
 mod latency_log;

@@ -39,11 +39,11 @@ impl Line {
         deadline: Instant,
     ) -> Result<Self, ReachError> {
         let until = deadline - left(deadline) / KEPT_BACK;
-        let socket = Recorded { socket, first: Vec::new() };
+        let socket = Recorded::new(socket);
         let io_error = |cause| ReachError::Io { address: address.clone(), cause };
         let mut stream = TlsStream::new(tls, socket).map_err(io_error)?;
         loop {
-            stream.socket().limit(left(until).min(LOOK_EVERY)).map_err(io_error)?;
+            stream.socket_mut().limit(left(until).min(LOOK_EVERY)).map_err(io_error)?;
             match stream.shake_hands() {
                 Ok(true) => return Ok(Self::Tls(Box::new(stream))),
                 Ok(false) if Instant::now() < until => {}
@@ -54,28 +54,38 @@ impl Line {
     }
 
     /// No read and no write takes longer.
-    pub(super) fn limit(&self, limit: Duration) -> io::Result<()> {
+    pub(super) fn limit(&mut self, limit: Duration) -> io::Result<()> {
         match self {
             Self::Plain(socket) => set_limit(socket, limit),
-            Self::Tls(stream) => stream.socket().limit(limit),
+            Self::Tls(stream) => stream.socket_mut().limit(limit),
         }
     }
 }
 
-/// A socket that remembers the first bytes that came.
+/// A socket that remembers the first bytes that came, and knows how long it may be read from.
 pub(super) struct Recorded {
     socket: Socket,
     first: Vec<u8>,
+    until: Option<Instant>,
 }
 
 impl Recorded {
-    fn limit(&self, limit: Duration) -> io::Result<()> {
+    fn new(socket: Socket) -> Self {
+        Self { socket, first: Vec::new(), until: None }
+    }
+
+    fn limit(&mut self, limit: Duration) -> io::Result<()> {
+        self.until = Some(Instant::now() + limit);
         set_limit(&self.socket, limit)
     }
 }
 
 impl Read for Recorded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // TLS reads on until it has a record: byte by byte that could take for ever.
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         let n = self.socket.read(buffer)?;
         let room = FIRST_BYTES - self.first.len();
         self.first.extend_from_slice(&buffer[..n.min(room)]);
@@ -136,8 +146,8 @@ pub(super) fn speaks_tls(address: &Address, deadline: Instant) -> bool {
     let ask = || {
         let tls = Tls::new(settings, address).ok()?;
         let (socket, _) = dial(address, deadline).ok()?;
-        let mut stream = TlsStream::new(&tls, Recorded { socket, first: Vec::new() }).ok()?;
-        stream.socket().limit(left(deadline)).ok()?;
+        let mut stream = TlsStream::new(&tls, Recorded::new(socket)).ok()?;
+        stream.socket_mut().limit(left(deadline)).ok()?;
         let answered = stream.shake_hands().is_ok_and(|done| done);
         // A handshake or an alert, version 3.x.
         Some(answered || matches!(stream.socket().first.as_slice(), [0x15 | 0x16, 0x03, ..]))

@@ -19,8 +19,10 @@ use super::{
     line::{Line, is_closed, speaks_tls},
     stranger::{self, printable},
 };
-use crate::protocol::{Reply, Skipper, encode_command};
+use crate::protocol::{ProtocolError, Reply, Skipper, encode_command};
 
+/// The most bytes of an answer: that to HELLO has some hundred, with many modules some thousand.
+const MOST_BYTES: usize = 64 * 1024;
 /// How long the rest of a stranger's first line is waited for.
 const REST_OF_LINE: Duration = Duration::from_millis(200);
 
@@ -110,6 +112,9 @@ impl Conversation<'_> {
         let mut skipper = Skipper::new();
         loop {
             let fresh_from = self.received.len();
+            if fresh_from > MOST_BYTES {
+                return Err(ReachError::Endless(self.address.clone()));
+            }
             if self.read(self.deadline)? == 0 {
                 return Err(self.ended());
             }
@@ -128,6 +133,7 @@ impl Conversation<'_> {
                     return Ok(Answer::Error(String::from_utf8_lossy(line).into_owned()));
                 }
                 Ok(Some(_)) => return Ok(Answer::Good),
+                Err(ProtocolError::LongLine) => return Err(ReachError::Endless(self.address.clone())),
                 Err(_) => return Err(self.not_redis()),
             }
         }

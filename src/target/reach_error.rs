@@ -167,6 +167,9 @@ pub enum ReachError {
         /// What the server said.
         message: String,
     },
+    /// An answer that does not end.
+    #[error("{0} answers a single command without end; is it a Redis?")]
+    Endless(Address),
     /// Another error reply.
     #[error("{address} answered {command} with an error: {message}")]
     ErrorReply {
@@ -221,6 +224,7 @@ impl ReachError {
             | Self::Memcached(_)
             | Self::OtherProtocol { .. }
             | Self::NotRedis { .. }
+            | Self::Endless(_)
             | Self::PasswordNeeded(_)
             | Self::WrongPassword { .. }
             | Self::PasswordNotAsked(_)

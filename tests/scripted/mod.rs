@@ -58,8 +58,20 @@ impl Peer {
     }
 
     /// Sends bytes. A client that has hung up is the script's end elsewhere.
-    pub fn say(&mut self, bytes: &str) {
-        let _ = self.writer.write_all(bytes.as_bytes());
+    pub fn say(&mut self, text: &str) {
+        self.say_bytes(text.as_bytes());
+    }
+
+    /// The same of bytes that are no text.
+    pub fn say_bytes(&mut self, bytes: &[u8]) {
+        let _ = self.writer.write_all(bytes);
+    }
+
+    /// Sends `head`, then `flood` again and again until the client hangs up.
+    pub fn pour_after(&mut self, head: &[u8], flood: &[u8]) {
+        let chunk = flood.repeat((64 * 1024 / flood.len()).max(1));
+        let _ = self.writer.write_all(head);
+        while self.writer.write_all(&chunk).is_ok() {}
     }
 
     /// Takes the name that a connection gives itself.
@@ -178,6 +190,11 @@ impl Crowd {
     /// The server as a target.
     pub fn target(&self) -> Target {
         target(self.address)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
     }
 }
 

@@ -12,6 +12,12 @@ use rustls::ClientConnection;
 
 use super::{Tls, TlsFailure};
 
+/// The most bytes of records that a read takes without plaintext in them, 64 KiB: one record has 16 KiB, and only who wants
+/// to keep us busy sends many that say nothing.
+const IN_VAIN: usize = 64 * 1024;
+/// The most bytes of a handshake, 1 MiB: ten times the longest chain of certificates.
+const HANDSHAKE: usize = 1 << 20;
+
 /// A socket with TLS on it.
 #[derive(Debug)]
 pub struct TlsStream<S> {
@@ -27,7 +33,8 @@ pub struct TlsStream<S> {
 
 /// What reading from the socket brought.
 enum Pulled {
-    Records,
+    /// So many bytes of records.
+    Records(usize),
     /// Nothing for now.
     Nothing,
     /// The end of the stream.
@@ -59,13 +66,14 @@ impl<S: Read + Write> TlsStream<S> {
     /// # Errors
     /// A [`TlsFailure`], or what the socket said; `UnexpectedEof` when the other side closed.
     pub fn shake_hands(&mut self) -> io::Result<bool> {
-        loop {
+        let mut taken = 0;
+        while taken <= HANDSHAKE {
             self.push()?;
             if !self.session.is_handshaking() {
                 return Ok(true);
             }
             match self.pull()? {
-                Pulled::Records => {}
+                Pulled::Records(n) => taken += n,
                 Pulled::Nothing => return Ok(false),
                 Pulled::End => {
                     let cause = "the server closed the connection during the TLS handshake";
@@ -73,6 +81,7 @@ impl<S: Read + Write> TlsStream<S> {
                 }
             }
         }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "the server's TLS handshake does not end"))
     }
 
     /// Whether records wait for the socket to take them: to be continued with [`flush`](Write::flush).
@@ -93,13 +102,15 @@ impl<S: Read + Write> TlsStream<S> {
 
     /// A server that turns us down says why and hangs up; what it said is worth more than the failed write.
     fn last_words(&mut self, error: io::Error) -> io::Error {
-        loop {
+        let mut taken = 0;
+        while taken <= IN_VAIN {
             match self.pull_records() {
-                Ok(Pulled::Records) => {}
+                Ok(Pulled::Records(n)) => taken += n,
                 Err(told) if TlsFailure::of(&told).is_some() => return told,
                 Ok(Pulled::Nothing | Pulled::End) | Err(_) => return error,
             }
         }
+        error
     }
 
     fn push_records(&mut self) -> io::Result<bool> {
@@ -139,7 +150,7 @@ impl<S: Read + Write> TlsStream<S> {
             return Ok(Pulled::End);
         }
         self.session.process_new_packets().map_err(TlsFailure::from)?;
-        Ok(Pulled::Records)
+        Ok(Pulled::Records(n))
     }
 
     /// Plaintext that is there already; 0 is none.
@@ -159,20 +170,25 @@ impl<S: Read + Write> TlsStream<S> {
 
 impl<S: Read + Write> Read for TlsStream<S> {
     /// As of a plain non-blocking socket: a read that does not fill `buffer` has found the socket empty and left no
-    /// plaintext behind.
+    /// plaintext behind; or the other side sends records that say nothing, and the caller is to look at the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        loop {
-            filled += self.take(&mut buffer[filled..])?;
+        let mut in_vain = 0;
+        while in_vain <= IN_VAIN {
+            let n = self.take(&mut buffer[filled..])?;
+            if n > 0 {
+                in_vain = 0;
+            }
+            filled += n;
             self.filled = filled == buffer.len();
             if self.filled || (filled > 0 && self.drained) {
                 return Ok(filled);
             }
             match self.pull() {
-                Ok(Pulled::Records) => {}
+                Ok(Pulled::Records(n)) => in_vain += n,
                 Ok(Pulled::Nothing) if filled == 0 => return Err(io::ErrorKind::WouldBlock.into()),
                 Ok(Pulled::Nothing | Pulled::End) => return Ok(filled),
                 Err(error) if filled == 0 => return Err(error),
@@ -182,6 +198,9 @@ impl<S: Read + Write> Read for TlsStream<S> {
                 }
             }
         }
+        // Records and no plaintext: the caller looks at the time, and comes back.
+        self.filled = true;
+        if filled == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(filled) }
     }
 }
 
