@@ -7,7 +7,10 @@ use std::{
 };
 
 use signal_hook::{
-    consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP},
+    consts::{
+        SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
+        SIGXCPU, SIGXFSZ,
+    },
     iterator::Signals,
     low_level,
 };
@@ -17,7 +20,8 @@ use signal_hook::{
 pub enum Signal {
     /// Ctrl-C, or `kill -INT`.
     Interrupt,
-    /// `kill`.
+    /// `kill`, Ctrl-\, and all others that would kill a program which does not expect them: the terminal is to be given
+    /// back and keys are to be removed, whatever asks for the end.
     Terminate,
     /// The terminal or the connection to it is gone.
     HangUp,
@@ -34,14 +38,14 @@ impl Signal {
     pub const ALL: [Self; 5] =
         [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Suspend, Self::Continue];
 
-    /// Its number.
-    pub fn number(self) -> i32 {
+    /// The numbers that mean it.
+    fn numbers(self) -> &'static [i32] {
         match self {
-            Self::Interrupt => SIGINT,
-            Self::Terminate => SIGTERM,
-            Self::HangUp => SIGHUP,
-            Self::Suspend => SIGTSTP,
-            Self::Continue => SIGCONT,
+            Self::Interrupt => &[SIGINT],
+            Self::Terminate => DEADLY,
+            Self::HangUp => &[SIGHUP],
+            Self::Suspend => &[SIGTSTP],
+            Self::Continue => &[SIGCONT],
         }
     }
 
@@ -54,18 +58,39 @@ impl Signal {
     }
 }
 
+#[cfg(target_os = "linux")]
+const DEADLY: &[i32] = &[
+    SIGTERM,
+    SIGQUIT,
+    SIGUSR1,
+    SIGUSR2,
+    SIGALRM,
+    SIGVTALRM,
+    SIGPROF,
+    SIGXCPU,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+];
+#[cfg(not(target_os = "linux"))]
+const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
+
 /// From now on `signals` come as messages instead of having their usual effect. The end of the receiver does not
-/// bring that effect back.
+/// bring that effect back. A file that grows beyond the limit of its size (SIGXFSZ) is an error of the write to it from now
+/// on, and kills nobody.
 ///
 /// # Errors
 /// When the handlers or the thread cannot be set up.
 pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
     let wanted = signals.to_vec();
-    let mut arriving = Signals::new(wanted.iter().map(|signal| signal.number()))?;
+    let numbers = wanted.iter().flat_map(|signal| signal.numbers());
+    let mut arriving = Signals::new(numbers.chain(&[SIGXFSZ]))?;
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for number in arriving.forever() {
-            let Some(signal) = wanted.iter().find(|signal| signal.number() == number) else { continue };
+            let Some(signal) = wanted.iter().find(|signal| signal.numbers().contains(&number)) else {
+                continue;
+            };
             if sender.send(*signal).is_err() {
                 return;
             }

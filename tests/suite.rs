@@ -28,6 +28,7 @@ mod scripted;
 mod server_config;
 mod server_events;
 mod sharing;
+mod signals;
 #[cfg(target_os = "linux")]
 mod slow_terminal;
 mod support;

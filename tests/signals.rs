@@ -1,0 +1,58 @@
+//! Signals that would kill a program which does not expect them: the terminal is given back, keys are removed.
+
+use std::{fs, process::Command};
+
+use crate::support::{
+    Server,
+    program::{Running, redyno},
+    terminal::Terminal,
+    wait_for,
+};
+use rustix::process::Signal;
+
+const DEADLY: [Signal; 5] = [Signal::QUIT, Signal::USR1, Signal::USR2, Signal::ALARM, Signal::XCPU];
+
+#[test]
+fn whatever_asks_for_the_end_gets_the_terminal_and_no_keys() {
+    let server = Server::redis().start();
+    for signal in DEADLY {
+        let port = server.port_text();
+        let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 120, 40);
+        terminal.wait_for_text("● LOAD");
+        wait_for("a key", || (server.cli(&["DBSIZE"]) != "0").then_some(()));
+        terminal.signal(signal);
+        assert_eq!(terminal.exit_code(), Some(130), "{signal:?}");
+        assert!(terminal.is_given_back(), "{signal:?}");
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "{signal:?}");
+    }
+}
+
+#[test]
+fn without_a_screen_they_end_it_as_ctrl_c_does() {
+    let server = Server::redis().start();
+    for signal in DEADLY {
+        let program = Running::start(redyno(&["--headless", "--load", "-p", &server.port_text()]));
+        program.wait_for_lines(1, "ops/s");
+        program.signal(signal);
+        assert_eq!(program.end().code(), 130, "{signal:?}");
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "{signal:?}");
+    }
+}
+
+#[test]
+fn a_recording_beyond_the_limit_of_file_sizes_is_told_and_kills_nobody() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("session");
+    let file_text = file.to_str().unwrap();
+    let args = ["--headless", "--load", "--duration", "4", "-p", &server.port_text(), "--record", file_text];
+    let plain = redyno(&args);
+    let mut command = Command::new("sh");
+    // 8 blocks of 512 or of 1024 bytes, as the shell counts.
+    command.arg("-c").arg("ulimit -f 8; exec \"$0\" \"$@\"").arg(plain.get_program()).args(plain.get_args());
+    let outcome = Running::start(command).end();
+    assert!(outcome.status.code().is_some(), "{outcome:?}");
+    assert!(outcome.err.contains("File too large"), "{outcome:?}");
+    assert!(fs::metadata(&file).unwrap().len() <= 8 * 1024);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
