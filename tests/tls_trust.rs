@@ -1,6 +1,6 @@
 //! Whom TLS trusts, and what is told of certificates and files that are not to be trusted.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use crate::support::{
     certificates::{Authority, HERE, Pair, TlsServer, Valid, assert_one_line, session},
@@ -77,7 +77,9 @@ fn files_that_are_not_what_they_should_be_are_named_before_anything_starts() {
     fs::write(&locked, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
         .unwrap();
     fs::create_dir(&empty).unwrap();
-    let missing = authority.file("missing");
+    let (missing, pipe) = (authority.file("missing"), authority.file("pipe"));
+    // Nobody ever writes to it.
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     // Nothing listens there: what is told has to be told before anybody looks.
     let port = free_port().to_string();
     for (args, parts) in [
@@ -85,6 +87,13 @@ fn files_that_are_not_what_they_should_be_are_named_before_anything_starts() {
         (vec!["--cacert", &text], vec!["--cacert", &text, "no certificate in PEM form"]),
         (vec!["--cacert", &key], vec!["--cacert", &key, "no certificate in PEM form"]),
         (vec!["--cacert", &broken], vec!["--cacert", &broken, "broken"]),
+        (vec!["--cacert", "/dev/zero"], vec!["--cacert", "/dev/zero", "more than 16 MiB"]),
+        (vec!["--cacert", &pipe], vec!["--cacert", &pipe, "no certificate in PEM form"]),
+        (vec!["--cacert", "/"], vec!["--cacert", "/", "Is a directory"]),
+        (
+            vec!["--insecure", "--cert", &cert, "--key", "/dev/zero"],
+            vec!["--key", "/dev/zero", "more than 16 MiB"],
+        ),
         (vec!["--cacertdir", &missing], vec!["--cacertdir", &missing, "No such file"]),
         (vec!["--cacertdir", &empty], vec!["--cacertdir", &empty, "no certificate in PEM form"]),
         (vec!["--insecure", "--cert", &missing, "--key", &key], vec!["--cert", &missing, "No such file"]),

@@ -1,6 +1,12 @@
 //! Certificates and keys from PEM files, and what can be wrong with them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::OpenOptions,
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use rustls::pki_types::{
     CertificateDer, PrivateKeyDer,
@@ -9,6 +15,11 @@ use rustls::pki_types::{
 use thiserror::Error;
 
 use super::ClientCertificate;
+
+/// The most bytes that are read of a file: all CAs of a system have less than one MiB.
+const MOST_BYTES: u64 = 16 << 20;
+/// How long a pipe may take to bring them: 5 s.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why TLS cannot be spoken as it was asked for, told before anything is connected.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -128,7 +139,30 @@ pub(super) fn identity(
 }
 
 fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(path).map_err(|error| TlsError::unreadable(option, path, &error))
+    bounded(path).map_err(|error| TlsError::unreadable(option, path, &error))
+}
+
+/// A file's bytes; also a pipe's, as a shell makes one of `<(command)`. What has no end (a device), or nobody at its other
+/// end, is an error.
+fn bounded(path: &Path) -> io::Result<Vec<u8>> {
+    // To open a pipe without this is to wait for somebody who writes to it.
+    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let deadline = Instant::now() + PATIENCE;
+    let mut bytes = Vec::new();
+    while bytes.len() as u64 <= MOST_BYTES {
+        let room = MOST_BYTES + 1 - bytes.len() as u64;
+        match (&mut file).take(room).read_to_end(&mut bytes) {
+            Ok(_) if bytes.len() as u64 <= MOST_BYTES => return Ok(bytes),
+            Ok(_) => break,
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) if Instant::now() >= deadline => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody writes to the other end of it"));
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    let cause = format!("this has more than {} MiB, and is no file of certificates", MOST_BYTES >> 20);
+    Err(io::Error::other(cause))
 }
 
 impl TlsError {
