@@ -9,6 +9,7 @@ mod control;
 mod counts;
 mod demo_server;
 mod faults;
+mod fuzz;
 mod headless;
 mod hostile;
 mod marker;

@@ -80,10 +80,11 @@ impl Orders {
 
     /// For the server: sleeps, or less if it is told to stop or is given new faults, which end a stall.
     pub fn sleep(&self, length: Duration) {
-        let end = Instant::now() + length;
+        // Without an end where the clock cannot tell it: until an order comes.
+        let end = Instant::now().checked_add(length);
         let mut board = self.lock();
         while !board.stop && board.faults.is_none() {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return;
             }

@@ -1,0 +1,82 @@
+//! Fuzzers: what is read from others is made up by dice, and must end in an answer or in a typed error. Without panics,
+//! hangs and memory without bound.
+//!
+//! The suite throws [`ROUNDS`] each time with the same dice. For longer, with others:
+//! `REDYNO_FUZZ_ROUNDS=5000000 REDYNO_FUZZ_SEED=7 cargo test --release --test suite fuzz::`
+
+mod replies;
+mod server_requests;
+
+use std::env;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// How many cases a fuzzer tries in the suite.
+const ROUNDS: u64 = 20_000;
+
+/// How many cases a fuzzer tries now.
+pub fn rounds() -> u64 {
+    number("REDYNO_FUZZ_ROUNDS").unwrap_or(ROUNDS)
+}
+
+fn number(variable: &str) -> Option<u64> {
+    env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text}")))
+}
+
+/// Throws for one case: the same number and seed, the same case.
+pub struct Dice(Pcg64Mcg);
+
+impl Dice {
+    /// For case `round`.
+    pub fn new(round: u64) -> Self {
+        let seed = number("REDYNO_FUZZ_SEED").unwrap_or(1);
+        Self(Pcg64Mcg::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(round)))
+    }
+
+    /// 0 up to and without `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0.random_range(0..n)
+    }
+
+    /// True once in `n` throws.
+    pub fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One of them.
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    /// Any bytes, `n` at the most.
+    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
+        (0..self.below(n + 1)).map(|_| self.0.random()).collect()
+    }
+
+    /// Does some harm to `bytes`: flips, drops, doubles, cuts off.
+    pub fn damage(&mut self, bytes: &mut Vec<u8>) {
+        for _ in 0..=self.below(3) {
+            let Some(last) = bytes.len().checked_sub(1) else { return };
+            let at = self.below(last + 1);
+            match self.below(5) {
+                0 => bytes[at] ^= 1 << self.below(8),
+                1 => drop(bytes.remove(at)),
+                2 => bytes.truncate(at),
+                3 => drop(bytes.splice(at..at, self.bytes(4))),
+                _ => {
+                    let part = bytes[at..last.min(at + 8)].to_vec();
+                    drop(bytes.splice(at..at, part));
+                }
+            }
+        }
+    }
+
+    /// Where to cut `length` bytes into pieces, in order.
+    pub fn cuts(&mut self, length: usize) -> Vec<usize> {
+        let mut cuts: Vec<_> = (0..self.below(6)).map(|_| self.below(length + 1)).collect();
+        cuts.sort_unstable();
+        cuts.push(length);
+        cuts
+    }
+}
