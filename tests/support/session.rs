@@ -63,6 +63,11 @@ impl Driven {
         Self { live, incoming, seen: Vec::new() }
     }
 
+    /// The knobs that hold.
+    pub fn knobs(&self) -> Knobs {
+        self.live.knobs()
+    }
+
     /// Turns the knobs and waits until they hold. The number of the new segment.
     pub fn turn(&mut self, change: impl FnOnce(&mut Knobs)) -> u32 {
         let mut knobs = self.live.knobs();
@@ -113,11 +118,13 @@ impl Driven {
         }
     }
 
-    /// Ends the session.
+    /// Ends the session, in which every request must have had one end.
     pub fn finish(mut self) -> Past {
         let end = self.live.finish();
         self.seen.extend(self.incoming.iter());
-        Past { records: self.seen, end }
+        let past = Past { records: self.seen, end };
+        past.assert_every_request_has_one_end();
+        past
     }
 
     fn last_words(&self) -> Vec<String> {
@@ -141,8 +148,7 @@ impl Past {
     }
 
     /// Every request that was due has one end, in the session and in each of its segments, by the schedule's own count.
-    /// How many were due.
-    pub fn assert_every_request_has_one_end(&self) -> u64 {
+    pub fn assert_every_request_has_one_end(&self) {
         let segments: BTreeSet<u32> = self.intervals().map(|interval| interval.segment).collect();
         for segment in segments {
             let total = self.segment(segment);
@@ -156,7 +162,6 @@ impl Past {
         let summary = &self.end.summary;
         let errors: u64 = summary.errors.values().sum();
         assert_eq!(summary.due, summary.ops + errors + summary.shed + summary.owed, "{summary:?}");
-        summary.due
     }
 
     /// Good replies by command, over everything.

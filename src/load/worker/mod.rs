@@ -136,9 +136,19 @@ impl Worker {
     /// Runs until told to stop, and the last replies are in.
     ///
     /// # Errors
-    /// When the system refuses to poll.
+    /// When the system refuses to poll. What was counted until then is handed up.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
+        self.go_round().inspect_err(|error| {
+            let now_ns = self.outfit.clock.now_ns();
+            self.until_ns = self.until_ns.min(now_ns);
+            self.obey_end(now_ns);
+            self.give_up_replies(now_ns, || Broken::Socket(error.kind().into()));
+            self.segments.finish(now_ns, 0);
+        })
+    }
+
+    fn go_round(&mut self) -> std::io::Result<()> {
         let mut events = Events::with_capacity(1024);
         self.connect(self.outfit.clock.now_ns());
         loop {
@@ -293,6 +303,15 @@ impl Worker {
         self.next_tick_ns = next_tick_ns(now_ns);
     }
 
+    /// Closes the connections that wait for a reply.
+    fn give_up_replies(&mut self, now_ns: u64, why: impl Fn() -> Broken) {
+        let is_busy = |c: &Connection| c.phase == Phase::Busy;
+        let busy: Vec<_> = self.clients.connections().filter(|(_, c)| is_busy(c)).map(|(i, _)| i).collect();
+        for i in busy {
+            self.lose(i, &why(), now_ns);
+        }
+    }
+
     /// Whether the worker was told to stop, or has sent all that it may, and nothing is left to wait for. What it
     /// has counted is handed up.
     fn is_finished(&mut self, now_ns: u64) -> bool {
@@ -300,12 +319,7 @@ impl Worker {
             if self.stopping_since_ns.is_none_or(|since_ns| now_ns < since_ns + LAST_REPLIES_NS) {
                 return false;
             }
-            let is_busy = |c: &Connection| c.phase == Phase::Busy;
-            let busy: Vec<_> =
-                self.clients.connections().filter(|(_, c)| is_busy(c)).map(|(i, _)| i).collect();
-            for i in busy {
-                self.lose(i, &Broken::Unanswered, now_ns);
-            }
+            self.give_up_replies(now_ns, || Broken::Unanswered);
         } else if !self.is_spent && self.stopping_since_ns.is_none() {
             return false;
         }
