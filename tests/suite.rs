@@ -9,6 +9,8 @@ mod control;
 mod counts;
 mod demo_server;
 mod faults;
+#[cfg(target_os = "linux")]
+mod few_files;
 mod fuzz;
 mod headless;
 mod hostile;

@@ -96,11 +96,11 @@ fn more_clients_than_the_limit_of_open_files_allows_are_refused_with_what_is_pos
         command.args(["-c", &format!("ulimit -n 500; exec '{program}' {args}")]);
         crate::support::program::Running::start(command).end()
     };
-    let outcome = limited("-p 1 -c 450 --threads 1 --headless");
-    assert_one_line(&outcome, "-c 450", &["450 clients are more than the 433", "open files", "ulimit -Hn"]);
+    let outcome = limited("-p 1 -c 460 --threads 1 --headless");
+    assert_one_line(&outcome, "-c 460", &["460 clients are more than the 456", "open files", "ulimit -Hn"]);
     assert_eq!(outcome.code(), 2);
-    let outcome = limited("-p 1 -c 433 --threads 1 --headless");
-    assert_one_line(&outcome, "-c 433", &["connection refused"]);
+    let outcome = limited("-p 1 -c 456 --threads 1 --headless");
+    assert_one_line(&outcome, "-c 456", &["connection refused"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use clap::Args;
 use thiserror::Error;
 
 use crate::{
-    load::{KnobError, Knobs, ParseChoiceError},
+    load::{KnobError, Knobs, ParseChoiceError, most_workers},
     units::{ParseQuantityError, parse_bytes, parse_count},
     workload::{Mix, ParseMixError},
 };
@@ -171,7 +171,7 @@ impl LoadArgs {
         let threads = quantity(
             "--threads",
             self.threads.as_deref(),
-            cores.saturating_sub(1).max(1) as u64,
+            cores.saturating_sub(1).clamp(1, most_workers()) as u64,
             parse_count,
         )?;
         if threads == 0 || threads > MAX_THREADS as u64 {

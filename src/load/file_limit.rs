@@ -4,10 +4,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::MAX_CLIENTS;
 
-/// Files beside the load: the terminal, libraries, probes, control plane, recording.
-const BESIDE_THE_LOAD: u64 = 64;
-/// Files of each worker: its poll, its waker, its timer.
-const OF_A_WORKER: u64 = 3;
+/// Files beside the load: a headless session that records was seen with 16, a screen on the built-in server with 29; what
+/// is opened for a moment (first contact, a name, the system's figures, a picture) comes on top.
+const BESIDE_THE_LOAD: u64 = 40;
+/// Files of each worker: its poll, its waker, its timer, what the system says of its thread.
+const OF_A_WORKER: u64 = 4;
 
 /// Raises the soft limit of open files as far as the load can need and the hard limit goes, and says how many clients
 /// fit then beside so many workers, [`MAX_CLIENTS`] at the most. `ends_here` is how many ends of each connection
@@ -26,6 +27,13 @@ pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
         None => wanted,
     };
     fitting(has, beside, ends_here)
+}
+
+/// How many workers leave the limit of open files as much to clients as they take; at least one.
+pub fn most_workers() -> usize {
+    let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);
+    usize::try_from(workers).unwrap_or(usize::MAX).max(1)
 }
 
 fn fitting(files: u64, beside: u64, ends_here: u64) -> u32 {

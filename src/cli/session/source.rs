@@ -136,6 +136,12 @@ pub fn check_clients(knobs: &Knobs, most: u32) -> Result<(), String> {
     if knobs.clients <= most {
         return Ok(());
     }
+    if most == 0 {
+        return Err(
+            "the limit of open files leaves no room for a client; raise it (ulimit -Hn, LimitNOFILE=)"
+                .to_owned(),
+        );
+    }
     Err(format!(
         "{} clients are more than the {most} that the limit of open files allows; raise its hard limit \
          (ulimit -Hn, LimitNOFILE=), or ask for fewer",

@@ -1,0 +1,54 @@
+//! Few open files: a client needs some, and where they are too few that is said.
+
+use std::process::Command;
+
+use crate::support::{
+    Server,
+    program::{Running, redyno},
+    terminal::Terminal,
+};
+
+/// The program with `args` where no more than so many files may be open.
+fn with_files(files: u32, args: &[&str]) -> Command {
+    let plain = redyno(args);
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("ulimit -n {files}; exec \"$0\" \"$@\""));
+    command
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env("LC_ALL", "C.UTF-8")
+        .env_remove("REDISCLI_AUTH");
+    command
+}
+
+#[test]
+fn a_few_files_are_enough_for_a_client() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let recording = tempfile::tempdir().unwrap();
+    let file = recording.path().join("session");
+    let args = [
+        "--headless",
+        "--load",
+        "-c",
+        "1",
+        "--duration",
+        "1",
+        "-p",
+        &port,
+        "--record",
+        file.to_str().unwrap(),
+    ];
+    let outcome = Running::start(with_files(64, &args)).end().expect_code(0);
+    assert!(outcome.out.contains("ops/s"), "{outcome:?}");
+    for threads in [&["--threads", "1"][..], &[]] {
+        let mut terminal = Terminal::start(&with_files(64, &[&["-c", "1"], threads].concat()), 120, 40);
+        terminal.wait_for_text("● LOAD");
+        terminal.wait_for_text("k/s");
+        terminal.press("q");
+        assert_eq!(terminal.end().0, Some(0));
+    }
+    let outcome = Running::start(with_files(30, &args)).end().expect_code(2);
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
+    assert!(outcome.err.contains("leaves no room for a client"), "{outcome:?}");
+}
