@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use super::Latency;
 
-/// The highest latency with a cell of its own: 60 s.
+/// The highest latency that is kept in the cells: 60 s. What is longer is over range.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -48,7 +48,8 @@ impl Recorder {
         if n == 0 {
             return;
         }
-        if self.cells.record_n(ns, n).is_err() {
+        // The last cells reach beyond it: they double in width at powers of two.
+        if ns > HIGHEST_NS || self.cells.record_n(ns, n).is_err() {
             self.over_range += n;
         }
         self.sum_ns += u128::from(ns) * u128::from(n);
@@ -122,6 +123,16 @@ mod tests {
         let latency = recorder.latency();
         assert_eq!((latency.count(), latency.over_range(), latency.max_ns()), (1, 1, 70_000_000_000));
         assert_eq!(latency.value_at_quantile(0.99), 70_000_000_000);
+    }
+
+    #[test]
+    fn over_range_begins_right_above_a_minute() {
+        let mut recorder = Recorder::new();
+        for ns in [HIGHEST_NS, HIGHEST_NS + 1, 65_000_000_000] {
+            recorder.record(ns);
+        }
+        let latency = recorder.latency();
+        assert_eq!((latency.count(), latency.over_range(), latency.max_ns()), (3, 2, 65_000_000_000));
     }
 
     #[test]
