@@ -17,7 +17,11 @@ use super::{
     lane, most_clients,
     worker::{Outfit, WAKE, Worker},
 };
-use crate::{clock::Clock, target::Greeting};
+use crate::{
+    clock::Clock,
+    target::Greeting,
+    workload::{Requests, Values},
+};
 
 /// What the workers go by at the moment.
 #[derive(Debug)]
@@ -31,6 +35,32 @@ pub(super) struct Setting {
     pub(super) is_counted: bool,
     /// When the load ends, by each worker's own doing; `None` while that is not known.
     pub(super) until_ns: Option<u64>,
+    /// What is asked. Made by who turns the knobs: a pool of values may take a tenth of a second.
+    pub(super) requests: Arc<Requests>,
+}
+
+impl Setting {
+    /// What is asked under `knobs`; what is asked now, or with the values of now, where that is the same.
+    fn requests_for(&self, knobs: &Knobs, seed: u64) -> Arc<Requests> {
+        let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
+        if content(knobs) == content(&self.knobs) {
+            return Arc::clone(&self.requests);
+        }
+        let values = if knobs.value_size == self.knobs.value_size {
+            self.requests.values().clone()
+        } else {
+            Values::new(knobs.value_size as usize, seed)
+        };
+        Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values))
+    }
+
+    /// That of the usual knobs.
+    #[cfg(test)]
+    pub(super) fn fixture(generation: u32) -> Self {
+        let knobs = Knobs::default();
+        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, Values::new(32, 7)));
+        Self { generation, knobs, since_ns: 0, is_counted: true, until_ns: None, requests }
+    }
 }
 
 /// Something that happened in the engine.
@@ -84,6 +114,7 @@ pub struct Output {
 /// A running engine. Dropped, it stops.
 pub struct Load {
     clock: Clock,
+    seed: u64,
     /// Whether the number of requests is limited.
     is_limited: bool,
     settings: Arc<ArcSwap<Setting>>,
@@ -104,12 +135,16 @@ impl Load {
     ) -> Result<(Self, Output), LoadError> {
         // For its raising of the limit: what does not fit all the same says so, one by one.
         most_clients(plan.threads, 1);
-        // Before the first segment begins: a name may take its time.
+        // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = plan.endpoints()?;
-        let first = Setting { generation: 1, knobs, since_ns: clock.now_ns(), is_counted, until_ns: None };
+        let values = Values::new(knobs.value_size as usize, plan.seed);
+        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values));
+        let since_ns = clock.now_ns();
+        let first = Setting { generation: 1, knobs, since_ns, is_counted, until_ns: None, requests };
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
+            seed: plan.seed,
             is_limited: plan.requests.is_some(),
             settings: Arc::new(ArcSwap::from_pointee(first)),
             wakers: Vec::new(),
@@ -149,13 +184,16 @@ impl Load {
         Ok((load, Output { lanes, events }))
     }
 
-    /// Changes the knobs as of `since_ns`, which is now; every worker learns of it at once. What is sent under them counts
-    /// against [`Plan::requests`] if it `is_counted`. Returns the number of the new segment.
-    pub fn set(&self, knobs: Knobs, is_counted: bool, since_ns: u64) -> u32 {
+    /// Changes the knobs; every worker learns of it at once. What is sent under them counts against [`Plan::requests`] if
+    /// it `is_counted`. Returns the number of the new segment, and since when it holds.
+    pub fn set(&self, knobs: Knobs, is_counted: bool) -> (u32, u64) {
         let now = self.settings.load();
         let generation = now.generation + 1;
-        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns: now.until_ns });
-        generation
+        let requests = now.requests_for(&knobs, self.seed);
+        // Only now: values take their time, in which the old knobs hold.
+        let since_ns = self.clock.now_ns();
+        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns: now.until_ns, requests });
+        (generation, since_ns)
     }
 
     /// Since when the knobs hold.
@@ -167,7 +205,8 @@ impl Load {
     /// replies in flight, and hands up what it counted; then its lane ends.
     pub fn end_at(&self, at_ns: u64) {
         let now = self.settings.load_full();
-        self.publish(Setting { until_ns: Some(at_ns), ..*now });
+        let requests = Arc::clone(&now.requests);
+        self.publish(Setting { until_ns: Some(at_ns), requests, ..*now });
     }
 
     /// Whether all [`Plan::requests`] were sent, and answered or lost.
@@ -198,5 +237,22 @@ impl Load {
 impl Drop for Load {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_makes_anew_only_what_it_changes() {
+        let setting = Setting::fixture(1);
+        let knobs = setting.knobs;
+        let same = setting.requests_for(&Knobs { clients: 200, pipeline: 16, ..knobs }, 7);
+        assert!(Arc::ptr_eq(&same, &setting.requests));
+        let fewer_keys = setting.requests_for(&Knobs { keyspace: 5, ..knobs }, 7);
+        assert!(std::ptr::eq(fewer_keys.values().value(0), setting.requests.values().value(0)));
+        let larger = setting.requests_for(&Knobs { value_size: 64, ..knobs }, 7);
+        assert_eq!(larger.values().size(), 64);
     }
 }

@@ -1,6 +1,8 @@
 //! What a worker counts between two ticks, for one segment.
 
-use super::{ClientCounts, ErrorCounts, ErrorKind};
+use std::sync::Arc;
+
+use super::{ClientCounts, ErrorCounts, ErrorKind, Setting};
 use crate::{stats::Recorder, workload::Command};
 
 /// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
@@ -46,6 +48,9 @@ pub struct IntervalBuffer {
     pub connects_failed: ErrorCounts,
     /// Counts by command, in the order of [`Command::ALL`].
     pub commands: [CommandCounts; Command::ALL.len()],
+    /// What the knobs of a segment that ended leave over, up to 300 MiB: freed by the collector, since a worker would
+    /// have to stop for it.
+    pub(super) spent: Option<(Arc<Setting>, Vec<u8>)>,
 }
 
 /// How many good replies there were to one command.
@@ -92,14 +97,20 @@ impl IntervalBuffer {
             connections_lost: ErrorCounts::default(),
             connects_failed: ErrorCounts::default(),
             commands: Default::default(),
+            spent: None,
         })
     }
 
-    /// Begins a stretch of `generation` at `start_ns`, in the memory of an earlier one.
+    /// Begins a stretch of `generation` at `start_ns`. The buffer is empty.
     pub(super) fn begin(&mut self, generation: u32, start_ns: u64) {
         self.generation = generation;
         self.start_ns = start_ns;
         self.end_ns = start_ns;
+    }
+
+    /// Forgets everything, and keeps the memory. It goes over up to a megabyte and a half of cells, so it is not for
+    /// the thread that measures.
+    pub(super) fn clear(&mut self) {
         self.closes_tick = false;
         self.connected = 0;
         self.bytes_in = 0;
@@ -120,6 +131,7 @@ impl IntervalBuffer {
             counts.errors.clear();
             counts.service.reset();
         }
+        self.spent = None;
     }
 
     /// Counts good replies that one wake-up brought, each of them `service_ns` after its request was written.

@@ -1,7 +1,7 @@
 //! The way of interval buffers from a worker to the collector and back.
 //!
-//! Two rings of single producer and single consumer: full buffers go up, emptied ones come back, so the worker
-//! neither locks nor, once the rings are filled, allocates.
+//! Two rings of single producer and single consumer: full buffers go up, and come back emptied by the collector, so
+//! the worker neither locks nor clears nor, as long as the collector comes, allocates.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -10,6 +10,9 @@ use super::interval::IntervalBuffer;
 /// Buffers that fit on the way up: a minute of ticks that the collector may sleep through, or a tick in which more
 /// segments are open than a person can make.
 const SLOTS: usize = 256;
+
+/// Buffers that are made beforehand: for two turns of the knobs within the time that the collector takes for a round.
+const SPARE: usize = 4;
 
 /// The worker's end.
 pub(super) struct Lane {
@@ -28,7 +31,9 @@ pub struct LaneEnd {
 pub(super) fn pair() -> (Lane, LaneEnd) {
     let (up, intervals) = RingBuffer::new(SLOTS);
     let (back_up, back) = RingBuffer::new(SLOTS);
-    (Lane { up, back }, LaneEnd { intervals, back: back_up })
+    let mut end = LaneEnd { intervals, back: back_up };
+    (0..SPARE).for_each(|_| end.recycle(IntervalBuffer::new()));
+    (Lane { up, back }, end)
 }
 
 impl Lane {
@@ -54,9 +59,35 @@ impl Lane {
 }
 
 impl LaneEnd {
-    /// Gives a buffer back to its worker.
-    pub fn recycle(&mut self, buffer: Box<IntervalBuffer>) {
+    /// Empties a buffer and gives it back to its worker.
+    pub fn recycle(&mut self, mut buffer: Box<IntervalBuffer>) {
+        buffer.clear();
         // A full ring means that the worker has more than it needs: the buffer is freed.
         drop(self.back.push(buffer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Command;
+
+    #[test]
+    fn a_buffer_comes_back_empty_without_the_workers_doing() {
+        let (mut lane, mut end) = pair();
+        let made: Vec<_> = (0..SPARE).map(|_| lane.empty()).collect();
+        assert!(lane.back.is_empty(), "all that were made beforehand are taken");
+        for mut buffer in made {
+            buffer.begin(1, 5);
+            buffer.hits = 7;
+            buffer.client.late_send(9);
+            buffer.commands[Command::Get.index()].service.record(1000);
+            lane.send(buffer);
+            let full = end.intervals.pop().unwrap();
+            end.recycle(full);
+        }
+        let again = lane.empty();
+        assert_eq!((again.hits, lane.back.slots()), (0, SPARE - 1));
+        assert!(again.client.late.is_empty() && again.commands.iter().all(|c| c.service.is_empty()));
     }
 }

@@ -11,8 +11,10 @@
 //! The time of a stretch is time under load: from the first connection (or the first failure to have one) to the end of the
 //! load. What comes before and after has no length.
 
+use std::sync::Arc;
+
 use super::{
-    ClientCounts, ErrorKind, Lane,
+    ClientCounts, ErrorKind, Lane, Setting,
     interval::{Good, IntervalBuffer},
 };
 use crate::{
@@ -76,6 +78,11 @@ impl Segments {
     /// Requests of all segments that wait for a reply.
     pub(super) fn in_flight(&self) -> u64 {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
+    }
+
+    /// What the current segment's knobs leave over goes up with its counts, to be freed where nothing waits for it.
+    pub(super) fn leave(&mut self, setting: Arc<Setting>, batch: Vec<u8>) {
+        self.current.buffer.spent = Some((setting, batch));
     }
 
     /// Ends the current segment at `at_ns`, with so many connections, and begins `generation`.
@@ -291,6 +298,22 @@ mod tests {
             .collect();
         assert_eq!(of_first, [(0, 100, true), (100, 100, false)]);
         assert_eq!(segments.in_flight(), 0);
+    }
+
+    /// A pool of values of 64 MiB takes milliseconds to free, in which a worker would read no reply.
+    #[test]
+    fn what_a_turn_leaves_over_is_freed_by_the_collector() {
+        let (lane, mut collector) = lane::pair();
+        let mut segments = Segments::new(1, 0, lane);
+        let setting = Arc::new(Setting::fixture(1));
+        let old = Arc::downgrade(&setting);
+        segments.leave(setting, vec![0; 1000]);
+        segments.cut(2, 100, 1);
+        segments.close_tick(1, 250, 1);
+        assert!(old.upgrade().is_some());
+        let full = collector.intervals.pop().unwrap();
+        collector.recycle(full);
+        assert!(old.upgrade().is_none());
     }
 
     #[test]

@@ -159,20 +159,19 @@ impl Live {
             self.warmup_until_ns = None;
         }
         self.in_force = self.wanted;
-        self.changed_ns = now_ns;
         let warmup = self.warmup_until_ns.is_some();
-        let segment = self.load.set(self.in_force, !warmup, now_ns);
-        self.order(Order::Segment { at_ns: now_ns, segment, knobs: self.in_force, warmup, config: None });
+        let (segment, at_ns) = self.load.set(self.in_force, !warmup);
+        self.changed_ns = at_ns;
+        self.order(Order::Segment { at_ns, segment, knobs: self.in_force, warmup, config: None });
         if warm {
-            self.count_down(now_ns);
+            self.count_down(at_ns);
         }
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
         let warmup = self.warmup_until_ns.is_some();
-        let at_ns = self.clock.now_ns();
-        let segment = self.load.set(self.in_force, !warmup, at_ns);
+        let (segment, at_ns) = self.load.set(self.in_force, !warmup);
         self.order(Order::Segment { at_ns, segment, knobs: self.in_force, warmup, config: Some(change) });
     }
 

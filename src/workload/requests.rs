@@ -31,6 +31,11 @@ impl Requests {
         Self { commands, total, keyspace, values }
     }
 
+    /// Where the values come from.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
     /// Appends the next request of the stream `random` to `out`, and says which command it is.
     #[inline]
     pub fn append(&self, random: &mut Pcg64Mcg, out: &mut Vec<u8>) -> Command {

@@ -33,7 +33,6 @@ use crate::{
     clock::{Clock, next_tick_ns, tick_of},
     host::OwnThread,
     target::{Endpoint, Greeting, Tls},
-    workload::{Requests, Values},
 };
 
 /// What the engine wakes a worker with.
@@ -72,7 +71,6 @@ pub(super) struct Worker {
     /// Which of the endpoints is tried.
     endpoint: usize,
     setting: Arc<Setting>,
-    requests: Requests,
     clients: Clients,
     segments: Segments,
     pace: Pace,
@@ -104,9 +102,7 @@ impl Worker {
         let setting = outfit.settings.load_full();
         let now_ns = outfit.clock.now_ns();
         let alarm = Alarm::new(poll.registry(), ALARM)?;
-        let values = Values::new(setting.knobs.value_size as usize, outfit.seed);
         let mut worker = Self {
-            requests: Requests::new(&setting.knobs.mix, setting.knobs.keyspace, values),
             clients: Clients::new(outfit.seed ^ outfit.index as u64, outfit.threads),
             segments: Segments::new(setting.generation, setting.since_ns, lane),
             pace: Pace::new(),

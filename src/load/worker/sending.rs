@@ -73,7 +73,7 @@ impl Worker {
         let (pipeline, is_counted) = (self.setting.knobs.pipeline, self.setting.is_counted);
         if self.pace.is_closed() {
             let n = if is_counted { self.allowance.take_of(pipeline) } else { pipeline };
-            let append = |_| self.requests.append(&mut client.random, &mut self.out);
+            let append = |_| self.setting.requests.append(&mut client.random, &mut self.out);
             batch.commands.extend((0..n).map(append));
             self.segments.count_due(n.into());
         } else {
@@ -82,7 +82,7 @@ impl Worker {
                     break;
                 }
                 batch.dues.extend(self.pace.take());
-                batch.commands.push(self.requests.append(&mut client.random, &mut self.out));
+                batch.commands.push(self.setting.requests.append(&mut client.random, &mut self.out));
             }
         }
         if batch.commands.is_empty() {

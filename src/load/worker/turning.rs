@@ -1,10 +1,7 @@
 //! How a worker follows the knobs.
 
 use super::Worker;
-use crate::{
-    load::{Knobs, schedule::Share},
-    workload::{Requests, Values},
-};
+use crate::load::schedule::Share;
 
 impl Worker {
     #[cold]
@@ -22,14 +19,9 @@ impl Worker {
         let connected = self.clients.connected() as u32;
         self.follow_knobs();
         self.count_lap();
-        self.segments.cut(self.setting.generation, since_ns, connected);
         // The largest batch so far may have been far larger than those to come.
-        self.out = Vec::new();
-        let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
-        if content(&old.knobs) != content(&self.setting.knobs) {
-            let values = Values::new(self.setting.knobs.value_size as usize, self.outfit.seed);
-            self.requests = Requests::new(&self.setting.knobs.mix, self.setting.knobs.keyspace, values);
-        }
+        self.segments.leave(old, std::mem::take(&mut self.out));
+        self.segments.cut(self.setting.generation, since_ns, connected);
     }
 
     /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
