@@ -11,6 +11,7 @@ mod demo_server;
 mod faults;
 #[cfg(target_os = "linux")]
 mod few_files;
+mod floods;
 mod fuzz;
 mod headless;
 mod hostile;

@@ -49,7 +49,7 @@ pub struct LoadArgs {
     /// Worker threads [default: cores less one, at least 1]
     #[arg(long, value_name = "N")]
     pub threads: Option<String>,
-    /// How long a reply may take before its connection is given up [default: 5]
+    /// How long a connection may wait for its next whole reply before it is given up [default: 5]
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<String>,
     /// Go on where the server refuses the load for good (NOAUTH, WRONGPASS, NOPERM), and count these errors as all

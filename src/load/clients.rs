@@ -34,6 +34,8 @@ pub(super) struct Client {
     pub(super) random: Pcg64Mcg,
     /// Whether it stands in the queue of those that may write.
     queued: bool,
+    /// Whether it stands in the queue of those whose sockets hold more.
+    unread: bool,
     /// Connections lost since the last batch that was answered.
     back_off: BackOff,
     /// Whether it lost its connection, or could not get one, and has none since.
@@ -43,7 +45,14 @@ pub(super) struct Client {
 impl Client {
     fn new(seed: u64) -> Self {
         let random = Pcg64Mcg::seed_from_u64(seed);
-        Self { link: Link::Down, random, queued: false, back_off: BackOff::new(), is_lost: false }
+        Self {
+            link: Link::Down,
+            random,
+            queued: false,
+            unread: false,
+            back_off: BackOff::new(),
+            is_lost: false,
+        }
     }
 }
 
@@ -72,6 +81,8 @@ pub(super) struct Clients {
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
     ready: VecDeque<usize>,
+    /// Those whose sockets hold more than one turn of reading took.
+    unread: VecDeque<usize>,
     jitter: Pcg64Mcg,
 }
 
@@ -88,6 +99,7 @@ impl Clients {
             to_open: VecDeque::new(),
             retries: BinaryHeap::new(),
             ready: VecDeque::new(),
+            unread: VecDeque::new(),
             jitter: Pcg64Mcg::seed_from_u64(seed),
         }
     }
@@ -151,10 +163,12 @@ impl Clients {
             let n = self.all.len();
             self.to_open.retain(|i| *i < n);
             self.ready.retain(|i| *i < n);
+            self.unread.retain(|i| *i < n);
             self.retries.retain(|Reverse((_, i))| *i < n);
             self.all.shrink_to(n + SPARE);
             self.to_open.shrink_to(n + SPARE);
             self.ready.shrink_to(n + SPARE);
+            self.unread.shrink_to(n + SPARE);
             self.retries.shrink_to(n + SPARE);
         }
     }
@@ -268,6 +282,31 @@ impl Clients {
         if back_off.is_failing() {
             back_off.reset();
         }
+    }
+
+    /// The socket of client `i` holds more than was read.
+    pub(super) fn queue_unread(&mut self, i: usize) {
+        if !std::mem::replace(&mut self.all[i].unread, true) {
+            self.unread.push_back(i);
+        }
+    }
+
+    /// How many sockets hold more.
+    #[inline]
+    pub(super) fn unread(&self) -> usize {
+        self.unread.len()
+    }
+
+    /// The next client whose socket holds more.
+    pub(super) fn next_unread(&mut self) -> Option<usize> {
+        while let Some(i) = self.unread.pop_front() {
+            let Some(client) = self.all.get_mut(i) else { continue };
+            client.unread = false;
+            if self.connection(i).is_some_and(|c| c.has_more()) {
+                return Some(i);
+            }
+        }
+        None
     }
 
     fn forget_loss(&mut self, i: usize) -> bool {

@@ -17,6 +17,7 @@ use super::{
     socket::Socket,
 };
 use crate::{
+    clock::Clock,
     protocol::{ProtocolError, Reply, Skipper},
     target::{Endpoint, Greeting, Tls, TurnedDown},
     workload::Command,
@@ -41,6 +42,10 @@ pub(super) enum Phase {
 /// How much more room than the last batch took is too much, and how much is none to speak of.
 const ROOMY: usize = 4;
 const MIN_ROOM: usize = 64;
+
+/// Reads that one connection has before the others have their turn again: a server that fills the buffer faster than
+/// it is emptied holds up neither them nor the worker.
+const READS: usize = 4;
 
 /// Why a connection is over.
 #[derive(Debug, Error)]
@@ -75,8 +80,8 @@ impl Broken {
     }
 }
 
-/// An error reply that is the first of its kind in this interval: its line.
-pub(super) type FirstError = Option<Vec<u8>>;
+/// The lines of error replies that are each the first of its kind in this interval.
+pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// A connection of the load.
 #[derive(Debug)]
@@ -93,6 +98,12 @@ pub(super) struct Connection {
     generation: u32,
     /// When the batch was written, or the connection begun.
     since_ns: u64,
+    /// When the last reply to a request came.
+    heard_ns: u64,
+    /// Whether reading ended before the socket was empty.
+    has_more: bool,
+    /// Whether the other side has closed.
+    is_closing: bool,
     /// What the socket did not take yet.
     unsent: Vec<u8>,
 }
@@ -118,6 +129,9 @@ impl Connection {
             answered: 0,
             generation: 0,
             since_ns: now_ns,
+            heard_ns: now_ns,
+            has_more: false,
+            is_closing: false,
             unsent: Vec::new(),
         })
     }
@@ -125,6 +139,22 @@ impl Connection {
     /// Since when it waits for what it waits for.
     pub(super) fn waits_since_ns(&self) -> Option<u64> {
         (self.phase != Phase::Idle).then_some(self.since_ns)
+    }
+
+    /// Until when the next whole reply has to be there, if it waits for one: `timeout_ns` after the write or the reply
+    /// before. Greeted it has to be within that time.
+    pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
+        (self.phase != Phase::Idle).then(|| self.since_ns.max(self.heard_ns).saturating_add(timeout_ns))
+    }
+
+    /// Whether the socket may hold more than was read, of which no event will tell.
+    pub(super) fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// The other side has closed: what it said before is still to be read.
+    pub(super) fn closes(&mut self) {
+        self.is_closing = true;
     }
 
     /// The segment of the batch in flight, and its requests that have no reply.
@@ -199,16 +229,14 @@ impl Connection {
         Ok(())
     }
 
-    /// The socket turned readable: reads until it is empty. A read that does not fill `buffer` proves that, also where
-    /// there is TLS, unless the other side has closed (`closing`).
+    /// The socket turned readable, or has more: reads until it is empty, or the others are to have their turn. A read
+    /// that does not fill `buffer` proves that it is empty, also where there is TLS, unless the other side has closed.
+    ///
+    /// What the first read brings has come by the time of the event. Each read after it has a stamp of its own.
     #[inline]
-    pub(super) fn readable(
-        &mut self,
-        buffer: &mut [u8],
-        closing: bool,
-        read: &mut Reading,
-    ) -> Result<(), Broken> {
-        loop {
+    pub(super) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
+        let mut has_event = !std::mem::take(&mut self.has_more);
+        for _ in 0..READS {
             let n = match self.socket.read(buffer) {
                 Ok(0) => return Err(Broken::Closed),
                 Ok(n) => n,
@@ -216,11 +244,16 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
             };
+            if !std::mem::take(&mut has_event) {
+                read.now_ns = read.clock.now_ns();
+            }
             self.take(&buffer[..n], read)?;
-            if n < buffer.len() && !closing {
+            if n < buffer.len() && !self.is_closing {
                 return Ok(());
             }
         }
+        self.has_more = true;
+        Ok(())
     }
 
     #[inline]
@@ -229,7 +262,7 @@ impl Connection {
             Phase::Busy => {
                 let mut replies = read.segments.replies(self.generation);
                 replies.count_bytes(bytes.len());
-                self.take_replies(bytes, read.now_ns, replies, &mut read.first_error)
+                self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
             }
             Phase::Greeting { replies } => self.take_greeting(bytes, replies, read.greeting),
             Phase::Idle | Phase::Connecting => Err(Broken::Unasked),
@@ -242,10 +275,14 @@ impl Connection {
         bytes: &[u8],
         now_ns: u64,
         mut replies: Replies,
-        first_error: &mut FirstError,
+        first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        let taken = self.sort_replies(bytes, now_ns, &mut replies, first_error);
+        let before = self.answered;
+        let taken = self.sort_replies(bytes, now_ns, &mut replies, first_errors);
         replies.settle(now_ns.saturating_sub(self.since_ns));
+        if self.answered > before {
+            self.heard_ns = now_ns;
+        }
         if self.answered == self.commands.len() {
             self.phase = Phase::Idle;
             // An idle connection does not keep the room of a batch far larger than its last.
@@ -263,7 +300,7 @@ impl Connection {
         mut bytes: &[u8],
         now_ns: u64,
         replies: &mut Replies,
-        first_error: &mut FirstError,
+        first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
             let Some(command) = self.commands.get(self.answered) else {
@@ -278,7 +315,7 @@ impl Connection {
                 }
                 Reply::Error(line) => {
                     if replies.count_error(*command, line) {
-                        *first_error = Some(line.to_vec());
+                        first_errors.push(line.to_vec());
                     }
                 }
             }
@@ -317,10 +354,14 @@ pub(super) struct Batch<'a> {
 
 /// What reading needs from the worker.
 pub(super) struct Reading<'a> {
-    /// When the poll returned that told of the bytes.
+    /// When the bytes had come: at first when the poll returned that told of them.
     pub(super) now_ns: u64,
+    pub(super) clock: Clock,
     pub(super) segments: &'a mut Segments,
     pub(super) greeting: &'a Greeting,
-    /// Set when a new kind of error came.
-    pub(super) first_error: FirstError,
+    /// Filled when new kinds of errors come.
+    pub(super) first_errors: FirstErrors,
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,7 @@ mod socket;
 pub mod stages;
 #[cfg(test)]
 pub mod testing;
+mod watches;
 mod worker;
 
 pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};

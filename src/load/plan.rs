@@ -21,7 +21,8 @@ pub struct Plan {
     pub threads: usize,
     /// Where all random numbers come from: the same seed asks the same requests.
     pub seed: u64,
-    /// How long a reply may take before its connection is given up.
+    /// How long a connection may wait for its next whole reply, from its last write or the reply before, until it is
+    /// given up; and how long it may take to be made and greeted.
     pub timeout: Duration,
     /// How many requests are sent in all, those of a warm-up not counted; `None` is no limit.
     pub requests: Option<u64>,

@@ -74,6 +74,11 @@ impl Peer {
         while self.writer.write_all(&chunk).is_ok() {}
     }
 
+    /// Sends bytes. Whether the client takes them.
+    pub fn has_said(&mut self, bytes: &str) -> bool {
+        self.writer.write_all(bytes.as_bytes()).is_ok()
+    }
+
     /// Takes the name that a connection gives itself.
     pub fn greet(&mut self) {
         assert_eq!(self.command().unwrap(), "CLIENT SETNAME redyno-ping");

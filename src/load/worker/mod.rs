@@ -9,6 +9,7 @@
 mod losing;
 mod sending;
 mod turning;
+mod waiting;
 
 use std::{
     collections::HashSet,
@@ -19,6 +20,8 @@ use std::{
 use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
+use waiting::Ready;
+
 use super::{
     ErrorKind, LoadEvent, Setting,
     alarm::Alarm,
@@ -28,6 +31,7 @@ use super::{
     losses::Losses,
     pacing::Pace,
     segments::Segments,
+    watches::Watches,
 };
 use crate::{
     clock::{Clock, next_tick_ns, tick_of},
@@ -68,10 +72,13 @@ pub(super) struct Worker {
     outfit: Outfit,
     poll: Poll,
     alarm: Alarm,
+    /// How long a connection may wait for its next reply.
+    timeout_ns: u64,
     /// Which of the endpoints is tried.
     endpoint: usize,
     setting: Arc<Setting>,
     clients: Clients,
+    watches: Watches,
     segments: Segments,
     pace: Pace,
     allowance: Allowance,
@@ -104,6 +111,7 @@ impl Worker {
         let alarm = Alarm::new(poll.registry(), ALARM)?;
         let mut worker = Self {
             clients: Clients::new(outfit.seed ^ outfit.index as u64, outfit.threads),
+            watches: Watches::default(),
             segments: Segments::new(setting.generation, setting.since_ns, lane),
             pace: Pace::new(),
             allowance: Allowance::of(outfit.budget.clone()),
@@ -120,6 +128,7 @@ impl Worker {
             out: Vec::new(),
             buffer: vec![0; READ_BUFFER].into(),
             setting,
+            timeout_ns: u64::try_from(outfit.timeout.as_nanos()).unwrap_or(u64::MAX),
             endpoint: 0,
             alarm,
             poll,
@@ -160,6 +169,8 @@ impl Worker {
             }
             let mut woken = false;
             let (mut readable, mut last) = (0, 0);
+            // Those that have more once this is read have their turn after the next poll.
+            let unread = self.clients.unread();
             for event in &events {
                 match event.token() {
                     WAKE => woken = true,
@@ -174,6 +185,10 @@ impl Worker {
             if readable > 0 {
                 self.count_read_wait(readable, last, now_ns);
             }
+            for _ in 0..unread {
+                self.read_on(now_ns);
+            }
+            self.end_late(now_ns);
             if woken {
                 self.take_setting();
             }
@@ -208,6 +223,16 @@ impl Worker {
     }
 
     fn on_event(&mut self, i: usize, event: &Event, now_ns: u64) {
+        if event.is_read_closed()
+            && let Some(connection) = self.clients.connection(i)
+        {
+            connection.closes();
+        }
+        self.attend(i, Ready { to_read: event.is_readable(), to_write: event.is_writable() }, now_ns);
+    }
+
+    /// Attends to client `i`, whose socket is ready.
+    fn attend(&mut self, i: usize, ready: Ready, now_ns: u64) {
         let Some(connection) = self.clients.connection(i) else {
             return;
         };
@@ -215,21 +240,23 @@ impl Worker {
         let had_batch = connection.phase == Phase::Busy;
         let mut reading = Reading {
             now_ns,
+            clock: self.outfit.clock,
             segments: &mut self.segments,
             greeting: &self.outfit.greeting,
-            first_error: None,
+            first_errors: Vec::new(),
         };
         let mut result = Ok(());
         // While it connects a TLS handshake goes on by what is read, too.
-        if event.is_writable() || connection.phase == Phase::Connecting {
+        if ready.to_write || connection.phase == Phase::Connecting {
             result = connection.writable(self.poll.registry(), &self.outfit.greeting);
         }
-        if result.is_ok() && event.is_readable() && connection.phase != Phase::Connecting {
-            result = connection.readable(&mut self.buffer, event.is_read_closed(), &mut reading);
+        if result.is_ok() && ready.to_read && connection.phase != Phase::Connecting {
+            result = connection.readable(&mut self.buffer, &mut reading);
         }
+        let has_more = connection.has_more();
         let is_idle = connection.phase == Phase::Idle;
         let still_opening = is_opening(connection);
-        if let Some(line) = reading.first_error {
+        for line in reading.first_errors {
             self.tell_error(&ErrorKind::of_line(&line), || String::from_utf8_lossy(&line).into_owned());
         }
         if was_opening && !still_opening {
@@ -238,6 +265,9 @@ impl Worker {
                 self.losses.back(now_ns);
                 self.tell_if_down(now_ns);
             }
+        }
+        if has_more {
+            self.clients.queue_unread(i);
         }
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
@@ -272,21 +302,16 @@ impl Worker {
         while let Some(i) = self.clients.next_to_open() {
             let (endpoint, tls) = (&self.outfit.endpoints[self.endpoint], self.outfit.tls.as_ref());
             match Connection::open(endpoint, tls, self.poll.registry(), Token(i), now_ns) {
-                Ok(connection) => self.clients.opened(i, connection),
+                Ok(connection) => {
+                    self.clients.opened(i, connection);
+                    self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
+                }
                 Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
             }
         }
     }
 
     fn close_tick(&mut self, now_ns: u64) {
-        let timeout_ns = self.outfit.timeout.as_nanos() as u64;
-        let is_late = |c: &Connection| {
-            c.waits_since_ns().is_some_and(|since| now_ns.saturating_sub(since) > timeout_ns)
-        };
-        let late: Vec<_> = self.clients.connections().filter(|(_, c)| is_late(c)).map(|(i, _)| i).collect();
-        for i in late {
-            self.lose(i, &Broken::Timeout(self.outfit.timeout.as_millis()), now_ns);
-        }
         let connected = self.clients.connected() as u32;
         self.tell_if_down(now_ns);
         self.tell_losses();

@@ -8,11 +8,14 @@ use crate::load::clients::Link;
 impl Worker {
     /// How long the poll may sleep.
     pub(super) fn sleep(&mut self) -> std::io::Result<Duration> {
+        if self.clients.unread() > 0 {
+            return Ok(Duration::ZERO);
+        }
         let now_ns = self.outfit.clock.now_ns();
         // The end of the load, or after it the end of the wait for the last replies.
         let end_ns = self.stopping_since_ns.map_or(self.until_ns, |since_ns| since_ns + LAST_REPLIES_NS);
-        let retry_ns = self.clients.next_retry_ns().unwrap_or(u64::MAX);
-        let mut until_ns = self.next_tick_ns.min(end_ns).min(retry_ns);
+        let timers = [self.clients.next_retry_ns(), self.watches.next_ns()];
+        let mut until_ns = timers.into_iter().flatten().fold(self.next_tick_ns.min(end_ns), u64::min);
         if self.may_send()
             && self.clients.any_ready()
             && let Some(due_ns) = self.pace.due_ns()
@@ -97,6 +100,7 @@ impl Worker {
             self.segments.client().late_send(late_ns);
         }
         let sent = connection.send(self.poll.registry(), &self.out, now_ns, &mut self.segments);
+        self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
         if let Err(broken) = sent {
             self.lose(i, &broken, now_ns);
         }

@@ -1,0 +1,162 @@
+//! Reading that has an end and a stamp of its own, over a pair of sockets.
+
+use mio::{Poll, net::UnixStream};
+
+use super::*;
+use crate::{
+    load::{IntervalBuffer, lane},
+    target::Target,
+};
+
+/// A reply of 32 bytes.
+const REPLY: &[u8] = b"$25\r\n0123456789012345678901234\r\n";
+const BUFFER: usize = 1024;
+const IN_A_BUFFER: usize = BUFFER / REPLY.len();
+
+struct Bench {
+    connection: Connection,
+    server: UnixStream,
+    poll: Poll,
+    segments: Segments,
+    end: lane::LaneEnd,
+    greeting: Greeting,
+    clock: Clock,
+    buffer: Vec<u8>,
+}
+
+impl Bench {
+    /// A connection that is greeted.
+    fn new() -> Self {
+        let (ours, server) = UnixStream::pair().unwrap();
+        let (lane, end) = lane::pair();
+        let connection = Connection {
+            socket: Socket::Unix(ours),
+            token: Token(0),
+            phase: Phase::Idle,
+            skipper: Skipper::new(),
+            commands: Vec::new(),
+            dues: Vec::new(),
+            answered: 0,
+            generation: 1,
+            since_ns: 0,
+            heard_ns: 0,
+            has_more: false,
+            is_closing: false,
+            unsent: Vec::new(),
+        };
+        Self {
+            connection,
+            server,
+            poll: Poll::new().unwrap(),
+            segments: Segments::new(1, 0, lane),
+            end,
+            greeting: Greeting::new(&Target::default(), "test"),
+            clock: Clock::start(),
+            buffer: vec![0; BUFFER],
+        }
+    }
+
+    /// Writes a batch of so many requests at the moment 0.
+    fn ask(&mut self, requests: usize) {
+        self.connection.next_batch().commands.extend((0..requests).map(|_| Command::Get));
+        self.connection.send(self.poll.registry(), b"x", 0, &mut self.segments).unwrap();
+    }
+
+    /// An event at `now_ns`. The first errors.
+    fn read(&mut self, now_ns: u64) -> Result<FirstErrors, Broken> {
+        let mut reading = Reading {
+            now_ns,
+            clock: self.clock,
+            segments: &mut self.segments,
+            greeting: &self.greeting,
+            first_errors: Vec::new(),
+        };
+        self.connection.readable(&mut self.buffer, &mut reading).map(|()| reading.first_errors)
+    }
+
+    fn counted(&mut self) -> Box<IntervalBuffer> {
+        self.segments.close_tick(1, 1, 1);
+        self.end.intervals.pop().unwrap()
+    }
+}
+
+#[test]
+fn replies_beyond_the_first_read_have_the_stamp_of_their_own_read() {
+    let mut bench = Bench::new();
+    bench.ask(2 * IN_A_BUFFER);
+    bench.server.write_all(&REPLY.repeat(2 * IN_A_BUFFER)).unwrap();
+    // The event is told to be older than the clock ever was.
+    std::thread::sleep(std::time::Duration::from_millis(1));
+    bench.read(1).unwrap();
+    let service = bench.counted().commands[Command::Get.index()].service.latency();
+    assert_eq!(service.count(), 2 * IN_A_BUFFER as u64);
+    assert_eq!(service.cells()[0], (1, IN_A_BUFFER as u64), "what the event told of has its stamp");
+    assert!(service.value_at_quantile(0.51) >= 1_000_000, "the others came when they were read");
+}
+
+#[test]
+fn a_server_that_fills_the_buffer_for_ever_is_read_a_turn_at_a_time() {
+    for flood in [b">0\r\n".as_slice(), b"|0\r\n", b"*1\r\n", b"$999999999\r\nxxxxxxxx"] {
+        let mut bench = Bench::new();
+        bench.ask(1);
+        bench.server.write_all(&flood.repeat((2 * READS + 1) * BUFFER / flood.len())).unwrap();
+        for turn in 1..=2 {
+            assert_eq!(bench.read(1).unwrap(), FirstErrors::new());
+            assert!(bench.connection.has_more() && bench.connection.phase == Phase::Busy, "turn {turn}");
+        }
+        bench.read(1).unwrap();
+        assert!(!bench.connection.has_more(), "the socket is empty");
+        assert_eq!(bench.connection.deadline_ns(500), Some(500), "none of this is a reply");
+    }
+}
+
+#[test]
+fn what_is_left_unread_is_read_in_the_next_turn_and_none_is_lost() {
+    let mut bench = Bench::new();
+    let replies = (2 * READS + 1) * IN_A_BUFFER;
+    bench.ask(replies);
+    bench.server.write_all(&REPLY.repeat(replies)).unwrap();
+    for turn in 1..=2 {
+        bench.read(1).unwrap();
+        assert!(bench.connection.has_more());
+        assert_eq!(bench.connection.unanswered().1.len(), replies - turn * READS * IN_A_BUFFER);
+    }
+    bench.read(1).unwrap();
+    assert_eq!((bench.connection.phase, bench.counted().hits), (Phase::Idle, replies as u64));
+}
+
+#[test]
+fn what_was_said_before_a_hangup_is_read_and_then_the_hangup() {
+    let mut bench = Bench::new();
+    bench.ask(2);
+    bench.server.write_all(REPLY).unwrap();
+    // Who hangs up with something unread resets the connection.
+    bench.server.read_exact(&mut [0]).unwrap();
+    drop(std::mem::replace(&mut bench.server, UnixStream::pair().unwrap().0));
+    bench.connection.closes();
+    assert!(matches!(bench.read(1), Err(Broken::Closed)));
+    assert_eq!(bench.connection.unanswered().1.len(), 1);
+}
+
+#[test]
+fn two_new_kinds_of_errors_in_one_read_are_both_told() {
+    let mut bench = Bench::new();
+    bench.ask(3);
+    bench.server.write_all(b"-OOM full\r\n-BUSY script\r\n-OOM again\r\n").unwrap();
+    assert_eq!(bench.read(1).unwrap(), [b"OOM full".as_slice(), b"BUSY script"]);
+}
+
+#[test]
+fn the_deadline_of_a_batch_moves_on_with_its_replies_and_not_with_their_bytes() {
+    let mut bench = Bench::new();
+    bench.ask(2);
+    assert_eq!(bench.connection.deadline_ns(500), Some(500));
+    let (begin, end) = REPLY.split_at(9);
+    for (part, now_ns, deadline_ns) in
+        [(begin, 100, Some(500)), (end, 400, Some(900)), (begin, 800, Some(900)), (end, 850, None)]
+    {
+        bench.server.write_all(part).unwrap();
+        bench.read(now_ns).unwrap();
+        assert_eq!(bench.connection.deadline_ns(500), deadline_ns);
+    }
+}

@@ -1,0 +1,66 @@
+//! When to look whether a connection has waited too long.
+//!
+//! All wait for the same time, and a deadline only moves on, so a client has one entry, at what its deadline was when it
+//! was last looked at: a request costs a comparison, and a look comes once a deadline. Pure.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// When each client is to be looked at.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    /// Which clients have an entry, by their index.
+    watched: Vec<bool>,
+    looks: BinaryHeap<Reverse<(u64, usize)>>,
+}
+
+impl Watches {
+    /// Looks at client `i` at `at_ns`, unless it is looked at before.
+    #[inline]
+    pub(super) fn watch(&mut self, i: usize, at_ns: u64) {
+        if !self.watched.get(i).is_some_and(|is_watched| *is_watched) {
+            self.begin(i, at_ns);
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, i: usize, at_ns: u64) {
+        if self.watched.len() <= i {
+            self.watched.resize(i + 1, false);
+        }
+        self.watched[i] = true;
+        self.looks.push(Reverse((at_ns, i)));
+    }
+
+    /// When the next look is to be had.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.looks.peek().map(|Reverse((at_ns, _))| *at_ns)
+    }
+
+    /// A client that is to be looked at by `now_ns`. It is watched no more.
+    pub(super) fn next(&mut self, now_ns: u64) -> Option<usize> {
+        self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
+        let Reverse((_, i)) = self.looks.pop()?;
+        self.watched[i] = false;
+        Some(i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_looked_at_once_a_deadline_however_often_it_writes() {
+        let mut watches = Watches::default();
+        for written_ns in 0..1000 {
+            watches.watch(1, 5000 + written_ns);
+            watches.watch(0, 4000 + written_ns);
+        }
+        assert_eq!((watches.looks.len(), watches.next_ns()), (2, Some(4000)));
+        assert_eq!(watches.next(3999), None);
+        let seen: Vec<_> = std::iter::from_fn(|| watches.next(5000)).collect();
+        assert_eq!((seen, watches.next_ns()), (vec![0, 1], None));
+        watches.watch(0, 9000);
+        assert_eq!((watches.next(8999), watches.next(9000)), (None, Some(0)));
+    }
+}
