@@ -13,6 +13,8 @@ mod faults;
 mod few_files;
 mod floods;
 mod fuzz;
+#[cfg(target_os = "linux")]
+mod full_output;
 mod headless;
 mod hostile;
 mod marker;

@@ -1,7 +1,7 @@
 //! `redyno clean`: undoes what a killed session left behind: parameters get their old values, keys are removed.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     sync::mpsc,
     time::Duration,
 };
@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::{
     set_back::set_back,
     target_args::{TargetArgs, TargetArgsError},
+    words::Words,
 };
 use crate::{
     clock::Clock,
@@ -154,7 +155,7 @@ fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
 }
 
 fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
-    let show = io::stderr().is_terminal();
+    let mut err = Words::stderr();
     loop {
         match cleaning.wait(PROGRESS_EVERY) {
             Some(Ok(cleaned)) => return Ok(cleaned),
@@ -162,10 +163,10 @@ fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
                 let removed = counted(cleaning.progress().removed, "key");
                 return Err(CleanError::BrokenOff { cause, removed });
             }
-            None if show => {
+            None if err.is_terminal() => {
                 let now = cleaning.progress();
                 let keys = counted(now.total, "key");
-                eprintln!("looked at about {} of {keys}, removed {}", now.scanned, now.removed);
+                writeln!(err, "looked at about {} of {keys}, removed {}", now.scanned, now.removed)?;
             }
             None => {}
         }

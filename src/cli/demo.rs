@@ -1,6 +1,6 @@
 //! `redyno demo`: the built-in server alone.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::words::Words;
 use crate::demo::{Error, Fault, Handle, Options, Server};
 use crate::signals::Signal;
 use crate::target::Password;
@@ -45,7 +46,7 @@ fn password(text: &str) -> Result<Password, std::convert::Infallible> {
 /// # Errors
 /// When it cannot listen, or the server fails while it runs.
 pub fn run(args: &DemoArgs, stop: &Receiver<Signal>) -> anyhow::Result<()> {
-    run_to(args, stop, &mut io::stdout())
+    run_to(args, stop, &mut Words::stdout())
 }
 
 fn run_to(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
@@ -61,11 +62,11 @@ fn run_to(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> any
         other => other.into(),
     })?;
     writeln!(out, "{}", greeting(args, &server)).context("cannot write to the standard output")?;
-    out.flush().context("cannot write to the standard output")?;
     while server.is_running() {
         if stop.recv_timeout(WATCH) != Err(RecvTimeoutError::Timeout) {
             break;
         }
+        out.flush().context("cannot write to the standard output")?;
     }
     Ok(server.stop()?)
 }

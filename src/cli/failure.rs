@@ -1,5 +1,7 @@
 //! How a command fails, and with which exit code.
 
+use std::io;
+
 use thiserror::Error;
 
 use super::{clean::CleanError, load_args::LoadArgsError, oneshot::PlanError, target_args::TargetArgsError};
@@ -55,6 +57,11 @@ impl Failure {
             Self::Interrupted => 130,
         }
     }
+}
+
+/// Whether whoever read our lines has had enough, as `head` does.
+pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 impl From<LoadArgsError> for Failure {

@@ -10,6 +10,7 @@ pub mod load_args;
 pub mod look_args;
 pub mod oneshot;
 pub mod oneshot_args;
+pub mod outlet;
 pub mod replay;
 mod run;
 pub mod session;
@@ -17,6 +18,7 @@ pub mod session_args;
 mod set_back;
 pub mod target_args;
 pub mod tls_args;
+pub mod words;
 
 pub use failure::{Failure, UsageError};
 pub use run::run;

@@ -15,27 +15,53 @@ use clap::{
 use super::{
     Failure, UsageError,
     args::{Command, CommandLine},
-    clean, demo, oneshot, replay, session,
+    clean, demo, oneshot,
+    outlet::{Outlet, PATIENCE},
+    replay, session,
+    words::{Words, were},
 };
-use crate::{
-    signals::{Signal, listen},
-    tui::wire::Words,
-};
+use crate::signals::{Signal, listen};
 
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let line = match CommandLine::try_parse_from(args) {
-        Ok(line) => line,
+    let code = match CommandLine::try_parse_from(args) {
+        Ok(line) => end(dispatch(&line)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             // A help that cannot be written has no other place to go.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
-        Err(error) => return fail(&UsageError::Line(one_line(&error)).into()),
+        Err(error) => fail(&UsageError::Line(one_line(&error)).into()),
     };
-    match dispatch(&line) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => fail(&failure),
+    // Nobody is left to be told what was lost there.
+    let _ = Outlet::stderr().end_within(PATIENCE);
+    code
+}
+
+/// What became of the command, and of what it wrote.
+fn end(done: Result<(), Failure>) -> ExitCode {
+    match (done, end_output()) {
+        (Ok(()), Ok(())) => ExitCode::SUCCESS,
+        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => fail(&failure),
+        (Err(failure), Err(unwritten)) => {
+            fail(&unwritten);
+            fail(&failure)
+        }
+    }
+}
+
+/// Gives who reads standard output the time to take the rest. A terminal that takes nothing has no reader who misses
+/// it; of a pipe or a file somebody expects all.
+fn end_output() -> Result<(), Failure> {
+    match Outlet::stdout().end_within(PATIENCE) {
+        Ok(lost) if lost > 0 && !io::stdout().is_terminal() => {
+            Err(anyhow::anyhow!("{} lost: nobody read standard output", were(lost)).into())
+        }
+        // Whoever read our lines has had enough, as `head` does.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::from(error).context("cannot write to stdout").into())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -46,14 +72,14 @@ fn dispatch(line: &CommandLine) -> Result<(), Failure> {
             return Ok(demo::run(args, &stop)?);
         }
         Some(Command::Replay(args)) => return replay::run(args, io::stdout().is_terminal()),
-        Some(Command::Clean(args)) => return Ok(clean::run(args, &mut io::stdout())?),
+        Some(Command::Clean(args)) => return Ok(clean::run(args, &mut Words::stdout())?),
         None => {}
     }
     let has_terminal = io::stdout().is_terminal();
     match line.oneshot.plan(line.target.target()?, line.session.json)? {
         Some(plan) => {
             let stop = listen(&Signal::ENDS).context("cannot take signals")?;
-            Ok(oneshot::run(&plan, &stop, &mut io::stdout(), has_terminal)?)
+            Ok(oneshot::run(&plan, &stop, has_terminal)?)
         }
         None => session::run(line, has_terminal),
     }

@@ -7,15 +7,15 @@
 
 use std::{
     fs::File,
-    io::{self, IsTerminal, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    io::{self, Write},
+    os::fd::{BorrowedFd, OwnedFd},
     time::{Duration, Instant},
 };
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags, open},
-    stdio::{stderr, stdout},
+    stdio::stdout,
     termios::{QueueSelector, tcflush, tcgetsid, ttyname},
 };
 
@@ -107,69 +107,6 @@ fn open_again(output: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// What is said when the screen is gone: the summary, what became of the keys. A terminal that does not take it in
-/// time gets no more of it, so that it cannot hold the end of the session.
-#[derive(Debug)]
-pub struct Words {
-    /// None when it is no terminal that could be opened.
-    wire: Option<Wire>,
-    plain: Plain,
-    has_stalled: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Plain {
-    Stdout,
-    Stderr,
-}
-
-impl Words {
-    /// On standard output.
-    pub fn stdout() -> Self {
-        Self::on(Plain::Stdout, stdout())
-    }
-
-    /// On standard error.
-    pub fn stderr() -> Self {
-        Self::on(Plain::Stderr, stderr())
-    }
-
-    fn on(plain: Plain, output: BorrowedFd<'_>) -> Self {
-        let wire = if output.as_fd().is_terminal() { Wire::to(output).ok() } else { None };
-        Self { wire, plain, has_stalled: false }
-    }
-
-    /// Whether they are said on a terminal.
-    pub fn is_terminal(&self) -> bool {
-        self.wire.is_some()
-    }
-}
-
-impl Write for Words {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.has_stalled {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        let Some(wire) = &mut self.wire else {
-            return match self.plain {
-                Plain::Stdout => io::stdout().write(bytes),
-                Plain::Stderr => io::stderr().write(bytes),
-            };
-        };
-        let sent = wire.send_within(bytes, PATIENCE);
-        self.has_stalled = sent.is_err();
-        sent.map(|()| bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match (&self.wire, self.plain) {
-            (Some(_), _) => Ok(()),
-            (None, Plain::Stdout) => io::stdout().flush(),
-            (None, Plain::Stderr) => io::stderr().flush(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -191,9 +128,6 @@ mod tests {
         assert_eq!(wire.write(b"now").unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let error = wire.send_within(b"later", Duration::from_millis(20)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        let mut words = Words { wire: Some(wire), plain: Plain::Stderr, has_stalled: false };
-        assert!(words.write_all(b"lost").is_err() && words.has_stalled);
-        assert!(words.write_all(b"not even tried").is_err());
     }
 
     #[test]

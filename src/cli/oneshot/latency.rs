@@ -3,12 +3,12 @@
 use std::{sync::mpsc::Receiver, time::Duration};
 
 use super::{
-    line::{CLEAR, line, window_end},
+    line::{line, window_end},
     pinging::{Moment, Next, Window, windows},
     plan::{Format, Mode, Plan},
     run::Streams,
 };
-use crate::signals::Signal;
+use crate::{cli::outlet::CLEAR, signals::Signal};
 
 /// How long `--latency` measures where it does not redraw, unless `-i` says otherwise.
 const ONE_LINE: Duration = Duration::from_secs(1);

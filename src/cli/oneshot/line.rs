@@ -7,9 +7,6 @@ use std::fmt::Write as _;
 use super::plan::{Format, Percentile};
 use crate::stats::Latency;
 
-/// What takes a finished line off a terminal, to write another in its place.
-pub(super) const CLEAR: &str = "\x1b[0G\x1b[2K";
-
 /// The line for a window, without a line end. A window without samples has no figures: it says so in place of
 /// zeros.
 pub(super) fn line(window: &Latency, percentiles: &[Percentile], format: Format) -> String {

@@ -7,10 +7,12 @@ use std::{
 
 use super::{
     dist, intrinsic, latency,
-    line::CLEAR,
     plan::{Mode, Plan},
 };
-use crate::signals::Signal;
+use crate::{
+    cli::{failure::is_broken_pipe, outlet::CLEAR, words::Words},
+    signals::Signal,
+};
 
 /// Where a mode writes.
 pub struct Streams<'a> {
@@ -40,16 +42,16 @@ impl Streams<'_> {
 }
 
 /// Runs a plan until it is done, or until `stop` holds something (Ctrl-C, SIGTERM): then the figures so far
-/// are written. Trouble goes to stderr.
+/// are written to stdout, which `is_tty` says whether it is a terminal. Trouble goes to stderr.
 ///
 /// # Errors
 /// When the plan makes no sense (a [`PlanError`](super::PlanError)), when not a single sample was taken
-/// (with a diagnosis), when `out` cannot be written, or when the system gives no thread.
-pub fn run(plan: &Plan, stop: &Receiver<Signal>, out: &mut dyn Write, is_tty: bool) -> anyhow::Result<()> {
-    run_on(plan, stop, &mut Streams { out, err: &mut io::stderr(), is_tty })
+/// (with a diagnosis), when stdout cannot be written, or when the system gives no thread.
+pub fn run(plan: &Plan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
+    run_on(plan, stop, &mut Streams { out: &mut Words::stdout(), err: &mut Words::stderr(), is_tty })
 }
 
-/// The same with a stream of one's own for trouble.
+/// The same with streams of one's own.
 ///
 /// # Errors
 /// As [`run`], or when `err` cannot be written.
@@ -61,12 +63,7 @@ pub fn run_on(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> an
         Mode::IntrinsicLatency(length) => intrinsic::run(length, stop, streams),
     };
     match done {
-        // Whoever read our lines has had enough, as `head` does.
         Err(error) if is_broken_pipe(&error) => Ok(()),
         done => done,
     }
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

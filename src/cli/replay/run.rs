@@ -4,6 +4,7 @@ use std::{
     io::{self, Write},
     path::Path,
     sync::{Arc, mpsc::Receiver},
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -13,13 +14,20 @@ use crate::{
     app::{Playback, summary},
     cli::{
         Failure,
+        failure::is_broken_pipe,
         headless::{Form, Printer},
+        outlet::Outlet,
+        words::Words,
     },
     load::Knobs,
     session::{Reader, TimelineOptions},
     signals::{Signal, listen},
-    tui::{self, wire::Words},
+    tui,
 };
+
+/// How often signals are looked for while lines wait for their reader.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+const UNWRITTEN: &str = "cannot write to stdout";
 
 /// Shows a recording; `has_terminal` is whether stdout is one.
 ///
@@ -60,22 +68,37 @@ fn name(path: &Path) -> String {
 }
 
 /// The lines of the session, as fast as they are taken.
-fn headless(mut reader: Reader, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let mut printer = Printer::new(Form::Lines, io::stdout().lock());
-    let mut written = Ok(());
-    while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
-        written = printer.push(&Arc::new(record));
-        if written.is_err() {
-            break;
+fn headless(reader: Reader, signals: &Receiver<Signal>) -> Result<(), Failure> {
+    let out = Outlet::stdout();
+    let printed = print(reader, &out, signals);
+    match printed {
+        Err(Failure::Failed(error)) if is_broken_pipe(&error) => Ok(()),
+        Err(Failure::Interrupted) => {
+            out.give_up();
+            printed
         }
+        _ => printed,
+    }
+}
+
+/// Nothing is measured meanwhile, and nothing is lost: the reader of the lines may take all the time in the world.
+fn print(mut reader: Reader, out: &Outlet, signals: &Receiver<Signal>) -> Result<(), Failure> {
+    let mut printer = Printer::new(Form::Lines, out.clone());
+    while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
+        wait(signals, || out.has_room_within(LOOK_EVERY))?;
+        printer.push(&Arc::new(record)).context(UNWRITTEN)?;
+    }
+    printer.finish().context(UNWRITTEN)?;
+    wait(signals, || out.is_written_within(LOOK_EVERY))
+}
+
+fn wait(signals: &Receiver<Signal>, is_there: impl Fn() -> io::Result<bool>) -> Result<(), Failure> {
+    loop {
         if signals.try_recv().is_ok() {
             return Err(Failure::Interrupted);
         }
-    }
-    match written.and_then(|()| printer.finish()) {
-        // Whoever read our lines has had enough, as `head` does.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(anyhow::Error::from(error).context("cannot write to stdout").into()),
-        Ok(()) => Ok(()),
+        if is_there().context(UNWRITTEN)? {
+            return Ok(());
+        }
     }
 }

@@ -8,10 +8,10 @@ use std::{
 
 use super::{gate::Gate, source::LiveSource, tuning};
 use crate::{
+    cli::words::Words,
     server::{Control, counted},
     session::Record,
     signals::Signal,
-    tui::wire::Words,
 };
 
 /// How often a removal that takes its time is looked at.

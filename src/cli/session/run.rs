@@ -27,7 +27,9 @@ use crate::{
         Failure, UsageError,
         args::CommandLine,
         headless::{Form, Printer},
+        outlet::Outlet,
         tls_args::UNVERIFIED,
+        words::Words,
     },
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
@@ -36,7 +38,7 @@ use crate::{
         Beginning, Encryption, Live, Record, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer,
     },
     signals::{Signal, listen},
-    tui::{self, theme::Theme, wire::Words},
+    tui::{self, theme::Theme},
 };
 
 /// How often the server is asked for its INFO.
@@ -108,14 +110,14 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let destination = destination(&line.target, form.is_none())?;
     let wishes = Wishes::read(line, &destination, form)?;
     let mut source = start(line, &destination, &wishes, writer, &signals)?;
-    let ended_by = match wishes.form {
+    let (ended_by, recorded) = match wishes.form {
         Some(form) => headless(source, form, &signals)?,
         None => match on_screen(&mut source, &wishes, &signals) {
             Ok((outcome, mut timeline)) => {
-                finish(source, &signals, |record| timeline.push(record))?;
+                let recorded = finish(source, &signals, |record| timeline.push(record));
                 // The terminal may be gone, and with it who would read this.
                 let _ = write!(Words::stdout(), "{}", summary(&timeline));
-                outcome
+                (outcome, recorded)
             }
             Err(error) => {
                 // The session ends with the screen, whatever ended that: its keys must go.
@@ -125,6 +127,7 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
         },
     };
     drop(destination);
+    recorded?;
     match ended_by {
         EndedBy::Itself => Ok(()),
         EndedBy::Signal => Err(Failure::Interrupted),
@@ -325,9 +328,13 @@ fn on_screen(
     Ok((ended_by, finished.timeline))
 }
 
-/// Lines or JSON until the end, and what ended it.
-fn headless(mut source: LiveSource, form: Form, signals: &Receiver<Signal>) -> anyhow::Result<EndedBy> {
-    let mut printer = Printer::new(form, io::stdout().lock());
+/// Lines or JSON until the end: what ended it, and whether all was recorded that should be.
+fn headless(
+    mut source: LiveSource,
+    form: Form,
+    signals: &Receiver<Signal>,
+) -> anyhow::Result<(EndedBy, anyhow::Result<()>)> {
+    let mut printer = Printer::new(form, Outlet::stdout());
     let mut written = Ok(());
     let ended_by = 'session: loop {
         for delivery in source.poll() {
@@ -337,7 +344,7 @@ fn headless(mut source: LiveSource, form: Form, signals: &Receiver<Signal>) -> a
                 Delivery::Notice(Notice::LoadStopped(cause)) => break 'session EndedBy::Refusal(cause),
                 Delivery::Notice(Notice::Info(text) | Notice::Warning(text) | Notice::LoadStaysOff(text)) => {
                     // Nobody reads it any more when stderr is gone.
-                    let _ = writeln!(io::stderr(), "redyno: {text}");
+                    let _ = writeln!(Words::stderr(), "redyno: {text}");
                 }
                 // These are records as well, or belong to a screen.
                 Delivery::Notice(_) => {}
@@ -350,15 +357,15 @@ fn headless(mut source: LiveSource, form: Form, signals: &Receiver<Signal>) -> a
             break EndedBy::Signal;
         }
     };
-    finish(source, signals, |record| {
+    let recorded = finish(source, signals, |record| {
         if written.is_ok() {
             written = printer.push(record);
         }
-    })?;
+    });
     match written.and_then(|()| printer.finish()) {
         // Whoever read our lines has had enough, as `head` does.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ended_by),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok((ended_by, recorded)),
         Err(error) => Err(anyhow::Error::from(error).context("cannot write to stdout")),
-        Ok(()) => Ok(ended_by),
+        Ok(()) => Ok((ended_by, recorded)),
     }
 }

@@ -2,15 +2,14 @@
 //!
 //! One is set after the other, so that each knows what the one before left to be set back.
 
-use std::{
-    collections::VecDeque,
-    io::{self, Write},
-    time::Duration,
-};
+use std::{collections::VecDeque, io::Write, time::Duration};
 
 use crate::{
     app::Setting,
-    cli::set_back::{LIMIT, set_back},
+    cli::{
+        set_back::{LIMIT, set_back},
+        words::Words,
+    },
     server::{Answer, ConfigChange, Control, Owner, Tuned, Turned},
     target::Address,
 };
@@ -125,5 +124,5 @@ impl Tuning {
 
 /// Sets everything back, with words on stderr.
 pub(super) fn restore(tuning: Tuning, control: &Control, address: &Address) {
-    tuning.restore(control, address, &mut io::stderr());
+    tuning.restore(control, address, &mut Words::stderr());
 }

@@ -1,0 +1,291 @@
+//! The ways out: standard output and standard error, on which nobody here ever waits.
+//!
+//! ```text
+//!  anybody ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
+//!                └── no room: what is offered is lost, and told when there is room again
+//! ```
+//! A pipe whose reader has stopped to read (`| less`) holds a write for as long as it likes, and so does a terminal
+//! behind a hung line. That is the thread's to bear: time and signals go on to be obeyed. Where both streams lead to
+//! the same place they share a thread, so that what is said on them keeps its order.
+//!
+//! Frames of the screen go another way ([`Wire`](crate::tui::wire)): one that was not taken is drawn anew, never queued.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Write},
+    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::fstat,
+    io::Errno,
+    stdio::{stderr, stdout},
+};
+
+/// How long a reader is waited for at the end of the program.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What takes a line off a terminal, to write another in its place.
+pub const CLEAR: &str = "\x1b[0G\x1b[2K";
+
+/// How much may wait for its reader.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// So many pieces.
+    pub pieces: usize,
+    /// So many bytes; the last piece may go beyond.
+    pub bytes: usize,
+}
+
+/// Some minutes of JSON, some days of lines.
+const LIMITS: Limits = Limits { pieces: 65_536, bytes: 16 * 1024 * 1024 };
+
+/// A way out. Clones lead to the same place.
+#[derive(Debug, Clone)]
+pub struct Outlet(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limits: Limits,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Vec<u8>>,
+    /// Of the queue and of the piece that is being written.
+    bytes: usize,
+    is_writing: bool,
+    /// Whether there was no room, and the queue has not become half empty since.
+    is_full: bool,
+    /// Whether what comes now is the last, and gets a place whatever the limits.
+    is_last: bool,
+    /// Whether the reader was given up.
+    is_over: bool,
+    /// Lines that were lost, and how many of these were not told yet.
+    lost: u64,
+    untold: u64,
+    failure: Option<(io::ErrorKind, Option<i32>)>,
+    /// Whether somebody heard of the failure.
+    is_told: bool,
+}
+
+impl State {
+    fn heard(&mut self) -> io::Result<()> {
+        let Some((kind, code)) = self.failure else { return Ok(()) };
+        self.is_told = true;
+        Err(code.map_or_else(|| kind.into(), io::Error::from_raw_os_error))
+    }
+
+    fn has_room(&mut self, limits: Limits) -> bool {
+        let part = if self.is_full { 2 } else { 1 };
+        self.is_full = self.bytes > limits.bytes / part || self.queue.len() > limits.pieces / part;
+        !self.is_over && (!self.is_full || self.is_last)
+    }
+
+    fn push(&mut self, piece: Vec<u8>) {
+        // A line that is drawn again in place takes that of the one before, if that still waits.
+        let is_redrawn = |piece: &[u8]| piece.starts_with(b"\r") || piece.starts_with(CLEAR.as_bytes());
+        if is_redrawn(&piece)
+            && let Some(before) = self.queue.pop_back_if(|b| is_redrawn(b) && !b.ends_with(b"\n"))
+        {
+            self.bytes -= before.len();
+        }
+        self.bytes += piece.len();
+        self.queue.push_back(piece);
+    }
+
+    fn lose(&mut self, piece: &[u8]) {
+        let lines = (piece.iter().filter(|byte| **byte == b'\n').count() as u64).max(1);
+        self.lost += lines;
+        self.untold += lines;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty() && !self.is_writing
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        self.failure.get_or_insert((error.kind(), error.raw_os_error()));
+        self.queue.clear();
+        self.bytes = 0;
+    }
+}
+
+impl Outlet {
+    /// Standard output.
+    pub fn stdout() -> Self {
+        static STDOUT: OnceLock<Outlet> = OnceLock::new();
+        STDOUT.get_or_init(|| Self::start("stdout", Plain::Stdout, LIMITS)).clone()
+    }
+
+    /// Standard error.
+    pub fn stderr() -> Self {
+        static STDERR: OnceLock<Outlet> = OnceLock::new();
+        let own = || Self::start("stderr", Plain::Stderr, LIMITS);
+        STDERR.get_or_init(|| if leads_to_stdout() { Self::stdout() } else { own() }).clone()
+    }
+
+    /// To `out`, which a thread of this name writes to. Without a thread every offer fails.
+    pub fn start(name: &str, out: impl Write + Send + 'static, limits: Limits) -> Self {
+        let shared = Arc::new(Shared { limits, state: Mutex::default(), changed: Condvar::new() });
+        let for_thread = Arc::clone(&shared);
+        let started = thread::Builder::new().name(name.to_owned()).spawn(move || for_thread.write_to(out));
+        if let Err(error) = started {
+            shared.lock().fail(&error);
+        }
+        Self(shared)
+    }
+
+    /// Puts `piece`, one or more whole lines, behind those that wait. Where there is no room it is lost; the next
+    /// piece for which there is comes after what `tell` says of so many lost lines.
+    ///
+    /// # Errors
+    /// When an earlier piece could not be written.
+    pub fn offer(&self, piece: Vec<u8>, tell: impl FnOnce(u64) -> Vec<u8>) -> io::Result<()> {
+        let mut state = self.0.lock();
+        state.heard()?;
+        if state.has_room(self.0.limits) {
+            let untold = std::mem::take(&mut state.untold);
+            let told = if untold > 0 { tell(untold) } else { Vec::new() };
+            if !told.is_empty() {
+                state.push(told);
+            }
+            state.push(piece);
+            self.0.changed.notify_all();
+        } else {
+            state.lose(&piece);
+        }
+        Ok(())
+    }
+
+    /// What is offered from now on is the last, and has a place in any case.
+    pub fn make_room_for_last(&self) {
+        self.0.lock().is_last = true;
+    }
+
+    /// Waits until the queue is at least half empty, for `limit` at the most. Whether it is.
+    ///
+    /// # Errors
+    /// As [`offer`](Self::offer).
+    pub fn has_room_within(&self, limit: Duration) -> io::Result<bool> {
+        let half = Limits { pieces: self.0.limits.pieces / 2, bytes: self.0.limits.bytes / 2 };
+        self.wait(limit, |state| state.bytes <= half.bytes && state.queue.len() <= half.pieces)
+    }
+
+    /// Waits until everything is written, for `limit` at the most. Whether it is.
+    ///
+    /// # Errors
+    /// As [`offer`](Self::offer).
+    pub fn is_written_within(&self, limit: Duration) -> io::Result<bool> {
+        self.wait(limit, State::is_empty)
+    }
+
+    fn wait(&self, limit: Duration, is_there: impl Fn(&State) -> bool) -> io::Result<bool> {
+        let awaited = |state: &mut State| state.failure.is_none() && !state.is_over && !is_there(state);
+        let waited = self.0.changed.wait_timeout_while(self.0.lock(), limit, awaited);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.heard()?;
+        Ok(is_there(&state))
+    }
+
+    /// Gives the reader up: what waits is dropped, and nobody waits for it again.
+    pub fn give_up(&self) {
+        let mut state = self.0.lock();
+        state.is_over = true;
+        state.queue.clear();
+        self.0.changed.notify_all();
+    }
+
+    /// Gives the reader `limit` to take the rest, and gives it up. How many lines were lost, now and before.
+    ///
+    /// # Errors
+    /// Why a piece could not be written, if nobody has heard of it yet.
+    pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
+        let was_told = self.0.lock().is_told;
+        match self.is_written_within(limit) {
+            Err(error) if !was_told => return Err(error),
+            Err(_) => return Ok(0),
+            Ok(true) => {}
+            Ok(false) => {
+                let mut state = self.0.lock();
+                // The piece that is being written counts as one line: who reads will see it cut.
+                state.lost += u64::from(state.is_writing && !state.is_over);
+                while let Some(piece) = state.queue.pop_front() {
+                    state.lose(&piece);
+                }
+                state.is_over = true;
+            }
+        }
+        Ok(self.0.lock().lost)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What another thread leaves when it panics is whole: no step of ours can fail between two others.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_to(&self, mut out: impl Write) {
+        let mut state = self.lock();
+        loop {
+            let Some(piece) = state.queue.pop_front() else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            state.is_writing = true;
+            drop(state);
+            let written = out.write_all(&piece);
+            state = self.lock();
+            state.is_writing = false;
+            state.bytes = state.bytes.saturating_sub(piece.len());
+            if let Err(error) = written {
+                state.fail(&error);
+            }
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// Whether both streams lead to the same file, pipe or terminal.
+fn leads_to_stdout() -> bool {
+    matches!((fstat(stdout()), fstat(stderr())), (Ok(out), Ok(err))
+        if (out.st_dev, out.st_ino, out.st_rdev) == (err.st_dev, err.st_ino, err.st_rdev))
+}
+
+/// A stream as it is.
+#[derive(Debug, Clone, Copy)]
+enum Plain {
+    Stdout,
+    Stderr,
+}
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = match self {
+            Self::Stdout => stdout(),
+            Self::Stderr => stderr(),
+        };
+        loop {
+            match rustix::io::write(file, bytes) {
+                // Somebody who shares it has told it not to wait.
+                Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&file, PollFlags::OUT)], None)),
+                written => return Ok(written?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;

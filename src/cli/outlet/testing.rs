@@ -1,0 +1,64 @@
+//! A reader that stops and goes on as a test wants it.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Condvar, Mutex},
+    time::Duration,
+};
+
+/// Longer than anything takes that goes well.
+pub const LIMIT: Duration = Duration::from_secs(30);
+
+/// What it has read, and whether it reads.
+#[derive(Debug, Clone, Default)]
+pub struct Reader(Arc<(Mutex<Reading>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Reading {
+    bytes: Vec<u8>,
+    has_stopped: bool,
+    is_awaited: bool,
+}
+
+impl Reader {
+    /// Reads nothing more.
+    pub fn stall(&self) {
+        self.0.0.lock().unwrap().has_stopped = true;
+    }
+
+    /// Waits until somebody wants to write to a reader that has stopped.
+    pub fn wait_until_it_stalls(&self) {
+        let (reading, changed) = &*self.0;
+        let awaited =
+            changed.wait_timeout_while(reading.lock().unwrap(), LIMIT, |reading| !reading.is_awaited);
+        assert!(!awaited.unwrap().1.timed_out(), "nobody writes");
+    }
+
+    /// Reads on.
+    pub fn go_on(&self) {
+        self.0.0.lock().unwrap().has_stopped = false;
+        self.0.1.notify_all();
+    }
+
+    /// What it has read.
+    pub fn text(&self) -> String {
+        String::from_utf8(self.0.0.lock().unwrap().bytes.clone()).unwrap()
+    }
+}
+
+impl Write for Reader {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (reading, changed) = &*self.0;
+        let mut reading = reading.lock().unwrap();
+        reading.is_awaited = reading.has_stopped;
+        changed.notify_all();
+        let mut reading = changed.wait_while(reading, |reading| reading.has_stopped).unwrap();
+        reading.is_awaited = false;
+        reading.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
