@@ -8,13 +8,14 @@ mod clean;
 mod control;
 mod counts;
 mod demo_server;
+mod failed_recording;
 mod faults;
 #[cfg(target_os = "linux")]
 mod few_files;
 mod floods;
-mod fuzz;
 #[cfg(target_os = "linux")]
 mod full_output;
+mod fuzz;
 mod headless;
 mod hostile;
 mod marker;

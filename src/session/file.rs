@@ -6,6 +6,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -29,6 +30,9 @@ pub enum FileError {
         /// What the system said.
         cause: io::Error,
     },
+    /// Nobody finds what is written any more.
+    #[error("recording to {0} failed: the file was removed")]
+    Removed(PathBuf),
     /// A record could not be written.
     #[error("recording to {path} failed: {cause}")]
     Write {
@@ -91,11 +95,14 @@ impl Writer {
     /// Appends a record, in one write.
     ///
     /// # Errors
-    /// When the system refuses; a part of the line may stand in the file then.
+    /// When the system refuses, and a part of the line may stand in the file then; when the file was removed.
     pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
         let error = |cause| FileError::Write { path: self.path.clone(), cause };
         let line = line(record).map_err(|e| error(e.into()))?;
         self.file.write_all(line.as_bytes()).map_err(error)?;
+        if self.file.metadata().map_err(error)?.nlink() == 0 {
+            return Err(FileError::Removed(self.path.clone()));
+        }
         self.written += line.len() as u64;
         Ok(())
     }

@@ -23,6 +23,8 @@ pub struct Recordings {
     ending: Vec<Recording>,
     /// How much of the current one the screen was told.
     told: Option<u64>,
+    /// Why the first that broke off did.
+    failed: Option<Arc<FileError>>,
 }
 
 impl Recordings {
@@ -61,22 +63,24 @@ impl Recordings {
     }
 
     /// What has become of them since the last look, and why one broke off.
-    pub fn look(&mut self) -> (Vec<Notice>, Option<FileError>) {
+    pub fn look(&mut self) -> (Vec<Notice>, Option<Arc<FileError>>) {
         let mut notices = Vec::new();
-        for ended in self.ending.extract_if(.., |recording| recording.has_ended()) {
+        let mut broken = None;
+        let has_failed = self.current.take_if(|current| current.has_ended());
+        let ended: Vec<_> =
+            self.ending.extract_if(.., |recording| recording.has_ended()).chain(has_failed).collect();
+        for ended in ended {
             let (path, size) = (ended.path().display().to_string(), units::bytes(ended.written()));
             notices.push(match ended.finish() {
                 Ok(()) => Notice::Info(format!("recorded {size} to {path}; redyno replay shows it")),
-                Err(error) => Notice::Warning(format!("{error}; what was written before is whole")),
+                Err(error) => {
+                    let told = format!("{error}; what was written before is whole");
+                    broken = Some(Arc::new(error));
+                    Notice::Warning(told)
+                }
             });
         }
-        let mut failed = None;
-        if self.current.as_ref().is_some_and(Recording::has_ended)
-            && let Some(Err(error)) = self.current.take().map(Recording::finish)
-        {
-            notices.push(Notice::Warning(format!("{error}; what was written before is whole")));
-            failed = Some(error);
-        }
+        self.failed = self.failed.take().or_else(|| broken.clone());
         let written = self.current.as_ref().map(Recording::written);
         if written != self.told {
             self.told = written;
@@ -87,14 +91,17 @@ impl Recordings {
                 bytes: current.written(),
             })));
         }
-        (notices, failed)
+        (notices, broken)
     }
 
     /// Waits until all is written. The session must have ended.
     ///
     /// # Errors
-    /// Why one broke off.
-    pub fn finish(self) -> Result<(), FileError> {
-        self.ending.into_iter().chain(self.current).try_for_each(Recording::finish)
+    /// Why one broke off, now or while the session went on.
+    pub fn finish(self) -> Result<(), Arc<FileError>> {
+        let rest = self.ending.into_iter().chain(self.current).filter_map(|r| r.finish().err().map(Arc::new));
+        // Each is waited for, whatever became of those before.
+        let failed: Vec<_> = self.failed.into_iter().chain(rest).collect();
+        failed.into_iter().next().map_or(Ok(()), Err)
     }
 }
