@@ -172,10 +172,20 @@ fn ping_columns(ping: &Ping) -> String {
                 percentile(&ping.rtt, 0.50),
                 median(ping.kernel.as_ref()),
                 median(ping.pickup.as_ref()),
-                longest(&ping.rtt)
+                longest_so_far(ping)
             )
         }
         _ => format!("{:>35}", format!("{errors} failed")),
+    }
+}
+
+/// The longest round trip, or the wait that is longer already and has no end yet: `>1.98 s`.
+fn longest_so_far(ping: &Ping) -> String {
+    let waiting_ns = ping.waiting_us.saturating_mul(1000);
+    if waiting_ns > ping.rtt.max_ns() {
+        format!(">{}", units::latency(waiting_ns))
+    } else {
+        longest(&ping.rtt)
     }
 }
 
@@ -324,6 +334,20 @@ mod tests {
             "{all:?}"
         );
         assert_eq!(told[1..], [("   3.0 s", "  client limit: no longer")]);
+    }
+
+    #[test]
+    fn a_wait_that_has_no_end_yet_is_shown_while_it_grows() {
+        let mut lines = Lines::default();
+        let of = |rtt, waiting_us| {
+            let body = Ping { rtt, waiting_us, ..Ping::default() };
+            Record::Ping(Span { t_s: 1.0, length_s: 1.0, body })
+        };
+        assert!(lines.push(&of(Latency::default(), 1_980_000))[1].ends_with("  >1.98 s |"));
+        assert!(
+            lines.push(&of(latency(100), 90))[0].ends_with("   300 µs |"),
+            "shorter than those that ended"
+        );
     }
 
     #[test]
