@@ -94,13 +94,14 @@ fn gauged(stream: &[u8], cuts: &[usize]) -> (Vec<usize>, bool) {
     (ends, true)
 }
 
-/// How deep the whole RESP2 reply at the front of `bytes` is, and where it ends; by recursion, as a decoder would.
+/// How many lists are open at most in the whole RESP2 reply at the front of `bytes`, and where it ends; by recursion, as
+/// a decoder would.
 fn depth(bytes: &[u8]) -> (usize, usize) {
     let line = bytes.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
     let length = || std::str::from_utf8(&bytes[1..line - 2]).unwrap().parse::<i64>().unwrap();
     match bytes[0] {
         b'$' => (0, line + usize::try_from(length()).map_or(0, |length| length + 2)),
-        b'*' => (0..length()).fold((1, line), |(deepest, at), _| {
+        b'*' => (0..length()).fold((0, line), |(deepest, at), _| {
             let (deep, end) = depth(&bytes[at..]);
             (deepest.max(deep + 1), at + end)
         }),
