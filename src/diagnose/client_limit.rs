@@ -1,4 +1,4 @@
-//! When the load generator itself is the limit: three rules, each with its evidence.
+//! When the load generator itself is the limit: four rules, each with its evidence.
 //!
 //! Measured with one worker, GET, and cores of their own for the server and for redyno:
 //!
@@ -10,7 +10,11 @@
 
 use std::fmt;
 
-use crate::{session::Interval, units};
+use crate::{
+    session::Interval,
+    stats::{PERCENTILES, Percentile},
+    units,
+};
 
 /// That the client is the limit, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +42,13 @@ pub enum Evidence {
         /// The share of the time that it waits for a core.
         share: f64,
     },
+    /// The slowest requests are slow because a worker has no core for them.
+    Tail {
+        /// The percentile from which on requests are taken for slow.
+        percentile: Percentile,
+        /// The share of the slow requests that waited for a core for half of their time.
+        share: f64,
+    },
     /// Replies are there long before they are read.
     ReadWait {
         /// Half of the replies waited longer than this.
@@ -52,12 +63,16 @@ pub enum Evidence {
 pub(super) enum Rule {
     Cpu,
     RunDelay,
+    Tail,
     ReadWait,
 }
 
+/// From which percentile on requests are slow: the first that enough requests were measured for.
+const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
+
 impl Rule {
     /// All, the most telling first.
-    pub(super) const ALL: [Self; 3] = [Self::Cpu, Self::RunDelay, Self::ReadWait];
+    pub(super) const ALL: [Self; 4] = [Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
     /// From which share on the rule speaks, and below which it falls silent again. The distance between the two
     /// keeps a figure that wavers about the first from being told over and over.
@@ -65,11 +80,13 @@ impl Rule {
     /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
     /// - Run-queue delay: waking up alone takes a twentieth; a fifth is a neighbour at work, and stands in every
     ///   latency.
+    /// - The tail: when most of the slow requests waited for a core, the percentile tells of this machine.
     /// - Waiting to be read: half of the service time is as much as the server and the network have together.
     pub(super) fn thresholds(self) -> (f64, f64) {
         match self {
             Self::Cpu => (0.90, 0.80),
             Self::RunDelay => (0.20, 0.10),
+            Self::Tail => (0.50, 0.35),
             Self::ReadWait => (0.50, 0.35),
         }
     }
@@ -86,6 +103,19 @@ impl Rule {
             Self::RunDelay => {
                 most(|w| w.run_delay).map(|(worker, share)| Evidence::RunDelay { worker, share })
             }
+            Self::Tail => {
+                let all = stretch.response.as_ref().unwrap_or(&stretch.service);
+                let told = |name| {
+                    let percentile = PERCENTILES.into_iter().find(|percentile| percentile.name == name)?;
+                    Some((percentile, all.percentile(percentile.quantile)?))
+                };
+                let (percentile, slow_ns) = SLOW_FROM.into_iter().find_map(told)?;
+                let held = client.held.as_ref()?.count_from(slow_ns);
+                Some(Evidence::Tail {
+                    percentile,
+                    share: held as f64 / all.count_from(slow_ns).max(1) as f64,
+                })
+            }
             Self::ReadWait => Some(Evidence::ReadWait {
                 p50_ns: client.readable_to_read.percentile(0.5)?,
                 service_ns: stretch.service.percentile(0.5)?,
@@ -98,7 +128,7 @@ impl Evidence {
     /// The share that the thresholds are for.
     pub(super) fn share(&self) -> f64 {
         match *self {
-            Self::Cpu { share, .. } | Self::RunDelay { share, .. } => share,
+            Self::Cpu { share, .. } | Self::RunDelay { share, .. } | Self::Tail { share, .. } => share,
             Self::ReadWait { p50_ns, service_ns } => p50_ns as f64 / service_ns.max(1) as f64,
         }
     }
@@ -125,6 +155,7 @@ impl ClientLimit {
                 (found, rule),
                 (Evidence::Cpu { .. }, Rule::Cpu)
                     | (Evidence::RunDelay { .. }, Rule::RunDelay)
+                    | (Evidence::Tail { .. }, Rule::Tail)
                     | (Evidence::ReadWait { .. }, Rule::ReadWait)
             )
         })
@@ -133,7 +164,7 @@ impl ClientLimit {
     /// What to do about it on a machine with so many cores.
     pub fn advice(&self, cores: usize) -> &'static str {
         match self.evidence.first() {
-            Some(Evidence::RunDelay { .. }) => "give it its own cores",
+            Some(Evidence::RunDelay { .. } | Evidence::Tail { .. }) => "give it its own cores",
             _ if self.workers < cores => "give it more --threads",
             _ => "run it on another machine",
         }
@@ -160,6 +191,12 @@ impl fmt::Display for Evidence {
             Self::RunDelay { worker, share } => {
                 write!(f, "load-{worker} waits {} of the time for a core", units::percent(share))
             }
+            Self::Tail { percentile, share } => write!(
+                f,
+                "{} is this machine's: {} of the slow requests waited for a core here",
+                percentile.name,
+                units::percent(share)
+            ),
             Self::ReadWait { p50_ns, service_ns } => write!(
                 f,
                 "replies lie unread for {}, their p50 is {}",
@@ -211,6 +248,43 @@ pub(super) mod tests {
         assert_eq!(unread, "replies lie unread for 200 µs, their p50 is 300 µs");
         let all = told(&stretch(&[(0.95, 0.3)], 200_000));
         assert_eq!(all.matches(", ").count(), 3, "{all}");
+    }
+
+    /// A stretch in open loop: 990 requests of 0.3 ms and `slow` of 6.8 ms, of which `held` waited for a core.
+    fn with_tail(slow: u64, held: u64) -> Interval {
+        let mut response = repeated(300_000, 990);
+        response.merge(&repeated(6_800_000, slow));
+        let mut stretch = Interval { response: Some(response), ..stretch(&[(0.05, 0.098)], 1_000) };
+        let held = (held > 0).then(|| repeated(6_800_000, held));
+        stretch.client.as_mut().unwrap().held = held;
+        stretch
+    }
+
+    #[test]
+    fn a_tail_that_waited_for_a_core_is_this_machines_however_little_waiting_there_was_in_all() {
+        let told = |slow, held| told(&with_tail(slow, held));
+        assert_eq!(told(20, 16), "p99 is this machine's: 80 % of the slow requests waited for a core here");
+        assert_eq!(told(20, 9), "", "the server's, or the network's");
+        assert_eq!(told(20, 0), "");
+        let limit = ClientLimit::of(&with_tail(20, 16)).unwrap();
+        assert_eq!(limit.advice(8), "give it its own cores");
+    }
+
+    #[test]
+    fn of_few_requests_the_slow_ones_are_more_than_a_hundredth() {
+        let mut few = with_tail(20, 16);
+        few.response = Some(repeated(6_800_000, 300));
+        few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
+        assert_eq!(told(&few), "p95 is this machine's: 67 % of the slow requests waited for a core here");
+        few.response = Some(repeated(6_800_000, 50));
+        assert_eq!(told(&few), "", "too few to tell");
+    }
+
+    #[test]
+    fn a_fast_request_that_waited_is_none_of_the_slow_ones() {
+        let mut fast = with_tail(20, 0);
+        fast.client.as_mut().unwrap().held = Some(repeated(300_000, 500));
+        assert_eq!(told(&fast), "");
     }
 
     #[test]

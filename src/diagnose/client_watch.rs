@@ -58,6 +58,7 @@ impl ClientWatch {
         self.window.push_back(Interval {
             length_s: interval.length_s,
             service: interval.service.clone(),
+            response: interval.response.clone(),
             client: interval.client.clone(),
             ..Interval::default()
         });

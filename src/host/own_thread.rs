@@ -38,6 +38,12 @@ impl OwnThread {
         Self { cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
+    /// Time since the thread began in which it could have run and waited for a core, in ns; `None` where the system does not
+    /// tell. To be called on the same thread; it begins no lap.
+    pub fn run_delay_ns(&self) -> Option<u64> {
+        self.queue.delay_ns()
+    }
+
     /// What the thread used since the last lap; the next one begins. To be called on the same thread.
     pub fn lap(&mut self) -> Lap {
         let (cpu_ns, run_delay_ns) = (cpu_ns(), self.queue.delay_ns());

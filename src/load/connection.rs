@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::{
     ErrorKind,
+    core_waits::CoreWaits,
     segments::{Replies, Segments},
     socket::Socket,
 };
@@ -262,6 +263,8 @@ impl Connection {
             Phase::Busy => {
                 let mut replies = read.segments.replies(self.generation);
                 replies.count_bytes(bytes.len());
+                let began_ns = self.dues.get(self.answered).copied().unwrap_or(self.since_ns);
+                replies.held = read.waits.held(began_ns, read.now_ns);
                 self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
             }
             Phase::Greeting { replies } => self.take_greeting(bytes, replies, read.greeting),
@@ -359,6 +362,8 @@ pub(super) struct Reading<'a> {
     pub(super) clock: Clock,
     pub(super) segments: &'a mut Segments,
     pub(super) greeting: &'a Greeting,
+    /// When this thread waited for a core.
+    pub(super) waits: &'a CoreWaits,
     /// Filled when new kinds of errors come.
     pub(super) first_errors: FirstErrors,
 }

@@ -12,6 +12,7 @@ mod budget;
 mod client_counts;
 mod clients;
 mod connection;
+mod core_waits;
 mod engine;
 mod errors;
 mod file_limit;

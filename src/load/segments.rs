@@ -108,7 +108,13 @@ impl Segments {
             let earlier = self.earlier.iter_mut().find(|open| open.generation == generation);
             earlier.expect("a segment stays open while requests of it are in flight")
         };
-        Replies { in_flight: &mut open.in_flight, buffer: &mut open.buffer, good: Default::default() }
+        Replies {
+            in_flight: &mut open.in_flight,
+            buffer: &mut open.buffer,
+            good: Default::default(),
+            held: false,
+            is_open: false,
+        }
     }
 
     /// Counts requests that were due and could not be sent for want of a connection.
@@ -196,6 +202,10 @@ pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
     good: [Good; Command::ALL.len()],
+    /// Whether the requests waited for a core of ours for at least half of their time.
+    pub(super) held: bool,
+    /// Whether they had due times.
+    is_open: bool,
 }
 
 impl Replies<'_> {
@@ -213,6 +223,10 @@ impl Replies<'_> {
         good.values += u32::from(!is_nil);
         if let Some(response_ns) = response_ns {
             self.buffer.response.record(response_ns);
+            self.is_open = true;
+            if self.held {
+                self.buffer.client.held.record(response_ns);
+            }
         }
     }
 
@@ -220,7 +234,11 @@ impl Replies<'_> {
     #[inline]
     pub(super) fn settle(self, service_ns: u64) {
         for (command, good) in Command::ALL.into_iter().zip(self.good) {
-            *self.in_flight -= u64::from(good.values + good.nils);
+            let n = u64::from(good.values + good.nils);
+            *self.in_flight -= n;
+            if self.held && !self.is_open {
+                self.buffer.client.held.record_n(service_ns, n);
+            }
             self.buffer.count_good(command, good, service_ns);
         }
     }
@@ -280,6 +298,22 @@ mod tests {
         assert_eq!((first.tick, second.tick, second.connected), (1, 1, 9));
         assert_eq!(second.commands[Command::Set.index()].ops, 1);
         assert!(segments.earlier.is_empty());
+    }
+
+    #[test]
+    fn requests_that_waited_for_a_core_are_counted_with_the_time_that_is_judged() {
+        let (lane, mut collector) = lane::pair();
+        let mut segments = Segments::new(1, 0, lane);
+        segments.wrote(4, 40);
+        for (held, response_ns) in [(true, None), (false, None), (true, Some(900)), (false, Some(800))] {
+            let mut replies = segments.replies(1);
+            replies.held = held;
+            replies.take_good(Command::Get, false, response_ns);
+            replies.settle(5);
+        }
+        segments.close_tick(1, 250, 1);
+        let told = collector.intervals.pop().unwrap();
+        assert_eq!(told.client.held.latency().cells(), [(5, 1), (900, 1)]);
     }
 
     #[test]

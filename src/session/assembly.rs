@@ -51,6 +51,7 @@ struct Part {
     costs: Vec<WorkerCost>,
     readable_to_read: Latency,
     late: Latency,
+    held: Latency,
 }
 
 impl Assembly {
@@ -133,12 +134,14 @@ impl Part {
         }
         self.readable_to_read.merge(&client.read_wait.latency());
         self.late.merge(&client.late.latency());
+        self.held.merge(&client.held.latency());
     }
 
     fn client(&self) -> Option<Client> {
         (!self.costs.is_empty()).then(|| Client {
             readable_to_read: self.readable_to_read.clone(),
             late: (!self.late.is_empty()).then(|| self.late.clone()),
+            held: (!self.held.is_empty()).then(|| self.held.clone()),
             ..Client::of(self.costs.clone())
         })
     }
@@ -286,7 +289,7 @@ mod tests {
             let mut buffer = testing::interval(1, 0..250, &[], true);
             buffer.client.cpu_ns = cpu_ns;
             buffer.client.run_delay_ns = Some(25);
-            buffer.client.read_after(5_000, 3);
+            (0..3).for_each(|_| buffer.client.read_after(5_000));
             assembly.add(worker, &buffer);
         }
         let client = assembly.take().unwrap().remove(0).client.unwrap();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
-//!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null}
+//!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -20,11 +20,14 @@ pub struct Client {
     /// The same for each worker, `load-0` first.
     pub workers: Vec<WorkerCost>,
     /// How long replies waited in the client's hands: a sample for each connection that a wake-up found readable,
-    /// of the time from the poll's return until the last connection of that wake-up was read. It is an upper bound
-    /// for the wait of each of them, and none of it is in the service time, which ends with the poll's return.
+    /// of the time from the poll's return until its replies were taken, behind the connections that were handled before
+    /// it. None of it is in the service time, which ends with the poll's return.
     pub readable_to_read: Latency,
     /// From when a batch was due to its write; `null` when nothing was due before it was sent.
     pub late: Option<Latency>,
+    /// The times of the requests of which at least half, and 100 µs, was the client waiting for a core: response times, in
+    /// closed loop service times. `null` when there was none, or the system does not tell.
+    pub held: Option<Latency>,
 }
 
 /// What one worker cost.
@@ -65,6 +68,9 @@ impl Client {
         client.readable_to_read.merge(&later.readable_to_read);
         if let Some(later) = &later.late {
             client.late.get_or_insert_default().merge(later);
+        }
+        if let Some(later) = &later.held {
+            client.held.get_or_insert_default().merge(later);
         }
         client.find_busiest();
     }
@@ -120,6 +126,13 @@ mod tests {
         summary.add(&interval(1.0, &[(0.7, None)]), true);
         summary.add(&interval(9.0, &[(0.0, None)]), false);
         assert!(summary.client.is_some_and(|client| (client.cpu - 0.6).abs() < 1e-9));
+    }
+
+    #[test]
+    fn what_an_older_file_does_not_hold_was_not_measured() {
+        let mut value = serde_json::to_value(interval(1.0, &[(0.5, None)])).unwrap();
+        value["client"].as_object_mut().unwrap().remove("held").expect("it is written");
+        assert_eq!(serde_json::from_value::<Interval>(value).unwrap().client.unwrap().held, None);
     }
 
     #[test]

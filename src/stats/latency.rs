@@ -106,6 +106,12 @@ impl Latency {
         self.max_ns
     }
 
+    /// How many latencies are at or above `ns`, those over range included.
+    pub fn count_from(&self, ns: u64) -> u64 {
+        let below: u64 = self.cells.iter().take_while(|cell| cell.0 < ns).map(|cell| cell.1).sum();
+        self.count - below
+    }
+
     /// [`value_at_quantile`](Self::value_at_quantile) where at least ten samples lie above it, else `None`: a
     /// p99.9 of 100 samples is their maximum by another name.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {

@@ -69,6 +69,7 @@ impl Bench {
             clock: self.clock,
             segments: &mut self.segments,
             greeting: &self.greeting,
+            waits: &CoreWaits::new(),
             first_errors: Vec::new(),
         };
         self.connection.readable(&mut self.buffer, &mut reading).map(|()| reading.first_errors)

@@ -26,8 +26,10 @@ use super::{
     ErrorKind, LoadEvent, Setting,
     alarm::Alarm,
     budget::{Allowance, Budget},
+    client_counts::ReadWaits,
     clients::{Clients, is_opening},
     connection::{Broken, Connection, Phase, Reading},
+    core_waits::CoreWaits,
     losses::Losses,
     pacing::Pace,
     segments::Segments,
@@ -99,6 +101,7 @@ pub(super) struct Worker {
     losses: Losses,
     /// What this thread costs; known once it runs.
     own: Option<OwnThread>,
+    waits: CoreWaits,
     out: Vec<u8>,
     buffer: Box<[u8]>,
 }
@@ -125,6 +128,7 @@ impl Worker {
             told_errors: HashSet::new(),
             losses: Losses::default(),
             own: None,
+            waits: CoreWaits::new(),
             out: Vec::new(),
             buffer: vec![0; READ_BUFFER].into(),
             setting,
@@ -167,8 +171,13 @@ impl Worker {
             if now_ns >= self.next_tick_ns {
                 self.count_lap();
             }
+            if self.waits.is_due(now_ns)
+                && let Some(waited_ns) = self.own.as_ref().and_then(OwnThread::run_delay_ns)
+            {
+                self.waits.read(now_ns, waited_ns);
+            }
             let mut woken = false;
-            let (mut readable, mut last) = (0, 0);
+            let mut reads = ReadWaits::begin(now_ns);
             // Those that have more once this is read have their turn after the next poll.
             let unread = self.clients.unread();
             for event in &events {
@@ -177,13 +186,14 @@ impl Worker {
                     ALARM => {}
                     Token(client) => {
                         self.on_event(client, event, now_ns);
-                        readable += u64::from(event.is_readable());
-                        last = client;
+                        if event.is_readable() {
+                            self.count_read(&mut reads, client);
+                        }
                     }
                 }
             }
-            if readable > 0 {
-                self.count_read_wait(readable, last, now_ns);
+            if reads.lacks_stamp() {
+                reads.stamp(self.outfit.clock.now_ns(), self.segments.client());
             }
             for _ in 0..unread {
                 self.read_on(now_ns);
@@ -206,13 +216,11 @@ impl Worker {
         }
     }
 
-    /// Counts how long the replies of a wake-up waited for their reading. When the connection that was read `last`
-    /// has a new batch out, the stamp of that batch is the moment; else the clock is asked.
+    /// Counts how long the replies of a client waited for their reading. One that has a new batch out carries the moment.
     #[inline]
-    fn count_read_wait(&mut self, readable: u64, last: usize, polled_ns: u64) {
-        let written_ns = self.clients.connection(last).and_then(|connection| connection.waits_since_ns());
-        let read_ns = written_ns.filter(|ns| *ns > polled_ns).unwrap_or_else(|| self.outfit.clock.now_ns());
-        self.segments.client().read_after(read_ns - polled_ns, readable);
+    fn count_read(&mut self, reads: &mut ReadWaits, client: usize) {
+        let written_ns = self.clients.connection(client).and_then(|connection| connection.waits_since_ns());
+        reads.read(written_ns, self.segments.client());
     }
 
     /// Counts what this thread used since it last did so.
@@ -244,6 +252,7 @@ impl Worker {
             segments: &mut self.segments,
             greeting: &self.outfit.greeting,
             first_errors: Vec::new(),
+            waits: &self.waits,
         };
         let mut result = Ok(());
         // While it connects a TLS handshake goes on by what is read, too.

@@ -1,0 +1,125 @@
+//! Which requests waited for a core of ours: the time that a worker stood in the run queue, laid beside their times.
+//!
+//! ```text
+//!  request        |──────────────── 7 ms ───|
+//!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
+//! ```
+//! An average over a second hides it: a tenth of the time may be all of the time of the slowest hundredth. The system's
+//! account is read at a wake-up, at most once in half a millisecond, so a longer wait is always seen by the wake-up that it
+//! delayed. Pure: the readings are given.
+
+use std::collections::VecDeque;
+
+/// The account is read no more often than this: a reading costs a microsecond.
+const READ_EVERY_NS: u64 = 500_000;
+/// A wait below this is no cause of anything.
+const WORTH_NS: u64 = 100_000;
+/// So many readings are kept; a request that began before the oldest may have waited longer than is known.
+const KEPT: usize = 512;
+
+/// A reading of the account.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at_ns: u64,
+    /// How long the worker has waited for a core since it began.
+    waited_ns: u64,
+}
+
+/// What a worker knows of its waits.
+#[derive(Debug)]
+pub(super) struct CoreWaits {
+    readings: VecDeque<Reading>,
+    next_ns: u64,
+    /// The last wake-up that a wait worth mentioning had delayed.
+    delayed_ns: u64,
+}
+
+impl CoreWaits {
+    pub(super) fn new() -> Self {
+        Self { readings: VecDeque::with_capacity(KEPT), next_ns: 0, delayed_ns: 0 }
+    }
+
+    /// Whether the account is to be read at a wake-up at `now_ns`.
+    #[inline]
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        now_ns >= self.next_ns
+    }
+
+    /// Takes a reading: by `at_ns` the worker has waited for `waited_ns` in all.
+    pub(super) fn read(&mut self, at_ns: u64, waited_ns: u64) {
+        self.next_ns = at_ns + READ_EVERY_NS;
+        if self.readings.back().is_some_and(|last| waited_ns.saturating_sub(last.waited_ns) >= WORTH_NS) {
+            self.delayed_ns = at_ns;
+        }
+        if self.readings.len() == KEPT {
+            self.readings.pop_front();
+        }
+        self.readings.push_back(Reading { at_ns, waited_ns });
+    }
+
+    /// Whether at least half of the time from `since_ns` to `now_ns` was waiting for a core.
+    #[inline]
+    pub(super) fn held(&self, since_ns: u64, now_ns: u64) -> bool {
+        since_ns < self.delayed_ns
+            && self.waited_since(since_ns) >= WORTH_NS.max(now_ns.saturating_sub(since_ns) / 2)
+    }
+
+    #[cold]
+    fn waited_since(&self, since_ns: u64) -> u64 {
+        let after = self.readings.partition_point(|reading| reading.at_ns <= since_ns);
+        let before = self.readings.get(after.saturating_sub(1));
+        let last = self.readings.back();
+        last.zip(before).map_or(0, |(last, before)| last.waited_ns.saturating_sub(before.waited_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Readings at these milliseconds, with so many milliseconds waited by then.
+    fn waits(readings: &[(u64, u64)]) -> CoreWaits {
+        let mut waits = CoreWaits::new();
+        readings.iter().for_each(|(at, waited)| waits.read(at * MS, waited * MS));
+        waits
+    }
+
+    #[test]
+    fn a_request_that_spent_half_its_time_in_the_run_queue_was_held() {
+        let waits = waits(&[(1, 0), (2, 0), (9, 5)]);
+        assert!(waits.held(2 * MS, 9 * MS), "5 of 7 ms");
+        assert!(waits.held(3 * MS, 9 * MS), "the reading before it began counts");
+        assert!(!waits.held(0, 12 * MS), "5 of 12 ms");
+        assert!(!waits.held(9 * MS, 10 * MS), "it began when the wait was over");
+    }
+
+    #[test]
+    fn a_worker_that_never_waited_held_nothing() {
+        let waits = waits(&[(1, 3), (2, 3), (300, 3)]);
+        assert!(!waits.held(MS, 300 * MS));
+        assert!(!CoreWaits::new().held(MS, 300 * MS));
+    }
+
+    #[test]
+    fn a_wait_not_worth_mentioning_is_none() {
+        let mut waits = waits(&[(1, 0)]);
+        waits.read(2 * MS, 90_000);
+        assert!(!waits.held(2 * MS - 100_000, 2 * MS));
+    }
+
+    #[test]
+    fn the_account_is_read_twice_a_millisecond_at_most_and_memory_is_bounded() {
+        let mut waits = CoreWaits::new();
+        let mut readings = 0;
+        for wake_up in 0..100_000 {
+            let now_ns = wake_up * 20_000;
+            if waits.is_due(now_ns) {
+                waits.read(now_ns, 0);
+                readings += 1;
+            }
+        }
+        assert_eq!((readings, waits.readings.len(), waits.readings.capacity()), (4000, KEPT, KEPT));
+    }
+}
