@@ -130,9 +130,9 @@ fn a_rate_that_is_turned_loses_no_request() {
 fn a_run_of_a_length_has_all_requests_of_it_and_no_other() {
     let server = Server::redis().start();
     for (rate, threads) in [(1000, 1), (3000, 2)] {
-        let plan = Plan { threads, ..plan(at_port(server.port())) };
-        let length = Duration::from_millis(1200);
-        let mut session = Driven::start_for(&plan, Knobs { rate: Some(rate), ..gets(8) }, Some(length));
+        let length = Some(Duration::from_millis(1200));
+        let plan = Plan { threads, length, ..plan(at_port(server.port())) };
+        let mut session = Driven::start(&plan, Knobs { rate: Some(rate), ..gets(8) });
         session.wait_for_the_end();
         let past = session.finish();
         let due = past.end.summary.due as f64;

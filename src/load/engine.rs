@@ -6,6 +6,7 @@ use std::{
         mpsc::{Receiver, channel},
     },
     thread::JoinHandle,
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -115,6 +116,8 @@ pub struct Output {
 pub struct Load {
     clock: Clock,
     seed: u64,
+    /// How long what is counted lasts.
+    length: Option<Duration>,
     /// Whether the number of requests is limited.
     is_limited: bool,
     settings: Arc<ArcSwap<Setting>>,
@@ -140,11 +143,13 @@ impl Load {
         let values = Values::new(knobs.value_size as usize, plan.seed);
         let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values));
         let since_ns = clock.now_ns();
-        let first = Setting { generation: 1, knobs, since_ns, is_counted, until_ns: None, requests };
+        let until_ns = until_ns(plan.length.filter(|_| is_counted), since_ns);
+        let first = Setting { generation: 1, knobs, since_ns, is_counted, until_ns, requests };
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
             seed: plan.seed,
+            length: plan.length,
             is_limited: plan.requests.is_some(),
             settings: Arc::new(ArcSwap::from_pointee(first)),
             wakers: Vec::new(),
@@ -185,14 +190,15 @@ impl Load {
     }
 
     /// Changes the knobs; every worker learns of it at once. What is sent under them counts against [`Plan::requests`] if
-    /// it `is_counted`. Returns the number of the new segment, and since when it holds.
+    /// it `is_counted`, and the first to be counted begins [`Plan::length`]. Returns the number of the new segment, and since when it holds.
     pub fn set(&self, knobs: Knobs, is_counted: bool) -> (u32, u64) {
         let now = self.settings.load();
         let generation = now.generation + 1;
         let requests = now.requests_for(&knobs, self.seed);
         // Only now: values take their time, in which the old knobs hold.
         let since_ns = self.clock.now_ns();
-        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns: now.until_ns, requests });
+        let until_ns = now.until_ns.or_else(|| until_ns(self.length.filter(|_| is_counted), since_ns));
+        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns, requests });
         (generation, since_ns)
     }
 
@@ -201,17 +207,18 @@ impl Load {
         self.settings.load().since_ns
     }
 
-    /// Lets the load end at `at_ns`: every worker sends nothing more from then on, waits a second at the most for the
+    /// Lets the load end at `at_ns`: every worker by itself sends nothing more from then on, waits a second at the most for the
     /// replies in flight, and hands up what it counted; then its lane ends.
-    pub fn end_at(&self, at_ns: u64) {
+    fn end_at(&self, at_ns: u64) {
         let now = self.settings.load_full();
         let requests = Arc::clone(&now.requests);
         self.publish(Setting { until_ns: Some(at_ns), requests, ..*now });
     }
 
-    /// Whether all [`Plan::requests`] were sent, and answered or lost.
-    pub fn is_spent(&self) -> bool {
-        self.is_limited && self.threads.iter().all(JoinHandle::is_finished)
+    /// Whether [`Plan::length`] is over, or all [`Plan::requests`] were sent, and answered or lost.
+    pub fn is_over(&self) -> bool {
+        self.settings.load().until_ns.is_some_and(|until_ns| self.clock.now_ns() >= until_ns)
+            || self.is_limited && self.threads.iter().all(JoinHandle::is_finished)
     }
 
     /// Ends the load now, unless it has ended already, and waits for its workers.
@@ -232,6 +239,11 @@ impl Load {
             drop(waker.wake());
         }
     }
+}
+
+/// When what began at `since_ns` and lasts so long ends.
+fn until_ns(length: Option<Duration>, since_ns: u64) -> Option<u64> {
+    length.map(|length| since_ns + length.as_nanos() as u64)
 }
 
 impl Drop for Load {

@@ -26,6 +26,8 @@ pub struct Plan {
     pub timeout: Duration,
     /// How many requests are sent in all, those of a warm-up not counted; `None` is no limit.
     pub requests: Option<u64>,
+    /// How long the load lasts after its warm-up; `None` is until it is told to end.
+    pub length: Option<Duration>,
 }
 
 /// Why the engine cannot start.

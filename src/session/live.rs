@@ -53,9 +53,6 @@ pub struct Live {
     changed_ns: u64,
     /// When the warm-up ends, while it lasts.
     warmup_until_ns: Option<u64>,
-    /// How long the load lasts after it, and when that is over, as soon as it is known.
-    length: Option<Duration>,
-    until_ns: Option<u64>,
 }
 
 /// What a session begins with.
@@ -66,8 +63,6 @@ pub struct Beginning {
     pub knobs: Knobs,
     /// How long the first segment is a warm-up, which counts for nothing else.
     pub warmup: Option<Duration>,
-    /// How long the session lasts after its warm-up; `None` is until it is told to end.
-    pub length: Option<Duration>,
     /// What the control plane told before the session began.
     pub heard: Option<server::Message>,
     /// What it tells.
@@ -88,7 +83,7 @@ impl Live {
         let tick = Duration::from_nanos(TICK_NS);
         let (orders_up, orders) = std::sync::mpsc::channel();
         let (probes_up, probes) = std::sync::mpsc::channel();
-        let Beginning { start, knobs, warmup, length, heard, server } = beginning;
+        let Beginning { start, knobs, warmup, heard, server } = beginning;
         let (load, output) = Load::start(plan, knobs, warmup.is_none(), clock)?;
         let inputs = Inputs { load: output, probes, server, orders };
         let mut collector = Collector::new(clock, inputs, listeners);
@@ -100,7 +95,7 @@ impl Live {
         let ping = PingProbe::start(PingPlan::new(plan.target.clone()), clock, probes_up.clone())?;
         let wake = WakeProbe::start(tick, clock, probes_up.clone())?;
         let intrinsic = IntrinsicProbe::start(tick, clock, probes_up)?;
-        let mut live = Self {
+        Ok(Self {
             clock,
             load,
             ping,
@@ -112,21 +107,7 @@ impl Live {
             wanted: knobs,
             changed_ns,
             warmup_until_ns: warmup.map(|length| changed_ns + length.as_nanos() as u64),
-            length,
-            until_ns: None,
-        };
-        if live.warmup_until_ns.is_none() {
-            live.count_down(changed_ns);
-        }
-        Ok(live)
-    }
-
-    /// What is measured begins at `since_ns`: its end is known by that. The workers obey it by themselves.
-    fn count_down(&mut self, since_ns: u64) {
-        self.until_ns = self.length.map(|length| since_ns + length.as_nanos() as u64);
-        if let Some(until_ns) = self.until_ns {
-            self.load.end_at(until_ns);
-        }
+        })
     }
 
     /// The knobs that hold now.
@@ -163,9 +144,6 @@ impl Live {
         let (segment, at_ns) = self.load.set(self.in_force, !warmup);
         self.changed_ns = at_ns;
         self.order(Order::Segment { at_ns, segment, knobs: self.in_force, warmup, config: None });
-        if warm {
-            self.count_down(at_ns);
-        }
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
@@ -177,7 +155,7 @@ impl Live {
 
     /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost.
     pub fn is_over(&self) -> bool {
-        self.load.is_spent() || self.until_ns.is_some_and(|until_ns| self.clock.now_ns() >= until_ns)
+        self.load.is_over()
     }
 
     /// Puts a note on the time axis, at `t_s` seconds of the session.

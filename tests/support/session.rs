@@ -29,7 +29,7 @@ pub fn at_port(port: u16) -> Target {
 
 /// A plan with one worker and a fixed seed.
 pub fn plan(target: Target) -> Plan {
-    Plan { target, threads: 1, seed: 7, timeout: Duration::from_secs(5), requests: None }
+    Plan { target, threads: 1, seed: 7, timeout: Duration::from_secs(5), requests: None, length: None }
 }
 
 /// A running session and every record that has come.
@@ -50,15 +50,10 @@ pub struct Past {
 impl Driven {
     /// Starts a session.
     pub fn start(plan: &Plan, knobs: Knobs) -> Self {
-        Self::start_for(plan, knobs, None)
-    }
-
-    /// Starts a session that ends by itself, if a length is given.
-    pub fn start_for(plan: &Plan, knobs: Knobs, length: Option<Duration>) -> Self {
         let (listener, incoming) = channel();
         let start = SessionStart::now(ServerIdentity::default());
         let (_, server) = channel();
-        let beginning = Beginning { start, knobs, warmup: None, length, heard: None, server };
+        let beginning = Beginning { start, knobs, warmup: None, heard: None, server };
         let live = Live::start(plan, beginning, Clock::start(), vec![listener]).expect("a session");
         Self { live, incoming, seen: Vec::new() }
     }

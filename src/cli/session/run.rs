@@ -54,7 +54,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(40);
 struct Wishes {
     knobs: Knobs,
     plan: Plan,
-    length: Option<Duration>,
     warmup: Option<Duration>,
     timeline: TimelineOptions,
     theme: Theme,
@@ -84,8 +83,8 @@ impl Wishes {
                 seed: line.load.seed(),
                 timeout: line.load.reply_timeout()?,
                 requests: line.session.requests()?,
+                length: line.session.length()?,
             },
-            length: line.session.length()?,
             warmup: line.session.warmup_length()?,
             timeline,
             theme: line.session.look.theme()?,
@@ -194,8 +193,7 @@ fn start(
     }
     let (listener, records) = channel();
     let begun = pass(wishes, destination, &control, &mut gate, &mut notices).and_then(|knobs| {
-        let Wishes { warmup, length, .. } = *wishes;
-        let beginning = Beginning { start: session, knobs, warmup, length, heard, server };
+        let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
         Ok(engage(&wishes.plan, beginning, clock, listener, writer)?)
     });
     // Some workers may have written before another could not start.
