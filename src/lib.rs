@@ -16,6 +16,7 @@
 //! | room | what lives there | what it must not know |
 //! |---|---|---|
 //! | [`units`], [`clock`], [`signals`] | how quantities are written; the one monotonic clock; signals as messages | anything else |
+//! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: commands, keys, values, mixes | sockets, time |
@@ -38,6 +39,7 @@ pub mod cli;
 pub mod clock;
 pub mod demo;
 pub mod diagnose;
+pub mod foreign;
 pub mod host;
 pub mod load;
 pub mod probe;

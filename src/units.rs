@@ -39,6 +39,19 @@ pub fn setting(n: u64) -> String {
     }
 }
 
+/// A whole number, all of its digits in groups of three: `1 234 567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// A rate of operations: `121 k/s`.
 pub fn rate(per_second: f64) -> String {
     format!("{}/s", count(per_second))

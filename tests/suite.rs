@@ -13,6 +13,7 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod few_files;
 mod floods;
+mod foreign;
 #[cfg(target_os = "linux")]
 mod full_output;
 mod fuzz;
@@ -43,4 +44,5 @@ mod tls;
 mod tls_trust;
 mod traps;
 mod turning;
+mod unfit;
 mod usage;

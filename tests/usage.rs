@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 48] = [
+const WRONG: [(&str, &str); 61] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -56,7 +56,20 @@ const WRONG: [(&str, &str); 48] = [
     ("--load --no-load", "cannot be used with"),
     ("--raw", "required arguments were not provided"),
     ("--latency --latency-dist", "cannot be used with"),
-    ("--latency -c 5", "cannot be used with '--clients <CLIENTS>'"),
+    ("--latency -c 5", "-c has no effect with --latency; leave it out"),
+    ("--latency -n 5", "-n has no effect with --latency; leave it out"),
+    ("--latency-history --no-mouse", "--no-mouse has no effect with --latency-history"),
+    ("--intrinsic-latency 1 -h h", "-h has no effect with --intrinsic-latency"),
+    ("--headless --theme dark", "--theme has no effect with --headless"),
+    ("--headless -i 3", "-i has no effect with --headless"),
+    ("--headless --seed 3", "--seed has no effect without load (add --load)"),
+    ("-c 5 --no-load", "-c has no effect with --no-load"),
+    ("replay x --headless --ascii", "cannot be used with"),
+    ("replay x --screenshot y.svg --no-mouse", "cannot be used with"),
+    ("redis://h", "unrecognized subcommand 'redis://h'; a URI is given with -u"),
+    ("-p 1 redis://h", "a URI is given with -u"),
+    ("-h redis://h", "-h takes no URI; give it with -u"),
+    ("-s unix:///s", "-s takes no URI; give it with -u"),
     ("--intrinsic-latency 0", "--intrinsic-latency must be a number of seconds above 0"),
     ("demo --fault explode", "'explode' is none of stall, slow,"),
     ("replay", "required arguments were not provided"),
@@ -277,6 +290,19 @@ fn a_password_is_in_no_record_and_no_message() {
         "-u redis://:s3cret@h:p -c 0".to_owned(),
         "-a s3cret -u".to_owned(),
         "-a s3cret --seed x".to_owned(),
+        wrong.clone(),
+        format!("-p 1 {wrong}"),
+        format!("-h {wrong}"),
+        format!("-s {wrong}"),
+        format!("-p {wrong}"),
+        format!("--seed={wrong}"),
+        format!("--{wrong}"),
+        format!("replay {wrong}"),
+        format!("demo {wrong}"),
+        format!("clean {wrong} --yes"),
+        format!("--record {wrong}/x --headless -p {port} -a s3cret-hunter2"),
+        format!("--workload {wrong} --headless"),
+        "redis://ann:s3c/ret@s3cret@h".to_owned(),
     ] {
         let outcome = run_line(&line);
         assert_ne!(outcome.code(), 0, "{line}");

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod clean;
 pub mod demo;
+mod effect;
 mod failure;
 pub mod headless;
 pub mod lines;

@@ -11,45 +11,21 @@ use super::{
 };
 use crate::target::Target;
 
-/// What a mode has no use for: the load, and the session but for its `--json`.
-const NOT_WITH: [&str; 20] = [
-    "clients",
-    "pipeline",
-    "rate",
-    "workload",
-    "ratio",
-    "data_size",
-    "keys",
-    "threads",
-    "timeout",
-    "keep_going",
-    "seed",
-    "load",
-    "no_load",
-    "yes",
-    "duration",
-    "warmup",
-    "record",
-    "headless",
-    "theme",
-    "ascii",
-];
-
 /// ONE-SHOT: what `redis-cli --latency` and its kin do, with the same output.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "As redis-cli does, without the screen")]
 pub struct OneshotArgs {
     /// Send PINGs and show how long the answers take
-    #[arg(long, group = "mode", conflicts_with_all = NOT_WITH)]
+    #[arg(long, group = "mode")]
     pub latency: bool,
     /// The same, with a line for each window of 15 s
-    #[arg(long, group = "mode", conflicts_with_all = NOT_WITH)]
+    #[arg(long, group = "mode")]
     pub latency_history: bool,
     /// The same as a spectrum, a row a second
-    #[arg(long, group = "mode", conflicts_with_all = NOT_WITH)]
+    #[arg(long, group = "mode")]
     pub latency_dist: bool,
     /// Measure for so long what this machine itself does to latency; needs no server
-    #[arg(long, group = "mode", value_name = "SECONDS", conflicts_with_all = NOT_WITH)]
+    #[arg(long, group = "mode", value_name = "SECONDS")]
     pub intrinsic_latency: Option<String>,
     /// Length of a window; also of the ping windows on the screen [default there: 15]
     #[arg(short = 'i', value_name = "SECONDS")]

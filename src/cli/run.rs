@@ -8,30 +8,35 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{
-    Parser,
+    ArgMatches, CommandFactory, FromArgMatches,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
 use super::{
     Failure, UsageError,
     args::{Command, CommandLine},
-    clean, demo, oneshot,
+    clean, demo, effect, oneshot,
     outlet::{Outlet, PATIENCE},
     replay, session,
     words::{Words, were},
 };
-use crate::signals::{Signal, listen};
+use crate::{
+    foreign,
+    signals::{Signal, listen},
+};
 
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let code = match CommandLine::try_parse_from(args) {
-        Ok(line) => end(dispatch(&line)),
+    let args: Vec<OsString> = args.into_iter().collect();
+    let parsed = CommandLine::command().try_get_matches_from(&args);
+    let code = match parsed.and_then(|given| Ok((CommandLine::from_arg_matches(&given)?, given))) {
+        Ok((line, given)) => end(dispatch(&line, &given), &args),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             // A help that cannot be written has no other place to go.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
-        Err(error) => fail(&UsageError::Line(one_line(&error)).into()),
+        Err(error) => fail(&UsageError::Line(one_line(&error)).into(), &args),
     };
     // Nobody is left to be told what was lost there.
     let _ = Outlet::stderr().end_within(PATIENCE);
@@ -39,13 +44,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// What became of the command, and of what it wrote.
-fn end(done: Result<(), Failure>) -> ExitCode {
+fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     match (done, end_output()) {
         (Ok(()), Ok(())) => ExitCode::SUCCESS,
-        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => fail(&failure),
+        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => fail(&failure, args),
         (Err(failure), Err(unwritten)) => {
-            fail(&unwritten);
-            fail(&failure)
+            fail(&unwritten, args);
+            fail(&failure, args)
         }
     }
 }
@@ -65,7 +70,7 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-fn dispatch(line: &CommandLine) -> Result<(), Failure> {
+fn dispatch(line: &CommandLine, given: &ArgMatches) -> Result<(), Failure> {
     match &line.command {
         Some(Command::Demo(args)) => {
             let stop = listen(&Signal::ENDS).context("cannot take signals")?;
@@ -78,19 +83,41 @@ fn dispatch(line: &CommandLine) -> Result<(), Failure> {
     let has_terminal = io::stdout().is_terminal();
     match line.oneshot.plan(line.target.target()?, line.session.json)? {
         Some(plan) => {
+            effect::check(given, line, has_terminal)?;
             let stop = listen(&Signal::ENDS).context("cannot take signals")?;
             Ok(oneshot::run(&plan, &stop, has_terminal)?)
         }
-        None => session::run(line, has_terminal),
+        None => {
+            // Wrong arguments are told before anything is opened, started or asked.
+            session::check(line)?;
+            effect::check(given, line, has_terminal)?;
+            session::run(line, has_terminal)
+        }
     }
 }
 
-fn fail(failure: &Failure) -> ExitCode {
+fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
+        // An argument may be repeated in it, and come from anywhere.
+        let told = foreign::lines(without_passwords(&failure.to_string(), args).as_bytes());
         // Without a stderr only the exit code can tell.
-        let _ = writeln!(Words::stderr(), "redyno: {failure}");
+        let _ = writeln!(Words::stderr(), "redyno: {told}");
     }
     ExitCode::from(failure.exit_code())
+}
+
+/// A message that may repeat an argument, without what such an argument may hold between `://` and `@`: a URI stands
+/// easily in the wrong place.
+fn without_passwords(message: &str, args: &[OsString]) -> String {
+    let mut message = message.to_owned();
+    for arg in args {
+        let arg = arg.to_string_lossy();
+        let secret = arg.split_once("://").and_then(|(_, rest)| Some(rest.rsplit_once('@')?.0));
+        if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
+            message = message.replace(&format!("{secret}@"), "…@");
+        }
+    }
+    message
 }
 
 /// What is wrong with the command line, in one line with the next step.
@@ -107,6 +134,7 @@ fn one_line(error: &clap::Error) -> String {
         },
     );
     match suggestion {
+        _ if what.contains("://") => format!("{what}; a URI is given with -u"),
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
         None => format!("{what}; redyno --help lists what there is"),
     }
@@ -114,6 +142,8 @@ fn one_line(error: &clap::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
     fn complaint(args: &str) -> String {
@@ -136,22 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_of_redis_cli_refuses_the_options_of_a_session_instead_of_ignoring_them() {
-        for option in [
-            "-c 5",
-            "--load",
-            "--seed 1",
-            "--duration 3",
-            "--record x",
-            "--headless",
-            "--theme dark",
-            "--ascii",
-        ] {
-            let line = format!("--latency {option}");
-            assert!(complaint(&line).contains("cannot be used with"), "{line}: {}", complaint(&line));
-        }
-        let fine = CommandLine::try_parse_from(["redyno", "--latency", "--json", "-i", "1", "-3"]);
-        assert!(fine.is_ok_and(|line| line.oneshot.latency));
+    fn an_argument_in_the_wrong_place_does_not_show_its_password() {
+        let args =
+            ["redis://u:s3/cr@t@h:1", "--x=rediss://:pw@h", "redis://h", "redis://@h"].map(OsString::from);
+        assert_eq!(
+            without_passwords("unexpected 'redis://u:s3/cr@t@h:1' and 'rediss://:pw@h', a@b", &args),
+            "unexpected 'redis://…@h:1' and 'rediss://…@h', a@b"
+        );
+        assert!(complaint("redis://h").ends_with("; a URI is given with -u"));
     }
 
     #[test]

@@ -97,6 +97,9 @@ pub enum TargetArgsError {
     /// An empty host or socket path.
     #[error("{0} must not be empty")]
     Empty(&'static str),
+    /// A URI where a part of one is wanted.
+    #[error("{0} takes no URI; give it with -u")]
+    UriInstead(&'static str),
     /// A URI that cannot be read.
     #[error(transparent)]
     Uri(#[from] UriError),
@@ -162,7 +165,14 @@ impl TargetArgs {
     }
 
     fn address(&self) -> Result<Address, TargetArgsError> {
+        let host = self.host.as_deref().unwrap_or_default();
+        if host.contains("://") {
+            return Err(TargetArgsError::UriInstead("-h"));
+        }
         if let Some(path) = &self.socket {
+            if path.to_string_lossy().contains("://") {
+                return Err(TargetArgsError::UriInstead("-s"));
+            }
             return match (&self.host, self.port) {
                 (Some(_), _) => Err(TargetArgsError::Conflict("-s", "-h")),
                 (_, Some(_)) => Err(TargetArgsError::Conflict("-s", "-p")),
@@ -264,6 +274,8 @@ mod tests {
             ("--db 2147483648", TargetArgsError::Db(2_147_483_648)),
             ("-u redis://h/2147483648", TargetArgsError::Db(2_147_483_648)),
             ("-h=", TargetArgsError::Empty("-h")),
+            ("-h redis://:p@h", TargetArgsError::UriInstead("-h")),
+            ("-s unix:///s", TargetArgsError::UriInstead("-s")),
             ("--insecure", TargetArgsError::Tls(TlsArgsError::NeedsTls("--insecure"))),
         ];
         for (line, expected) in cases {

@@ -73,7 +73,7 @@ impl Broken {
         match self {
             Self::Socket(error) => error.into(),
             Self::Closed => ErrorKind::Reset,
-            Self::TurnedDown(turned_down) => ErrorKind::of_line(turned_down.reply.as_bytes()),
+            Self::TurnedDown(turned_down) => ErrorKind::Server(turned_down.kind().into()),
             Self::Protocol(_) | Self::Unasked => ErrorKind::Protocol,
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Unanswered => ErrorKind::Unanswered,

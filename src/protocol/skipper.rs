@@ -12,6 +12,8 @@
 use memchr::memchr;
 use thiserror::Error;
 
+use crate::foreign;
+
 /// The longest line (a header, a status, an error) that is taken for one.
 pub(super) const MAX_LINE: usize = 64 * 1024;
 
@@ -30,16 +32,16 @@ pub enum Reply<'a> {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProtocolError {
     /// A reply begins with a byte that RESP does not have.
-    #[error("expected a reply, got {0:?}")]
+    #[error("expected a reply, got '{0}'")]
     NotRedis(String),
     /// A length that is no number, or too large.
-    #[error("expected a length, got {0:?}")]
+    #[error("expected a length, got '{0}'")]
     Length(String),
     /// A line that does not end.
     #[error("a line of more than {MAX_LINE} bytes")]
     LongLine,
     /// A line that ends in a bare line feed.
-    #[error("a line without a carriage return: {0:?}")]
+    #[error("a line without a carriage return: '{0}'")]
     LineFeed(String),
 }
 
@@ -300,7 +302,7 @@ fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
 /// The beginning of `bytes` as text for a message.
 #[cold]
 fn excerpt(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).trim_end().to_owned()
+    foreign::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
 }
 
 #[cfg(test)]

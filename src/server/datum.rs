@@ -4,7 +4,6 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Datum {
     Number(i64),
-    /// Bytes that are no UTF-8 are replaced.
     Text(String),
     List(Vec<Datum>),
     /// Nothing, or what no command that is asked here answers.

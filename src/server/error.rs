@@ -42,6 +42,9 @@ pub enum ServerError {
         /// What was asked.
         command: String,
     },
+    /// It answers, and is none that keys are written to.
+    #[error("{0}")]
+    Unfit(String),
     /// Another session set this parameter and has to set it back.
     #[error("{by}, set {name} and has it to set back; if that was killed, `redyno clean` does")]
     Taken {
@@ -58,7 +61,12 @@ pub enum ServerError {
 impl ServerError {
     /// Whether the connection is of no more use.
     pub(super) fn ends_connection(&self) -> bool {
-        !matches!(self, Self::Refused { .. } | Self::Unexpected { .. } | Self::Taken { .. })
+        !matches!(self, Self::Refused { .. } | Self::Unexpected { .. } | Self::Unfit(_) | Self::Taken { .. })
+    }
+
+    /// Whether the server was heard, and asking it again will bring the same.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Unexpected { .. } | Self::Unfit(_))
     }
 
     /// Whether nothing was done, for certain: the server answered with an error, or was not asked.

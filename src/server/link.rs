@@ -20,13 +20,19 @@ use fred::{
 use tokio::time::timeout;
 
 use super::{ServerError, datum::Datum, guard::Guard};
-use crate::target::{Reached, Target};
+use crate::{
+    foreign,
+    target::{Reached, Target},
+};
 
 /// The name that the control connection gives itself.
 pub(super) const CLIENT_NAME: &str = "redyno-control";
 
 /// How long a reply may take. A server that is slower than this is taken for hung.
 pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long it may take to connect: some commands, one after the other.
+const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
 /// A connection. Dropping it closes the socket.
 pub(super) struct Link {
@@ -46,15 +52,15 @@ impl Link {
     /// Connects to a target that was `reached` a moment ago.
     pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
         let connecting = || "connecting".to_owned();
-        let late = || ServerError::Timeout { command: connecting(), after: REPLY_LIMIT };
+        let late = || ServerError::Timeout { command: connecting(), after: CONNECT_LIMIT };
         let broken =
             |cause: std::io::Error| ServerError::Lost { command: connecting(), cause: cause.to_string() };
-        let standing = timeout(REPLY_LIMIT, Guard::stand(target, reached)).await;
+        let standing = timeout(CONNECT_LIMIT, Guard::stand(target, reached)).await;
         let guard = standing.map_err(|_| late())?.map_err(broken)?;
         let client = Builder::from_config(config(target, &guard))
             .with_connection_config(|connection| {
-                connection.connection_timeout = REPLY_LIMIT;
-                connection.internal_command_timeout = REPLY_LIMIT;
+                connection.connection_timeout = CONNECT_LIMIT;
+                connection.internal_command_timeout = CONNECT_LIMIT;
                 connection.max_command_attempts = 1;
                 connection.disable_cluster_health_check = true;
             })
@@ -62,7 +68,7 @@ impl Link {
         let breach = guard.breach();
         let client = client.map_err(|error| from_fred("connecting", &error, &breach))?;
         let link = Self { task: client.connect(), wire: Wire { client, breach }, _guard: guard };
-        match timeout(REPLY_LIMIT, link.wire.client.wait_for_connect()).await {
+        match timeout(CONNECT_LIMIT, link.wire.client.wait_for_connect()).await {
             Err(_) => return Err(late()),
             Ok(Err(error)) => return Err(from_fred("connecting", &error, &link.wire.breach)),
             Ok(Ok(())) => {}
@@ -89,7 +95,7 @@ impl Link {
         let ended = (&mut self.task).await;
         match (self.wire.breach.get(), ended) {
             (Some(breach), _) => format!("the connection was lost: {breach}"),
-            (None, Ok(Err(error))) => format!("the connection was lost: {}", error.details()),
+            (None, Ok(Err(error))) => format!("the connection was lost: {}", foreign::text(error.details())),
             (None, Ok(Ok(())) | Err(_)) => "the server closed the connection".to_owned(),
         }
     }
@@ -119,10 +125,10 @@ impl Wire {
         self.text(&["INFO"]).await
     }
 
-    /// A reply that is a text; bytes that are no UTF-8 are replaced.
+    /// A reply that is a text of many lines.
     pub(super) async fn text(&self, words: &[&str]) -> Result<String, ServerError> {
         let reply = self.ask(words).await?;
-        reply.as_str_lossy().map(Into::into).ok_or_else(|| unexpected(words[0]))
+        reply.as_bytes().map(foreign::lines).ok_or_else(|| unexpected(words[0]))
     }
 
     /// A reply that is a count.
@@ -130,10 +136,10 @@ impl Wire {
         self.ask(words).await?.as_u64().ok_or_else(|| unexpected(words[0]))
     }
 
-    /// A reply that is a list of texts, with those that are no UTF-8 replaced.
+    /// A reply that is a list of texts.
     pub(super) async fn texts(&self, words: &[&str]) -> Result<Vec<String>, ServerError> {
         let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
-        let texts = elements.iter().map(|element| element.as_str_lossy().map(Into::into));
+        let texts = elements.iter().map(word);
         texts.collect::<Option<_>>().ok_or_else(|| unexpected(words[0]))
     }
 
@@ -155,7 +161,7 @@ impl Wire {
                 let [cursor, Value::Array(keys)] = parts.as_slice() else { return None };
                 let keys =
                     keys.iter().map(|key| key.as_bytes().map(<[u8]>::to_vec)).collect::<Option<_>>()?;
-                Some((cursor.as_string()?, keys))
+                Some((word(cursor)?, keys))
             }
             _ => None,
         };
@@ -187,7 +193,15 @@ fn datum(value: Value) -> Datum {
     match value {
         Value::Integer(number) => Datum::Number(number),
         Value::Array(parts) => Datum::List(parts.into_iter().map(datum).collect()),
-        value => value.as_str_lossy().map_or(Datum::Other, |text| Datum::Text(text.into_owned())),
+        value => word(&value).map_or(Datum::Other, Datum::Text),
+    }
+}
+
+/// A reply that is one text, or a number as text.
+fn word(value: &Value) -> Option<String> {
+    match value.as_bytes() {
+        Some(bytes) => Some(foreign::bytes(bytes)),
+        None => value.as_str().map(|text| foreign::text(&text)),
     }
 }
 
@@ -196,7 +210,7 @@ fn unexpected(command: &str) -> ServerError {
 }
 
 fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerError {
-    let (command, words) = (command.to_owned(), error.details().to_owned());
+    let (command, words) = (command.to_owned(), foreign::text(error.details()));
     if let Some(breach) = breach.get() {
         // What the guard saw says more than that there was an end.
         return ServerError::Lost { command, cause: breach.clone() };
@@ -204,6 +218,10 @@ fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerE
     match error.kind() {
         ErrorKind::IO | ErrorKind::Canceled | ErrorKind::Protocol | ErrorKind::Backpressure => {
             ServerError::Lost { command, cause: words }
+        }
+        // fred's own word for a connection that went while a command waited.
+        ErrorKind::Unknown if words == "channel closed" => {
+            ServerError::Lost { command, cause: "it was closed".to_owned() }
         }
         ErrorKind::Timeout => ServerError::Timeout { command, after: REPLY_LIMIT },
         ErrorKind::Parse | ErrorKind::NotFound => ServerError::Unexpected { command },

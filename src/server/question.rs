@@ -116,15 +116,7 @@ impl Survey {
 
 /// `1 key`, `1 204 331 keys`: whole numbers, since what is at stake is not rounded.
 pub(crate) fn counted(n: u64, noun: &str) -> String {
-    let digits = n.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    format!("{grouped} {noun}{}", if n == 1 { "" } else { "s" })
+    format!("{} {noun}{}", units::grouped(n), if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -99,10 +99,9 @@ fn command(words: &[&str]) -> String {
     }
 }
 
-/// On one line, and not too long.
+/// Not too long.
 fn shortened(text: &str) -> String {
-    let printable = |c: char| if c.is_control() || c == char::REPLACEMENT_CHARACTER { '?' } else { c };
-    let mut short: String = text.chars().take(LONGEST).map(printable).collect();
+    let mut short: String = text.chars().take(LONGEST).collect();
     if text.chars().nth(LONGEST).is_some() {
         short.push('…');
     }
@@ -183,7 +182,6 @@ mod tests {
             assert!(!command(words).contains("secret"), "{}", command(words));
         }
         assert_eq!(command(secrets[3]), "CONFIG SET");
-        assert_eq!(command(&["SET", "a\nb", "value"]), "SET a?b");
         assert_eq!(command(&["GET", &"x".repeat(30)]), format!("GET {}…", "x".repeat(24)));
     }
 }

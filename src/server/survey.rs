@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{Info, Marker, ServerError, clients, link::Wire, marker};
 use crate::{
     target::{Address, Target},
+    units,
     workload::KEY_PREFIX,
 };
 
@@ -80,6 +81,9 @@ pub struct Neighbours {
 pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, ServerError> {
     let text = wire.info().await?;
     let info = Info::parse(&text);
+    if let Some(why) = unfit(wire, &info).await? {
+        return Err(ServerError::Unfit(format!("{} {why}", target.address)));
+    }
     let loading = info.text("loading") == Some("1");
     let mut elsewhere = info.keys_by_db();
     let here = elsewhere.remove(&target.db).unwrap_or(0);
@@ -111,8 +115,34 @@ pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, Serve
     })
 }
 
+/// Why keys cannot be written to this server whatever a person says, to stand behind its name.
+async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerError> {
+    if info.text("redis_mode").or(info.text("server_mode")) == Some("sentinel") {
+        return Ok(Some("is a Sentinel, which holds no keys; name the master that it watches".to_owned()));
+    }
+    if info.text("cluster_enabled") != Some("1") {
+        return Ok(None);
+    }
+    let text = wire.text(&["CLUSTER", "INFO"]).await?;
+    let cluster = Info::parse(&text);
+    let broken = |state: &str| {
+        format!(
+            "is a node of a cluster that serves no keys now (cluster_state {state}, {} of 16 384 slots assigned); \
+             assign all slots, as `redis-cli --cluster create` and `--cluster fix` do",
+            units::grouped(cluster.number("cluster_slots_assigned").unwrap_or(0))
+        )
+    };
+    Ok(cluster.text("cluster_state").filter(|state| *state != "ok").map(broken))
+}
+
 /// The marker of a session that was killed before it could clean up; not that of one that is still at work.
 pub(super) async fn leftovers(wire: &Wire) -> Result<Option<Marker>, ServerError> {
+    // A node that answers CLUSTERDOWN has none, and fred would drop what else was asked.
+    if let Ok(text) = wire.info().await
+        && unfit(wire, &Info::parse(&text)).await?.is_some()
+    {
+        return Ok(None);
+    }
     let Some(marker) = marker::find(wire).await? else { return Ok(None) };
     let at_work = match wire.text(&["CLIENT", "LIST"]).await {
         Ok(list) => {

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::Parameter;
+use crate::foreign;
 
 /// A parameter that a session set, or was about to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +66,9 @@ impl Tuned {
     pub(super) fn read(name: &str, note: &str) -> Self {
         let Note { from, to } =
             serde_json::from_str(note).unwrap_or(Note { from: String::new(), to: Vec::new() });
-        Self { name: name.to_owned(), from, to }
+        // A note is JSON, whose escapes come through the gate as they stand.
+        let to = to.iter().map(|value| foreign::text(value)).collect();
+        Self { name: name.to_owned(), from: foreign::text(&from), to }
     }
 }
 

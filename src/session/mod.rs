@@ -12,6 +12,7 @@ mod outages;
 mod reader;
 mod record;
 mod recorder;
+mod sound;
 mod start;
 mod tally;
 pub mod timeline;

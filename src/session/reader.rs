@@ -2,7 +2,7 @@
 //! middle, a later program's kinds of records.
 //!
 //! What is not a record is told as an event at its place on the time axis, with its line number; nothing else is lost
-//! by it.
+//! by it. What is one has passed [`sound`](super::sound): a file may have been made to harm.
 
 use std::{
     fs::File,
@@ -13,16 +13,17 @@ use std::{
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{Event, Record, SCHEMA};
+use super::{
+    Event, Record, SCHEMA,
+    sound::{Counted, made_sound},
+};
 
 /// The name of the event that a part of the recording cannot be read.
 pub const UNREADABLE: &str = "recording";
 /// The longest line that is a record: some hundred times what a second of load takes.
-const LONGEST_LINE: u64 = 16 << 20;
+const LONGEST_LINE: u64 = 4 << 20;
 /// Lines that are told one by one; the rest is told in sum.
 const TOLD: u64 = 20;
-/// Ten years: later moments are garbage, which must not stretch the time axis.
-const LATEST_S: f64 = 315_360_000.0;
 
 /// Why a file is not shown.
 #[derive(Debug, Error)]
@@ -65,6 +66,8 @@ pub struct Reader {
     first: Option<Record>,
     /// The moment of the latest record.
     t_s: f64,
+    /// What the records so far counted.
+    counted: Counted,
     skipped: u64,
     has_end: bool,
     is_over: bool,
@@ -106,6 +109,7 @@ impl Reader {
             line: 0,
             first: None,
             t_s: 0.0,
+            counted: Counted::default(),
             skipped: 0,
             has_end: false,
             is_over: false,
@@ -123,7 +127,7 @@ impl Reader {
         if opening.schema > SCHEMA {
             return Err(ReadError::Newer { path: path.to_owned(), schema: opening.schema });
         }
-        reader.first = Some(serde_json::from_slice(&line).map_err(|_| not_one())?);
+        reader.first = Some(made_sound(&line, &mut reader.counted).map_err(|_| not_one())?);
         Ok(reader)
     }
 
@@ -161,22 +165,8 @@ impl Reader {
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Record, String> {
-        let record: Record = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        let t_s = match &record {
-            Record::Session(_) => return Err("it is a second session".to_owned()),
-            Record::Segment(segment) => segment.t_s,
-            Record::Interval(interval) => interval.t_s,
-            Record::Ping(span) => span.t_s,
-            Record::Wake(span) => span.t_s,
-            Record::Intrinsic(span) => span.t_s,
-            Record::Server(moment) => moment.t_s,
-            Record::Event(event) => event.t_s,
-            Record::Mark(mark) => mark.t_s,
-            Record::End(end) => end.t_s,
-        };
-        if !(0.0..=LATEST_S).contains(&t_s) {
-            return Err(format!("{t_s} s is no moment of a session"));
-        }
+        let record = made_sound(line, &mut self.counted)?;
+        let Some(t_s) = record.t_s() else { return Err("it is a second session".to_owned()) };
         self.has_end |= matches!(record, Record::End(_));
         self.t_s = self.t_s.max(t_s);
         Ok(record)
@@ -228,7 +218,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Mark, ServerIdentity, SessionStart, line};
+    use crate::session::{Interval, Mark, ServerIdentity, SessionStart, line};
 
     fn session() -> String {
         line(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap()
@@ -291,6 +281,54 @@ mod tests {
     }
 
     #[test]
+    fn a_line_made_to_harm_is_an_event_and_nothing_else() {
+        let interval = |part: &str, instead: &str| {
+            let whole =
+                line(&Record::Interval(Box::new(Interval { t_s: 1.0, ops: 5, ..Interval::default() })));
+            let whole = whole.unwrap();
+            assert!(whole.contains(part), "{whole}");
+            whole.replace(part, instead)
+        };
+        let deep = format!("{}{}\n", "[".repeat(100_000), "]".repeat(100_000));
+        let harm = [
+            interval("\"t_s\":1.0", "\"t_s\":-1.0"),
+            interval("\"t_s\":1.0", "\"t_s\":1e300"),
+            interval("\"t_s\":1.0", "\"t_s\":1e999"),
+            interval("\"length_s\":0.0", "\"length_s\":1e300"),
+            interval("\"length_s\":0.0", "\"length_s\":-3"),
+            interval("\"ops\":5", "\"ops\":18446744073709551615"),
+            interval("\"behind_us\":0", "\"behind_us\":18446744073709551615"),
+            interval("\"max_us\":0.0", "\"max_us\":-1.0"),
+            interval("\"errors\":{}", "\"errors\":{\"a\\u0007\":1,\"a\\\\x07\":2}"),
+            deep,
+            format!("\"{}\"\n", "x".repeat(5 << 20)),
+        ];
+        let (n, told) = read(&(session() + &harm.concat() + &mark(2.0)));
+        assert_eq!((n, told.len()), (2, harm.len() + 1), "{told:?}");
+        assert!(told.iter().all(|text| text.len() < 700), "{told:?}");
+    }
+
+    #[test]
+    fn counts_that_together_exceed_every_session_are_not_added_up() {
+        let many = Record::Interval(Box::new(Interval { ops: (1 << 53) - 1, ..Interval::default() }));
+        let (n, told) = read(&(session() + &line(&many).unwrap().repeat(1030)));
+        assert_eq!((n, told[0].contains("together")), (1 + 1024, true), "{told:?}");
+    }
+
+    #[test]
+    fn no_text_of_a_recording_is_obeyed() {
+        let event = r#"{"kind":"event","t_s":1,"name":"x\u001b]0;a\u0007","detail":"\u009b2J\u202etxt"}"#;
+        let unknown = r#"{"kind":"\u001b[2J","t_s":1}"#;
+        let mut reader = open(format!("{}{event}\n{unknown}\n", session()).as_bytes()).unwrap();
+        let mut shown = String::new();
+        while let Some(record) = reader.next_record().unwrap() {
+            shown += &format!("{record:?}");
+        }
+        assert!(!shown.contains("\\u{1b}") && !shown.contains("\\u{9b}"), "{shown}");
+        assert!(shown.contains(r"x\\x1b]0;a\\x07") && shown.contains(r"\\x9b2J\\u{202e}txt"), "{shown}");
+    }
+
+    #[test]
     fn what_is_no_recording_is_refused_in_one_line() {
         let message = |text: &[u8]| open(text).unwrap_err().to_string();
         assert!(message(b"").contains("is empty"));
@@ -301,6 +339,6 @@ mod tests {
         }
         let newer = message(b"{\"kind\":\"session\",\"schema\":2,\"new\":1}\n");
         assert!(newer.contains("schema 2") && newer.contains("reads up to 1"), "{newer}");
-        assert!(message(&vec![b'x'; 17 << 20]).contains("is no recording"));
+        assert!(message(&vec![b'x'; 5 << 20]).contains("is no recording"));
     }
 }

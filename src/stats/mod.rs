@@ -9,6 +9,7 @@ pub mod curve;
 mod drift;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod hdr;
 mod latency;
 mod recorder;
 mod samples;
@@ -18,9 +19,9 @@ mod text;
 
 pub use compact::{Blend, Compact};
 pub use comparison::{Better, Comparison, Stretch, Verdict, compare};
+pub use hdr::DecodeError;
 pub use latency::{Latency, PERCENTILES, Percentile};
 pub use recorder::{HIGHEST_NS, Recorder};
 pub use samples::Samples;
 pub use series::Series;
 pub use spectrum::{Band, spectrum};
-pub use text::DecodeError;

@@ -9,7 +9,7 @@ use super::Latency;
 /// The highest latency that is kept in the cells: 60 s. What is longer is over range.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 
-const SIGNIFICANT_DIGITS: u8 = 3;
+pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Counts latencies: 1 ns to 60 s with three significant digits, 216 KiB of cells.
 ///

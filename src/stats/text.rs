@@ -7,23 +7,17 @@
 //! encoding with values in nanoseconds, so the HDR tools of other languages read it; an empty distribution has
 //! the empty text. Reading takes the cells from the text and the exact figures from beside it.
 
-use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
-use hdrhistogram::serialization::{Deserializer as HdrDeserializer, Serializer as _, V2DeflateSerializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
-use thiserror::Error;
 
-use super::{Latency, recorder::empty_cells};
+use super::{
+    Latency,
+    hdr::{self, DecodeError},
+};
 
-/// Why a text is no distribution.
-#[derive(Debug, Error)]
-pub enum DecodeError {
-    /// The text is not base64.
-    #[error("the histogram text is not base64: {0}")]
-    Base64(#[from] base64::DecodeError),
-    /// The bytes are no HDR histogram.
-    #[error("the histogram text is damaged: {0:?}")]
-    Histogram(hdrhistogram::serialization::DeserializeError),
-}
+/// Ten years in µs: a longer latency is none of a session.
+const LONGEST_US: f64 = 315_360_000.0 * 1e6;
+/// What the mean may be beyond minimum and maximum by rounding alone.
+const ROUNDING: f64 = 1e-9;
 
 /// The wire form, field by field.
 #[derive(Serialize, Deserialize)]
@@ -48,25 +42,23 @@ impl Latency {
     /// # Errors
     /// When the encoder fails, which only a lack of memory can bring about.
     pub fn hdr_text(&self) -> Result<String, hdrhistogram::serialization::V2DeflateSerializeError> {
-        if self.cells().is_empty() {
-            return Ok(String::new());
-        }
-        let mut histogram = empty_cells();
-        for &(value_ns, n) in self.cells() {
-            histogram.record_n(value_ns, n).expect("a cell lies within the range");
-        }
-        let mut encoded = Vec::new();
-        V2DeflateSerializer::new().serialize(&histogram, &mut encoded)?;
-        Ok(BASE64.encode(encoded))
+        hdr::encode(self.cells())
     }
 
     fn from_wire(wire: &Wire) -> Result<Self, DecodeError> {
-        let mut cells = Vec::new();
-        if !wire.hdr.is_empty() {
-            let encoded = BASE64.decode(&wire.hdr)?;
-            let read = HdrDeserializer::new().deserialize::<u64, _>(&mut encoded.as_slice());
-            let histogram = read.map_err(DecodeError::Histogram)?;
-            cells.extend(histogram.iter_recorded().map(|c| (c.value_iterated_to(), c.count_at_value())));
+        let cells = hdr::decode(&wire.hdr)?;
+        let in_cells: u64 = cells.iter().map(|(_, n)| n).sum();
+        if in_cells.checked_add(wire.over_range) != Some(wire.count) || wire.count > hdr::MOST {
+            return Err(DecodeError::Figures("'count' is not what its cells and 'over_range' hold"));
+        }
+        let figures = [wire.min_us, wire.mean_us, wire.max_us];
+        if figures.iter().any(|us| !(0.0..=LONGEST_US).contains(us)) {
+            return Err(DecodeError::Figures("'min_us', 'mean_us' or 'max_us' is no latency"));
+        }
+        let is_between =
+            wire.min_us <= wire.mean_us * (1.0 + ROUNDING) && wire.mean_us <= wire.max_us * (1.0 + ROUNDING);
+        if wire.min_us > wire.max_us || !is_between {
+            return Err(DecodeError::Figures("'mean_us' does not lie between 'min_us' and 'max_us'"));
         }
         let sum_ns = (wire.mean_us * 1e3 * wire.count as f64).round() as u128;
         Ok(Self::from_parts(cells, wire.over_range, sum_ns, ns(wire.min_us), ns(wire.max_us)))
@@ -135,5 +127,24 @@ mod tests {
         value["hdr"] = "HISTF!".into();
         let error = serde_json::from_value::<Latency>(value).unwrap_err();
         assert!(error.to_string().contains("not base64"), "{error}");
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_refused_with_a_reason() {
+        let good = serde_json::to_value(latency_of([3_000, 5_000, 70_000_000_000])).unwrap();
+        for (name, value, part) in [
+            ("max_us", serde_json::json!(0.5), "between"),
+            ("min_us", serde_json::json!(1e9), "between"),
+            ("mean_us", serde_json::json!(1.0), "between"),
+            ("min_us", serde_json::json!(-1.0), "no latency"),
+            ("max_us", serde_json::json!(1e300), "no latency"),
+            ("count", serde_json::json!(4), "'count'"),
+            ("over_range", serde_json::json!(u64::MAX), "'count'"),
+        ] {
+            let mut bad = good.clone();
+            bad[name] = value;
+            let error = serde_json::from_value::<Latency>(bad).unwrap_err().to_string();
+            assert!(error.contains(part), "{name}: {error}");
+        }
     }
 }

@@ -3,7 +3,10 @@
 use thiserror::Error;
 
 use super::Target;
-use crate::protocol::encode_command;
+use crate::{
+    foreign,
+    protocol::{encode_command, error_code},
+};
 
 /// One command of a greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,21 +79,50 @@ impl Greeting {
     /// # Errors
     /// When it cannot.
     pub fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
+        let is_turned_away = is_turned_away(line);
         let command = match self.steps.get(i) {
+            // Said whatever was asked, before the server hangs up.
+            _ if is_turned_away => "the connection",
             Some(Step::Auth) => "AUTH",
             Some(Step::Hello) => "HELLO 3",
             Some(Step::Select) => "SELECT",
             // A user may lack the right to it, and old servers the command.
             Some(Step::SetName) | None => return Ok(()),
         };
-        let reply = String::from_utf8_lossy(line);
-        // A server without AUTH repeats its arguments in the error.
-        let reply = match self.password.as_deref() {
-            Some(password) if !password.is_empty() => reply.replace(password, "…"),
-            _ => reply.into_owned(),
-        };
+        let reply = without_password(line, self.password.as_deref().unwrap_or_default());
         Err(TurnedDown { command, reply })
     }
+}
+
+impl TurnedDown {
+    /// The kind by which it is counted: `maxclients`, or the code of the server's error.
+    pub fn kind(&self) -> &str {
+        if self.reply.starts_with(TOO_MANY) { "maxclients" } else { error_code(self.reply.as_bytes()) }
+    }
+}
+
+/// What a server says to a client beyond its limit.
+pub(super) const TOO_MANY: &str = "ERR max number of clients";
+
+/// Whether an error is one that a server writes before it hangs up, whatever the question was.
+pub(super) fn is_turned_away(line: &[u8]) -> bool {
+    line.starts_with(b"DENIED") || line.starts_with(TOO_MANY.as_bytes())
+}
+
+/// An error reply as text, without the password: a server without AUTH repeats its arguments.
+pub(super) fn without_password(line: &[u8], password: &str) -> String {
+    if password.is_empty() {
+        return foreign::bytes(line);
+    }
+    let mut kept = Vec::new();
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(line, password.as_bytes()) {
+        kept.extend_from_slice(&line[from..at]);
+        kept.extend_from_slice("…".as_bytes());
+        from = at + password.len();
+    }
+    kept.extend_from_slice(&line[from..]);
+    foreign::bytes(&kept)
 }
 
 #[cfg(test)]
@@ -115,6 +147,14 @@ mod tests {
             "*3 $4 AUTH $3 ann $6 s3cret *2 $5 HELLO $1 3 *2 $6 SELECT $1 3 *3 $6 CLIENT $7 SETNAME $2 me "
         );
         assert!(text(&with_password(None)).starts_with("*2 $4 AUTH $6 s3cret "));
+    }
+
+    #[test]
+    fn a_server_that_turns_clients_away_is_believed_whatever_was_asked() {
+        let turned = Greeting::new(&Target::default(), "me").judge(0, b"ERR max number of clients reached");
+        let turned = turned.unwrap_err();
+        assert_eq!(turned.kind(), "maxclients");
+        assert_eq!(turned.to_string(), "the connection was turned down: ERR max number of clients reached");
     }
 
     #[test]

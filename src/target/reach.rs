@@ -16,6 +16,7 @@ use std::{
 use super::{
     Address, Credentials, ReachError, Target, TlsFailure,
     dial::{dial, left},
+    greeting::{TOO_MANY, is_turned_away, without_password},
     line::{Line, is_closed, speaks_tls},
     stranger::{self, printable},
 };
@@ -46,7 +47,9 @@ pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> 
         None => Line::Plain(socket),
         Some(tls) => Line::secure(socket, tls, &target.address, deadline)?,
     };
-    let mut talk = Conversation { line, address: &target.address, deadline, received: Vec::new() };
+    let password = target.credentials.as_ref().map_or("", |credentials| credentials.password.reveal());
+    let address = &target.address;
+    let mut talk = Conversation { line, address, password, deadline, received: Vec::new() };
     let first = talk.ask("PING", &[b"PING"])?;
     match &first {
         Answer::Good if !talk.received.starts_with(b"+PONG") => return Err(talk.not_redis()),
@@ -83,6 +86,8 @@ enum Answer {
 struct Conversation<'a> {
     line: Line,
     address: &'a Address,
+    /// What no message holds; empty without one.
+    password: &'a str,
     deadline: Instant,
     /// What came since the last question.
     received: Vec<u8>,
@@ -102,7 +107,9 @@ impl Conversation<'_> {
             (Err(ReachError::Silent(_)), Err(cause)) if !is_timeout(&cause) => {
                 Err(ReachError::Io { address: self.address.clone(), cause })
             }
-            (Ok(Answer::Error(line)), _) if is_turned_away(&line) => Err(self.refusal(command, &line)),
+            (Ok(Answer::Error(line)), _) if is_turned_away(line.as_bytes()) => {
+                Err(self.refusal(command, &line))
+            }
             (answer, _) => answer,
         }
     }
@@ -130,7 +137,7 @@ impl Conversation<'_> {
                     }
                 }
                 Ok(Some(Reply::Error(line))) => {
-                    return Ok(Answer::Error(String::from_utf8_lossy(line).into_owned()));
+                    return Ok(Answer::Error(without_password(line, self.password)));
                 }
                 Ok(Some(_)) => return Ok(Answer::Good),
                 Err(ProtocolError::LongLine) => return Err(ReachError::Endless(self.address.clone())),
@@ -210,7 +217,8 @@ impl Conversation<'_> {
         } else if line.contains("without any password configured") || line.contains("no password is set") {
             ReachError::PasswordNotAsked(address)
         } else {
-            self.refusal("AUTH", &without_password(&line, credentials.password.reveal()))
+            // A server without AUTH (it may have been renamed) repeats its arguments.
+            self.refusal("AUTH", line.split(", with args").next().unwrap_or_default())
         })
     }
 
@@ -243,21 +251,10 @@ impl Conversation<'_> {
             "LOADING" => ReachError::Loading(address),
             "DENIED" => ReachError::ProtectedMode(address),
             "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" => ReachError::Busy { address, message },
-            _ if line.starts_with("ERR max number of clients") => ReachError::TooManyClients(address),
+            _ if line.starts_with(TOO_MANY) => ReachError::TooManyClients(address),
             _ => ReachError::ErrorReply { address, command, message },
         }
     }
-}
-
-/// Redis repeats the arguments of a command that it does not know (AUTH may have been renamed).
-fn without_password(line: &str, password: &str) -> String {
-    let line = line.split(", with args").next().unwrap_or_default();
-    if password.is_empty() { line.to_owned() } else { line.replace(password, "…") }
-}
-
-/// Errors that a server writes before it hangs up, whatever the question was.
-fn is_turned_away(line: &str) -> bool {
-    line.starts_with("DENIED") || line.starts_with("ERR max number of clients")
 }
 
 fn is_timeout(error: &io::Error) -> bool {

@@ -1,6 +1,7 @@
 //! Who answered, when it was not a Redis: told by its first bytes.
 
 use super::{Address, ReachError};
+use crate::foreign;
 
 /// Something that listens where a Redis was expected.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,11 +54,11 @@ fn recognize(bytes: &[u8]) -> Stranger {
     }
 }
 
-/// The first 48 bytes, with what cannot be printed escaped.
+/// The first 48 bytes as text.
 pub(super) fn printable(bytes: &[u8]) -> String {
     const SHOWN: usize = 48;
-    let shown = bytes[..bytes.len().min(SHOWN)].escape_ascii();
-    if bytes.len() > SHOWN { format!("{shown}…") } else { shown.to_string() }
+    let shown = foreign::bytes(&bytes[..bytes.len().min(SHOWN)]);
+    if bytes.len() > SHOWN { format!("{shown}…") } else { shown }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::theme::{
     Theme,
     paper::{Paper, Rgb},
 };
+use crate::foreign::is_obeyed;
 
 /// Width of a cell in pixels; a monospace letter of the font size takes about so much.
 const WIDTH: f64 = 8.4;
@@ -263,7 +264,7 @@ fn hex((red, green, blue): Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Text as XML wants it; what XML cannot hold becomes a question mark.
+/// Text as XML wants it; what XML cannot hold, or a viewer would obey, becomes a question mark.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -271,7 +272,7 @@ fn escaped(text: &str) -> String {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
             '>' => out += "&gt;",
-            c if c.is_control() => out.push('?'),
+            c if is_obeyed(c) => out.push('?'),
             c => out.push(c),
         }
     }
@@ -306,6 +307,19 @@ mod tests {
         // The paper, two arms of a corner, a rule in one piece, eight dots, half a block.
         assert_eq!(shapes, 1 + 2 + 1 + 8 + 1);
         assert_eq!(text, format!("{line}\n  end\n"));
+    }
+
+    #[test]
+    fn it_holds_no_character_that_xml_forbids() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
+        for c in ('\0'..'\u{3000}').chain('\u{e000}'..='\u{ffff}').chain('\u{1f000}'..'\u{1f010}') {
+            buffer[(0, 0)].set_char(c);
+            let svg = render(&buffer, Theme::new(Palette::Dark, GlyphSet::Unicode));
+            // XML 1.0, 2.2: #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]
+            let is_fine = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+            assert!(svg.chars().all(is_fine), "{c:?}");
+            assert!(roxmltree::Document::parse(&svg).is_ok(), "{c:?}");
+        }
     }
 
     #[test]

@@ -13,10 +13,10 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// No screen: all lines of the session at once; also when stdout is no terminal
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["theme", "ascii", "no_mouse"])]
     pub headless: bool,
     /// No screen either: draw it once into a new file, as SVG or, if its name ends in .txt, as text
-    #[arg(long, value_name = "OUT", conflicts_with = "headless")]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["headless", "no_mouse"])]
     pub screenshot: Option<PathBuf>,
     /// Columns and rows of the picture
     #[arg(long, value_name = "WxH", default_value = "120x36", requires = "screenshot")]

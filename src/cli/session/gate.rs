@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::{
     load::Knobs,
-    server::{Answer, Control, Owner, ServerError, Survey},
+    server::{Answer, Control, Owner, Survey},
 };
 
 /// How far the way to the first write is gone.
@@ -49,6 +49,8 @@ pub struct Gate {
     allowed: bool,
     /// Whether keys are left to be removed at the end.
     has_marked: bool,
+    /// Why the server could not be asked last.
+    trouble: Option<String>,
     owner: Owner,
 }
 
@@ -60,7 +62,7 @@ impl Gate {
 
     /// A gate before somebody's server, where the marker of `owner` will be set. `allowed` is `--yes`.
     pub fn shut(owner: Owner, allowed: bool) -> Self {
-        Self { state: State::Shut, held: None, allowed, has_marked: false, owner }
+        Self { state: State::Shut, held: None, allowed, has_marked: false, trouble: None, owner }
     }
 
     /// Whether the marker was set, or may have been, so that there may be keys to remove.
@@ -95,6 +97,11 @@ impl Gate {
         }
     }
 
+    /// Why the server has not told what lives on it, if an attempt to ask failed.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
     /// Nothing waits any more.
     pub fn withdraw(&mut self) {
         self.held = None;
@@ -115,7 +122,8 @@ impl Gate {
                 Err(error) => {
                     // The knobs go on waiting: a server that comes back is asked again.
                     self.state = State::Shut;
-                    matches!(error, ServerError::Refused { .. }).then(|| self.refuse(error.to_string()))
+                    self.trouble = Some(error.to_string());
+                    error.is_answer().then(|| self.refuse(error.to_string()))
                 }
             },
             State::Marking(answer) => match answer.wait(limit)? {

@@ -16,4 +16,4 @@ mod run;
 mod source;
 mod tuning;
 
-pub use run::run;
+pub use run::{check, run};

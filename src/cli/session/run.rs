@@ -45,8 +45,9 @@ use crate::{
 const INFO_EVERY: Duration = Duration::from_secs(1);
 /// How long the session waits for the first INFO, to name the server in its first record.
 const FIRST_INFO: Duration = Duration::from_millis(500);
-/// How long the server may take to say what lives on it before the first write.
-const GATE_LIMIT: Duration = Duration::from_secs(10);
+/// How long the server may take to say what lives on it before the first write: some twenty commands, one after the
+/// other, may go a long way.
+const GATE_LIMIT: Duration = Duration::from_secs(30);
 /// How often a headless session looks for records.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 
@@ -94,14 +95,12 @@ impl Wishes {
     }
 }
 
-/// Runs a session; `has_terminal` is whether stdout is one.
+/// Runs a session with arguments that have passed [`check`]; `has_terminal` is whether stdout is one.
 ///
 /// # Errors
 /// When the arguments are wrong, the server cannot be reached, nothing can be drawn or written, or a signal ends it.
 pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let form = form(line, has_terminal)?;
-    // Wrong arguments are told before anything is opened, started or asked.
-    check(line)?;
     let writer =
         line.session.record.as_deref().map(Writer::create).transpose().map_err(anyhow::Error::from)?;
     let wanted = if form.is_some() { &Signal::ENDS[..] } else { &Signal::ALL[..] };
@@ -157,7 +156,10 @@ fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, UsageErr
 }
 
 /// Reads every argument that can be wrong.
-fn check(line: &CommandLine) -> Result<(), Failure> {
+///
+/// # Errors
+/// Names the first one.
+pub fn check(line: &CommandLine) -> Result<(), Failure> {
     let threads = line.load.worker_threads()?;
     check_clients(&line.load.knobs(false)?, most_clients(threads, 1)).map_err(UsageError::Line)?;
     line.load.reply_timeout()?;
@@ -297,8 +299,10 @@ fn pass(
         }
         (None, Some(_)) => {
             let address = &destination.target.address;
+            let slow = || format!("not all questions were answered within {} s", GATE_LIMIT.as_secs());
+            let cause = gate.trouble().map_or_else(slow, str::to_owned);
             Err(Failure::Failed(anyhow::anyhow!(
-                "{address} does not tell what lives on it, so nothing is written there"
+                "{address} does not tell what lives on it, so nothing is written there: {cause}"
             )))
         }
         (None, None) => Ok(off),

@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, next_tick_ns, tick_of},
+    foreign,
     host::OwnThread,
     target::{Endpoint, Greeting, Tls},
 };
@@ -266,7 +267,7 @@ impl Worker {
         let is_idle = connection.phase == Phase::Idle;
         let still_opening = is_opening(connection);
         for line in reading.first_errors {
-            self.tell_error(&ErrorKind::of_line(&line), || String::from_utf8_lossy(&line).into_owned());
+            self.tell_error(&ErrorKind::of_line(&line), || foreign::bytes(&line));
         }
         if was_opening && !still_opening {
             self.begin(now_ns);

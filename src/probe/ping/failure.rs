@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use thiserror::Error;
 
 use crate::{
-    protocol::{ProtocolError, error_code},
+    protocol::ProtocolError,
     target::{TlsFailure, TurnedDown},
 };
 
@@ -57,7 +57,7 @@ impl Failure {
             Self::Closed { .. } => "reset",
             Self::Timeout { .. } => "timeout",
             Self::Protocol(_) | Self::Unasked => "protocol",
-            Self::TurnedDown(turned_down) => error_code(turned_down.reply.as_bytes()),
+            Self::TurnedDown(turned_down) => turned_down.kind(),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    foreign,
     probe::Timing,
     protocol::{Reply, Skipper},
     target::{BackOff, Greeting},
@@ -192,7 +193,7 @@ impl Line {
         let (mut input, arrived_wall_ns) = (read.bytes, read.arrived_wall_ns);
         while let Some(reply) = self.skipper.next(&mut input)? {
             let error = match reply {
-                Reply::Error(line) => Some(String::from_utf8_lossy(line).into_owned()),
+                Reply::Error(line) => Some(foreign::bytes(line)),
                 Reply::Value | Reply::Nil => None,
             };
             if self.greeted < self.greetings {

@@ -5,6 +5,8 @@ use std::io;
 use rustls::{AlertDescription, CertificateError, Error, ExtendedKeyPurpose};
 use thiserror::Error;
 
+use crate::foreign;
+
 /// Why a connection's TLS failed. Load and probes count it as `tls`.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum TlsFailure {
@@ -96,9 +98,9 @@ impl From<Error> for TlsFailure {
         match &error {
             Error::InvalidCertificate(cause) => certificate(cause),
             Error::AlertReceived(alert) => refused(*alert),
-            Error::PeerIncompatible(_) => Self::NothingInCommon(error.to_string()),
+            Error::PeerIncompatible(_) => Self::NothingInCommon(spoken(&error.to_string())),
             Error::InvalidMessage(_) => Self::NotTls,
-            _ => Self::Other(error.to_string()),
+            _ => Self::Other(spoken(&error.to_string())),
         }
     }
 }
@@ -116,7 +118,10 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
             let names: Vec<_> = presented.iter().map(|name| bare(name)).collect();
-            TlsFailure::WrongName { asked: expected.to_str().into_owned(), names: names.join(", ") }
+            TlsFailure::WrongName {
+                asked: expected.to_str().into_owned(),
+                names: foreign::text(&names.join(", ")),
+            }
         }
         CertificateError::InvalidPurposeContext { required: ExtendedKeyPurpose::ServerAuth, .. } => {
             TlsFailure::WrongPurpose("its extendedKeyUsage lacks serverAuth".to_owned())
@@ -124,7 +129,7 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
         CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             TlsFailure::WrongPurpose("it is a CA's own".to_owned())
         }
-        other => TlsFailure::BadCertificate(other.to_string()),
+        other => TlsFailure::BadCertificate(spoken(&other.to_string())),
     }
 }
 
@@ -139,7 +144,7 @@ fn refused(alert: AlertDescription) -> TlsFailure {
         AlertDescription::CertificateRequired => TlsFailure::ClientCertificateWanted,
         AlertDescription::UnrecognisedName => TlsFailure::UnknownName,
         AlertDescription::ProtocolVersion | AlertDescription::InsufficientSecurity => {
-            TlsFailure::NothingInCommon(format!("alert {alert:?}"))
+            TlsFailure::NothingInCommon(alerted(alert))
         }
         AlertDescription::BadCertificate
         | AlertDescription::UnsupportedCertificate
@@ -149,14 +154,53 @@ fn refused(alert: AlertDescription) -> TlsFailure {
         | AlertDescription::UnknownCA
         | AlertDescription::AccessDenied
         | AlertDescription::DecryptError
-        | AlertDescription::HandshakeFailure => TlsFailure::Refused(format!("alert {alert:?}")),
-        other => TlsFailure::Other(format!("the server sent the alert {other:?}")),
+        | AlertDescription::HandshakeFailure => TlsFailure::Refused(alerted(alert)),
+        other => TlsFailure::Other(format!("the server sent the {}", alerted(other))),
     }
+}
+
+/// `alert 'handshake failure'`.
+fn alerted(alert: AlertDescription) -> String {
+    format!("alert '{}'", spoken(&format!("{alert:?}")))
+}
+
+/// What the TLS library says, without the names of its types: `peer is incompatible: NoCipherSuitesInCommon` becomes
+/// `peer is incompatible: no cipher suites in common`.
+fn spoken(text: &str) -> String {
+    let innermost = text.rsplit('(').next().unwrap_or(text).trim_end_matches(')');
+    let mut spoken = String::new();
+    let mut before = ' ';
+    for c in foreign::text(innermost).chars() {
+        let begins_word = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        if begins_word {
+            spoken.push(' ');
+        }
+        spoken.push(c);
+        before = c;
+    }
+    let word = |word: &str| match word.chars().nth(1) {
+        // An abbreviation such as CA stays.
+        Some(second) if second.is_ascii_uppercase() => word.to_owned(),
+        _ => word.to_ascii_lowercase(),
+    };
+    spoken.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_says_the_names_of_types() {
+        assert_eq!(alerted(AlertDescription::UnknownCA), "alert 'unknown CA'");
+        let other = TlsFailure::from(Error::AlertReceived(AlertDescription::HandshakeFailure)).to_string();
+        assert!(other.contains("(alert 'handshake failure')"), "{other}");
+        assert_eq!(
+            spoken("peer is incompatible: NoCipherSuitesInCommon"),
+            "peer is incompatible: no cipher suites in common"
+        );
+        assert_eq!(spoken("Other(OtherError(UnsupportedCertVersion))"), "unsupported cert version");
+    }
 
     #[test]
     fn names_of_certificates_are_shown_bare() {

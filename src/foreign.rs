@@ -1,0 +1,179 @@
+//! Text that somebody else wrote, on its way in: the one gate through which bytes of a wire and words of a file become
+//! text of ours.
+//!
+//! ```text
+//!  reply, error, INFO, certificate, marker ─┐
+//!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
+//! ```
+//! Behind it no text holds anything that a terminal, a file or a page would obey instead of showing: control characters
+//! (C0, DEL, C1), marks that turn the direction of writing, and characters without a width stand there as `\x1b` and
+//! `\u{202e}`; and none is so long that it drowns what stands beside it. What has passed once passes again unchanged.
+//!
+//! A test of the whole program sees to it that bytes become text nowhere else.
+
+use std::fmt::Write as _;
+
+use crate::units::grouped;
+
+/// The longest text in characters, its own word about what was cut included: error messages of servers have up to 350.
+pub const LONGEST: usize = 512;
+/// The longest line of a text that has many, as INFO's or CLIENT LIST's.
+const LONGEST_LINE: usize = 4096;
+
+/// One line of at most [`LONGEST`] characters.
+pub fn text(text: &str) -> String {
+    bytes(text.as_bytes())
+}
+
+/// The same of bytes, of which those that are no UTF-8 stand there as `\xff`.
+pub fn bytes(bytes: &[u8]) -> String {
+    at_most(bytes, LONGEST)
+}
+
+/// The same with another length.
+pub fn at_most(bytes: &[u8], longest: usize) -> String {
+    // No character becomes shorter, so what lies beyond so many bytes of the longest characters is cut anyway.
+    let looked_at = &bytes[..bytes.len().min(4 * (longest + 1))];
+    let mut shown = Bounded { text: String::new(), length: 0, longest, fits: 0 };
+    let whole = push_all(&mut shown, looked_at) && looked_at.len() == bytes.len();
+    if whole {
+        return shown.text;
+    }
+    shown.text.truncate(shown.fits);
+    shown.text + &cut_mark(bytes.len())
+}
+
+/// Many lines, each of its own; what ends them stays.
+pub fn lines(bytes: &[u8]) -> String {
+    let line = |line: &[u8]| {
+        let end = match line {
+            [.., b'\r', b'\n'] => "\r\n",
+            [.., b'\n'] => "\n",
+            _ => "",
+        };
+        at_most(&line[..line.len() - end.len()], LONGEST_LINE) + end
+    };
+    bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect()
+}
+
+/// Whether `c` does something to a terminal or a page, or to the order or place of what stands beside it.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{fffe}'..='\u{ffff}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+fn cut_mark(bytes: usize) -> String {
+    format!("… ({} bytes)", grouped(bytes as u64))
+}
+
+/// Text with room for so many characters.
+struct Bounded {
+    text: String,
+    length: usize,
+    longest: usize,
+    /// How much of the text stays if it is cut, in bytes.
+    fits: usize,
+}
+
+/// Room for the longest word about a cut, `… (18 446 744 073 709 551 615 bytes)`.
+const CUT_MARK: usize = 36;
+
+impl Bounded {
+    /// Whether there was room for it.
+    fn push(&mut self, part: &str) -> bool {
+        self.length += part.chars().count();
+        if self.length > self.longest {
+            return false;
+        }
+        self.text += part;
+        if self.length + CUT_MARK <= self.longest {
+            self.fits = self.text.len();
+        }
+        true
+    }
+}
+
+/// Whether all of it had room.
+fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
+    let mut escape = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            escape.clear();
+            match c {
+                '\n' => escape += "\\n",
+                '\r' => escape += "\\r",
+                '\t' => escape += "\\t",
+                c if !is_obeyed(c) => escape.push(c),
+                c if (c as u32) < 0x100 => drop(write!(escape, "\\x{:02x}", c as u32)),
+                c => drop(write!(escape, "\\u{{{:x}}}", c as u32)),
+            }
+            if !shown.push(&escape) {
+                return false;
+            }
+        }
+        for byte in chunk.invalid() {
+            if !shown.push(&format!("\\x{byte:02x}")) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_would_be_obeyed_is_shown_instead() {
+        assert_eq!(
+            text("ERR \x1b]0;gone\x07 \u{9b}2J \u{202e}txt\u{7f}"),
+            "ERR \\x1b]0;gone\\x07 \\x9b2J \\u{202e}txt\\x7f"
+        );
+        assert_eq!(text("a\tb\r\nc\u{2028}\u{feff}\u{200d}"), "a\\tb\\r\\nc\\u{2028}\\u{feff}\\u{200d}");
+        assert_eq!(bytes(b"\xff\xc3\xa4\x80"), "\\xff\u{e4}\\x80");
+        assert_eq!(text("naïve \u{4f60}\u{597d} 😀 \\x1b"), "naïve \u{4f60}\u{597d} 😀 \\x1b");
+    }
+
+    #[test]
+    fn what_is_long_is_cut_and_says_so() {
+        let message = "x".repeat(60_123);
+        let shown = text(&message);
+        assert!(shown.ends_with("x… (60 123 bytes)") && shown.chars().count() <= LONGEST, "{shown}");
+        assert_eq!(text(&"x".repeat(LONGEST)).len(), LONGEST);
+        assert_eq!(at_most(b"abc", 3), "abc");
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(lines(b"a:1\r\nb:\x1b[2J\r\n# C\nd"), "a:1\r\nb:\\x1b[2J\r\n# C\nd");
+        assert_eq!(lines(b"a\rb\n"), "a\\rb\n");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_in_is_shown_bounded_and_passes_again_unchanged(
+            given in proptest::collection::vec(any::<u8>(), 0..1500),
+            longest in 40_usize..600,
+        ) {
+            let shown = at_most(&given, longest);
+            prop_assert!(!shown.chars().any(is_obeyed), "{shown:?}");
+            prop_assert!(shown.chars().count() <= longest);
+            prop_assert_eq!(at_most(shown.as_bytes(), longest), shown);
+        }
+    }
+}

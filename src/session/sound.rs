@@ -1,0 +1,109 @@
+//! A line of a recording as a record that nothing trips over: its text passes the gate, its times lie in a session, its
+//! counts can be added up.
+//!
+//! A file may be damaged, or made to harm who shows it. What is refused here is told with its line, and nothing behind
+//! the reader has to ask again.
+
+use serde::Deserialize;
+use serde_json::{Map, Number, Value};
+
+use super::Record;
+use crate::foreign;
+
+/// Ten years: later moments and longer stretches are garbage, which must not stretch the time axis.
+const LONGEST_S: f64 = 315_360_000.0;
+/// Every number lies below: from here on JSON's numbers are no whole ones any more.
+const LARGEST: f64 = 9_007_199_254_740_992.0;
+/// The counts of all records together lie below, so that their sum is one of 64 bits.
+const MOST: u64 = 1 << 63;
+/// The field that holds a histogram's text: as long as it is, and read by its own rules.
+const HISTOGRAM: &str = "hdr";
+/// The records whose numbers are the server's own, which nobody adds up.
+const SERVER: &str = "server";
+
+/// The sum of all whole numbers in the records so far.
+#[derive(Debug, Default)]
+pub(super) struct Counted(u64);
+
+/// The record that `line` is.
+///
+/// # Errors
+/// Why it is none, in words.
+pub(super) fn made_sound(line: &[u8], counted: &mut Counted) -> Result<Record, String> {
+    let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let is_bounded = value.get("kind").is_none_or(|kind| kind != SERVER);
+    let mut pass = Pass { is_bounded, sum: 0 };
+    pass.value(&mut value)?;
+    let sum = counted.0.checked_add(pass.sum).filter(|sum| *sum < MOST);
+    let sum = sum.ok_or("its counts and those before it are together more than any session has")?;
+    // What the deserializer says repeats words of the line, which have passed by now.
+    let record = Record::deserialize(value).map_err(|error| error.to_string())?;
+    timed(&record)?;
+    counted.0 = sum;
+    Ok(record)
+}
+
+/// One record's way through the gate.
+struct Pass {
+    is_bounded: bool,
+    sum: u64,
+}
+
+impl Pass {
+    fn value(&mut self, value: &mut Value) -> Result<(), String> {
+        match value {
+            Value::String(text) => *text = foreign::text(text),
+            Value::Array(values) => values.iter_mut().try_for_each(|value| self.value(value))?,
+            Value::Object(fields) => self.fields(fields)?,
+            Value::Number(number) => self.number(number)?,
+            Value::Null | Value::Bool(_) => {}
+        }
+        Ok(())
+    }
+
+    fn fields(&mut self, fields: &mut Map<String, Value>) -> Result<(), String> {
+        for (name, mut value) in std::mem::take(fields) {
+            if name != HISTOGRAM {
+                self.value(&mut value)?;
+            }
+            let name = foreign::text(&name);
+            if fields.insert(name.clone(), value).is_some() {
+                return Err(format!("it has '{name}' twice"));
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, number: &Number) -> Result<(), String> {
+        if !self.is_bounded {
+            return Ok(());
+        }
+        if number.as_f64().is_none_or(|number| number.abs() >= LARGEST) {
+            return Err(format!("{number} is no number of a session"));
+        }
+        self.sum = self.sum.saturating_add(number.as_u64().unwrap_or(0));
+        Ok(())
+    }
+}
+
+/// Whether all times of a record are those of a session.
+fn timed(record: &Record) -> Result<(), String> {
+    let length_s = match record {
+        Record::Interval(interval) => interval.length_s,
+        Record::Ping(span) => span.length_s,
+        Record::Wake(span) => span.length_s,
+        Record::Intrinsic(span) => span.length_s,
+        Record::End(end) => end.summary.length_s,
+        Record::Session(_) | Record::Segment(_) | Record::Server(_) | Record::Event(_) | Record::Mark(_) => {
+            0.0
+        }
+    };
+    let is_fine = |s: &f64| (0.0..=LONGEST_S).contains(s);
+    if let Some(t_s) = record.t_s().filter(|t_s| !is_fine(t_s)) {
+        return Err(format!("{t_s:e} s is no moment of a session"));
+    }
+    if !is_fine(&length_s) {
+        return Err(format!("{length_s:e} s is no length of a stretch"));
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! HdrHistogram's V2 text, both ways: compressed cells that the HDR tools of other languages read.
+//!
+//! ```text
+//! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
+//! ```
+//! A text may have been made to harm: 60 bytes can claim a histogram of gigabytes. So it is read without making one:
+//! what is unpacked, and how many cells come of it, is bounded by what a [`Recorder`](super::Recorder) has, whatever the
+//! text says of itself.
+
+use std::io::Read;
+
+use base64::{DecodeError as Base64Error, Engine, engine::general_purpose::STANDARD as BASE64};
+use flate2::read::ZlibDecoder;
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializeError, V2DeflateSerializer};
+use thiserror::Error;
+
+use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS, empty_cells};
+
+/// The first bytes of the packed form, and of what is in it.
+const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
+/// Cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits each).
+const HEADER: usize = 40;
+/// The most that a count takes: nine bytes of seven bits and more.
+const COUNT_BYTES: usize = 9;
+/// More cells than any range below has; a recorder has 27 000.
+const MOST_CELLS: usize = 1 << 16;
+/// A distribution holds less: no day has so many requests, and below 2^53 every count is a number of JSON.
+pub(super) const MOST: u64 = 1 << 53;
+
+/// Why a text is no distribution.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The text is not base64.
+    #[error("the histogram text is not base64: {0}")]
+    Base64(#[from] Base64Error),
+    /// The bytes are no HDR histogram.
+    #[error("the histogram text is damaged: {0}")]
+    Damaged(&'static str),
+    /// The figures beside the text cannot be.
+    #[error("the figures of a distribution contradict each other: {0}")]
+    Figures(&'static str),
+}
+
+/// `cells` as text; empty without any.
+///
+/// # Errors
+/// When the encoder fails, which only a lack of memory can bring about.
+pub(super) fn encode(cells: &[(u64, u64)]) -> Result<String, V2DeflateSerializeError> {
+    if cells.is_empty() {
+        return Ok(String::new());
+    }
+    let mut histogram = empty_cells();
+    for &(value_ns, n) in cells {
+        histogram.record_n(value_ns, n).expect("a cell lies within the range");
+    }
+    let mut encoded = Vec::new();
+    V2DeflateSerializer::new().serialize(&histogram, &mut encoded)?;
+    Ok(BASE64.encode(encoded))
+}
+
+/// The cells of a text: (highest value that counts as equal in ns, count), ascending. None of the empty text.
+///
+/// # Errors
+/// When it is no HDR text, of another range than recorders have, or holds more than [`MOST`].
+pub(super) fn decode(text: &str) -> Result<Vec<(u64, u64)>, DecodeError> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let packed = BASE64.decode(text)?;
+    let unpacked = unpack(&packed)?;
+    let (layout, counts) = Layout::read(&unpacked)?;
+    cells(layout, counts)
+}
+
+fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
+    let body = match packed.split_at_checked(8) {
+        Some((head, body)) if head.starts_with(&PACKED) => body,
+        _ => return Err(DecodeError::Damaged("it does not begin as a compressed V2 histogram")),
+    };
+    const MOST_BYTES: usize = HEADER + MOST_CELLS * COUNT_BYTES;
+    let mut unpacked = Vec::new();
+    ZlibDecoder::new(body)
+        .take(MOST_BYTES as u64 + 1)
+        .read_to_end(&mut unpacked)
+        .map_err(|_| DecodeError::Damaged("it cannot be unpacked"))?;
+    if unpacked.len() > MOST_BYTES {
+        return Err(DecodeError::Damaged("it unpacks to more than any distribution has"));
+    }
+    Ok(unpacked)
+}
+
+/// How the values lie in cells.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    /// The binary logarithm of the lowest value that is told apart.
+    unit_bits: u32,
+    /// The binary logarithm of the half of a bucket's cells.
+    half_bits: u32,
+    /// Cells up to the highest value.
+    cells: usize,
+}
+
+impl Layout {
+    /// The layout that the header tells, and the bytes behind it.
+    fn read(unpacked: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let Some((header, counts)) = unpacked.split_first_chunk::<HEADER>() else {
+            return Err(DecodeError::Damaged("it ends within its header"));
+        };
+        let word = |at: usize| u64::from(u32::from_be_bytes([0, 1, 2, 3].map(|i| header[at + i])));
+        let long = |at: usize| word(at) << 32 | word(at + 4);
+        if !header.starts_with(&UNPACKED) || word(8) != 0 || long(32) != 1_f64.to_bits() {
+            return Err(DecodeError::Damaged("it is of another form than V2 of whole numbers"));
+        }
+        if word(4) != counts.len() as u64 {
+            return Err(DecodeError::Damaged("it is longer or shorter than it says"));
+        }
+        let (digits, lowest, highest) = (word(12), long(16), long(24));
+        let is_known = (1..=u64::from(SIGNIFICANT_DIGITS)).contains(&digits);
+        if !is_known || lowest == 0 || highest > HIGHEST_NS || lowest > highest / 2 {
+            return Err(DecodeError::Damaged("its digits or its range are none that redyno records"));
+        }
+        // As HdrHistogram lays them out: cells of one unit up to twice 10^digits, then half as fine in each octave.
+        let cells_of_bucket = (2 * 10_u64.pow(digits as u32)).next_power_of_two();
+        let unit_bits = lowest.ilog2();
+        let first_untracked = |buckets: u32| u128::from(cells_of_bucket) << (unit_bits + buckets - 1);
+        let mut buckets = 1;
+        while first_untracked(buckets) <= u128::from(highest) {
+            buckets += 1;
+        }
+        let cells = (buckets as usize + 1) * (cells_of_bucket as usize / 2);
+        Ok((Self { unit_bits, half_bits: cells_of_bucket.ilog2() - 1, cells }, counts))
+    }
+
+    /// The highest value of cell `index`.
+    fn upper(self, index: usize) -> u64 {
+        let (half, index) = (1 << self.half_bits, index as u64);
+        let bucket = (index >> self.half_bits).saturating_sub(1) as u32;
+        let within = index - u64::from(bucket) * half;
+        ((within + 1) << (bucket + self.unit_bits)) - 1
+    }
+}
+
+/// What the counts say: a number for each cell from the first on, or, if negative, for so many cells nothing.
+fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeError> {
+    let mut cells = Vec::new();
+    let (mut index, mut sum) = (0_usize, 0);
+    while !counts.is_empty() {
+        let zigzag = take_number(&mut counts)?;
+        let number = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
+        let step = if number < 0 { number.unsigned_abs() } else { 1 };
+        if step > (layout.cells - index) as u64 {
+            return Err(DecodeError::Damaged("it has more cells than its range"));
+        }
+        if number > 0 {
+            sum += number.unsigned_abs();
+            if sum > MOST {
+                return Err(DecodeError::Damaged("it counts more than any session can"));
+            }
+            cells.push((layout.upper(index), number.unsigned_abs()));
+        }
+        index += step as usize;
+    }
+    Ok(cells)
+}
+
+/// Takes a number from the front: seven bits a byte, all eight of the ninth.
+fn take_number(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
+    let mut number = 0;
+    for i in 0..COUNT_BYTES {
+        let Some((&byte, rest)) = bytes.split_first() else {
+            return Err(DecodeError::Damaged("it ends within a count"));
+        };
+        *bytes = rest;
+        let is_last = i == COUNT_BYTES - 1;
+        number |= u64::from(if is_last { byte } else { byte & 0x7F }) << (7 * i);
+        if is_last || byte < 0x80 {
+            break;
+        }
+    }
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::ZlibEncoder};
+    use hdrhistogram::{Histogram, serialization::Deserializer};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A text with this header and these counts, whatever they are.
+    fn text(digits: u32, lowest: u64, highest: u64, claimed: u32, counts: &[u8]) -> String {
+        let mut body = UNPACKED.to_vec();
+        body.extend(claimed.to_be_bytes());
+        body.extend([0; 4]);
+        body.extend(digits.to_be_bytes());
+        body.extend(lowest.to_be_bytes());
+        body.extend(highest.to_be_bytes());
+        body.extend(1_f64.to_be_bytes());
+        body.extend(counts);
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::best());
+        zlib.write_all(&body).unwrap();
+        let zlib = zlib.finish().unwrap();
+        let length = u32::try_from(zlib.len()).unwrap();
+        BASE64.encode([&PACKED[..], &length.to_be_bytes(), &zlib].concat())
+    }
+
+    fn refusal(text: &str) -> String {
+        decode(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn sixty_bytes_that_claim_gigabytes_are_refused_before_anything_is_made_of_them() {
+        // 4.1 GB by its length, and as much by its range and digits.
+        assert!(refusal(&text(3, 1, HIGHEST_NS, u32::MAX, &[])).contains("longer or shorter than it says"));
+        for (digits, lowest, highest) in
+            [(5, 1, u64::MAX), (5, 1, HIGHEST_NS), (4, 1, 1000), (0, 1, 1000), (3, 1, u64::MAX), (3, 0, 1000)]
+        {
+            let refused = refusal(&text(digits, lowest, highest, 0, &[]));
+            assert!(refused.contains("none that redyno records"), "{digits} {lowest} {highest}: {refused}");
+        }
+        // Half a gigabyte of zeros in half a megabyte; each of them is a cell without anything.
+        let zeros = text(3, 1, HIGHEST_NS, 64 << 20, &vec![0; 64 << 20]);
+        assert!(zeros.len() < 128 << 10, "{}", zeros.len());
+        assert!(refusal(&zeros).contains("unpacks to more"));
+    }
+
+    #[test]
+    fn counts_beyond_the_range_or_beyond_reason_are_refused() {
+        let of = |counts: &[u8]| refusal(&text(3, 1, HIGHEST_NS, counts.len() as u32, counts));
+        assert!(of(&[0xFF; 9]).contains("more cells"), "i64::MIN cells without anything");
+        assert!(of(&[0xFF, 0xFF, 0x7F]).contains("more cells"));
+        assert!(of(&vec![2; MOST_CELLS]).contains("more cells"));
+        assert!(of(&[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]).contains("counts more"));
+        assert!(of(&[0x80]).contains("ends within a count"));
+        assert!(refusal("HISTFAAA").contains("begin"));
+        assert!(refusal("!").contains("not base64"));
+    }
+
+    proptest! {
+        #[test]
+        fn it_reads_what_the_crate_reads(
+            digits in 1_u8..=3,
+            lowest in 1_u64..5000,
+            values in proptest::collection::vec((0_u64..HIGHEST_NS, 1_u64..1 << 40), 0..50),
+        ) {
+            let mut histogram = Histogram::<u64>::new_with_bounds(lowest, HIGHEST_NS, digits).unwrap();
+            for (value, n) in values {
+                histogram.record_n(value, n).unwrap();
+            }
+            let mut encoded = Vec::new();
+            V2DeflateSerializer::new().serialize(&histogram, &mut encoded).unwrap();
+            let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut encoded.as_slice()).unwrap();
+            let theirs: Vec<_> =
+                theirs.iter_recorded().map(|c| (c.value_iterated_to(), c.count_at_value())).collect();
+            prop_assert_eq!(decode(&BASE64.encode(encoded)).unwrap(), theirs);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let counts = bytes.as_slice();
+            let _ = decode(&text(3, 1, HIGHEST_NS, counts.len() as u32, counts));
+            let _ = decode(&BASE64.encode([&PACKED[..], counts].concat()));
+        }
+    }
+}
