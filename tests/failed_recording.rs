@@ -57,7 +57,7 @@ fn a_recording_that_was_begun_on_the_screen_and_failed_is_told_at_the_end_too() 
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("session.jsonl");
-    let args = ["-p", &server.port_text(), "--load", "--record", file.to_str().unwrap()];
+    let args = ["-p", &server.port_text(), "--load", "--yes", "--record", file.to_str().unwrap()];
     let mut terminal = Terminal::start(&on_a_small_disk(&args), 120, 36);
     terminal.wait_for_text("File too large");
     wait_for("load", || (server.calls(&[], "get") > 100).then_some(()));

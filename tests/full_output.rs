@@ -97,7 +97,7 @@ fn a_session_that_nobody_reads_lasts_as_long_as_was_asked() {
 fn a_session_that_nobody_reads_ends_with_a_signal() {
     for signal in [Signal::INT, Signal::TERM] {
         let server = Server::redis().start();
-        let unread = Unread::start(&["-p", &server.port_text(), "--headless", "--json", "--load"]);
+        let unread = Unread::start(&["-p", &server.port_text(), "--headless", "--json", "--load", "--yes"]);
         wait_for_load(&server);
         unread.signal(signal);
         let (code, err) = unread.end();
@@ -237,7 +237,7 @@ fn the_built_in_server_ends_though_nobody_reads_where_it_is() {
 fn clean_removes_everything_though_nobody_reads_what_it_says() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let mut killed = redyno(&["-p", &port, "--headless", "--load", "--workload", "set"])
+    let mut killed = redyno(&["-p", &port, "--headless", "--load", "--yes", "--workload", "set"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
