@@ -24,7 +24,7 @@ use redyno::{
     load::{Arrivals, stages::PaceStage},
     protocol::{Reply, Skipper},
     stats::Recorder,
-    workload::{Mix, Requests, Values},
+    workload::{KeyNames, Mix, Requests, RunId, Values},
 };
 
 /// Requests in a batch: what a stage is called for at once, so that the call itself does not count.
@@ -41,7 +41,7 @@ fn encode(bencher: Bencher, what: &str) {
         "set 32 B" => Mix::ratio(1, 0),
         _ => Mix::ratio(1, 10),
     };
-    let requests = Requests::new(&mix, 10_000, Values::new(32, 1));
+    let requests = Requests::new(&mix, 10_000, Values::new(32, 1), &KeyNames::of_run(RunId::random()));
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let mut out = Vec::with_capacity(256 * BATCH);
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&requests, &mut random, &mut out));

@@ -1,4 +1,4 @@
-//! Cleaning up removes redyno's keys and nothing else.
+//! Cleaning up removes the keys of listed runs and nothing else.
 
 use std::{sync::mpsc::channel, time::Duration};
 
@@ -7,19 +7,34 @@ use clap::Parser;
 use redyno::{
     cli::clean::{CleanArgs, CleanError, run},
     clock::Clock,
-    server::{Cleaned, Control, Owner},
+    server::{Cleaned, Control, Ledger, Marker, Owner},
     target::{Address, Target},
+    workload::{KeySpan, RunId},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
+const RUN: &str = "4g7k2m9q";
 
-/// 4000 keys of ours, 4000 that only look like it, and the marker.
+/// 4000 keys and 1 counter of a listed run, and 4003 that only look like it.
 fn fill(server: &Server) {
-    let script = "for i=1,4000 do redis.call('SET','redyno:'..i,1); redis.call('SET','redyno'..i,1) end";
+    let script = "for i=0,3999 do redis.call('SET',string.format('redyno:4g7k2m9q:%012d',i),1) \
+                  redis.call('SET',string.format('redyno:%012d',i),1) end";
     server.cli(&["EVAL", script, "0"]);
-    server.cli(&["HSET", "redyno:session", "started", "2026-11-21T07:08:00Z", "host", "box", "pid", "4711"]);
+    server.cli(&["SET", "redyno:4g7k2m9q:counter:000000000000", "1"]);
+    server.cli(&["SADD", "redyno:runs", RUN, "4g7k*", "nonsense"]);
+    let owner = ["started", "2026-11-21T07:08:00Z", "host", "box", "pid", "4711"];
+    server.cli(&[&["HSET", "redyno:4g7k2m9q"], &owner[..], &["values", "4000", "counters", "1"]].concat());
     server.cli(&["RPUSH", "redyno:list", "a", "b"]);
-    assert_eq!(server.cli(&["DBSIZE"]), "8002");
+    server.cli(&["SET", "redyno:zzzzzzzz:000000000000", "of a run that is not listed"]);
+    server.cli(&["SET", "redyno:4g7k2m9q:mine", "a name of another form"]);
+    assert_eq!(dbsize(server), 8006);
+}
+
+/// What is left of that when the run is cleaned up: the list has entries that are none of redyno's.
+const LEFT: u64 = 4004;
+
+fn dbsize(server: &Server) -> u64 {
+    server.cli(&["DBSIZE"]).parse().unwrap()
 }
 
 fn control(server: &Server) -> Control {
@@ -27,6 +42,12 @@ fn control(server: &Server) -> Control {
     let (news, _) = channel();
     let target = Target { address, ..Target::default() };
     Control::start(target, Clock::start(), Duration::from_secs(1), news).unwrap()
+}
+
+/// The runs that are listed, to be cleaned up.
+fn listed(control: &Control) -> Vec<Ledger> {
+    let survey = control.survey().wait(LIMIT).unwrap().unwrap();
+    survey.runs.into_iter().map(Ledger::found).collect()
 }
 
 #[derive(Parser)]
@@ -44,32 +65,33 @@ fn run_clean(args: &[&str]) -> (Result<(), CleanError>, String) {
 }
 
 #[test]
-fn exactly_the_keys_under_the_prefix_are_removed_on_redis_and_valkey() {
+fn exactly_the_keys_of_listed_runs_are_removed_on_redis_and_valkey() {
     for server in [Server::redis().start(), Server::valkey().start()] {
         fill(&server);
-        server.cli(&["-n", "1", "SET", "redyno:1", "in another database"]);
-        let cleaning = control(&server).clean_up();
-        assert_eq!(cleaning, Cleaned { removed: 4001, marker: true, complete: true });
-        assert_eq!(server.cli(&["DBSIZE"]), "4000");
-        assert_eq!(server.cli(&["--scan", "--pattern", "redyno:*"]), "");
+        server.cli(&["-n", "1", "SET", "redyno:4g7k2m9q:000000000001", "in another database"]);
+        assert_eq!(control(&server).clean_up(), (4001, true));
+        assert_eq!(dbsize(&server), LEFT);
+        assert_eq!(server.cli(&["EXISTS", "redyno:4g7k2m9q"]), "0");
+        assert_eq!(server.cli(&["SISMEMBER", "redyno:runs", RUN]), "0");
         assert_eq!(server.cli(&["-n", "1", "DBSIZE"]), "1");
-        assert_eq!(server.cli(&["GET", "redyno17"]), "1");
+        assert_eq!(server.cli(&["GET", "redyno:000000000017"]), "1");
+        assert_eq!(server.cli(&["LLEN", "redyno:list"]), "2");
     }
 }
 
 /// Waits for a whole clean-up.
 trait CleanUp {
-    fn clean_up(&self) -> Cleaned;
+    fn clean_up(&self) -> (u64, bool);
 }
 
 impl CleanUp for Control {
-    fn clean_up(&self) -> Cleaned {
-        let cleaning = self.clean();
-        let cleaned = cleaning.wait(LIMIT).unwrap().unwrap();
+    fn clean_up(&self) -> (u64, bool) {
+        let cleaning = self.clean(listed(self));
+        let Cleaned { removed, complete, .. } = cleaning.wait(LIMIT).unwrap().unwrap();
         let progress = cleaning.progress();
-        assert_eq!(progress.removed, cleaned.removed);
-        assert!(progress.total >= cleaned.removed && progress.scanned > 0, "{progress:?}");
-        cleaned
+        assert_eq!(progress.removed, removed);
+        assert!(progress.looked_at <= progress.total.next_multiple_of(1000), "{progress:?}");
+        (removed, complete)
     }
 }
 
@@ -77,9 +99,40 @@ impl CleanUp for Control {
 fn a_server_without_unlink_is_cleaned_by_del() {
     let server = Server::redis().with_args(&["--rename-command", "UNLINK", ""]).start();
     fill(&server);
-    assert_eq!(control(&server).clean_up(), Cleaned { removed: 4001, marker: true, complete: true });
-    assert!(server.cli(&["INFO", "commandstats"]).contains("cmdstat_del:"));
-    assert_eq!(server.cli(&["DBSIZE"]), "4000");
+    assert_eq!(control(&server).clean_up(), (4001, true));
+    assert!(server.calls(&[], "del") > 0);
+    assert_eq!(dbsize(&server), LEFT);
+}
+
+#[test]
+fn few_keys_on_a_large_server_are_removed_by_their_names_without_a_scan() {
+    let server = Server::redis().start();
+    server.cli(&["EVAL", "for i=1,200000 do redis.call('SET','user:'..i,1) end", "0"]);
+    server.cli(&[
+        "EVAL",
+        "for i=0,367 do redis.call('SET',string.format('redyno:4g7k2m9q:%012d',i),1) end",
+        "0",
+    ]);
+    server.cli(&["SADD", "redyno:runs", RUN]);
+    server.cli(&["HSET", "redyno:4g7k2m9q", "values", "1000", "counters", "0"]);
+    let port = server.port_text();
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    run_clean(&["-p", &port]).0.unwrap();
+    assert_eq!((server.calls(&[], "scan"), server.calls(&[], "unlink")), (0, 2));
+    assert_eq!(dbsize(&server), 200_000);
+}
+
+#[test]
+fn more_names_than_keys_are_found_by_a_scan() {
+    let server = Server::redis().start();
+    fill(&server);
+    // Its names are not known any more: the marker was evicted.
+    server.cli(&["DEL", "redyno:4g7k2m9q"]);
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    assert_eq!(control(&server).clean_up(), (4001, true));
+    let scans = server.calls(&[], "scan");
+    assert!((7..=13).contains(&scans), "{scans}");
+    assert_eq!(dbsize(&server), LEFT);
 }
 
 #[test]
@@ -87,32 +140,34 @@ fn a_stopped_cleaning_says_that_it_is_not_complete_and_leaves_the_marker() {
     let server = Server::redis().start();
     fill(&server);
     let control = control(&server);
+    let runs = listed(&control);
     server.pause();
-    let cleaning = control.clean();
+    let cleaning = control.clean(runs);
     cleaning.stop();
     server.resume();
     let cleaned = cleaning.wait(LIMIT).unwrap().unwrap();
-    assert!(!cleaned.complete && !cleaned.marker, "{cleaned:?}");
-    assert_eq!(server.cli(&["EXISTS", "redyno:session"]), "1");
-    assert!(control.clean_up().complete);
+    assert!(!cleaned.complete, "{cleaned:?}");
+    assert_eq!(server.cli(&["EXISTS", "redyno:4g7k2m9q"]), "1");
+    assert_eq!(control.clean_up(), (4001 - cleaned.removed, true));
 }
 
 #[test]
 fn the_command_says_whose_keys_it_removed_and_later_that_there_is_nothing() {
     let server = Server::valkey().start();
     fill(&server);
-    let port = server.port().to_string();
+    let port = server.port_text();
     let (result, said) = run_clean(&["-p", &port]);
     result.unwrap();
     let place = format!("127.0.0.1:{port} db 0: ");
     let expected = format!(
-        "{place}a session begun 2026-11-21T07:08:00Z on host box, process 4711 left its keys behind\n\
-         {place}removed 4 001 keys under redyno: and the marker of that session\n"
+        "{place}a session begun 2026-11-21T07:08:00Z on host box, process 4711 left its keys behind under \
+         redyno:4g7k2m9q:\n{place}removed 4 001 keys in "
     );
-    assert_eq!(said, expected);
+    assert!(said.starts_with(&expected), "{said}");
+    assert!(!said.contains(" in 0 "), "{said}");
     let (result, said) = run_clean(&["-p", &port]);
     result.unwrap();
-    assert_eq!(said, format!("{place}nothing to remove, no key is under redyno:\n"));
+    assert_eq!(said, format!("{place}nothing to undo, no run of redyno is listed there\n"));
 }
 
 #[test]
@@ -122,13 +177,13 @@ fn a_session_at_work_is_not_robbed_without_yes() {
     let mut load = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     std::io::Write::write_all(&mut load, b"CLIENT SETNAME redyno-load\r\n").unwrap();
     wait_for("the load's name", || server.cli(&["CLIENT", "LIST"]).contains("redyno-load").then_some(()));
-    let port = server.port().to_string();
+    let port = server.port_text();
     let (result, _) = run_clean(&["-p", &port]);
     let error = result.unwrap_err();
     assert!(error.to_string().contains("(1 connection)"), "{error}");
-    assert_eq!((error.exit_code(), server.cli(&["DBSIZE"])), (1, "8002".to_owned()));
+    assert_eq!((error.exit_code(), dbsize(&server)), (1, 8006));
     run_clean(&["-p", &port, "--yes"]).0.unwrap();
-    assert_eq!(server.cli(&["DBSIZE"]), "4000");
+    assert_eq!(dbsize(&server), LEFT);
 }
 
 #[test]
@@ -144,7 +199,32 @@ fn bad_usage_and_an_absent_server_have_their_exit_codes() {
 fn a_marker_alone_is_removed_too() {
     let server = Server::redis().start();
     let control = control(&server);
-    control.mark(Owner::default()).wait(LIMIT).unwrap().unwrap();
-    assert_eq!(control.clean_up(), Cleaned { removed: 0, marker: true, complete: true });
-    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    let ledger = Ledger::new(RunId::random(), Owner::default());
+    ledger.add_keys(KeySpan { values: 10, counters: 0 }, false);
+    control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
+    assert_eq!(dbsize(&server), 2);
+    assert!(control.clean(vec![ledger]).wait(LIMIT).unwrap().unwrap().complete);
+    assert_eq!(dbsize(&server), 0);
+}
+
+#[test]
+fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        server.cli(&["SET", "redyno:runs", "mine"]);
+        let control = control(&server);
+        let ledger = Ledger::found(Marker::new(RUN.parse().unwrap(), Owner::default()));
+        ledger.add_keys(KeySpan { values: 10, counters: 0 }, false);
+        let refused = control.mark(&ledger).wait(LIMIT).unwrap().unwrap_err();
+        assert!(refused.to_string().contains("redyno:runs on this server is of another type"), "{refused}");
+        assert_eq!((server.cli(&["GET", "redyno:runs"]), dbsize(&server)), ("mine".to_owned(), 1));
+        let port = server.port_text();
+        let (result, _) = run_clean(&["-p", &port]);
+        assert!(result.unwrap_err().to_string().contains("it was left alone"));
+
+        server.cli(&["DEL", "redyno:runs"]);
+        server.cli(&["SADD", "redyno:runs", RUN]);
+        server.cli(&["SET", "redyno:4g7k2m9q", "mine"]);
+        run_clean(&["-p", &port]).0.unwrap();
+        assert_eq!((server.cli(&["GET", "redyno:4g7k2m9q"]), dbsize(&server)), ("mine".to_owned(), 1));
+    }
 }

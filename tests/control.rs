@@ -9,8 +9,9 @@ use std::{
 use crate::support::{Server, wait_among, wait_for};
 use redyno::{
     clock::Clock,
-    server::{Control, Foreign, Marker, Message, Owner, ServerError, Status},
+    server::{Control, Foreign, Ledger, Message, Owner, ServerError, Status, Writes},
     target::{Address, Credentials, Password, Target},
+    workload::{KeyNames, KeySpan, RunId},
 };
 
 const POLL: Duration = Duration::from_millis(20);
@@ -109,7 +110,7 @@ fn a_user_who_may_not_ask_for_info_is_mute_and_not_unreachable() {
     let (control, messages) = start(Target { credentials: Some(who), ..at(&server) });
     let news = messages.recv_timeout(LIMIT).unwrap();
     assert!(matches!(&news, Message::Mute { cause, .. } if cause.contains("NOPERM")), "{news:?}");
-    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(None)));
+    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(vec![])));
     server.cli(&["ACL", "SETUSER", "ann", "+info"]);
     assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }));
     assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Status { .. }));
@@ -159,7 +160,7 @@ fn a_hung_server_is_noticed_and_holds_up_neither_the_end_nor_the_answers() {
     let ordered = control.survey();
     let cause = unreachable(&messages);
     assert!(cause.contains("no answer to INFO"), "{cause}");
-    let cut_short = control.clean();
+    let cut_short = control.clean(vec![Ledger::new(RunId::random(), Owner::default())]);
     // The server stays paused: were the end to wait for it, this would wait in vain.
     let end = thread::spawn(move || drop(control));
     wait_for("the end of the control plane", || end.is_finished().then_some(()));
@@ -192,7 +193,7 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
         status(&messages);
     }
     control.survey().wait(LIMIT).unwrap().unwrap();
-    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(None)));
+    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(vec![])));
     drop(control);
     let stats = server.cli(&["INFO", "commandstats"]);
     let read_only = [
@@ -202,7 +203,7 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
         "info",
         "dbsize",
         "scan",
-        "hgetall",
+        "smembers",
         "command",
         "slowlog|get",
         "latency|latest",
@@ -214,6 +215,11 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
     assert!(server.cli(&["INFO", "persistence"]).contains("rdb_changes_since_last_save:0\r"));
 }
 
+fn writes() -> Writes {
+    let names = KeyNames::of_run(RunId::random());
+    Writes { names, is_users: false, kept: false, span: KeySpan { values: 10, counters: 0 } }
+}
+
 #[test]
 fn a_survey_counts_keys_and_clients_that_are_not_ours() {
     for server in [Server::redis().start(), Server::valkey().start()] {
@@ -222,12 +228,14 @@ fn a_survey_counts_keys_and_clients_that_are_not_ours() {
         let empty = wait_for("clients of the start to be gone", || {
             Some(survey()).filter(|survey| survey.neighbours.clients == 0)
         });
-        assert_eq!((empty.total_keys, empty.asks(), empty.obstacle()), (0, None, None));
-        server.cli(&["MSET", "redyno:000000000001", "x", "theirs", "x"]);
+        assert_eq!((empty.total_keys, empty.asks(&writes()), empty.obstacle()), (0, None, None));
+        server.cli(&["MSET", "redyno:4g7k2m9q:000000000001", "x", "theirs", "x"]);
+        assert_eq!(survey().foreign, Foreign::Exactly(2), "that run is not listed");
+        server.cli(&["SADD", "redyno:runs", "4g7k2m9q"]);
         server.cli(&["-n", "3", "SET", "elsewhere", "x"]);
         let found = survey();
-        assert_eq!((found.keys, found.total_keys, found.foreign), (2, 3, Foreign::Exactly(2)));
-        let question = found.asks().unwrap().to_string();
+        assert_eq!((found.keys, found.total_keys, found.foreign), (3, 4, Foreign::Exactly(2)));
+        let question = found.asks(&writes()).unwrap().to_string();
         assert!(question.contains("holds 2 keys beside redyno's own"), "{question}");
         server.cli(&["EVAL", "for i=1,6000 do redis.call('SET','key:'..i,1) end", "0"]);
         assert!(matches!(survey().foreign, Foreign::AtMost(n) if n >= 6002));
@@ -246,7 +254,7 @@ fn a_survey_sees_a_replica_as_an_obstacle_and_replicas_apart() {
     let seen = wait_for("the replica to be connected", || {
         survey(&master).filter(|survey| survey.neighbours.replicas == 1 && survey.neighbours.clients == 0)
     });
-    assert!(seen.asks().unwrap().to_string().contains("serves 1 replica;"));
+    assert!(seen.asks(&writes()).unwrap().to_string().contains("serves 1 replica;"));
     let obstacle = wait_for("the replica to be loaded", || survey(&replica).filter(|found| !found.loading));
     assert!(obstacle.obstacle().unwrap().to_string().contains("READONLY"));
 }
@@ -255,11 +263,13 @@ fn a_survey_sees_a_replica_as_an_obstacle_and_replicas_apart() {
 fn the_marker_is_found_again_and_leaves_get_and_set_uncounted() {
     let server = Server::valkey().start();
     let owner = Owner { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(4711) };
-    let marker = Marker { owner: owner.clone(), keys: true, tuned: Vec::new() };
+    let ledger = Ledger::new(RunId::random(), owner);
+    ledger.add_keys(KeySpan { values: 10, counters: 2 }, false);
+    let marker = ledger.marker();
     let (control, _messages) = start(at(&server));
-    control.mark(owner).wait(LIMIT).unwrap().unwrap();
-    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(Some(marker.clone()))));
-    assert_eq!(control.survey().wait(LIMIT).unwrap().unwrap().leftover, Some(marker));
+    control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
+    assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(vec![marker.clone()])));
+    assert_eq!(control.survey().wait(LIMIT).unwrap().unwrap().runs, [marker]);
     let stats = server.cli(&["INFO", "commandstats"]);
     assert!(!stats.contains("cmdstat_get:") && !stats.contains("cmdstat_set:"), "{stats}");
 }

@@ -13,11 +13,11 @@ use crate::support::{
 };
 use rustix::process::Signal;
 
-/// What may reach a server that is only looked at. PING is the probe, HGETALL looks for the marker of a session that was
-/// killed, INFO to CONFIG GET are the poll; the others introduce a connection.
+/// What may reach a server that is only looked at. PING is the probe, SMEMBERS looks for runs of sessions that were killed,
+/// INFO to CONFIG GET are the poll; the others introduce a connection.
 const READ_ONLY: [&str; 9] = [
     "ping",
-    "hgetall",
+    "smembers",
     "info",
     "slowlog|get",
     "latency|latest",
@@ -27,13 +27,18 @@ const READ_ONLY: [&str; 9] = [
     "hello",
 ];
 
-/// Keys of somebody else, of each kind, some of them close to our prefix.
-const FOREIGN: [&[&str]; 5] = [
+/// Keys of somebody else, of each kind, some of them under our prefix and as close to our names as can be.
+const FOREIGN: [&[&str]; 10] = [
     &["SET", "theirs", "1"],
     &["SET", "redyno", "1"],
     &["SET", "xredyno:1", "1"],
     &["HSET", "redyn:session", "a", "1"],
     &["RPUSH", "list", "a", "b"],
+    &["SET", "redyno:foo", "1"],
+    &["RPUSH", "redyno:list", "a", "b"],
+    &["SADD", "redyno:000000000007", "a"],
+    &["SET", "redyno:zzzzzzzz:000000000007", "of a run that is not listed"],
+    &["SET", "redyno:zzzzzzzz", "1"],
 ];
 
 fn with_foreign_keys(server: &Server) {
@@ -43,14 +48,26 @@ fn with_foreign_keys(server: &Server) {
     server.cli(&["-n", "1", "SET", "redyno:000000000001", "somebody's in another database"]);
 }
 
-/// The keys of database 0, without redyno's.
+/// The keys of database 0 and whose they are: our runs are those that are listed.
+fn keys(server: &Server) -> (BTreeSet<String>, BTreeSet<String>) {
+    let lines =
+        |text: String| text.lines().map(str::to_owned).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    let runs = lines(server.cli(&["SMEMBERS", "redyno:runs"]));
+    let is_own = |key: &String| {
+        key == "redyno:runs"
+            || runs
+                .iter()
+                .any(|run| *key == format!("redyno:{run}") || key.starts_with(&format!("redyno:{run}:")))
+    };
+    lines(server.cli(&["KEYS", "*"])).into_iter().partition(is_own)
+}
+
 fn foreign_keys(server: &Server) -> BTreeSet<String> {
-    let keys = server.cli(&["KEYS", "*"]);
-    keys.lines().filter(|key| !key.starts_with("redyno:") && !key.is_empty()).map(str::to_owned).collect()
+    keys(server).1
 }
 
 fn own_keys(server: &Server) -> usize {
-    server.cli(&["KEYS", "redyno:*"]).lines().filter(|key| !key.is_empty()).count()
+    keys(server).0.len()
 }
 
 /// What the foreign keys hold, byte by byte.
@@ -109,7 +126,8 @@ fn the_keys_are_gone_after_every_end_that_leaves_time_for_it() {
             let running = loaded(&server, &["--yes"]);
             running.signal(signal);
             let outcome = running.end().expect_code(130);
-            assert!(outcome.err.contains("removed ") && outcome.err.contains(" keys"), "{}", outcome.err);
+            assert!(outcome.err.contains("removed ") && outcome.err.contains(" keys in "), "{}", outcome.err);
+            assert!(!outcome.err.contains(" in 0 "), "{}", outcome.err);
             assert_eq!(own_keys(&server), 0, "after {signal:?}");
         }
         let port = server.port_text();
@@ -139,7 +157,6 @@ fn what_a_killed_session_left_is_told_at_the_next_start_and_removed_by_clean() {
 
     let cleaned = run(&["clean", "-p", &port]).expect_code(0);
     assert!(cleaned.out.contains(&format!("process {pid} left its keys behind")), "{}", cleaned.out);
-    assert!(cleaned.out.contains("and the marker of that session"), "{}", cleaned.out);
     assert_eq!((own_keys(&server), foreign_values(&server)), (0, before));
     let looking = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0);
     assert_eq!(looking.err, "");
@@ -153,7 +170,7 @@ fn assert_question(server: &Server, about: &str) {
     assert!(outcome.err.contains(about) && outcome.err.contains("Say --yes to go on."), "{}", outcome.err);
     assert_eq!(outcome.out, "");
     let reached = commands(server);
-    for write in ["set", "hset", "incr", "unlink", "del", "expire"] {
+    for write in ["set", "hset", "sadd", "incr", "unlink", "del", "expire"] {
         assert!(!reached.contains(write), "{write} in {reached:?}");
     }
     assert_eq!(own_keys(server), 0);
@@ -231,17 +248,101 @@ fn a_session_that_loses_its_server_says_that_keys_may_be_left() {
 }
 
 #[test]
-fn of_two_sessions_the_last_to_end_removes_the_keys() {
+fn of_two_sessions_each_removes_its_own_keys() {
     let server = Server::redis().start();
     let port = server.port_text();
     let first = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
     first.wait_for_lines(1, r#""kind":"interval""#);
     let second = run(&["-p", &port, "--headless", "--load", "--yes", "--duration", "0.5"]).expect_code(0);
-    assert!(second.err.contains("another redyno puts load on this server"), "{}", second.err);
+    assert!(second.err.contains("removed "), "{}", second.err);
     assert!(!second.err.contains("left its keys"), "the first one is still at work: {}", second.err);
-    assert!(own_keys(&server) > 0);
+    assert_eq!(server.cli(&["SCARD", "redyno:runs"]), "1");
+    assert!(own_keys(&server) > 2);
     first.signal(Signal::TERM);
     let first = first.end().expect_code(130);
     assert!(first.err.contains("removed"), "{}", first.err);
-    assert_eq!(own_keys(&server), 0);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn keys_that_are_kept_are_listed_and_can_be_used_and_removed() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let args = ["-p", &port, "--headless", "--ratio", "1:0", "-r", "50", "-n", "5000", "--seed", "1"];
+    let kept = run(&[&args[..], &["--keep"]].concat()).expect_code(0);
+    let run_id = server.cli(&["SMEMBERS", "redyno:runs"]);
+    let prefix = format!("redyno:{run_id}:");
+    let told = format!(
+        "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean` removes"
+    );
+    assert!(kept.err.contains(&told), "{}", kept.err);
+    assert_eq!(server.cli(&["DBSIZE"]), "52");
+    // More of them than the marker knows of.
+    let reads =
+        ["-p", &port, "--headless", "--key-prefix", &prefix, "--ratio", "1:9", "-r", "200", "-n", "20000"];
+    let asked = run(&reads).expect_code(2);
+    assert!(asked.err.contains(&format!("keys named {prefix} and a number")), "{}", asked.err);
+    let used = run(&[&reads[..], &["--yes"]].concat()).expect_code(0);
+    assert!(used.err.contains("kept its keys here; `redyno clean` removes them"), "{}", used.err);
+    assert_eq!(server.cli(&["DBSIZE"]), "202");
+    let cleaned = run(&["clean", "-p", &port]).expect_code(0);
+    assert!(cleaned.out.contains(&format!("kept its keys under {prefix}")), "{}", cleaned.out);
+    assert_eq!(server.cli(&["DBSIZE"]), "0", "{}", cleaned.out);
+}
+
+#[test]
+fn names_of_a_user_are_asked_about_and_never_removed() {
+    let server = Server::valkey().start();
+    let port = server.port_text();
+    let args =
+        ["-p", &port, "--headless", "--key-prefix", "app:", "--ratio", "1:1", "-r", "20", "-n", "1000"];
+    let asked = run(&args).expect_code(2);
+    assert!(asked.err.contains("over what they hold, and leaves them"), "{}", asked.err);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    run(&[&args[..], &["--yes"]].concat()).expect_code(0);
+    let (own, theirs) = keys(&server);
+    assert_eq!((own.len(), theirs.len()), (0, 20));
+    assert!(theirs.contains("app:000000000019"), "{theirs:?}");
+    assert!(run(&["clean", "-p", &port]).expect_code(0).out.contains("nothing to undo"));
+    assert_eq!(server.cli(&["DBSIZE"]), "20");
+    for (bad, why) in [
+        (&["--key-prefix", ""][..], "1 to 512 bytes"),
+        (&["--key-prefix", "a", "--keep"], "cannot be used with"),
+    ] {
+        let outcome = run(&[&["-p", &port, "--headless", "--load"], bad].concat()).expect_code(2);
+        assert!(outcome.err.contains(why), "{}", outcome.err);
+    }
+}
+
+#[test]
+fn a_marker_lost_under_load_is_renewed_so_that_a_kill_leaves_nothing_unknown() {
+    let server = Server::redis().start();
+    let running = loaded(&server, &[]);
+    server.cli(&["FLUSHALL"]);
+    crate::support::wait_for("the marker", || (server.cli(&["SCARD", "redyno:runs"]) == "1").then_some(()));
+    running.signal(Signal::KILL);
+    running.end();
+    crate::support::wait_for("its connections to be gone", || server.load_ids().is_empty().then_some(()));
+    assert!(own_keys(&server) > 100);
+    run(&["clean", "-p", &server.port_text()]).expect_code(0);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn more_keys_asked_for_under_load_are_in_the_marker_before_they_are_written() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let mut terminal = crate::support::terminal::Terminal::start(
+        &redyno(&["-p", &port, "--ratio", "1:0", "-r", "500", "-c", "5"]),
+        120,
+        36,
+    );
+    terminal.wait_for_text("● LOAD");
+    terminal.press(":keys 3000\r");
+    crate::support::wait_for("keys beyond the first", || (own_keys(&server) > 1000).then_some(()));
+    let run_id = server.cli(&["SMEMBERS", "redyno:runs"]);
+    assert_eq!(server.cli(&["HGET", &format!("redyno:{run_id}"), "values"]), "3000");
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(0));
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
 }

@@ -272,13 +272,13 @@ fn before_a_first_write_beside_other_keys_the_screen_asks() {
     server.cli(&["CONFIG", "RESETSTAT"]);
     let port = server.port_text();
     let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 100, 30);
-    terminal.wait_for_text("holds 1 key; the load writes keys under redyno: there");
+    terminal.wait_for_text("holds 1 key; the load writes keys under redyno:");
     terminal.press("n");
     terminal.wait_for_text("nothing was written; the load stays off");
     terminal.wait_for_text("○ load off");
     assert_eq!(["set", "hset"].map(|command| server.calls(&[], command)), [0, 0]);
     terminal.press("l");
-    terminal.wait_for_text("holds 1 key; the load writes keys under redyno: there");
+    terminal.wait_for_text("holds 1 key; the load writes keys under redyno:");
     terminal.press("y");
     terminal.wait_for_text("● LOAD");
     wait_for("a SET", || (server.calls(&[], "set") > 0).then_some(()));

@@ -140,8 +140,10 @@ fn what_a_killed_session_set_is_told_at_the_next_start_and_set_back_by_clean() {
         assert!(told.contains(&expected), "{told}");
         assert_eq!(value(&server, "hz"), "50", "looking sets nothing");
 
-        let cleaned = run(&["clean", "-p", &server.port_text()]).expect_code(0);
-        for part in [&format!("{name} set parameters"), "hz is 10 again", "maxmemory is 0 again"] {
+        let cleaned = run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
+        for part in
+            [&format!("{name} set parameters of the server"), "hz is 10 again", "maxmemory is 0 again"]
+        {
             assert!(cleaned.out.contains(part), "{part}: {}", cleaned.out);
         }
         assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "10".to_owned()));
@@ -160,10 +162,45 @@ fn clean_leaves_what_somebody_else_set_after_the_kill_and_removes_the_keys() {
             told_at_the_next_start(&server).contains(&format!("{name} left its keys here and set hz to 50"))
         );
         server.cli(&["CONFIG", "SET", "hz", "77"]);
-        let cleaned = run(&["clean", "-p", &server.port_text()]).expect_code(0);
+        let cleaned = run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
         let left = "hz was 10, and was set to 77 by somebody else; that was left";
-        assert!(cleaned.out.contains(left) && cleaned.out.contains("keys under redyno:"), "{}", cleaned.out);
+        assert!(cleaned.out.contains(left) && cleaned.out.contains(" keys in "), "{}", cleaned.out);
         assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "77".to_owned()));
         assert_eq!(server.cli(&["DBSIZE"]), "0");
     }
+}
+
+#[test]
+fn a_limit_below_what_is_used_says_so_is_set_and_comes_back() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        server.cli(&["EVAL", "for i=1,200 do redis.call('SET','k'..i,string.rep('x',100000)) end", "0"]);
+        let port = server.port_text();
+        let mut terminal = Terminal::start(&redyno(&["-p", &port]), 120, 36);
+        terminal.press("3");
+        terminal.wait_for_text("noeviction");
+        terminal.press("\r10mb\r");
+        terminal.wait_for_text("are used: writes will fail");
+        terminal.press("y");
+        terminal.wait_for_text("maxmemory is 10485760");
+        wait_for_value(&server, "maxmemory", "10485760");
+        terminal.press("q");
+        let (code, text) = terminal.end();
+        assert_eq!((code, value(&server, "maxmemory")), (Some(0), "0".to_owned()), "{text}");
+        assert!(text.contains("maxmemory is 0 again"), "{text}");
+        assert_eq!(server.cli(&["DBSIZE"]), "200");
+    }
+}
+
+#[test]
+fn any_character_can_be_typed_into_a_value() {
+    let server = Server::redis().start();
+    let mut terminal = Terminal::start(&redyno(&["-p", &server.port_text()]), 120, 36);
+    terminal.press("3");
+    terminal.wait_for_text("noeviction");
+    terminal.press("\x1b[B\rallkeys-lru\r");
+    terminal.wait_for_text("CONFIG SET maxmemory-policy allkeys-lru");
+    terminal.press("y");
+    wait_for_value(&server, "maxmemory-policy", "allkeys-lru");
+    terminal.press("q");
+    assert_eq!((terminal.end().0, value(&server, "maxmemory-policy")), (Some(0), "noeviction".to_owned()));
 }

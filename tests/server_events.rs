@@ -8,7 +8,7 @@ use std::{
 use crate::support::{Server, wait_among};
 use redyno::{
     clock::Clock,
-    server::{Control, Message, Parameter, Restored, ServerError, Status, Tuned},
+    server::{Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
     target::{Address, Credentials, Password, Target},
 };
 
@@ -142,7 +142,7 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
         server.cli(&["GET", "a"]);
         status(&messages, |status| status.command_stats.contains_key("get"));
         let refused = control
-            .set_config(Parameter::named("hz").unwrap(), "20".to_owned(), None, None)
+            .set_config(Parameter::named("hz").unwrap(), "20".to_owned(), &Ledger::unmarked())
             .wait(LIMIT)
             .unwrap();
         assert!(matches!(&refused, Err(ServerError::Refused { message, .. }) if message.contains("NOPERM")));
@@ -153,10 +153,11 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
 fn a_parameter_is_set_and_set_back_unless_somebody_else_did() {
     for server in servers(&[]) {
         let (control, messages) = start(at(&server));
+        let ledger = Ledger::unmarked();
         let set = |name, value: &str| {
             let parameter = Parameter::named(name).unwrap();
             control
-                .set_config(parameter, value.to_owned(), None, None)
+                .set_config(parameter, value.to_owned(), &ledger)
                 .wait(LIMIT)
                 .unwrap()
                 .map(|turned| turned.change)
@@ -165,12 +166,12 @@ fn a_parameter_is_set_and_set_back_unless_somebody_else_did() {
         assert_eq!((change.from.as_str(), change.to.as_str()), ("0", "104857600"));
         status(&messages, |status| status.config.get("maxmemory").is_some_and(|value| value == "104857600"));
         let tuned = Tuned::turned(None, "maxmemory", &change.from, &change.to);
-        assert_eq!(control.restore_config(tuned.clone()).wait(LIMIT), Some(Ok(Restored::Restored)));
+        assert_eq!(control.restore_config(tuned.clone(), &ledger).wait(LIMIT), Some(Ok(Restored::Restored)));
         assert!(server.cli(&["CONFIG", "GET", "maxmemory"]).ends_with("\n0"));
         set("maxmemory", "100mb").unwrap();
         server.cli(&["CONFIG", "SET", "maxmemory", "7mb"]);
         let left = Restored::ChangedByOthers("7340032".to_owned());
-        assert_eq!(control.restore_config(tuned).wait(LIMIT), Some(Ok(left)));
+        assert_eq!(control.restore_config(tuned, &ledger).wait(LIMIT), Some(Ok(left)));
         let refused = set("hz", "many").unwrap_err().to_string();
         assert!(refused.starts_with("the server refused CONFIG: ") && !refused.contains('\n'), "{refused}");
     }

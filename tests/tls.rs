@@ -251,7 +251,8 @@ fn the_modes_of_redis_cli_and_clean_speak_tls() {
     assert_eq!(insecure.err, "redyno: --insecure: encrypted, but nobody checks who the server is\n");
     let wrong = run(&["-p", &port, "--tls", "--cacert", &Authority::new().path(), "--latency"]);
     assert!(wrong.code() == 1 && wrong.err.contains("no CA that is trusted here"), "{wrong:?}");
-    server.server.cli(&["SET", "redyno:1", "left behind"]);
+    server.server.cli(&["SET", "redyno:4g7k2m9q:000000000001", "left behind"]);
+    server.server.cli(&["SADD", "redyno:runs", "4g7k2m9q"]);
     let outcome = run(&[&["clean"], &way[..]].concat()).expect_code(0);
     assert!(outcome.out.contains("removed 1 key"), "{}", outcome.out);
 }

@@ -1,6 +1,6 @@
 //! The parameters of the server beside the knobs: which is selected, and what is being typed into it.
 
-use super::{Direction, Entry, Model};
+use super::{Direction, Entry, Model, danger::setting_harm};
 use crate::server::{PARAMETERS, Parameter};
 
 /// A parameter that a person wants to set, before and after the question.
@@ -12,6 +12,8 @@ pub struct Setting {
     pub from: String,
     /// The value that is wanted.
     pub to: String,
+    /// What that will do at once, if it does harm.
+    pub harm: Option<String>,
 }
 
 /// Which parameter is selected, and what is being typed into it.
@@ -50,20 +52,27 @@ impl Model {
             .ok_or_else(|| format!("the server does not tell its {name}, so it is left alone"))
     }
 
+    fn parameter_set(&self, from: &str, to: String) -> Setting {
+        let parameter = self.config.selected();
+        let status = self.timeline.status().map(|status| &status.body);
+        let harm = status.and_then(|status| setting_harm(parameter.name, &to, status));
+        Setting { parameter, from: from.to_owned(), to, harm }
+    }
+
     /// The selected parameter turned by a step.
     pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
         let parameter = self.config.selected();
         let from = self.parameter_now()?;
+        let used = self.timeline.status().and_then(|status| status.body.used_memory);
         let end = || format!("{} has no further step; Enter: type a value", parameter.name);
-        let to = parameter.turned(from, direction == Direction::Up).ok_or_else(end)?;
-        Ok(Setting { parameter, from: from.to_owned(), to })
+        let to = parameter.turned(from, direction == Direction::Up, used).ok_or_else(end)?;
+        Ok(self.parameter_set(from, to))
     }
 
     /// The selected parameter as it was typed; `None` for what it is already.
     pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
         let from = self.parameter_now()?;
-        let setting =
-            Setting { parameter: self.config.selected(), from: from.to_owned(), to: text.trim().to_owned() };
+        let setting = self.parameter_set(from, text.trim().to_owned());
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
     }
 }

@@ -5,8 +5,13 @@
 //! | more data than before is to be written | it does not fit below maxmemory, or it is more than 1 GiB |
 //! | more clients | the server does not take so many beside those it has |
 //! | the rate goes to max | others use the server as well |
+//! | a limit of memory is set, or what happens there | more is in use than the limit |
 
-use crate::{load::Knobs, server::Status, units};
+use crate::{
+    load::Knobs,
+    server::{Status, config_word},
+    units,
+};
 
 /// More than this much data is asked for, whatever the server says of its memory: 1 GiB.
 const MUCH: u64 = 1 << 30;
@@ -97,6 +102,32 @@ fn full_speed(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
     })
 }
 
+/// What setting the parameter `name` to `to` does at once to a server that said this, if it does harm.
+pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
+    let used = status.used_memory?;
+    let (limit, policy) = match name {
+        "maxmemory" => (memory(to)?, status.config.get("maxmemory-policy").map(String::as_str)),
+        "maxmemory-policy" => (status.maxmemory?, Some(to)),
+        _ => return None,
+    };
+    if limit == 0 || used <= limit {
+        return None;
+    }
+    let what = match policy {
+        None | Some("noeviction") => "writes will fail",
+        Some(policy) if policy.starts_with("volatile") => {
+            "keys that expire will be evicted, others' too, and then writes will fail"
+        }
+        Some(_) => "keys will be evicted, others' too",
+    };
+    Some(format!("{} are used: {what}", units::bytes(used)))
+}
+
+/// Bytes as CONFIG SET reads them.
+fn memory(text: &str) -> Option<u64> {
+    config_word(text).parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +186,29 @@ mod tests {
         assert_eq!(danger(&paced, &loaded(), beside(Some(0))), None);
         assert_eq!(danger(&paced, &loaded(), beside(None)), None);
         assert_eq!(danger(&paced, &Knobs { rate: Some(2000), ..loaded() }, beside(Some(9))), None);
+    }
+
+    #[test]
+    fn a_limit_below_what_is_in_use_says_what_will_happen() {
+        let status = |policy: &str, maxmemory| Status {
+            used_memory: Some(320 << 20),
+            maxmemory: Some(maxmemory),
+            config: [("maxmemory-policy".to_owned(), policy.to_owned())].into(),
+            ..Status::default()
+        };
+        let harm = |name, to, policy, maxmemory| setting_harm(name, to, &status(policy, maxmemory));
+        let limit = |to, policy| harm("maxmemory", to, policy, 0);
+        assert_eq!(limit("64mb", "noeviction").as_deref(), Some("320 MiB are used: writes will fail"));
+        assert!(limit("1000", "allkeys-lru").unwrap().ends_with("keys will be evicted, others' too"));
+        assert!(limit("64mb", "volatile-ttl").unwrap().contains("and then writes will fail"));
+        assert_eq!(
+            (limit("0", "noeviction"), limit("1gb", "noeviction"), limit("lots", "noeviction")),
+            (None, None, None)
+        );
+        assert!(harm("maxmemory-policy", "allkeys-lru", "noeviction", 64 << 20).unwrap().contains("evicted"));
+        assert_eq!(harm("maxmemory-policy", "allkeys-lru", "noeviction", 0), None);
+        assert_eq!(harm("hz", "1", "noeviction", 64 << 20), None);
+        assert_eq!(setting_harm("maxmemory", "1", &Status::default()), None, "not known");
     }
 
     #[test]

@@ -107,9 +107,9 @@ impl Model {
     /// Which parts of the key table hold now; an earlier one's meaning of a key goes before a later one's.
     pub fn contexts(&self) -> Vec<Context> {
         let mut contexts = match self.overlay {
-            Overlay::None if self.panel.entry().is_some() || self.config.entry().is_some() => {
-                vec![Context::Typing]
-            }
+            Overlay::None if self.panel.entry().is_some() => vec![Context::Typing],
+            // What the server takes, the server knows.
+            Overlay::None if self.config.entry().is_some() => vec![Context::Writing],
             Overlay::None if self.log_view.typed().is_some() => vec![Context::Search],
             Overlay::None => self.contexts_of_screen(),
             Overlay::Help { .. } => vec![Context::Help],
@@ -241,7 +241,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let turned = model.turned_parameter(direction);
             ask_to_set(model, turned.map(Some));
         }
-        Action::TypeParameter => model.config.entry = Some(Entry::starting_with("")),
+        Action::TypeParameter => model.config.entry = Some(Entry::sentence("")),
         Action::Undo => match model.panel.undo() {
             Some(knobs) => return vec![Effect::SetKnobs(knobs)],
             None => model.say(Tone::Info, "no change to undo"),

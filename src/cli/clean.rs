@@ -1,7 +1,7 @@
 //! `redyno clean`: undoes what a killed session left behind: parameters get their old values, keys are removed.
 
 use std::{
-    io::{self, Write},
+    io::{self, BufRead, IsTerminal, Write},
     sync::mpsc,
     time::Duration,
 };
@@ -10,15 +10,17 @@ use clap::Args;
 use thiserror::Error;
 
 use super::{
+    session::told,
     set_back::set_back,
     target_args::{TargetArgs, TargetArgsError},
     words::Words,
 };
 use crate::{
+    app::value_words,
     clock::Clock,
-    server::{Cleaned, Cleaning, Control, Obstacle, ServerError, Survey, counted},
+    server::{Cleaned, Cleaning, Control, Ledger, Marker, Obstacle, ServerError, Survey, Tuned, counted},
     target::{Address, Target},
-    workload::KEY_PREFIX,
+    workload::KeyNames,
 };
 
 /// How long the server may take to tell what lives there: a connection and some twenty commands.
@@ -29,7 +31,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
 pub struct CleanArgs {
-    /// Do so even while another redyno is at work on the server
+    /// Set parameters back without asking, and do all this even while another redyno is at work on the server
     // Before the target, whose heading holds for everything after it.
     #[arg(long)]
     pub yes: bool,
@@ -74,6 +76,12 @@ pub enum CleanError {
         /// `hz, maxmemory`.
         names: String,
     },
+    /// Parameters are to be set, and nobody is there to be asked.
+    #[error("{what}.\nSay --yes to set that back and remove the keys.")]
+    NeedsYes {
+        /// What would be set, a line each.
+        what: String,
+    },
     /// Parameters could not be set back; the marker stays.
     #[error("{0}")]
     NotSetBack(String),
@@ -90,7 +98,7 @@ pub enum CleanError {
 impl CleanError {
     /// The exit code of the program: 2 for bad usage, else 1.
     pub fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Target(_)) { 2 } else { 1 }
+        if matches!(self, Self::Target(_) | Self::NeedsYes { .. }) { 2 } else { 1 }
     }
 }
 
@@ -111,22 +119,65 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
     }
     refuse_in_use(&survey, args.yes)?;
     let place = format!("{} db {}", target.address, target.db);
+    for marker in &survey.runs {
+        writeln!(out, "{place}: {} {}", marker.owner, found(marker))?;
+        for name in &marker.strange {
+            let strange = "is none that redyno writes; it was left alone";
+            writeln!(out, "{place}: the marker's note of {name} {strange}")?;
+        }
+    }
+    let sets_back = may_set_back(&survey.runs, args.yes)?;
+    let runs: Vec<_> = survey.runs.into_iter().map(Ledger::found).collect();
     let mut failed = Vec::new();
-    if let Some(marker) = &survey.leftover {
-        let what = if marker.keys { "left its keys behind" } else { "set parameters of the server" };
-        writeln!(out, "{place}: {} {what}", marker.owner)?;
-        for tuned in &marker.tuned {
-            match set_back(tuned, &control, &target.address) {
+    for ledger in runs.iter().filter(|_| sets_back) {
+        for tuned in &ledger.marker().tuned {
+            match set_back(tuned, ledger, &control, &target.address) {
                 Ok(told) => writeln!(out, "{place}: {told}")?,
                 Err(told) => failed.push(told),
             }
         }
     }
-    let cleaned = finish(&control.clean())?;
-    // It may have gone with the last parameter.
-    let marker = survey.leftover.is_some() && failed.is_empty();
-    writeln!(out, "{place}: {}", summary(Cleaned { marker, ..cleaned }))?;
+    if runs.is_empty() {
+        writeln!(out, "{place}: nothing to undo, no run of redyno is listed there")?;
+        return Ok(());
+    }
+    let cleaned = finish(&control.clean(runs))?;
+    writeln!(out, "{place}: {}", told(cleaned))?;
     if failed.is_empty() { Ok(()) } else { Err(CleanError::NotSetBack(failed.join("\n"))) }
+}
+
+/// What a run left: `left its keys behind`.
+fn found(marker: &Marker) -> String {
+    let keys = match (marker.has_keys(), marker.kept) {
+        (true, true) => "kept its keys",
+        (true, false) => "left its keys behind",
+        (false, _) => return "set parameters of the server".to_owned(),
+    };
+    let set = if marker.tuned.is_empty() { "" } else { " and set parameters of the server" };
+    format!("{keys} under {}{set}", KeyNames::of_run(marker.run).values())
+}
+
+/// Whether the parameters of `runs` are to be set back: what a marker says may come from anybody, so a person sees it
+/// first. If not, they stay in their markers, and the keys go all the same.
+fn may_set_back(runs: &[Marker], yes: bool) -> Result<bool, CleanError> {
+    let line = |tuned: &Tuned| {
+        let now = tuned.to.last().map_or("", |to| value_words(to));
+        format!("{} would be set back from {now} to {}", tuned.name, value_words(&tuned.from))
+    };
+    let lines: Vec<_> = runs.iter().flat_map(|marker| &marker.tuned).map(line).collect();
+    if lines.is_empty() || yes {
+        return Ok(true);
+    }
+    let what = lines.join("\n");
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(CleanError::NeedsYes { what });
+    }
+    let mut err = Words::stderr();
+    write!(err, "{what}\nSet that back? [y/N] ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// A control plane that nobody listens to: only its orders are wanted, and it polls once.
@@ -138,7 +189,7 @@ fn start(target: &Target) -> io::Result<Control> {
 
 fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
     match survey.neighbours.load {
-        Some(n) if n > 0 && !yes => {
+        Some(n) if n > 0 && !yes && !survey.runs.is_empty() => {
             return Err(CleanError::InUse {
                 address: survey.address.clone(),
                 connections: counted(n, "connection"),
@@ -146,7 +197,7 @@ fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
         }
         _ => {}
     }
-    let tuned = survey.leftover.as_ref().map_or(&[][..], |marker| &marker.tuned);
+    let tuned: Vec<_> = survey.runs.iter().flat_map(|marker| &marker.tuned).collect();
     if tuned.is_empty() || survey.neighbours.sessions.unwrap_or(0) == 0 || yes {
         return Ok(());
     }
@@ -166,34 +217,9 @@ fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
             None if err.is_terminal() => {
                 let now = cleaning.progress();
                 let keys = counted(now.total, "key");
-                writeln!(err, "looked at about {} of {keys}, removed {}", now.scanned, now.removed)?;
+                writeln!(err, "looked at about {} of {keys}, removed {}", now.looked_at, now.removed)?;
             }
             None => {}
         }
-    }
-}
-
-fn summary(cleaned: Cleaned) -> String {
-    match cleaned {
-        Cleaned { removed: 0, marker: false, .. } => {
-            format!("nothing to remove, no key is under {KEY_PREFIX}")
-        }
-        Cleaned { removed, marker, .. } => {
-            let marker = if marker { " and the marker of that session" } else { "" };
-            format!("removed {} under {KEY_PREFIX}{marker}", counted(removed, "key"))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_summary_says_what_was_removed() {
-        let say = |removed, marker| summary(Cleaned { removed, marker, complete: true });
-        assert_eq!(say(0, false), "nothing to remove, no key is under redyno:");
-        assert_eq!(say(1, false), "removed 1 key under redyno:");
-        assert_eq!(say(100_000, true), "removed 100 000 keys under redyno: and the marker of that session");
     }
 }

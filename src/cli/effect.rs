@@ -94,7 +94,7 @@ impl Place {
 }
 
 /// All options but those that are commands of their own, by clap's name.
-const PLACES: [(&str, Place); 51] = [
+const PLACES: [(&str, Place); 53] = [
     ("host", Place::Server),
     ("port", Place::Server),
     ("socket", Place::Server),
@@ -121,6 +121,8 @@ const PLACES: [(&str, Place); 51] = [
     ("keys", Place::Load),
     ("threads", Place::Load),
     ("timeout", Place::Load),
+    ("keep", Place::Load),
+    ("key_prefix", Place::Load),
     ("keep_going", Place::Load),
     ("seed", Place::Load),
     ("warmup", Place::Load),
@@ -192,7 +194,7 @@ mod tests {
     use super::*;
 
     /// A value that the option takes, where it takes one.
-    const VALUES: [(&str, &str); 31] = [
+    const VALUES: [(&str, &str); 32] = [
         ("host", "h"),
         ("port", "1"),
         ("socket", "/s"),
@@ -219,6 +221,7 @@ mod tests {
         ("seed", "5"),
         ("warmup", "5"),
         ("requests", "5"),
+        ("key_prefix", "mine:"),
         ("duration", "5"),
         ("record", "f"),
         ("theme", "dark"),

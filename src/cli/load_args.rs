@@ -8,9 +8,11 @@ use thiserror::Error;
 use crate::{
     load::{KnobError, Knobs, ParseChoiceError, most_workers},
     units::{ParseQuantityError, parse_bytes, parse_count},
-    workload::{Mix, ParseMixError},
+    workload::{KeyNames, Mix, ParseMixError},
 };
 
+/// The longest prefix of keys, in bytes.
+const LONGEST_PREFIX: usize = 512;
 /// The most worker threads.
 const MAX_THREADS: usize = 512;
 
@@ -65,6 +67,13 @@ pub struct LoadArgs {
     /// Begin with the load off
     #[arg(long)]
     pub no_load: bool,
+    /// Leave the keys that the load wrote; the end says how to use them again and how to remove them
+    #[arg(long, conflicts_with = "key_prefix")]
+    pub keep: bool,
+    /// Use keys of your own, NAME and twelve digits, and leave them; asks before it writes over them [default: keys of
+    /// the run's own, removed at the end]
+    #[arg(long, value_name = "NAME")]
+    pub key_prefix: Option<String>,
     /// Write to a server that holds other keys or serves other clients without asking
     #[arg(long)]
     pub yes: bool,
@@ -106,6 +115,9 @@ pub enum LoadArgsError {
     /// A run of no requests.
     #[error("-n must be at least 1; leave it out for a run without a limit")]
     NoRequests,
+    /// A prefix that is none, or too long.
+    #[error("--key-prefix must be a name of 1 to {LONGEST_PREFIX} bytes, such as app:; it has {0}")]
+    Prefix(usize),
     /// Too many threads, or none.
     #[error("--threads must lie between 1 and {MAX_THREADS}, not {0}")]
     Threads(u64),
@@ -178,6 +190,18 @@ impl LoadArgs {
             return Err(LoadArgsError::Threads(threads));
         }
         Ok(threads as usize)
+    }
+
+    /// How the keys are called, if a user says.
+    ///
+    /// # Errors
+    /// When the name is empty or too long.
+    pub fn names(&self) -> Result<Option<KeyNames>, LoadArgsError> {
+        let given = self.key_prefix.as_deref();
+        match given.map(str::len) {
+            Some(length) if length == 0 || length > LONGEST_PREFIX => Err(LoadArgsError::Prefix(length)),
+            _ => Ok(given.map(KeyNames::given)),
+        }
     }
 
     /// How long a reply may take.

@@ -4,27 +4,29 @@ use std::time::Duration;
 
 use crate::{
     app::value_words,
-    server::{Control, Restored, Tuned},
+    server::{Control, Ledger, Restored, Tuned},
     target::Address,
 };
 
 /// How long the server may take to set one parameter.
 pub const LIMIT: Duration = Duration::from_secs(5);
 
-/// Sets one back, unless somebody else set it meanwhile, and says what became of it.
+/// Sets one of those in `ledger` back, unless somebody else set it meanwhile, and says what became of it.
 ///
 /// # Errors
 /// In words with the command to do it by hand, when it could not be set back.
-pub fn set_back(tuned: &Tuned, control: &Control, address: &Address) -> Result<String, String> {
+pub fn set_back(
+    tuned: &Tuned,
+    ledger: &Ledger,
+    control: &Control,
+    address: &Address,
+) -> Result<String, String> {
     let (name, from) = (&tuned.name, value_words(&tuned.from));
-    let cause = match control.restore_config(tuned.clone()).wait(LIMIT) {
+    let cause = match control.restore_config(tuned.clone(), ledger).wait(LIMIT) {
         Some(Ok(Restored::Restored)) => return Ok(format!("{name} is {from} again")),
         Some(Ok(Restored::ChangedByOthers(now))) => {
             let now = value_words(&now);
             return Ok(format!("{name} was {from}, and was set to {now} by somebody else; that was left"));
-        }
-        Some(Ok(Restored::Unknown)) => {
-            return Ok(format!("the marker's note of {name} is none that redyno writes; it was left alone"));
         }
         Some(Err(error)) => error.to_string(),
         None => format!("no answer for {} s", LIMIT.as_secs()),

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     clock::Clock,
     target::Greeting,
-    workload::{Requests, Values},
+    workload::{KeyNames, Requests, Values},
 };
 
 /// What the workers go by at the moment.
@@ -42,7 +42,7 @@ pub(super) struct Setting {
 
 impl Setting {
     /// What is asked under `knobs`; what is asked now, or with the values of now, where that is the same.
-    fn requests_for(&self, knobs: &Knobs, seed: u64) -> Arc<Requests> {
+    fn requests_for(&self, knobs: &Knobs, seed: u64, names: &KeyNames) -> Arc<Requests> {
         let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
         if content(knobs) == content(&self.knobs) {
             return Arc::clone(&self.requests);
@@ -52,14 +52,15 @@ impl Setting {
         } else {
             Values::new(knobs.value_size as usize, seed)
         };
-        Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values))
+        Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values, names))
     }
 
     /// That of the usual knobs.
     #[cfg(test)]
     pub(super) fn fixture(generation: u32) -> Self {
         let knobs = Knobs::default();
-        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, Values::new(32, 7)));
+        let values = Values::new(32, 7);
+        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values, &KeyNames::given("k:")));
         Self { generation, knobs, since_ns: 0, is_counted: true, until_ns: None, requests }
     }
 }
@@ -116,6 +117,7 @@ pub struct Output {
 pub struct Load {
     clock: Clock,
     seed: u64,
+    names: KeyNames,
     /// How long what is counted lasts.
     length: Option<Duration>,
     /// Whether the number of requests is limited.
@@ -141,7 +143,7 @@ impl Load {
         // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = plan.endpoints()?;
         let values = Values::new(knobs.value_size as usize, plan.seed);
-        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values));
+        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values, &plan.names));
         let since_ns = clock.now_ns();
         let until_ns = until_ns(plan.length.filter(|_| is_counted), since_ns);
         let first = Setting { generation: 1, knobs, since_ns, is_counted, until_ns, requests };
@@ -149,6 +151,7 @@ impl Load {
         let mut load = Self {
             clock,
             seed: plan.seed,
+            names: plan.names.clone(),
             length: plan.length,
             is_limited: plan.requests.is_some(),
             settings: Arc::new(ArcSwap::from_pointee(first)),
@@ -194,7 +197,7 @@ impl Load {
     pub fn set(&self, knobs: Knobs, is_counted: bool) -> (u32, u64) {
         let now = self.settings.load();
         let generation = now.generation + 1;
-        let requests = now.requests_for(&knobs, self.seed);
+        let requests = now.requests_for(&knobs, self.seed, &self.names);
         // Only now: values take their time, in which the old knobs hold.
         let since_ns = self.clock.now_ns();
         let until_ns = now.until_ns.or_else(|| until_ns(self.length.filter(|_| is_counted), since_ns));
@@ -260,11 +263,12 @@ mod tests {
     fn a_turn_makes_anew_only_what_it_changes() {
         let setting = Setting::fixture(1);
         let knobs = setting.knobs;
-        let same = setting.requests_for(&Knobs { clients: 200, pipeline: 16, ..knobs }, 7);
+        let names = KeyNames::given("k:");
+        let same = setting.requests_for(&Knobs { clients: 200, pipeline: 16, ..knobs }, 7, &names);
         assert!(Arc::ptr_eq(&same, &setting.requests));
-        let fewer_keys = setting.requests_for(&Knobs { keyspace: 5, ..knobs }, 7);
+        let fewer_keys = setting.requests_for(&Knobs { keyspace: 5, ..knobs }, 7, &names);
         assert!(std::ptr::eq(fewer_keys.values().value(0), setting.requests.values().value(0)));
-        let larger = setting.requests_for(&Knobs { value_size: 64, ..knobs }, 7);
+        let larger = setting.requests_for(&Knobs { value_size: 64, ..knobs }, 7, &names);
         assert_eq!(larger.values().size(), 64);
     }
 }

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::target::{Address, Endpoint, Resolution, Target};
+use crate::{
+    target::{Address, Endpoint, Resolution, Target},
+    workload::KeyNames,
+};
 
 /// The name that load connections give themselves, so that `CLIENT LIST` tells them apart.
 pub const CLIENT_NAME: &str = "redyno-load";
@@ -21,6 +24,8 @@ pub struct Plan {
     pub threads: usize,
     /// Where all random numbers come from: the same seed asks the same requests.
     pub seed: u64,
+    /// How the keys are called.
+    pub names: KeyNames,
     /// How long a connection may wait for its next whole reply, from its last write or the reply before, until it is
     /// given up; and how long it may take to be made and greeted.
     pub timeout: Duration,

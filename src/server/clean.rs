@@ -1,7 +1,15 @@
-//! Removes redyno's keys: SCAN over the common prefix, UNLINK in small chunks, the marker last, unless
-//! it holds parameters that are still to be set back.
+//! Removes the keys of runs: by their numbered names or by a SCAN, whichever takes fewer commands, in small chunks with
+//! a rest behind each.
+//!
+//! ```text
+//! names:  UNLINK redyno:RUN:000000000000 … 499 ─► rest ─► UNLINK … 500 … 999 ─► …
+//! SCAN:   SCAN 1000 ─► UNLINK what is a run's own ─► rest ─► SCAN 1000 ─► …
+//! ```
+//! The rest is as long as the server took, so it has at least half of its time for everybody else.
 
 use std::{
+    collections::{BTreeMap, HashSet},
+    future::Future,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -9,11 +17,21 @@ use std::{
     time::Duration,
 };
 
-use super::{Answer, MARKER_KEY, ServerError, link::Wire, marker};
-use crate::workload::KEY_PREFIX;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use super::{
+    Answer, Ledger, Marker, ServerError,
+    link::Wire,
+    place::{Place, slot},
+    registry,
+};
+use crate::workload::{KeyNames, RunId};
 
 /// Keys that the server looks at in one step.
-const SCAN_COUNT: u32 = 1000;
+const SCAN_COUNT: u64 = 1000;
 /// Keys removed by one command.
 const CHUNK: usize = 500;
 
@@ -29,21 +47,21 @@ pub struct Cleaning {
 pub struct Progress {
     /// Keys removed.
     pub removed: u64,
-    /// Keys looked at, about: a server looks at some more or fewer in a step than it was asked to.
-    pub scanned: u64,
-    /// Keys in the database when it began.
+    /// Names or keys looked at, about: a server looks at some more or fewer in a step than it was asked to.
+    pub looked_at: u64,
+    /// Names or keys to look at.
     pub total: u64,
 }
 
 /// How a removal ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Keys removed, without the marker.
+    /// Keys removed, without markers.
     pub removed: u64,
-    /// Whether a marker was there and is removed.
-    pub marker: bool,
-    /// Whether the whole database was gone through. If not, it was stopped, and how many keys are left is not known;
-    /// the marker stays, so that they are found again.
+    /// How long it took.
+    pub took: Duration,
+    /// Whether everything was gone through. If not, it was stopped, and how many keys are left is not known; the markers
+    /// stay, so that they are found again.
     pub complete: bool,
 }
 
@@ -52,7 +70,7 @@ pub struct Cleaned {
 pub(super) struct Shared {
     stop: AtomicBool,
     removed: AtomicU64,
-    scanned: AtomicU64,
+    looked_at: AtomicU64,
     total: AtomicU64,
 }
 
@@ -61,7 +79,7 @@ impl Cleaning {
     pub fn progress(&self) -> Progress {
         Progress {
             removed: self.shared.removed.load(Ordering::Relaxed),
-            scanned: self.shared.scanned.load(Ordering::Relaxed),
+            looked_at: self.shared.looked_at.load(Ordering::Relaxed),
             total: self.shared.total.load(Ordering::Relaxed),
         }
     }
@@ -78,53 +96,253 @@ impl Cleaning {
     }
 }
 
-/// Goes through the database once. Keys that somebody writes under the prefix meanwhile may stay: the load has to be
-/// off.
-pub(super) async fn clean(wire: &Wire, shared: &Shared) -> Result<Cleaned, ServerError> {
-    shared.total.store(wire.count(&["DBSIZE"]).await?, Ordering::Relaxed);
-    let pattern = format!("{KEY_PREFIX}*");
-    let mut remover = Remover::new(wire);
-    let mut cursor = "0".to_owned();
-    loop {
-        if shared.stop.load(Ordering::Relaxed) {
-            let removed = shared.removed.load(Ordering::Relaxed);
-            return Ok(Cleaned { removed, marker: false, complete: false });
+/// Removes the keys of all `runs`, and what their markers say of them. Keys that somebody writes under their prefixes
+/// meanwhile may stay: the load has to be off.
+pub(super) async fn clean(wire: &Wire, runs: &[Ledger], shared: &Shared) -> Result<Cleaned, ServerError> {
+    let began = Instant::now();
+    let place = Place::of(wire).await?;
+    let markers: Vec<_> = runs.iter().map(Ledger::marker).filter(Marker::has_keys).collect();
+    let store = Keyspace { wire, place: &place };
+    let complete = Removal { store, shared }.run(&markers).await?;
+    if complete {
+        for ledger in runs {
+            ledger.drop_keys();
+            registry::strike_keys(wire, ledger).await?;
         }
-        let (next, mut keys) = wire.scan(&cursor, &pattern, SCAN_COUNT).await?;
-        keys.retain(|key| key != MARKER_KEY.as_bytes());
-        for chunk in keys.chunks(CHUNK) {
-            shared.removed.fetch_add(remover.remove(chunk).await?, Ordering::Relaxed);
-            // Each chunk is a round trip; between two, the runtime's other work goes first.
-            tokio::task::yield_now().await;
-        }
-        shared.scanned.fetch_add(SCAN_COUNT.into(), Ordering::Relaxed);
-        if next == "0" {
-            break;
-        }
-        cursor = next;
     }
-    let marker = marker::forget_keys(wire).await?;
-    Ok(Cleaned { removed: shared.removed.load(Ordering::Relaxed), marker, complete: true })
+    Ok(Cleaned { removed: shared.removed.load(Ordering::Relaxed), took: began.elapsed(), complete })
 }
 
-/// Removes by UNLINK, and by DEL once the server turns out not to know it (before Redis 4).
-pub(super) struct Remover<'a> {
-    wire: &'a Wire,
-    command: &'static str,
+/// What a removal asks of a server.
+trait Store: Sync {
+    /// How many keys it has.
+    fn size(&self) -> impl Future<Output = Result<u64, ServerError>> + Send;
+    /// One step through all of them from `cursor`: the next cursor, `"0"` at the end, and those that may be a run's.
+    fn scan(&self, cursor: &str) -> impl Future<Output = Result<(String, Vec<Vec<u8>>), ServerError>> + Send;
+    /// Removes these; how many were there.
+    fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
-impl<'a> Remover<'a> {
-    pub(super) fn new(wire: &'a Wire) -> Self {
-        Self { wire, command: "UNLINK" }
-    }
+struct Removal<'a, S> {
+    store: S,
+    shared: &'a Shared,
+}
 
-    pub(super) async fn remove(&mut self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        match self.wire.remove(self.command, keys).await {
-            Err(error) if self.command == "UNLINK" && error.is_refusal("ERR unknown command") => {
-                self.command = "DEL";
-                self.wire.remove(self.command, keys).await
+impl<S: Store> Removal<'_, S> {
+    /// Whether it went to its end.
+    async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
+        if markers.is_empty() {
+            return Ok(true);
+        }
+        let size = self.store.size().await?;
+        match by_name(markers, size) {
+            Some(names) => {
+                self.shared.total.store(names, Ordering::Relaxed);
+                self.names(markers).await
             }
-            removed => removed,
+            None => {
+                self.shared.total.store(size, Ordering::Relaxed);
+                self.scan(&markers.iter().map(|marker| marker.run).collect()).await
+            }
         }
+    }
+
+    async fn names(&self, markers: &[Marker]) -> Result<bool, ServerError> {
+        let of_run = |marker: &Marker| marker.span.unwrap_or_default().names(&KeyNames::of_run(marker.run));
+        let mut names = markers.iter().flat_map(of_run);
+        loop {
+            let chunk: Vec<_> = names.by_ref().take(CHUNK).collect();
+            if chunk.is_empty() {
+                return Ok(true);
+            }
+            if self.is_stopped() {
+                return Ok(false);
+            }
+            let asked = Instant::now();
+            self.remove(&chunk).await?;
+            self.rest(asked, chunk.len() as u64).await;
+        }
+    }
+
+    async fn scan(&self, runs: &HashSet<RunId>) -> Result<bool, ServerError> {
+        let mut cursor = "0".to_owned();
+        loop {
+            if self.is_stopped() {
+                return Ok(false);
+            }
+            let asked = Instant::now();
+            let (next, mut keys) = self.store.scan(&cursor).await?;
+            keys.retain(|key| RunId::of_key(key).is_some_and(|run| runs.contains(&run)));
+            for chunk in keys.chunks(CHUNK) {
+                self.remove(chunk).await?;
+            }
+            if next == "0" {
+                return Ok(true);
+            }
+            cursor = next;
+            self.rest(asked, SCAN_COUNT).await;
+        }
+    }
+
+    async fn remove(&self, keys: &[Vec<u8>]) -> Result<(), ServerError> {
+        self.shared.removed.fetch_add(self.store.remove(keys).await?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// As long as the step took.
+    async fn rest(&self, asked: Instant, looked_at: u64) {
+        self.shared.looked_at.fetch_add(looked_at, Ordering::Relaxed);
+        sleep(asked.elapsed()).await;
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// How many names there are to go through, if they are all known and take no more commands than a SCAN of `size` keys.
+/// Others may have written more names of a run that was kept.
+fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
+    let names: Option<u64> =
+        markers.iter().map(|marker| marker.span.filter(|_| !marker.kept).map(|span| span.total())).sum();
+    names.filter(|names| names.div_ceil(CHUNK as u64) <= size.div_ceil(SCAN_COUNT).max(1))
+}
+
+/// The keys of a server, or of a node of a cluster.
+struct Keyspace<'a> {
+    wire: &'a Wire,
+    place: &'a Place,
+}
+
+impl Store for Keyspace<'_> {
+    async fn size(&self) -> Result<u64, ServerError> {
+        self.wire.count(&["DBSIZE"]).await
+    }
+
+    async fn scan(&self, cursor: &str) -> Result<(String, Vec<Vec<u8>>), ServerError> {
+        self.wire.scan(cursor, &RunId::any_key_pattern(), SCAN_COUNT as u32).await
+    }
+
+    async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+        if !self.place.is_cluster() {
+            return remove(self.wire, keys).await;
+        }
+        // One slot at a time; what stands on other nodes is not here to be removed.
+        let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
+        for key in keys.iter().filter(|key| self.place.holds(key)) {
+            by_slot.entry(slot(key)).or_default().push(key.clone());
+        }
+        let mut commands = JoinSet::new();
+        for keys in by_slot.into_values() {
+            let wire = self.wire.clone();
+            commands.spawn(async move { remove(&wire, &keys).await });
+        }
+        commands.join_all().await.into_iter().sum()
+    }
+}
+
+/// Removes by UNLINK, or by DEL where the server does not know it (before Redis 4).
+async fn remove(wire: &Wire, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+    match wire.remove("UNLINK", keys).await {
+        Err(error) if error.is_refusal("ERR unknown command") => wire.remove("DEL", keys).await,
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{server::Owner, workload::KeySpan};
+
+    /// Each command takes it 3 ms of tokio's clock, which the tests turn on by hand.
+    struct Slow {
+        keys: Mutex<HashSet<Vec<u8>>>,
+        size: u64,
+        commands: AtomicU64,
+    }
+
+    const STEP: Duration = Duration::from_millis(3);
+
+    impl Slow {
+        fn new(keys: impl IntoIterator<Item = Vec<u8>>, size: u64) -> Self {
+            Self { keys: Mutex::new(keys.into_iter().collect()), size, commands: AtomicU64::new(0) }
+        }
+
+        async fn work(&self) {
+            sleep(STEP).await;
+            self.commands.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Store for &Slow {
+        async fn size(&self) -> Result<u64, ServerError> {
+            Ok(self.size)
+        }
+
+        async fn scan(&self, cursor: &str) -> Result<(String, Vec<Vec<u8>>), ServerError> {
+            self.work().await;
+            let step: u64 = cursor.parse().unwrap();
+            let last = (step + 1) * SCAN_COUNT >= self.size;
+            let found = if last { self.keys.lock().unwrap().iter().cloned().collect() } else { Vec::new() };
+            Ok((if last { 0 } else { step + 1 }.to_string(), found))
+        }
+
+        async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+            self.work().await;
+            let mut own = self.keys.lock().unwrap();
+            Ok(keys.iter().filter(|key| own.remove(*key)).count() as u64)
+        }
+    }
+
+    fn marker(values: u64) -> Marker {
+        let span = Some(KeySpan { values, counters: 0 });
+        Marker { span, ..Marker::new(RunId::random(), Owner::default()) }
+    }
+
+    fn names(marker: &Marker) -> impl Iterator<Item = Vec<u8>> {
+        marker.span.unwrap().names(&KeyNames::of_run(marker.run))
+    }
+
+    /// What was removed, by how many commands, and how long it took in all.
+    fn removed(store: &Slow, markers: &[Marker]) -> (u64, u64, Duration) {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let (began, shared) = (Instant::now(), Shared::default());
+            assert!(Removal { store, shared: &shared }.run(markers).await.unwrap());
+            let removed = shared.removed.load(Ordering::Relaxed);
+            (removed, store.commands.load(Ordering::Relaxed), began.elapsed())
+        })
+    }
+
+    #[test]
+    fn few_names_on_a_large_server_are_gone_through_by_name_and_the_server_rests_as_long_as_it_works() {
+        let run = marker(1200);
+        let store = Slow::new(names(&run), 3_000_000);
+        let (removed, commands, took) = removed(&store, &[run]);
+        assert_eq!((removed, commands), (1200, 3));
+        assert_eq!(took, 6 * STEP);
+    }
+
+    #[test]
+    fn many_names_on_a_small_server_are_looked_for_by_a_scan_of_all_runs_at_once() {
+        let (first, second) = (marker(1_000_000_000), marker(10));
+        let own: Vec<_> = names(&first).take(20).chain(names(&second)).collect();
+        let others = [b"redyno:foo".to_vec(), names(&marker(1)).next().unwrap()];
+        let store = Slow::new(own.into_iter().chain(others.clone()), 2500);
+        let (removed, commands, took) = removed(&store, &[first, second]);
+        assert_eq!((removed, commands), (30, 4));
+        assert_eq!(took, 6 * STEP, "4 commands, and a rest behind two of the three steps");
+        assert_eq!(*store.keys.lock().unwrap(), others.into());
+    }
+
+    #[test]
+    fn names_that_are_not_all_known_are_looked_for() {
+        assert_eq!(by_name(&[marker(1200)], 3_000_000), Some(1200));
+        assert_eq!(by_name(&[marker(1200), Marker { span: None, ..marker(1) }], 3_000_000), None);
+        assert_eq!(by_name(&[Marker { kept: true, ..marker(1200) }], 3_000_000), None);
+        assert_eq!(by_name(&[marker(100)], 0), Some(100));
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! Nothing but the [`PARAMETERS`] is asked for or set: others may hold passwords.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
 use super::{ServerError, link::Wire};
 
 /// A parameter that can be turned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name in CONFIG.
     pub name: &'static str,
@@ -19,22 +19,28 @@ pub struct Parameter {
     pub about: &'static str,
 }
 
-/// The values that a turn steps through. Others can be typed; the server decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The values that a turn steps through, and which others are plausible. Any can be typed; the server decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Values {
-    /// These words.
+    /// These words, and no others.
     Words(&'static [&'static str]),
-    /// These numbers, and from a number between two of them to the next.
-    Numbers(&'static [u64]),
-    /// The same, of bytes.
+    /// These; others are pairs of seconds and changes.
+    SavePoints(&'static [&'static str]),
+    /// These numbers, and from a number between two of them to the next; others lie between the two bounds.
+    Numbers(&'static [u64], RangeInclusive<i64>),
+    /// The same, of bytes of memory. 0 is no limit; others are at least 1 MiB.
     Bytes(&'static [u64]),
 }
 
 const YES_NO: Values = Values::Words(&["no", "yes"]);
 const MIB: u64 = 1 << 20;
+/// The most memory that a limit is plausible for: 1 PiB.
+const MOST_BYTES: u64 = 1 << 50;
+/// The most save points that are plausible.
+const MOST_SAVE_POINTS: usize = 10;
 
 /// The parameters, in the order of the screen.
-pub const PARAMETERS: [Parameter; 10] = [
+pub static PARAMETERS: [Parameter; 10] = [
     Parameter {
         name: "maxmemory",
         values: Values::Bytes(&[
@@ -67,7 +73,7 @@ pub const PARAMETERS: [Parameter; 10] = [
     },
     Parameter {
         name: "save",
-        values: Values::Words(&["", "3600 1 300 100 60 10000"]),
+        values: Values::SavePoints(&["", "3600 1 300 100 60 10000"]),
         about: "snapshots: after seconds with so many changes",
     },
     Parameter { name: "appendonly", values: YES_NO, about: "keep an append-only file" },
@@ -78,23 +84,26 @@ pub const PARAMETERS: [Parameter; 10] = [
     },
     Parameter {
         name: "io-threads",
-        values: Values::Numbers(&[1, 2, 3, 4, 6, 8]),
+        values: Values::Numbers(&[1, 2, 3, 4, 6, 8], 1..=256),
         about: "threads for sockets",
     },
     Parameter {
         name: "hz",
-        values: Values::Numbers(&[1, 10, 20, 50, 100, 200, 500]),
+        values: Values::Numbers(&[1, 10, 20, 50, 100, 200, 500], 1..=500),
         about: "rounds of housekeeping a second",
     },
     Parameter { name: "activedefrag", values: YES_NO, about: "defragment memory while serving" },
     Parameter {
         name: "latency-monitor-threshold",
-        values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100]),
+        values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=3_600_000),
         about: "ms that the latency monitor notes; 0 is off",
     },
     Parameter {
         name: "slowlog-log-slower-than",
-        values: Values::Numbers(&[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000]),
+        values: Values::Numbers(
+            &[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000],
+            -1..=3_600_000_000,
+        ),
         about: "µs that the slow log notes; -1 is off",
     },
 ];
@@ -105,10 +114,11 @@ impl Parameter {
         PARAMETERS.iter().find(|parameter| parameter.name == name)
     }
 
-    /// The value before or after `now` among those that a turn steps through; `None` at their end.
-    pub fn turned(&self, now: &str, up: bool) -> Option<String> {
-        match self.values {
-            Values::Words(words) => {
+    /// The value before or after `now` among those that a turn steps through; `None` at their end. No limit of memory
+    /// is among them that is below the `used` bytes, and while that is not known none but 0, which is no limit.
+    pub fn turned(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
+        match &self.values {
+            Values::Words(words) | Values::SavePoints(words) => {
                 let at = words.iter().position(|word| *word == now);
                 let next = match (at, up) {
                     (Some(at), true) => words.get(at + 1),
@@ -119,16 +129,48 @@ impl Parameter {
                 };
                 next.map(|word| (*word).to_owned())
             }
-            Values::Numbers(steps) | Values::Bytes(steps) => {
-                // What is below zero is off, as -1 is.
-                let now: i128 = now.parse().ok()?;
-                let mut steps = steps.iter().map(|step| i128::from(*step));
-                let next =
-                    if up { steps.find(|step| *step > now) } else { steps.rev().find(|step| *step < now) };
-                next.map(|step| step.to_string())
+            Values::Numbers(steps, _) => next_step(now, up, steps.iter().copied()),
+            Values::Bytes(steps) => {
+                let holds = |limit: u64| limit == 0 || used.is_some_and(|used| limit >= used);
+                next_step(now, up, steps.iter().copied().filter(|limit| holds(*limit)))
             }
         }
     }
+
+    /// Whether `value` is one that a server may have been run with on purpose. What stands in a marker comes from the
+    /// server's keys, which others can write.
+    pub fn is_plausible(&self, value: &str) -> bool {
+        let number = |text: &str| {
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i64>().ok()).flatten()
+        };
+        match &self.values {
+            Values::Words(words) => words.contains(&value),
+            Values::SavePoints(_) => {
+                let numbers: Vec<_> = value.split(' ').filter(|word| !word.is_empty()).collect();
+                numbers.len() <= 2 * MOST_SAVE_POINTS
+                    && numbers.len().is_multiple_of(2)
+                    && numbers.iter().all(|text| number(text).is_some_and(|n| n >= 0))
+            }
+            Values::Numbers(_, range) => number(value).is_some_and(|n| range.contains(&n)),
+            Values::Bytes(_) => {
+                let bytes = number(value).and_then(|n| u64::try_from(n).ok());
+                bytes.is_some_and(|bytes| bytes == 0 || (MIB..=MOST_BYTES).contains(&bytes))
+            }
+        }
+    }
+}
+
+/// The step before or after the number `now`.
+fn next_step(now: &str, up: bool, mut steps: impl DoubleEndedIterator<Item = u64>) -> Option<String> {
+    // What is below zero is off, as -1 is.
+    let now: i128 = now.parse().ok()?;
+    let next = if up {
+        steps.find(|step| i128::from(*step) > now)
+    } else {
+        steps.rev().find(|step| i128::from(*step) < now)
+    };
+    next.map(|step| step.to_string())
 }
 
 /// A parameter that was set, as CONFIG GET told it before and after.
@@ -209,7 +251,7 @@ mod tests {
     use super::*;
 
     fn turned(name: &str, now: &str, up: bool) -> Option<String> {
-        Parameter::named(name).unwrap().turned(now, up)
+        Parameter::named(name).unwrap().turned(now, up, Some(0))
     }
 
     #[test]
@@ -225,8 +267,66 @@ mod tests {
     }
 
     #[test]
+    fn no_limit_below_what_is_in_use_is_proposed() {
+        let maxmemory = Parameter::named("maxmemory").unwrap();
+        let turned = |now: u64, up, used| maxmemory.turned(&now.to_string(), up, used);
+        let used = Some(320 * MIB);
+        assert_eq!(turned(0, true, used), Some((512 * MIB).to_string()));
+        assert_eq!(turned(1024 * MIB, false, used), Some((512 * MIB).to_string()));
+        assert_eq!(turned(512 * MIB, false, used).as_deref(), Some("0"), "no limit is below nothing");
+        assert_eq!(turned(0, true, Some(u64::MAX)), None);
+        assert_eq!((turned(0, true, None), turned(512 * MIB, false, None).as_deref()), (None, Some("0")));
+    }
+
+    #[test]
+    fn a_value_is_plausible_if_a_server_may_have_been_run_with_it() {
+        let plausible = |name: &str, value| Parameter::named(name).unwrap().is_plausible(value);
+        for (name, value) in [
+            ("maxmemory", "0"),
+            ("maxmemory", "3221225472"),
+            ("maxmemory-policy", "volatile-ttl"),
+            ("save", ""),
+            ("save", "900 1 300 10"),
+            ("appendonly", "yes"),
+            ("hz", "15"),
+            ("slowlog-log-slower-than", "-1"),
+            ("slowlog-log-slower-than", "1000000"),
+        ] {
+            assert!(plausible(name, value), "{name} {value}");
+        }
+        for (name, value) in [
+            ("maxmemory", "1"),
+            ("maxmemory", "-1"),
+            ("maxmemory", "99999999999999999999"),
+            ("maxmemory", "+5000000"),
+            ("maxmemory-policy", "none"),
+            ("save", "900"),
+            ("save", "1 \x1b[2J"),
+            ("save", "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"),
+            ("appendonly", "maybe"),
+            ("hz", "0"),
+            ("hz", "501"),
+            ("hz", "ten"),
+            ("hz", ""),
+        ] {
+            assert!(!plausible(name, value), "{name} {value}");
+        }
+        for parameter in &PARAMETERS {
+            let all: Vec<_> = match &parameter.values {
+                Values::Words(words) | Values::SavePoints(words) => {
+                    words.iter().map(|w| (*w).to_owned()).collect()
+                }
+                Values::Numbers(steps, _) | Values::Bytes(steps) => {
+                    steps.iter().map(u64::to_string).collect()
+                }
+            };
+            assert!(all.iter().all(|value| parameter.is_plausible(value)), "{}", parameter.name);
+        }
+    }
+
+    #[test]
     fn no_parameter_can_hold_a_password() {
-        for parameter in PARAMETERS {
+        for parameter in &PARAMETERS {
             let name = parameter.name;
             assert!(!name.contains("pass") && !name.contains("auth") && !name.contains("user"), "{name}");
         }

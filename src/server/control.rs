@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, Marker, Message, Owner, Parameter, Restored, Survey, Tuned, Turned, clean,
+    Answer, Cleaning, Ledger, Marker, Message, Parameter, Restored, Survey, Tuned, Turned, clean,
     tune::Turn,
     watch::{Order, Watch},
 };
@@ -69,49 +69,44 @@ impl Control {
         answer
     }
 
-    /// Sets the marker of a session that is about to write keys. To be answered before the first write.
-    pub fn mark(&self, owner: Owner) -> Answer<()> {
+    /// Brings the marker of `ledger` up to what that says, and keeps it so: it is looked at with every poll, and set again
+    /// if it was lost. To be answered before the first write.
+    pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let (reply, answer) = Answer::new();
-        self.order(Order::Mark(owner, reply));
+        self.order(Order::Mark(ledger.clone(), reply));
         answer
     }
 
-    /// Looks for the marker of a session that was killed before it could clean up; one that still puts load on the
-    /// server, or set its parameters and is connected, is no such. Writes nothing.
-    pub fn find_leftovers(&self) -> Answer<Option<Marker>> {
+    /// Looks for the markers of sessions that were killed before they could clean up, or kept their keys; one that still
+    /// puts load on the server, or set its parameters and is connected, is no such. Writes nothing.
+    pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
         let (reply, answer) = Answer::new();
         self.order(Order::FindLeftovers(reply));
         answer
     }
 
-    /// Begins to remove every key under redyno's prefix from the target's database, the marker last. The load has to
-    /// be off.
-    pub fn clean(&self) -> Cleaning {
+    /// Begins to remove the keys of `runs` from the target's database, and then what their markers say of them. Their
+    /// load has to be off.
+    pub fn clean(&self, runs: Vec<Ledger>) -> Cleaning {
         let (reply, answer) = Answer::new();
         let shared = Arc::new(clean::Shared::default());
-        self.order(Order::Clean(Arc::clone(&shared), reply));
+        self.order(Order::Clean(runs, Arc::clone(&shared), reply));
         Cleaning { shared, answer }
     }
 
-    /// Sets one of the [`PARAMETERS`](super::PARAMETERS), of which `known` is to be set back already. What is to be set
-    /// back stands in the marker of `owner` before; without one, nowhere.
-    pub fn set_config(
-        &self,
-        parameter: &Parameter,
-        value: String,
-        known: Option<Tuned>,
-        owner: Option<Owner>,
-    ) -> Answer<Turned> {
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). What is to be set back stands in `ledger` and its marker before;
+    /// the marker is kept as [`mark`](Self::mark) keeps it.
+    pub fn set_config(&self, parameter: &Parameter, value: String, ledger: &Ledger) -> Answer<Turned> {
         let (reply, answer) = Answer::new();
-        self.order(Order::SetConfig(Turn { name: parameter.name, value, known, owner }, reply));
+        self.order(Order::SetConfig(Turn { name: parameter.name, value, ledger: ledger.clone() }, reply));
         answer
     }
 
-    /// Sets a parameter back to what it was, unless somebody else set it meanwhile, and takes it out of the marker, which
-    /// goes with the last of what it holds.
-    pub fn restore_config(&self, tuned: Tuned) -> Answer<Restored> {
+    /// Sets a parameter back to what it was, unless somebody else set it meanwhile, and takes it out of `ledger` and its
+    /// marker, which goes with the last of what it holds.
+    pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
         let (reply, answer) = Answer::new();
-        self.order(Order::RestoreConfig(tuned, reply));
+        self.order(Order::RestoreConfig(tuned, ledger.clone(), reply));
         answer
     }
 

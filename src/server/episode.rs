@@ -8,6 +8,8 @@ const QUIET_NS: u64 = 3 * SECOND_NS;
 /// A burst under way, or none.
 #[derive(Debug, Default)]
 pub(super) struct Episode {
+    /// When it was last asked how many there were.
+    asked_ns: Option<u64>,
     burst: Option<Burst>,
 }
 
@@ -24,16 +26,18 @@ struct Burst {
 pub(super) enum Border {
     /// It began with so many.
     Begins(u64),
-    /// It is over: how many in all, how many at once at the most, and for how long.
+    /// It is over: how many in all, how many at once at the most, and within how long: the first ones came since the
+    /// time before.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 
 impl Episode {
     /// Takes how many there were until `at_ns`.
     pub(super) fn take(&mut self, at_ns: u64, n: u64) -> Option<Border> {
+        let began_ns = self.asked_ns.replace(at_ns).unwrap_or(at_ns);
         match &mut self.burst {
             None if n > 0 => {
-                self.burst = Some(Burst { began_ns: at_ns, last_ns: at_ns, sum: n, most: n });
+                self.burst = Some(Burst { began_ns, last_ns: at_ns, sum: n, most: n });
                 Some(Border::Begins(n))
             }
             None => None,
@@ -67,7 +71,8 @@ mod tests {
             .enumerate()
             .filter_map(|(s, n)| Some((s, episode.take(s as u64 * SECOND_NS, n)?)))
             .collect();
-        let over = Border::Ends { sum: 15, most: 7, length_s: 4.0 };
+        let over = Border::Ends { sum: 15, most: 7, length_s: 5.0 };
+        // The first came between 0 and 1 s.
         assert_eq!(borders, [(1, Border::Begins(5)), (8, over), (11, Border::Begins(2))]);
     }
 }

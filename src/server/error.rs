@@ -53,6 +53,18 @@ pub enum ServerError {
         /// That session.
         by: Owner,
     },
+    /// A name that redyno keeps its notes under is taken.
+    #[error(
+        "the key {key} on this server is of another type than redyno's and so somebody else's: no run can be noted \
+         there; it was left alone"
+    )]
+    Somebodys {
+        /// The key.
+        key: String,
+    },
+    /// A node of a cluster without a slot.
+    #[error("this node of a cluster holds no slot, and so takes no key; name one that does")]
+    NoSlots,
     /// The control plane was stopped before the order was carried out.
     #[error("the session ended before the server answered")]
     Stopped,
@@ -61,17 +73,17 @@ pub enum ServerError {
 impl ServerError {
     /// Whether the connection is of no more use.
     pub(super) fn ends_connection(&self) -> bool {
-        !matches!(self, Self::Refused { .. } | Self::Unexpected { .. } | Self::Unfit(_) | Self::Taken { .. })
+        !self.is_answer()
     }
 
     /// Whether the server was heard, and asking it again will bring the same.
     pub fn is_answer(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::Unexpected { .. } | Self::Unfit(_))
+        matches!(self, Self::Unexpected { .. } | Self::Unfit(_)) || self.is_refused()
     }
 
     /// Whether nothing was done, for certain: the server answered with an error, or was not asked.
     pub fn is_refused(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::Taken { .. })
+        matches!(self, Self::Refused { .. } | Self::Taken { .. } | Self::Somebodys { .. } | Self::NoSlots)
     }
 
     /// Whether the server refused with an error reply that begins so.

@@ -2,7 +2,7 @@
 //!
 //! | event | when | detail |
 //! |---|---|---|
-//! | `slowlog` | SLOWLOG has a new entry; of a poll's entries the eight longest, the others counted | `14.2 ms GET redyno:000000000001 from 127.0.0.1:5000` |
+//! | `slowlog` | SLOWLOG has a new entry; of a poll's entries the eight longest, the others counted | `14.2 ms GET redyno:4g7k2m9q:000000000001 from 127.0.0.1:5000` |
 //! | `latency` | the latency monitor saw something | `command 14 ms, the longest so far 20 ms` |
 //! | `fork` | the server forked | `a fork held the server for 1.20 ms` |
 //! | `save` | a snapshot (RDB) begins, ends, or did both between two polls | `a snapshot ended after 3 s: ok` |
@@ -13,6 +13,7 @@
 //! | `failover` | the role, a replica's master, or the state of FAILOVER changed | `master is now slave of 10.0.0.9:6379` |
 //! | `replication` | a replica's link went up or down, or replicas came or went | `the link to the master is down` |
 //! | `restart` | the server process is another one | `the server was restarted` |
+//! | `marker` | the note of what this run has to undo was lost and is set again, or cannot be set | `run 4g7k2m9q stands on the server again, which had lost it` |
 //! | `not permitted` | the server refuses a question; it is asked again once a minute | `SLOWLOG: NOPERM …` |
 //!
 //! They are as late as a poll, a second at the most.
@@ -41,4 +42,5 @@ pub(super) const MAXCLIENTS: &str = "maxclients";
 pub(super) const FAILOVER: &str = "failover";
 pub(super) const REPLICATION: &str = "replication";
 pub(super) const RESTART: &str = "restart";
+pub(super) const MARKER: &str = "marker";
 pub(super) const NOT_PERMITTED: &str = "not permitted";

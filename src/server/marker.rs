@@ -1,22 +1,29 @@
-//! The marker: one key that says what a session has to undo at its end, and left if it was killed before that.
+//! The marker of a run: what its session has to undo, as it stands on the server and is left if the session is killed.
 //!
 //! ```text
-//! redyno:session   started  host  pid                     whose it is
-//!                  keys     yes | no                      whether keys are written
-//!                  config:maxmemory  {"from":"0","to":["67108864"]}, one for each parameter that was set
+//! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …
+//! redyno:4g7k2m9q    started  host  pid          whose it is
+//!                    values  counters            how many names of each kind may be written
+//!                    kept                        yes: its keys were left on purpose
+//!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
-//! It is a hash, so that setting and reading it does not disturb the counts of GET and SET in the server's command
-//! statistics. It is there before the first write and the first CONFIG SET, and goes when nothing is left to undo.
-//! What it says comes from the server's keys, which others can write: only known parameters are set back by it.
+//! What it says comes from the server's keys, which others can write: whatever has not exactly the form that a session
+//! writes counts as not there. Pure; [`registry`](super::registry) reads and writes it.
 
 use std::fmt;
 
-use super::{ServerError, Tuned, clean::Remover, link::Wire};
+use super::{PARAMETERS, Tuned};
+use crate::{
+    protocol::KEY_DIGITS,
+    workload::{KeySpan, RunId},
+};
 
-/// The key of the marker; it begins with the common prefix.
-pub const MARKER_KEY: &str = "redyno:session";
 /// What the fields of parameters begin with.
 const CONFIG: &str = "config:";
+/// The longest host name there can be.
+const LONGEST_HOST: usize = 253;
+/// The longest moment as RFC 3339 writes it.
+const LONGEST_MOMENT: usize = 40;
 
 /// Whose marker it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,45 +45,92 @@ impl fmt::Display for Owner {
     }
 }
 
-impl Owner {
-    fn pid_text(&self) -> String {
-        self.pid.map(|pid| pid.to_string()).unwrap_or_default()
-    }
-}
-
 /// What a session has to undo.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
+    /// The run that it is about.
+    pub run: RunId,
     /// Whose it is.
     pub owner: Owner,
-    /// Whether there may be keys to remove.
-    pub keys: bool,
+    /// The names that may be written; `None` where the marker does not say: any of the run's.
+    pub span: Option<KeySpan>,
+    /// Whether its keys were left on purpose (`--keep`). Others may have written more of them since.
+    pub kept: bool,
     /// The parameters to set back, by name.
     pub tuned: Vec<Tuned>,
+    /// Parameters with a note that no session writes.
+    pub strange: Vec<&'static str>,
 }
 
 impl Marker {
-    /// Reads what HGETALL answered: names and values in turn. `None` when there is no marker.
-    fn from_fields(fields: &[String]) -> Option<Self> {
-        let pairs = || fields.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()));
-        let value = |wanted: &str| pairs().find(|(name, _)| *name == wanted).map(|(_, value)| value);
-        let of_config = |(name, value): (&str, &str)| Some(Tuned::read(name.strip_prefix(CONFIG)?, value));
-        let mut tuned: Vec<_> = pairs().filter_map(of_config).collect();
-        tuned.sort_by(|a, b| a.name.cmp(&b.name));
-        (!fields.is_empty()).then(|| Self {
-            owner: Owner {
-                started: value("started").unwrap_or_default().to_owned(),
-                host: value("host").unwrap_or_default().to_owned(),
-                pid: value("pid").and_then(|pid| pid.parse().ok()),
-            },
-            // Markers once did not say it, and stood for keys only.
-            keys: value("keys") != Some("no"),
-            tuned,
-        })
+    /// A session that has nothing to undo yet.
+    pub fn new(run: RunId, owner: Owner) -> Self {
+        let span = Some(KeySpan::default());
+        Self { run, owner, span, kept: false, tuned: Vec::new(), strange: Vec::new() }
     }
 
-    fn is_done(&self) -> bool {
-        !self.keys && self.tuned.is_empty()
+    /// Whether there may be keys to remove.
+    pub fn has_keys(&self) -> bool {
+        self.span.is_none_or(|span| !span.is_empty())
+    }
+
+    /// Whether there is anything to undo.
+    pub fn owes(&self) -> bool {
+        self.has_keys() || !self.tuned.is_empty()
+    }
+
+    /// All fields that a marker can have, in the order in which [`read`](Self::read) takes their values.
+    pub(super) fn field_names() -> Vec<String> {
+        let fixed = ["started", "host", "pid", "values", "counters", "kept"].map(str::to_owned);
+        let parameters = PARAMETERS.iter().map(|parameter| field_of(parameter.name));
+        fixed.into_iter().chain(parameters).collect()
+    }
+
+    /// Reads the values of all fields, in that order; `None` is a field that is not there.
+    pub(super) fn read(run: RunId, values: &[Option<String>]) -> Self {
+        let value = |place: usize| values.get(place).and_then(Option::as_deref);
+        let (started, host) =
+            (value(0).filter(|text| is_moment(text)), value(1).filter(|text| is_host(text)));
+        let count = |place| value(place).and_then(read_count);
+        let span = count(3).zip(count(4)).map(|(values, counters)| KeySpan { values, counters });
+        let mut marker = Self {
+            span,
+            kept: value(5) == Some("yes"),
+            ..Self::new(
+                run,
+                Owner {
+                    started: started.unwrap_or_default().to_owned(),
+                    host: host.unwrap_or_default().to_owned(),
+                    pid: value(2).and_then(|pid| pid.parse().ok()),
+                },
+            )
+        };
+        for (parameter, note) in PARAMETERS.iter().zip((6..).map(value)) {
+            match note.map(|note| Tuned::read(parameter, note)) {
+                Some(Some(tuned)) => marker.tuned.push(tuned),
+                Some(None) => marker.strange.push(parameter.name),
+                None => {}
+            }
+        }
+        marker.tuned.sort_by(|a, b| a.name.cmp(&b.name));
+        marker
+    }
+
+    /// Names and values of the fields, in turn.
+    pub(super) fn fields(&self) -> Vec<String> {
+        let span = self.span.unwrap_or_default();
+        let pid = self.owner.pid.map(|pid| pid.to_string()).unwrap_or_default();
+        let fixed = [
+            ("started", self.owner.started.clone()),
+            ("host", self.owner.host.clone()),
+            ("pid", pid),
+            ("values", span.values.to_string()),
+            ("counters", span.counters.to_string()),
+            ("kept", if self.kept { "yes" } else { "no" }.to_owned()),
+        ];
+        let fixed = fixed.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let tuned = self.tuned.iter().map(|tuned| (field_of(&tuned.name), tuned.note()));
+        fixed.chain(tuned).flat_map(|(name, value)| [name, value]).collect()
     }
 
     /// What is left, and how it is undone: `left its keys here; \`redyno clean\` removes them`.
@@ -87,111 +141,102 @@ impl Marker {
             format!("{} to {to} (it was {})", tuned.name, value(&tuned.from))
         };
         let set = self.tuned.iter().map(set).collect::<Vec<_>>().join(", ");
-        match (self.keys, self.tuned.len()) {
-            (_, 0) => "left its keys here; `redyno clean` removes them".to_owned(),
-            (true, _) => {
-                format!(
-                    "left its keys here and set {set}; `redyno clean` removes the keys and sets that back"
-                )
-            }
+        let keys = if self.kept { "kept its keys here" } else { "left its keys here" };
+        match (self.has_keys(), self.tuned.len()) {
+            (_, 0) => format!("{keys}; `redyno clean` removes them"),
+            (true, _) => format!("{keys} and set {set}; `redyno clean` removes the keys and sets that back"),
             (false, _) => format!("set {set}; `redyno clean` sets that back"),
         }
     }
 }
 
-/// Sets the marker of a session that is about to write keys.
-pub(super) async fn set(wire: &Wire, owner: &Owner) -> Result<(), ServerError> {
-    put(wire, owner, true).await
+/// The field of a parameter.
+pub(super) fn field_of(parameter: &str) -> String {
+    format!("{CONFIG}{parameter}")
 }
 
-async fn put(wire: &Wire, owner: &Owner, keys: bool) -> Result<(), ServerError> {
-    let (pid, keys) = (owner.pid_text(), if keys { "yes" } else { "no" });
-    let identity = ["started", &owner.started, "host", &owner.host, "pid", &pid, "keys", keys];
-    let words: Vec<_> = ["HSET", MARKER_KEY].into_iter().chain(identity).collect();
-    wire.count(&words).await.map(|_| ())
+fn is_moment(text: &str) -> bool {
+    text.len() <= LONGEST_MOMENT
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b"TZ:.+-".contains(&byte))
 }
 
-/// Reads the marker. One cheap command.
-pub(super) async fn find(wire: &Wire) -> Result<Option<Marker>, ServerError> {
-    Ok(Marker::from_fields(&wire.texts(&["HGETALL", MARKER_KEY]).await?))
+fn is_host(text: &str) -> bool {
+    text.len() <= LONGEST_HOST
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// Notes a parameter for the first time in a session. What another session noted of it stays: then this gives that
-/// session's marker, and the parameter is not to be touched.
-pub(super) async fn claim(wire: &Wire, owner: &Owner, tuned: &Tuned) -> Result<Option<Marker>, ServerError> {
-    // A marker that is there keeps its owner, who may have keys to remove.
-    if wire.count(&["HSETNX", MARKER_KEY, "started", &owner.started]).await? > 0 {
-        put(wire, owner, false).await?;
-    }
-    let field = format!("{CONFIG}{}", tuned.name);
-    match wire.count(&["HSETNX", MARKER_KEY, &field, &tuned.note()]).await? {
-        0 => find(wire).await,
-        _ => Ok(None),
-    }
-}
-
-/// Notes a parameter again.
-pub(super) async fn note(wire: &Wire, tuned: &Tuned) -> Result<(), ServerError> {
-    wire.count(&["HSET", MARKER_KEY, &format!("{CONFIG}{}", tuned.name), &tuned.note()]).await.map(|_| ())
-}
-
-/// A parameter needs not be set back any more. Removes the marker if that was the last of it.
-pub(super) async fn forget(wire: &Wire, name: &str) -> Result<(), ServerError> {
-    wire.count(&["HDEL", MARKER_KEY, &format!("{CONFIG}{name}")]).await?;
-    match find(wire).await? {
-        Some(marker) => release(wire, &marker).await.map(|_| ()),
-        None => Ok(()),
-    }
-}
-
-/// There are no keys any more. Removes the marker unless it holds parameters; whether it did.
-pub(super) async fn forget_keys(wire: &Wire) -> Result<bool, ServerError> {
-    let Some(marker) = find(wire).await? else { return Ok(false) };
-    if !marker.tuned.is_empty() {
-        put(wire, &marker.owner, false).await?;
-    }
-    release(wire, &Marker { keys: false, ..marker }).await
-}
-
-/// Removes a marker that holds nothing any more.
-async fn release(wire: &Wire, marker: &Marker) -> Result<bool, ServerError> {
-    if !marker.is_done() {
-        return Ok(false);
-    }
-    Ok(Remover::new(wire).remove(&[MARKER_KEY.as_bytes().to_vec()]).await? > 0)
+/// A count of names: no run writes more than there are numbers.
+fn read_count(text: &str) -> Option<u64> {
+    let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| text.parse().ok())?.filter(|count| *count <= 10_u64.pow(KEY_DIGITS as u32))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fields(text: &str) -> Vec<String> {
-        text.split_whitespace().map(str::to_owned).collect()
+    fn run() -> RunId {
+        "4g7k2m9q".parse().unwrap()
+    }
+
+    /// What HMGET answers where the server has these fields.
+    fn read(fields: &[(&str, &str)]) -> Marker {
+        let value = |name: &String| {
+            fields.iter().find(|(field, _)| field == name).map(|(_, value)| (*value).to_owned())
+        };
+        Marker::read(run(), &Marker::field_names().iter().map(value).collect::<Vec<_>>())
     }
 
     #[test]
-    fn a_marker_tells_when_where_who_and_what() {
-        let text = r#"started 2026-11-21T07:08:00Z host box pid 4711 keys no config:save {"from":"","to":["1"]} config:hz {"from":"10","to":["20","50"]}"#;
-        let marker = Marker::from_fields(&fields(text)).unwrap();
-        assert_eq!((marker.owner.pid, marker.keys), (Some(4711), false));
-        assert_eq!(
-            marker.owner.to_string(),
-            "a session begun 2026-11-21T07:08:00Z on host box, process 4711"
-        );
+    fn a_marker_is_read_as_it_was_written() {
+        let owner =
+            Owner { started: "2026-11-21T07:08:00.5Z".into(), host: "box-1.example".into(), pid: Some(4711) };
+        let tuned = |name: &str, from: &str, to: &[&str]| Tuned {
+            name: name.to_owned(),
+            from: from.to_owned(),
+            to: to.iter().map(|to| (*to).to_owned()).collect(),
+        };
+        let marker = Marker {
+            span: Some(KeySpan { values: 10_000, counters: 7 }),
+            kept: true,
+            tuned: vec![tuned("hz", "10", &["20", "50"]), tuned("save", "", &["60 1"])],
+            ..Marker::new(run(), owner)
+        };
+        let fields = marker.fields();
+        let pairs: Vec<_> = fields.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
+        assert_eq!(read(&pairs), marker);
         assert_eq!(
             marker.left(),
-            "set hz to 50 (it was 10), save to 1 (it was \"\"); `redyno clean` sets that back"
+            "kept its keys here and set hz to 50 (it was 10), save to 60 1 (it was \"\"); `redyno clean` removes the \
+             keys and sets that back"
         );
-        let both = Marker { keys: true, ..marker };
-        assert!(both.left().starts_with("left its keys here and set hz to 50"), "{}", both.left());
+        let set = Marker { span: Some(KeySpan::default()), ..marker };
+        assert!(set.left().starts_with("set hz to 50"), "{}", set.left());
     }
 
     #[test]
-    fn a_marker_of_before_stands_for_keys() {
-        assert_eq!(Marker::from_fields(&[]), None);
-        let marker = Marker::from_fields(&fields("pid x other y")).unwrap();
-        assert_eq!(marker, Marker { keys: true, ..Marker::default() });
+    fn a_listed_run_without_a_marker_may_have_any_keys() {
+        let marker = read(&[]);
+        assert_eq!((marker.span, marker.has_keys(), marker.owes()), (None, true, true));
         assert_eq!(marker.owner.to_string(), "a session begun (unknown) on host (unknown)");
         assert_eq!(marker.left(), "left its keys here; `redyno clean` removes them");
+        assert!(!Marker::new(run(), Owner::default()).owes());
+    }
+
+    #[test]
+    fn nothing_that_no_session_writes_is_believed_or_shown() {
+        let marker = read(&[
+            ("started", "\x1b[2J"),
+            ("host", "box\x1b]0;gotcha\x07"),
+            ("pid", "-1"),
+            ("values", "99999999999999999999"),
+            ("counters", "0"),
+            ("config:hz", r#"{"from":"\u001b[2J","to":["10"]}"#),
+            ("config:maxmemory", r#"{"from":"1","to":["0"]}"#),
+            ("config:dir", r#"{"from":"/","to":["/tmp"]}"#),
+        ]);
+        let expected =
+            Marker { span: None, strange: vec!["maxmemory", "hz"], ..Marker::new(run(), Owner::default()) };
+        assert_eq!(marker, expected);
     }
 }

@@ -69,6 +69,9 @@ impl News {
                 told.push(Happening::new(RESTART, "the server was restarted"));
             }
             told.extend(before.places(&seen));
+        } else {
+            // Nothing is added yet; what will be is since now.
+            told.extend(self.bursts(at_ns, &seen, &seen));
         }
         let waiting = info.number("blocked_clients").unwrap_or(0);
         told.extend(self.blocked.take(at_ns, waiting).map(blocked));
@@ -268,7 +271,7 @@ mod tests {
         let expected = [
             "eviction: 100 keys evicted in a second",
             "maxclients: 1 connection turned away",
-            "eviction: over: 250 keys in 1 s",
+            "eviction: over: 250 keys in 2 s",
             "maxclients: over: 1 connection turned away in 0 s",
         ];
         assert_eq!(told(&infos)[..3], expected[..3]);

@@ -2,8 +2,13 @@
 
 use std::fmt;
 
-use super::{Foreign, Survey};
-use crate::{target::Address, units, workload::KEY_PREFIX};
+use super::{Foreign, Marker, Survey};
+use crate::{
+    protocol::KEY_DIGITS,
+    target::Address,
+    units,
+    workload::{KeyNames, KeySpan},
+};
 
 /// Memory in use, as a share of the limit, from which on the question speaks of it.
 const NEARLY_FULL: f64 = 0.9;
@@ -17,6 +22,39 @@ pub struct Question {
 impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// What a load writes, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writes {
+    /// How its keys are called.
+    pub names: KeyNames,
+    /// Whether these are names of the user's own, whose keys are never removed.
+    pub is_users: bool,
+    /// Whether the run's own keys stay at the end.
+    pub kept: bool,
+    /// How many of them it may write.
+    pub span: KeySpan,
+}
+
+impl fmt::Display for Writes {
+    /// `keys under redyno:4g7k2m9q: there and removes them at the end`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let prefix = self.names.values();
+        if self.is_users {
+            let last = |prefix: &str, n: u64| format!("{prefix}{:0KEY_DIGITS$}", n.saturating_sub(1));
+            let values = (self.span.values > 0).then(|| last(prefix, self.span.values));
+            let counters = (self.span.counters > 0).then(|| last(&self.names.counters(), self.span.counters));
+            let both: Vec<_> = [values, counters].into_iter().flatten().collect();
+            return write!(
+                f,
+                "keys named {prefix} and a number, now up to {}, over what they hold, and leaves them",
+                both.join(" and ")
+            );
+        }
+        let end = if self.kept { "leaves them there (--keep)" } else { "removes them at the end" };
+        write!(f, "keys under {prefix} there and {end}")
     }
 }
 
@@ -60,16 +98,20 @@ impl Survey {
         }
     }
 
-    /// The question before the first write; `None` on a server without other keys, clients or replicas.
-    pub fn asks(&self) -> Option<Question> {
+    /// The question before the first write; `None` for a run's own keys on a server without other keys, clients or
+    /// replicas.
+    pub fn asks(&self, writes: &Writes) -> Option<Question> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
-        if lives_there.is_empty() {
+        if lives_there.is_empty() && !writes.is_users {
             return None;
         }
+        let lives_there = match lives_there.is_empty() {
+            true => ":".to_owned(),
+            false => format!(" {};", lives_there.join(" and ")),
+        };
         let text = format!(
-            "{} {}; the load writes keys under {KEY_PREFIX} there and removes them at the end. Continue?{}",
+            "{}{lives_there} the load writes {writes}. Continue?{}",
             self.address,
-            lives_there.join(" and "),
             self.memory_note().map(|note| format!("\n{note}")).unwrap_or_default(),
         );
         Some(Question { text })
@@ -79,7 +121,7 @@ impl Survey {
     fn holds(&self) -> Option<String> {
         let own = match self.foreign {
             Foreign::Exactly(n) if n < self.total_keys => " beside redyno's own",
-            Foreign::AtMost(_) if self.leftover.as_ref().is_some_and(|marker| marker.keys) => {
+            Foreign::AtMost(_) if self.runs.iter().any(Marker::has_keys) => {
                 " (redyno's own from an earlier session among them)"
             }
             _ => "",
@@ -122,7 +164,23 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Marker, Neighbours};
+    use crate::{
+        server::{Neighbours, Owner},
+        workload::RunId,
+    };
+
+    fn run() -> RunId {
+        "4g7k2m9q".parse().unwrap()
+    }
+
+    fn own() -> Writes {
+        let span = KeySpan { values: 10_000, counters: 0 };
+        Writes { names: KeyNames::of_run(run()), is_users: false, kept: false, span }
+    }
+
+    fn leftover() -> Marker {
+        Marker { span: None, ..Marker::new(run(), Owner::default()) }
+    }
 
     fn empty() -> Survey {
         Survey {
@@ -137,26 +195,21 @@ mod tests {
             used_memory: Some(1 << 20),
             maxmemory: Some(0),
             maxmemory_policy: Some("noeviction".into()),
-            leftover: None,
+            runs: Vec::new(),
         }
     }
 
     fn question(survey: &Survey) -> String {
-        survey.asks().unwrap().to_string()
+        survey.asks(&own()).unwrap().to_string()
     }
 
     #[test]
     fn nobody_is_asked_about_an_empty_server_or_about_our_own_leftovers() {
-        assert_eq!(empty().asks(), None);
-        let ours = Survey {
-            keys: 100,
-            total_keys: 100,
-            leftover: Some(Marker { keys: true, ..Marker::default() }),
-            ..empty()
-        };
-        assert_eq!(ours.asks(), None);
+        assert_eq!(empty().asks(&own()), None);
+        let ours = Survey { keys: 100, total_keys: 100, runs: vec![leftover()], ..empty() };
+        assert_eq!(ours.asks(&own()), None);
         let full = Survey { maxmemory: Some(1 << 20), ..empty() };
-        assert_eq!(full.asks(), None);
+        assert_eq!(full.asks(&own()), None);
     }
 
     #[test]
@@ -171,7 +224,23 @@ mod tests {
         assert_eq!(
             question(&busy),
             "127.0.0.1:6379 holds 1 204 331 keys and serves 12 other clients; the load writes keys under \
-             redyno: there and removes them at the end. Continue?"
+             redyno:4g7k2m9q: there and removes them at the end. Continue?"
+        );
+        let kept = busy.asks(&Writes { kept: true, ..own() }).unwrap().to_string();
+        assert!(
+            kept.ends_with("keys under redyno:4g7k2m9q: there and leaves them there (--keep). Continue?"),
+            "{kept}"
+        );
+    }
+
+    #[test]
+    fn names_of_a_user_are_asked_about_even_where_nobody_else_is() {
+        let span = KeySpan { values: 100, counters: 5 };
+        let writes = Writes { names: KeyNames::given("app:"), is_users: true, kept: false, span };
+        assert_eq!(
+            empty().asks(&writes).unwrap().to_string(),
+            "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
+             app:counter:000000000004, over what they hold, and leaves them. Continue?"
         );
     }
 
@@ -186,12 +255,8 @@ mod tests {
         };
         let expected = "holds 1 key beside redyno's own and serves 1 other client and 1 replica;";
         assert!(question(&survey).contains(expected), "{}", question(&survey));
-        let large = Survey {
-            total_keys: 9_000,
-            foreign: Foreign::AtMost(9_000),
-            leftover: Some(Marker { keys: true, ..Marker::default() }),
-            ..empty()
-        };
+        let large =
+            Survey { total_keys: 9_000, foreign: Foreign::AtMost(9_000), runs: vec![leftover()], ..empty() };
         let expected = "holds 9 000 keys (redyno's own from an earlier session among them);";
         assert!(question(&large).contains(expected), "{}", question(&large));
     }

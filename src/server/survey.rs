@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{Info, Marker, ServerError, clients, link::Wire, marker};
+use super::{Info, Marker, ServerError, clients, link::Wire, place::Place, registry};
 use crate::{
     target::{Address, Target},
     units,
-    workload::KEY_PREFIX,
+    workload::RunId,
 };
 
 /// Databases up to this many keys are looked through, larger ones are not.
@@ -41,8 +41,8 @@ pub struct Survey {
     pub maxmemory: Option<u64>,
     /// What it does at the limit: `noeviction`, `allkeys-lru`, …
     pub maxmemory_policy: Option<String>,
-    /// The marker of a session that writes or sets parameters, or was killed before it could undo that.
-    pub leftover: Option<Marker>,
+    /// The runs of sessions that write or set parameters, were killed before they could undo that, or kept their keys.
+    pub runs: Vec<Marker>,
 }
 
 /// How many keys are not redyno's.
@@ -77,7 +77,7 @@ pub struct Neighbours {
     pub sessions: Option<u64>,
 }
 
-/// Asks the server; some twenty commands at the most, none of which writes.
+/// Asks the server; some twenty commands and one for each listed run at the most, none of which writes.
 pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, ServerError> {
     let text = wire.info().await?;
     let info = Info::parse(&text);
@@ -89,11 +89,13 @@ pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, Serve
     let here = elsewhere.remove(&target.db).unwrap_or(0);
     let elsewhere: u64 = elsewhere.values().sum();
     // While it loads, a server answers INFO and CLIENT LIST only.
-    let (keys, foreign, leftover) = if loading {
-        (here, Foreign::AtMost(here), None)
+    let (keys, foreign, runs) = if loading {
+        (here, Foreign::AtMost(here), Vec::new())
     } else {
         let keys = wire.count(&["DBSIZE"]).await?;
-        (keys, foreign_keys(wire, keys).await?, marker::find(wire).await?)
+        let place = Place::of(wire).await?;
+        let runs = registry::markers(wire, &place).await?;
+        (keys, foreign_keys(wire, keys, &own(&place, &runs)).await?, runs)
     };
     let foreign = match foreign {
         Foreign::Exactly(n) => Foreign::Exactly(n + elsewhere),
@@ -111,7 +113,7 @@ pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, Serve
         used_memory: info.number("used_memory"),
         maxmemory: info.number("maxmemory"),
         maxmemory_policy: info.text("maxmemory_policy").map(str::to_owned),
-        leftover,
+        runs,
     })
 }
 
@@ -135,27 +137,53 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
     Ok(cluster.text("cluster_state").filter(|state| *state != "ok").map(broken))
 }
 
-/// The marker of a session that was killed before it could clean up; not that of one that is still at work.
-pub(super) async fn leftovers(wire: &Wire) -> Result<Option<Marker>, ServerError> {
+/// The markers of sessions that were killed before they could clean up, or kept their keys; not of one that is still at
+/// work.
+pub(super) async fn leftovers(wire: &Wire) -> Result<Vec<Marker>, ServerError> {
     // A node that answers CLUSTERDOWN has none, and fred would drop what else was asked.
     if let Ok(text) = wire.info().await
         && unfit(wire, &Info::parse(&text)).await?.is_some()
     {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let Some(marker) = marker::find(wire).await? else { return Ok(None) };
-    let at_work = match wire.text(&["CLIENT", "LIST"]).await {
+    let mut markers = registry::markers(wire, &Place::of(wire).await?).await?;
+    if markers.is_empty() {
+        return Ok(markers);
+    }
+    match wire.text(&["CLIENT", "LIST"]).await {
         Ok(list) => {
             let connected = clients::count(&list);
-            connected.load > 0 || (!marker.tuned.is_empty() && connected.control > 1)
+            let at_work =
+                |marker: &Marker| connected.load > 0 || (!marker.tuned.is_empty() && connected.control > 1);
+            markers.retain(|marker| !at_work(marker));
         }
         Err(error) if error.ends_connection() => return Err(error),
-        Err(_) => false,
-    };
-    Ok((!at_work).then_some(marker))
+        Err(_) => {}
+    }
+    Ok(markers)
 }
 
-async fn foreign_keys(wire: &Wire, keys: u64) -> Result<Foreign, ServerError> {
+/// The listed runs, and the keys that redyno keeps its notes of them under.
+struct Own {
+    runs: HashSet<RunId>,
+    notes: HashSet<Vec<u8>>,
+}
+
+fn own(place: &Place, markers: &[Marker]) -> Own {
+    let notes = markers.iter().map(|marker| place.marker(marker.run)).chain([place.list()]);
+    Own {
+        runs: markers.iter().map(|marker| marker.run).collect(),
+        notes: notes.map(String::into_bytes).collect(),
+    }
+}
+
+impl Own {
+    fn has(&self, key: &[u8]) -> bool {
+        RunId::of_key(key).is_some_and(|run| self.runs.contains(&run)) || self.notes.contains(key)
+    }
+}
+
+async fn foreign_keys(wire: &Wire, keys: u64, own: &Own) -> Result<Foreign, ServerError> {
     if keys > LOOK_THROUGH_KEYS {
         return Ok(Foreign::AtMost(keys));
     }
@@ -164,7 +192,7 @@ async fn foreign_keys(wire: &Wire, keys: u64) -> Result<Foreign, ServerError> {
     let mut cursor = "0".to_owned();
     for _ in 0..LOOK_THROUGH_STEPS {
         let (next, found) = wire.scan(&cursor, "*", SCAN_COUNT).await?;
-        foreign.extend(found.into_iter().filter(|key| !key.starts_with(KEY_PREFIX.as_bytes())));
+        foreign.extend(found.into_iter().filter(|key| !own.has(key)));
         if next == "0" {
             return Ok(Foreign::Exactly(foreign.len() as u64));
         }

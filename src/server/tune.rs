@@ -1,26 +1,26 @@
-//! Sets a parameter of the server and sets it back. What is to be set back stands in the marker before it is set, so that
-//! a killed session's parameters are found again.
+//! Sets a parameter of the server and sets it back. What is to be set back stands in the ledger, and in the marker, before
+//! it is set, so that it is set back whatever follows, and a killed session's parameters are found again.
 //!
 //! ```text
-//! GET, note in the marker ─► CONFIG SET ─► GET, note what it is now        restore: GET, CONFIG SET, out of the marker
-//!                                └ refused: out of the marker
+//! GET, note ─► CONFIG SET ─► GET, note what it is now          restore: GET, CONFIG SET, out of ledger and marker
+//!                  └ refused: the note goes
 //! ```
+//! When the server refuses the notes of what it is now, for want of the memory that was just taken from it, the note of
+//! before says enough.
 
 use super::{
-    ConfigChange, Owner, ServerError, Tuned,
+    ConfigChange, Ledger, ServerError, Tuned,
     config::{get, set},
     link::Wire,
-    marker,
+    place::Place,
+    registry,
 };
 
-/// What is to be set, by whom.
+/// What is to be set, and where it is noted.
 pub(super) struct Turn {
     pub(super) name: &'static str,
     pub(super) value: String,
-    /// What the session has to set back of it already.
-    pub(super) known: Option<Tuned>,
-    /// Whose the marker is; `None` sets none.
-    pub(super) owner: Option<Owner>,
+    pub(super) ledger: Ledger,
 }
 
 /// A parameter that was set.
@@ -39,60 +39,79 @@ pub enum Restored {
     Restored,
     /// Somebody else set it to this meanwhile, and so it stays.
     ChangedByOthers(String),
-    /// It is none that redyno sets, or how it was before cannot be understood; nothing was done.
-    Unknown,
 }
 
 /// Sets a parameter.
 pub(super) async fn turn(wire: &Wire, turn: &Turn) -> Result<Turned, ServerError> {
-    let Turn { name, value, known, owner } = turn;
+    let Turn { name, value, ledger } = turn;
     let from = get(wire, name).await?;
-    let tuned = Tuned::turned(known.as_ref(), name, &from, value);
-    let mut unmarked = None;
-    if let Some(owner) = owner {
-        let noted = match known {
-            Some(_) => marker::note(wire, &tuned).await.map(|()| None),
-            None => marker::claim(wire, owner, &tuned).await,
-        };
-        match noted {
-            Ok(None) => {}
-            Ok(Some(other)) => return Err(ServerError::Taken { name: (*name).to_owned(), by: other.owner }),
-            // A replica takes no keys, a full server none either: it can be tuned all the same.
-            Err(error) if error.is_refused() => unmarked = Some(error),
-            Err(error) => return Err(error),
-        }
+    refuse_taken(wire, name, ledger).await?;
+    let before = ledger.tuned(name);
+    if !ledger.begin_turn(name, &from, value) {
+        return Err(ServerError::Stopped);
     }
-    let is_marked = owner.is_some() && unmarked.is_none();
+    let unmarked = match registry::bring(wire, ledger).await {
+        Ok(()) => None,
+        // A replica takes no keys, a full server none either: it can be tuned all the same.
+        Err(error) if error.is_refused() => Some(error),
+        Err(error) => {
+            ledger.cancel_turn(name, before);
+            return Err(error);
+        }
+    };
     if let Err(error) = set(wire, name, value).await {
-        if error.is_refused() && is_marked {
-            match known {
-                Some(known) => marker::note(wire, known).await?,
-                None => marker::forget(wire, name).await?,
-            }
+        if error.is_refused() {
+            ledger.cancel_turn(name, before);
+            tell(wire, ledger, name).await?;
         }
         return Err(error);
     }
     let to = get(wire, name).await?;
-    if is_marked {
-        marker::note(wire, &tuned.settled(&to)).await?;
-    }
+    ledger.settle_turn(name, &to);
+    refused_is_fine(registry::bring(wire, ledger).await)?;
     Ok(Turned { change: ConfigChange { name: (*name).to_owned(), from, to }, unmarked })
 }
 
-/// Sets a parameter back, unless it is not what the session set it to any more.
-pub(super) async fn restore(wire: &Wire, tuned: &Tuned) -> Result<Restored, ServerError> {
-    let restored = set_back(wire, tuned).await?;
-    match marker::forget(wire, &tuned.name).await {
-        // Where no keys are taken there is no marker, and the parameter is back.
-        Err(error) if !error.is_refused() => Err(error),
-        _ => Ok(restored),
+/// What another session set stays with that session. Where the notes of others cannot be read, there are none.
+async fn refuse_taken(wire: &Wire, name: &str, ledger: &Ledger) -> Result<(), ServerError> {
+    if !ledger.is_marked() {
+        return Ok(());
+    }
+    let read = async { registry::markers(wire, &Place::of(wire).await?).await };
+    let markers = match read.await {
+        Err(error) if error.ends_connection() => return Err(error),
+        markers => markers.unwrap_or_default(),
+    };
+    let run = ledger.marker().run;
+    let has_it = |tuned: &Tuned| tuned.name == name;
+    match markers.into_iter().find(|marker| marker.run != run && marker.tuned.iter().any(has_it)) {
+        Some(marker) => Err(ServerError::Taken { name: name.to_owned(), by: marker.owner }),
+        None => Ok(()),
     }
 }
 
+/// Sets a parameter back, unless it is not what the session set it to any more.
+pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Result<Restored, ServerError> {
+    let restored = set_back(wire, tuned).await?;
+    ledger.forget(&tuned.name);
+    tell(wire, ledger, &tuned.name).await?;
+    Ok(restored)
+}
+
+/// The marker says of `name` what the ledger does.
+async fn tell(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
+    refused_is_fine(match ledger.tuned(name) {
+        Some(_) => registry::bring(wire, ledger).await,
+        None => registry::strike(wire, ledger, name).await,
+    })
+}
+
+/// Where no keys are taken there is no marker, or it says what it said before.
+fn refused_is_fine(answer: Result<(), ServerError>) -> Result<(), ServerError> {
+    answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
+}
+
 async fn set_back(wire: &Wire, tuned: &Tuned) -> Result<Restored, ServerError> {
-    if !tuned.is_known() {
-        return Ok(Restored::Unknown);
-    }
     let now = get(wire, &tuned.name).await?;
     if now == tuned.from {
         return Ok(Restored::Restored);

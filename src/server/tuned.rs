@@ -9,7 +9,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::Parameter;
-use crate::foreign;
+
+/// The longest note that is read.
+const LONGEST_NOTE: usize = 1000;
 
 /// A parameter that a session set, or was about to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,24 +53,25 @@ impl Tuned {
         self.to.iter().any(|own| same(own, value))
     }
 
-    /// Whether it is a parameter that redyno sets, and may set back: the note of another is not to be trusted.
-    pub(super) fn is_known(&self) -> bool {
-        Parameter::named(&self.name).is_some() && !self.to.is_empty()
-    }
-
     /// Everything but the name, as text.
     pub(super) fn note(&self) -> String {
         let note = Note { from: self.from.clone(), to: self.to.clone() };
         serde_json::to_string(&note).expect("texts can be written as JSON")
     }
 
-    /// Reads [`note`](Self::note). What cannot be understood gives no value to set back from.
-    pub(super) fn read(name: &str, note: &str) -> Self {
-        let Note { from, to } =
-            serde_json::from_str(note).unwrap_or(Note { from: String::new(), to: Vec::new() });
-        // A note is JSON, whose escapes come through the gate as they stand.
-        let to = to.iter().map(|value| foreign::text(value)).collect();
-        Self { name: name.to_owned(), from: foreign::text(&from), to }
+    /// Reads [`note`](Self::note). `None` is a note that no session writes of that parameter: one with a value that is
+    /// not [plausible](Parameter::is_plausible), or none.
+    pub(super) fn read(parameter: &Parameter, note: &str) -> Option<Self> {
+        if note.len() > LONGEST_NOTE {
+            return None;
+        }
+        let Note { from, to } = serde_json::from_str(note).ok()?;
+        // What was typed may still stand there in other words than the server's.
+        let in_servers_words = |value: &String| value.split(' ').map(plain).collect::<Vec<_>>().join(" ");
+        let all_plausible = parameter.is_plausible(&from)
+            && !to.is_empty()
+            && to.iter().all(|value| parameter.is_plausible(&in_servers_words(value)));
+        all_plausible.then(|| Self { name: parameter.name.to_owned(), from, to })
     }
 }
 
@@ -77,8 +80,8 @@ fn same(a: &str, b: &str) -> bool {
     a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
 }
 
-/// A word as CONFIG GET writes it.
-fn plain(word: &str) -> String {
+/// A word as CONFIG GET writes it: `104857600` for `100mb`.
+pub fn plain(word: &str) -> String {
     let word = word.to_ascii_lowercase();
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &word[digits.len()..] {
@@ -139,11 +142,20 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_read_as_it_was_written_and_only_of_parameters_that_can_be_set() {
-        let save = tuned("save", "3600 1 \"x\"", &["", "60 1"]);
-        assert_eq!(Tuned::read("save", &save.note()), save);
-        assert!(save.is_known());
-        assert!(!tuned("dir", "/", &["/tmp"]).is_known());
-        assert!(!Tuned::read("hz", "nonsense").is_known());
+    fn a_note_is_read_as_it_was_written_and_only_of_plausible_values() {
+        let read = |name, note: &str| Tuned::read(Parameter::named(name).unwrap(), note);
+        let save = tuned("save", "3600 1", &["", "60 1"]);
+        assert_eq!(read("save", &save.note()), Some(save));
+        let typed = tuned("maxmemory", "0", &["100MB"]);
+        assert_eq!(read("maxmemory", &typed.note()), Some(typed));
+        for bad in [
+            tuned("hz", "many", &["10"]).note(),
+            tuned("hz", "10", &["\x1b[2J"]).note(),
+            tuned("hz", "10", &[]).note(),
+            tuned("hz", "10", &vec!["20"; 500]).note(),
+            "nonsense".to_owned(),
+        ] {
+            assert_eq!(read("hz", &bad), None, "{bad}");
+        }
     }
 }

@@ -17,13 +17,14 @@ use tokio::{
 };
 
 use super::{
-    Cleaned, Happening, Marker, Message, Owner, Restored, ServerError, Survey, Tuned, Turned,
+    Cleaned, Happening, Ledger, Marker, Message, Restored, ServerError, Survey, Tuned, Turned,
     answer::Reply,
     clean,
     link::Link,
     link::Wire,
     lookout::{Look, Lookout},
-    marker, survey,
+    registry::{self, Kept},
+    survey,
     tune::{self, Turn},
 };
 use crate::{
@@ -39,11 +40,11 @@ pub(super) enum Order {
     /// A poll besides those that come by themselves.
     Poll(Reply<()>),
     Survey(Reply<Survey>),
-    Mark(Owner, Reply<()>),
-    FindLeftovers(Reply<Option<Marker>>),
-    Clean(Arc<clean::Shared>, Reply<Cleaned>),
+    Mark(Ledger, Reply<()>),
+    FindLeftovers(Reply<Vec<Marker>>),
+    Clean(Vec<Ledger>, Arc<clean::Shared>, Reply<Cleaned>),
     SetConfig(Turn, Reply<Turned>),
-    RestoreConfig(Tuned, Reply<Restored>),
+    RestoreConfig(Tuned, Ledger, Reply<Restored>),
 }
 
 impl Order {
@@ -53,11 +54,21 @@ impl Order {
             // The desk does that itself.
             Self::Poll(_) => {}
             Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
-            Self::Mark(owner, reply) => drop(reply.send(marker::set(&wire, &owner).await)),
+            Self::Mark(ledger, reply) => drop(reply.send(registry::bring(&wire, &ledger).await)),
             Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
-            Self::Clean(shared, reply) => drop(reply.send(clean::clean(&wire, &shared).await)),
+            Self::Clean(runs, shared, reply) => drop(reply.send(clean::clean(&wire, &runs, &shared).await)),
             Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &turn).await)),
-            Self::RestoreConfig(tuned, reply) => drop(reply.send(tune::restore(&wire, &tuned).await)),
+            Self::RestoreConfig(tuned, ledger, reply) => {
+                drop(reply.send(tune::restore(&wire, &tuned, &ledger).await));
+            }
+        }
+    }
+
+    /// What has to be undone once this is carried out.
+    fn ledger(&self) -> Option<&Ledger> {
+        match self {
+            Self::Mark(ledger, _) | Self::SetConfig(Turn { ledger, .. }, _) => Some(ledger),
+            _ => None,
         }
     }
 
@@ -68,9 +79,9 @@ impl Order {
             Self::Survey(reply) => drop(reply.send(Err(error))),
             Self::Mark(_, reply) => drop(reply.send(Err(error))),
             Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
-            Self::Clean(_, reply) => drop(reply.send(Err(error))),
+            Self::Clean(.., reply) => drop(reply.send(Err(error))),
             Self::SetConfig(_, reply) => drop(reply.send(Err(error))),
-            Self::RestoreConfig(_, reply) => drop(reply.send(Err(error))),
+            Self::RestoreConfig(.., reply) => drop(reply.send(Err(error))),
         }
     }
 }
@@ -125,6 +136,8 @@ impl Watch {
             orders,
             told: Told::Nothing,
             lookout: Lookout::default(),
+            ledger: None,
+            marker_trouble: None,
             back_off: BackOff::new(),
         };
         // When and how the last connection broke, while that is not told.
@@ -175,6 +188,10 @@ struct Desk {
     orders: UnboundedReceiver<Order>,
     told: Told,
     lookout: Lookout,
+    /// What the session has to undo: its marker is kept.
+    ledger: Option<Ledger>,
+    /// Why the marker cannot be set, as it was told.
+    marker_trouble: Option<Happening>,
     back_off: BackOff,
 }
 
@@ -189,21 +206,51 @@ impl Desk {
                 Some(order) = self.orders.recv() => match order {
                     Order::Poll(reply) => Some(reply),
                     order => {
+                        self.ledger = order.ledger().cloned().or(self.ledger.take());
                         tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone()));
                         continue;
                     }
                 },
                 _ = polls.tick() => None,
             };
-            match self.lookout.look(link.wire(), || self.clock.now_ns()).await {
-                Ok((at_ns, look)) => self.tell_look(at_ns, look),
+            match self.poll(link.wire()).await {
+                Ok(()) => {}
                 Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
-                Err(error) if error.ends_connection() => return Ended::Broken(error.to_string()),
-                Err(error) => self.tell_mute(&error.to_string()),
+                Err(error) => return Ended::Broken(error.to_string()),
             }
             // Who asked may have stopped waiting.
             asked.map(|reply| reply.send(Ok(())));
         }
+    }
+
+    /// Looks, and sees to the marker.
+    ///
+    /// # Errors
+    /// When the connection is of no more use.
+    async fn poll(&mut self, wire: &Wire) -> Result<(), ServerError> {
+        match self.lookout.look(wire, || self.clock.now_ns()).await {
+            Ok((at_ns, look)) => self.tell_look(at_ns, look),
+            Err(error) if error.ends_connection() => return Err(error),
+            Err(error) => self.tell_mute(&error.to_string()),
+        }
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let trouble = match registry::keep(wire, ledger).await? {
+            Kept::Stands => None,
+            Kept::Renewed(renewed) => {
+                self.tell_happening(renewed);
+                None
+            }
+            Kept::Refused(refused) => Some(refused),
+        };
+        if self.marker_trouble != trouble {
+            trouble.iter().for_each(|refused| self.tell_happening(refused.clone()));
+            self.marker_trouble = trouble;
+        }
+        Ok(())
+    }
+
+    fn tell_happening(&self, Happening { name, detail }: Happening) {
+        self.tell(Message::Event { at_ns: self.clock.now_ns(), name, detail });
     }
 
     async fn refuse_orders(&mut self, cause: &str, until: Instant) {

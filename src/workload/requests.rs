@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use super::{Command, KEY_PREFIX, Mix, Values};
+use super::{Command, KeyNames, Mix, Values};
 use crate::protocol::{Part, Template};
 
 /// What to ask: commands by weight, keys, values. Each connection draws from it with its own random numbers.
@@ -17,14 +17,14 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Requests of `mix` over `keyspace` keys, with values from `values`.
-    pub fn new(mix: &Mix, keyspace: u64, values: Values) -> Self {
+    /// Requests of `mix` over `keyspace` keys called `names`, with values from `values`.
+    pub fn new(mix: &Mix, keyspace: u64, values: Values, names: &KeyNames) -> Self {
         let mut total = 0;
         let mut commands = Vec::new();
         for command in Command::ALL {
             if mix.weight(command) > 0 {
                 total += u64::from(mix.weight(command));
-                commands.push((command, total, template(command, values.size())));
+                commands.push((command, total, template(command, values.size(), names)));
             }
         }
         assert!(total > 0, "a mix has a command with a weight");
@@ -59,9 +59,9 @@ fn below(random: &mut Pcg64Mcg, n: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-fn template(command: Command, value_size: usize) -> Template {
-    let key = Part::Key(KEY_PREFIX.as_bytes());
-    let counter = format!("{KEY_PREFIX}counter:");
+fn template(command: Command, value_size: usize, names: &KeyNames) -> Template {
+    let key = Part::Key(names.values().as_bytes());
+    let counter = names.counters();
     match command {
         Command::Get => Template::new(&[Part::Text(b"GET"), key]),
         Command::Set => Template::new(&[Part::Text(b"SET"), key, Part::Value(value_size)]),
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn drawn(mix: &Mix, keyspace: u64, n: usize, seed: u64) -> (Vec<Command>, String) {
-        let requests = Requests::new(mix, keyspace, Values::new(4, 1));
+        let requests = Requests::new(mix, keyspace, Values::new(4, 1), &KeyNames::given("k:"));
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut out = Vec::new();
         let commands = (0..n).map(|_| requests.append(&mut random, &mut out)).collect();
@@ -99,16 +99,16 @@ mod tests {
     fn keys_are_spread_over_the_whole_keyspace_and_nothing_else() {
         let (_, text) = drawn(&Mix::ratio(0, 1), 10, 1000, 3);
         for key in 0..10 {
-            let n = text.matches(&format!("redyno:{key:012}")).count();
+            let n = text.matches(&format!("k:{key:012}")).count();
             assert!((60..140).contains(&n), "key {key} came {n} times of 1000");
         }
-        assert_eq!(text.matches("redyno:00000000000").count(), 1000);
+        assert_eq!(text.matches("k:00000000000").count(), 1000);
     }
 
     #[test]
     fn counters_and_values_do_not_share_keys() {
         let (_, text) = drawn(&Mix::preset("incr").unwrap(), 1, 1, 3);
-        assert_eq!(text, "*2\r\n$4\r\nINCR\r\n$27\r\nredyno:counter:000000000000\r\n");
+        assert_eq!(text, "*2\r\n$4\r\nINCR\r\n$22\r\nk:counter:000000000000\r\n");
     }
 
     #[test]

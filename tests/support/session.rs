@@ -14,7 +14,7 @@ use redyno::{
     load::{Knobs, Plan},
     session::{Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart},
     target::{Address, Target},
-    workload::Command,
+    workload::{Command, KeyNames},
 };
 
 /// How long a test waits for a record.
@@ -27,9 +27,11 @@ pub fn at_port(port: u16) -> Target {
     Target { address: Address::Tcp { host: "127.0.0.1".into(), port }, ..Target::default() }
 }
 
-/// A plan with one worker and a fixed seed.
+/// A plan with one worker, a fixed seed and keys called `redyno:000000000000`.
 pub fn plan(target: Target) -> Plan {
-    Plan { target, threads: 1, seed: 7, timeout: Duration::from_secs(5), requests: None, length: None }
+    let names = KeyNames::given("redyno:");
+    let timeout = Duration::from_secs(5);
+    Plan { target, threads: 1, seed: 7, names, timeout, requests: None, length: None }
 }
 
 /// A running session and every record that has come.

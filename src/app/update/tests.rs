@@ -76,7 +76,7 @@ fn a_parameter_of_the_server_is_set_after_a_yes_only() {
     press(&mut model, "3>");
     assert!(model.message().unwrap().text.contains("does not tell its maxmemory"));
     let config = [("maxmemory".to_owned(), "0".to_owned())].into();
-    let status = crate::server::Status { config, ..Default::default() };
+    let status = crate::server::Status { config, used_memory: Some(1 << 20), ..Default::default() };
     let record = Record::Server(Box::new(crate::session::Moment { t_s: 1.0, body: status }));
     update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     assert_eq!(press(&mut model, ">"), []);

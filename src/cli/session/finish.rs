@@ -9,18 +9,14 @@ use std::{
 use super::{gate::Gate, source::LiveSource, tuning};
 use crate::{
     cli::words::Words,
-    server::{Control, counted},
+    server::{Cleaned, Control, Ledger, counted},
     session::Record,
     signals::Signal,
+    units,
 };
 
 /// How often a removal that takes its time is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-
-/// How often it is looked whether our own connections are gone.
-const CLOSING_LOOKS: u32 = 5;
-/// How long the server may take to say who is connected.
-const SURVEY_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long the server may take to tell what happened since it was last asked.
 const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
@@ -47,37 +43,26 @@ pub fn finish(
     Ok(recordings.finish()?)
 }
 
-/// Removes the keys and the marker, if that was set, unless another session still needs them. The load is off.
+/// Removes the keys of the run, if there may be any, or tells how to use those that are to stay. The load is off.
 pub fn remove_keys(gate: &Gate, control: &Control, signals: &Receiver<Signal>) {
-    if !gate.has_marked() {
-        return;
-    }
-    if others_are_at_work(control) {
-        let left = "another redyno puts load on this server: its end removes the keys of both";
+    let Some((ledger, kept)) = gate.to_remove() else { return };
+    let mut out = Words::stderr();
+    if kept {
+        let prefix = gate.names().values();
         // If stderr is gone, so is who would read this.
-        let _ = writeln!(Words::stderr(), "{left}");
+        let _ = writeln!(
+            out,
+            "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean` removes them"
+        );
     } else {
-        clean(control, signals, &mut Words::stderr());
+        clean(ledger, control, signals, &mut out);
     }
-}
-
-/// Whether another redyno puts load on the server. Our own connections are closed by now; the server may take a
-/// moment to see that.
-fn others_are_at_work(control: &Control) -> bool {
-    for _ in 0..CLOSING_LOOKS {
-        match control.survey().wait(SURVEY_LIMIT) {
-            Some(Ok(survey)) if survey.neighbours.load.is_some_and(|n| n > 0) => {}
-            _ => return false,
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-    true
 }
 
 /// Removes the keys. Its words go to `out`; if that is gone, so is who would read them.
-fn clean(control: &Control, signals: &Receiver<Signal>, out: &mut Words) {
+fn clean(ledger: &Ledger, control: &Control, signals: &Receiver<Signal>, out: &mut Words) {
     let shows_progress = out.is_terminal();
-    let cleaning = control.clean();
+    let cleaning = control.clean(vec![ledger.clone()]);
     let ended = loop {
         if let Some(ended) = cleaning.wait(LOOK_EVERY) {
             break ended;
@@ -88,15 +73,15 @@ fn clean(control: &Control, signals: &Receiver<Signal>, out: &mut Words) {
         }
         if shows_progress {
             let now = cleaning.progress();
-            let _ = write!(out, "\rremoving redyno's keys: {} of {} looked at", now.scanned, now.total);
+            let _ = write!(out, "\rremoving redyno's keys: {} of {} looked at", now.looked_at, now.total);
             let _ = out.flush();
         }
     };
     if shows_progress {
         let _ = write!(out, "\r\x1b[K");
     }
-    let told = match ended {
-        Ok(cleaned) if cleaned.complete => writeln!(out, "removed {}", counted(cleaned.removed, "key")),
+    let written = match ended {
+        Ok(cleaned) if cleaned.complete => writeln!(out, "{}", told(cleaned)),
         Ok(cleaned) => {
             let removed = counted(cleaned.removed, "key");
             writeln!(out, "removed {removed}, then was interrupted; `redyno clean` removes the others")
@@ -105,5 +90,11 @@ fn clean(control: &Control, signals: &Receiver<Signal>, out: &mut Words) {
             writeln!(out, "redyno's keys may be left on the server ({error}); `redyno clean` removes them")
         }
     };
-    let _ = told;
+    let _ = written;
+}
+
+/// `removed 19 952 keys in 42.0 ms`.
+pub fn told(cleaned: Cleaned) -> String {
+    let took = u64::try_from(cleaned.took.as_nanos()).unwrap_or(u64::MAX);
+    format!("removed {} in {}", counted(cleaned.removed, "key"), units::latency(took))
 }

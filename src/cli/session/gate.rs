@@ -1,7 +1,7 @@
 //! The gate before the first write: who lives on this server, does a person allow it, is the marker set?
 //!
 //! ```text
-//! Shut ──► Surveying ──► Asking ──► Marking ──► Open
+//! Shut ──► Surveying ──► Asking ──► Marking ──► Open ◄──► Extending: more names than the marker tells of
 //!              └── nobody else there ──▲
 //! ```
 //! Knobs that would write wait before it; all others pass.
@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use crate::{
     load::Knobs,
-    server::{Answer, Control, Owner, Survey},
+    server::{Answer, Control, Ledger, ServerError, Survey, Writes},
+    workload::{KeyNames, KeySpan},
 };
 
 /// How far the way to the first write is gone.
@@ -26,6 +27,8 @@ enum State {
     Marking(Answer<()>),
     /// Writes may pass.
     Open,
+    /// Writes may pass as soon as the marker tells of more names than it did.
+    Extending(Answer<()>),
 }
 
 /// What a gate has to say when it is looked at.
@@ -39,6 +42,22 @@ pub enum Verdict {
     Refuse(String),
 }
 
+/// Whose keys a load writes.
+#[derive(Debug)]
+pub enum Whose {
+    /// Those of a server of our own, which go with it.
+    OwnServers,
+    /// The run's: noted in the ledger and its marker, and removed at the end unless they are `kept`.
+    Runs {
+        /// Where they are noted.
+        ledger: Ledger,
+        /// `--keep`
+        kept: bool,
+    },
+    /// A user's: asked about, and never removed.
+    Users,
+}
+
 /// The gate.
 #[derive(Debug)]
 pub struct Gate {
@@ -47,41 +66,66 @@ pub struct Gate {
     held: Option<Knobs>,
     /// Whether a person has said yes, on the command line or on the screen.
     allowed: bool,
-    /// Whether keys are left to be removed at the end.
-    has_marked: bool,
     /// Why the server could not be asked last.
     trouble: Option<String>,
-    owner: Owner,
+    names: KeyNames,
+    whose: Whose,
 }
 
 impl Gate {
-    /// A gate that lets everything pass: the server is our own, and goes when we go.
-    pub fn open() -> Self {
-        Self { state: State::Open, ..Self::shut(Owner::default(), true) }
+    /// A gate before keys of these names. `allowed` is `--yes`.
+    pub fn new(names: KeyNames, whose: Whose, allowed: bool) -> Self {
+        let state = if matches!(whose, Whose::OwnServers) { State::Open } else { State::Shut };
+        Self { state, held: None, allowed, trouble: None, names, whose }
     }
 
-    /// A gate before somebody's server, where the marker of `owner` will be set. `allowed` is `--yes`.
-    pub fn shut(owner: Owner, allowed: bool) -> Self {
-        Self { state: State::Shut, held: None, allowed, has_marked: false, trouble: None, owner }
+    /// How the keys are called.
+    pub fn names(&self) -> &KeyNames {
+        &self.names
     }
 
-    /// Whether the marker was set, or may have been, so that there may be keys to remove.
-    pub fn has_marked(&self) -> bool {
-        self.has_marked
+    /// The ledger with keys of the run that there may be at the end, and whether they are to stay.
+    pub fn to_remove(&self) -> Option<(&Ledger, bool)> {
+        match &self.whose {
+            Whose::Runs { ledger, kept } if ledger.has_keys() => Some((ledger, *kept)),
+            _ => None,
+        }
     }
 
     /// Somebody wants these knobs. They come back at once if they may take effect, and else by [`look`](Self::look).
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
-        let writes = knobs.load && knobs.mix.writes();
-        if !writes || matches!(self.state, State::Open) {
-            self.held = None;
-            return Some(knobs);
+        let span = span(&knobs);
+        match self.state {
+            _ if span.is_empty() => {}
+            State::Open | State::Extending(_) => {
+                if let Some(answer) = self.extend(span, control) {
+                    self.state = State::Extending(answer);
+                    self.held = Some(knobs);
+                    return None;
+                }
+                self.state = State::Open;
+            }
+            _ => {
+                self.held = Some(knobs);
+                if matches!(self.state, State::Shut) {
+                    self.state = State::Surveying(control.survey());
+                }
+                return None;
+            }
         }
-        self.held = Some(knobs);
-        if matches!(self.state, State::Shut) {
-            self.state = State::Surveying(control.survey());
+        self.held = None;
+        Some(knobs)
+    }
+
+    /// Notes that these names may be written, where that is not noted yet.
+    fn extend(&self, span: KeySpan, control: &Control) -> Option<Answer<()>> {
+        match &self.whose {
+            Whose::Runs { ledger, kept } if !ledger.covers(&span) => {
+                ledger.add_keys(span, *kept);
+                Some(control.mark(ledger))
+            }
+            _ => None,
         }
-        None
     }
 
     /// Whether knobs wait, and nothing is under way to let them pass: the server could not be asked.
@@ -89,12 +133,9 @@ impl Gate {
         self.held.is_some() && matches!(self.state, State::Shut)
     }
 
-    /// The server is back, perhaps without its data: the marker is set again, if it was.
-    pub fn renew(&self, control: &Control) {
-        if self.has_marked {
-            // Where it cannot be set the load will fail likewise, and tell.
-            drop(control.mark(self.owner.clone()));
-        }
+    /// Whether what waits was allowed, so that the load before it may go on.
+    pub fn is_extending(&self) -> bool {
+        matches!(self.state, State::Extending(_))
     }
 
     /// Why the server has not told what lives on it, if an attempt to ask failed.
@@ -127,52 +168,76 @@ impl Gate {
                 }
             },
             State::Marking(answer) => match answer.wait(limit)? {
-                Ok(()) => {
-                    self.state = State::Open;
-                    self.has_marked = true;
-                    self.held.take().map(Verdict::Pass)
-                }
+                Ok(()) => self.pass(),
                 Err(error) => {
-                    self.has_marked |= !error.is_refused();
+                    self.not_marked(&error);
                     Some(self.refuse(error.to_string()))
                 }
             },
+            // Where it was refused, the control plane tells, and tries again with each poll.
+            State::Extending(answer) => {
+                drop(answer.wait(limit)?);
+                self.pass()
+            }
             State::Shut | State::Asking | State::Open => None,
         }
     }
 
+    fn pass(&mut self) -> Option<Verdict> {
+        self.state = State::Open;
+        self.held.take().map(Verdict::Pass)
+    }
+
+    /// Nothing was written, unless that is not known.
+    fn not_marked(&self, error: &ServerError) {
+        if let (Whose::Runs { ledger, .. }, true) = (&self.whose, error.is_refused()) {
+            ledger.drop_keys();
+        }
+    }
+
     /// A person answered.
-    pub fn answer(&mut self, yes: bool, control: &Control) {
+    pub fn answer(&mut self, yes: bool, control: &Control) -> Option<Verdict> {
         if !matches!(self.state, State::Asking) {
-            return;
+            return None;
         }
         if yes {
             self.allowed = true;
-            self.mark(control);
-        } else {
-            self.state = State::Shut;
-            self.held = None;
+            return self.mark(control);
         }
+        self.state = State::Shut;
+        self.held = None;
+        None
     }
 
     fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Verdict> {
         if let Some(obstacle) = survey.obstacle() {
             return Some(self.refuse(obstacle.to_string()));
         }
-        match survey.asks() {
+        let (is_users, kept) = match &self.whose {
+            Whose::Users => (true, true),
+            Whose::Runs { kept, .. } => (false, *kept),
+            Whose::OwnServers => (false, false),
+        };
+        let span = self.held.as_ref().map(span).unwrap_or_default();
+        match survey.asks(&Writes { names: self.names.clone(), is_users, kept, span }) {
             Some(question) if !self.allowed => {
                 self.state = State::Asking;
                 Some(Verdict::Ask(question.to_string()))
             }
-            _ => {
-                self.mark(control);
-                None
-            }
+            _ => self.mark(control),
         }
     }
 
-    fn mark(&mut self, control: &Control) {
-        self.state = State::Marking(control.mark(self.owner.clone()));
+    /// Sets the marker, or lets pass at once what needs none.
+    fn mark(&mut self, control: &Control) -> Option<Verdict> {
+        let span = self.held.as_ref().map(span).unwrap_or_default();
+        match self.extend(span, control) {
+            Some(answer) => {
+                self.state = State::Marking(answer);
+                None
+            }
+            None => self.pass(),
+        }
     }
 
     fn refuse(&mut self, cause: String) -> Verdict {
@@ -180,4 +245,9 @@ impl Gate {
         self.held = None;
         Verdict::Refuse(cause)
     }
+}
+
+/// The names that may be written under these knobs.
+fn span(knobs: &Knobs) -> KeySpan {
+    if knobs.load { KeySpan::written_by(&knobs.mix, knobs.keyspace) } else { KeySpan::default() }
 }

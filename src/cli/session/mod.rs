@@ -16,4 +16,5 @@ mod run;
 mod source;
 mod tuning;
 
+pub use finish::told;
 pub use run::{check, run};

@@ -14,7 +14,7 @@ use anyhow::Context as _;
 
 use super::{
     finish::{finish, remove_keys},
-    gate::{Gate, Verdict},
+    gate::{Gate, Verdict, Whose},
     launch::{Destination, destination},
     recordings::Recordings,
     refusal::Refusals,
@@ -33,12 +33,13 @@ use crate::{
     },
     clock::Clock,
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
-    server::{Control, Message, Owner},
+    server::{Control, Ledger, Message, Owner},
     session::{
         Beginning, Encryption, Live, Record, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer,
     },
     signals::{Signal, listen},
     tui::{self, theme::Theme},
+    workload::{KeyNames, RunId},
 };
 
 /// How often the server is asked for its INFO.
@@ -54,6 +55,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// What the arguments ask for, read once and checked.
 struct Wishes {
     knobs: Knobs,
+    /// The name of the run, made once.
+    run: RunId,
     plan: Plan,
     warmup: Option<Duration>,
     timeline: TimelineOptions,
@@ -72,16 +75,24 @@ impl Wishes {
         let threads = line.load.worker_threads()?;
         // A number of requests is a load, too.
         let knobs = line.load.knobs(destination.built_in.is_some() || line.session.requests.is_some())?;
+        if destination.built_in.is_some() && line.load.keep {
+            let text = "--keep: the built-in server goes at the end, and its keys with it; name a server";
+            return Err(UsageError::Line(text.to_owned()).into());
+        }
+        let run = RunId::random();
+        let names = line.load.names()?.unwrap_or_else(|| KeyNames::of_run(run));
         // Both ends of a connection to the built-in server are files of this process.
         let most_clients = most_clients(threads, if destination.built_in.is_some() { 2 } else { 1 });
         check_clients(&knobs, most_clients).map_err(UsageError::Line)?;
         Ok(Self {
             knobs,
+            run,
             most_clients,
             plan: Plan {
                 target: destination.target.clone(),
                 threads,
                 seed: line.load.seed(),
+                names,
                 timeout: line.load.reply_timeout()?,
                 requests: line.session.requests()?,
                 length: line.session.length()?,
@@ -163,6 +174,7 @@ pub fn check(line: &CommandLine) -> Result<(), Failure> {
     let threads = line.load.worker_threads()?;
     check_clients(&line.load.knobs(false)?, most_clients(threads, 1)).map_err(UsageError::Line)?;
     line.load.reply_timeout()?;
+    line.load.names()?;
     line.session.length()?;
     line.session.requests()?;
     line.session.warmup_length()?;
@@ -187,8 +199,16 @@ fn start(
     let session = SessionStart::now(identity(destination, heard.as_ref()));
     // Asked before our own marker is set.
     let leftovers = destination.built_in.is_none().then(|| control.find_leftovers());
-    let owner = destination.built_in.is_none().then(|| owner(&session));
-    let mut gate = owner.clone().map_or_else(Gate::open, |owner| Gate::shut(owner, line.load.yes));
+    let ledger = match destination.built_in {
+        Some(_) => Ledger::unmarked(),
+        None => Ledger::new(wishes.run, owner(&session)),
+    };
+    let whose = match (&destination.built_in, &line.load.key_prefix) {
+        (Some(_), _) => Whose::OwnServers,
+        (None, Some(_)) => Whose::Users,
+        (None, None) => Whose::Runs { ledger: ledger.clone(), kept: line.load.keep },
+    };
+    let mut gate = Gate::new(wishes.plan.names.clone(), whose, line.load.yes);
     let mut notices = VecDeque::new();
     if session.target.tls == Encryption::Unverified {
         notices.push_back(Notice::Warning(UNVERIFIED.to_owned()));
@@ -211,13 +231,14 @@ fn start(
         gate,
         refusals: Refusals::new(line.load.keep_going),
         most_clients,
-        tuning: Tuning::new(owner),
+        tuning: Tuning::new(ledger),
         address: destination.target.address.clone(),
         records,
         recordings,
         leftovers,
         clock,
         is_over: false,
+        is_cluster_told: false,
         notices,
     })
 }

@@ -18,9 +18,13 @@ use crate::{
     clock::{Clock, seconds},
     load::Knobs,
     server::{Answer, Control, Marker},
-    session::{Live, REACHABLE, Record, UNREACHABLE},
+    session::{Live, REACHABLE, Record, UNREACHABLE, timeline::FIRST_ERROR},
     target::Address,
 };
+
+/// What an error reply MOVED means.
+const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talks to no other: requests for keys that \
+    other nodes hold are errors and no operations, so all figures are those of this node's share of the keys";
 
 /// A running session with the gate before its first write.
 pub struct LiveSource {
@@ -34,10 +38,12 @@ pub struct LiveSource {
     pub(super) address: Address,
     pub(super) records: Receiver<Arc<Record>>,
     pub(super) recordings: Recordings,
-    pub(super) leftovers: Option<Answer<Option<Marker>>>,
+    pub(super) leftovers: Option<Answer<Vec<Marker>>>,
     pub(super) clock: Clock,
     /// Whether what was asked for is done, and that was told.
     pub(super) is_over: bool,
+    /// Whether it was told that other nodes of a cluster hold a part of the keys.
+    pub(super) is_cluster_told: bool,
     /// What is to be told at the next poll.
     pub(super) notices: VecDeque<Notice>,
 }
@@ -46,6 +52,8 @@ impl LiveSource {
     fn set_knobs(&mut self, knobs: Knobs) {
         match self.gate.want(knobs, &self.control) {
             Some(knobs) => self.live.turn(knobs),
+            // What is wanted is allowed, and holds as soon as the marker tells of it.
+            None if self.gate.is_extending() => {}
             // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
             None => self.live.turn(Knobs { load: false, ..knobs }),
         }
@@ -62,7 +70,12 @@ impl LiveSource {
     }
 
     fn look_at_gate(&mut self) {
-        match self.gate.look(Duration::ZERO, &self.control) {
+        let verdict = self.gate.look(Duration::ZERO, &self.control);
+        self.obey(verdict);
+    }
+
+    fn obey(&mut self, verdict: Option<Verdict>) {
+        match verdict {
             Some(Verdict::Pass(knobs)) => self.live.turn(knobs),
             Some(Verdict::Ask(question)) => self.notices.push_back(Notice::FirstWrite { question }),
             Some(Verdict::Refuse(cause)) => {
@@ -95,7 +108,7 @@ impl LiveSource {
         };
         self.leftovers = None;
         // Where it could not be found out, the survey before the first write or `redyno clean` will.
-        if let Ok(Some(marker)) = found {
+        for marker in found.unwrap_or_default() {
             self.notices.push_back(Notice::Info(format!("{} {}", marker.owner, marker.left())));
         }
     }
@@ -114,10 +127,8 @@ impl LiveSource {
             Record::Event(event) if event.name == UNREACHABLE => {
                 Some(Notice::Unreachable { since_s: event.t_s, cause: event.detail.clone() })
             }
-            Record::Event(event) if event.name == REACHABLE => {
-                self.gate.renew(&self.control);
-                Some(Notice::Reachable)
-            }
+            Record::Event(event) if event.name == REACHABLE => Some(Notice::Reachable),
+            Record::Event(event) if event.name == FIRST_ERROR => self.of_cluster(&event.detail),
             // It answers: a load that was wanted while it did not can be looked into now.
             Record::Server(_) => {
                 self.gate.retry(&self.control);
@@ -125,6 +136,17 @@ impl LiveSource {
             }
             _ => None,
         }
+    }
+}
+
+impl LiveSource {
+    /// What it means that a node of a cluster does not hold a key, told once.
+    fn of_cluster(&mut self, first_error: &str) -> Option<Notice> {
+        if self.is_cluster_told || !first_error.starts_with("MOVED") {
+            return None;
+        }
+        self.is_cluster_told = true;
+        Some(Notice::Warning(OTHER_NODES.to_owned()))
     }
 }
 
@@ -180,7 +202,10 @@ impl Source for LiveSource {
             Effect::RunIntrinsic(length) => self.live.intrinsic().run(*length),
             Effect::StopIntrinsic => self.live.intrinsic().stop(),
             Effect::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
-            Effect::AllowWrites(yes) => self.gate.answer(*yes, &self.control),
+            Effect::AllowWrites(yes) => {
+                let verdict = self.gate.answer(*yes, &self.control);
+                self.obey(verdict);
+            }
             Effect::Mark { t_s, text } => self.live.mark(*t_s, text.clone()),
             Effect::StartRecording => {
                 let now_s = seconds(self.clock.now_ns());

@@ -1,4 +1,4 @@
-//! Parameters of the server that a session has set, and their old values at its end.
+//! Parameters of the server that a session sets, and their old values at its end.
 //!
 //! One is set after the other, so that each knows what the one before left to be set back.
 
@@ -10,19 +10,15 @@ use crate::{
         set_back::{LIMIT, set_back},
         words::Words,
     },
-    server::{Answer, ConfigChange, Control, Owner, Tuned, Turned},
+    server::{Answer, ConfigChange, Control, Ledger, Turned},
     target::Address,
 };
 
-/// What was set, what is being set, and what is still to be.
-#[derive(Default)]
+/// What is being set, and what is still to be. What was set stands in the ledger.
 pub(super) struct Tuning {
-    /// Whose marker tells what is to be set back; `None` where the server is our own, and goes when we go.
-    owner: Option<Owner>,
+    ledger: Ledger,
     waiting: VecDeque<Setting>,
     under_way: Option<(Setting, Answer<Turned>)>,
-    /// Each parameter once, in the order of the first change.
-    ledger: Vec<Tuned>,
 }
 
 /// What came of a parameter that was to be set.
@@ -35,9 +31,9 @@ pub(super) enum Told {
 }
 
 impl Tuning {
-    /// Nothing is set yet; what will be stands in the marker of `owner`.
-    pub(super) fn new(owner: Option<Owner>) -> Self {
-        Self { owner, ..Self::default() }
+    /// Nothing is set yet; what will be stands in `ledger`.
+    pub(super) fn new(ledger: Ledger) -> Self {
+        Self { ledger, waiting: VecDeque::new(), under_way: None }
     }
 
     /// Sets a parameter, after those before it.
@@ -51,8 +47,7 @@ impl Tuning {
             return;
         }
         if let Some(setting) = self.waiting.pop_front() {
-            let known = self.known(setting.parameter.name).cloned();
-            let answer = control.set_config(setting.parameter, setting.to.clone(), known, self.owner.clone());
+            let answer = control.set_config(setting.parameter, setting.to.clone(), &self.ledger);
             self.under_way = Some((setting, answer));
         }
     }
@@ -68,9 +63,6 @@ impl Tuning {
             let name = setting.parameter.name;
             match answer {
                 Ok(Turned { change, unmarked }) => {
-                    self.note(
-                        Tuned::turned(self.known(name), name, &change.from, &change.to).settled(&change.to),
-                    );
                     told.push(Told::Set(change));
                     told.extend(unmarked.map(|cause| {
                         Told::Warning(format!(
@@ -78,44 +70,26 @@ impl Tuning {
                         ))
                     }));
                 }
-                Err(error) => {
-                    if !error.is_refused() {
-                        self.note_unclear(&setting);
-                    }
+                Err(error) if error.is_refused() => {
                     told.push(Told::Warning(format!("{name} was not set: {error}")));
                 }
+                Err(error) => told.push(Told::Warning(format!(
+                    "whether {name} was set is not known ({error}); if it was, the old value comes back at the end"
+                ))),
             }
             self.begin_next(control);
         }
         told
     }
 
-    fn known(&self, name: &str) -> Option<&Tuned> {
-        self.ledger.iter().find(|tuned| tuned.name == name)
-    }
-
-    /// It may have been set.
-    fn note_unclear(&mut self, setting: &Setting) {
-        let name = setting.parameter.name;
-        self.note(Tuned::turned(self.known(name), name, &setting.from, &setting.to));
-    }
-
-    fn note(&mut self, tuned: Tuned) {
-        match self.ledger.iter_mut().find(|known| known.name == tuned.name) {
-            Some(known) => *known = tuned,
-            None => self.ledger.push(tuned),
-        }
-    }
-
     /// Sets back what was set, the last first, and says so to `out`; what cannot be is told with the command for it.
     fn restore(mut self, control: &Control, address: &Address, out: &mut impl Write) {
         self.waiting.clear();
         self.look(LIMIT, control);
-        if let Some((setting, _)) = self.under_way.take() {
-            self.note_unclear(&setting);
-        }
-        for tuned in self.ledger.iter().rev() {
-            let (Ok(told) | Err(told)) = set_back(tuned, control, address);
+        // What is still under way stands there, or is not begun any more.
+        self.ledger.close();
+        for tuned in self.ledger.marker().tuned.iter().rev() {
+            let (Ok(told) | Err(told)) = set_back(tuned, &self.ledger, control, address);
             // If stderr is gone, so is who would read this.
             let _ = writeln!(out, "redyno: {told}");
         }

@@ -21,9 +21,10 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
             lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
             dialog(paint, area, "write to this server?", &lines);
         }
-        Overlay::SetConfig(Setting { parameter, from, to }) => {
+        Overlay::SetConfig(Setting { parameter, from, to, harm }) => {
+            let harm = harm.as_ref().map(|harm| format!("{harm}. ")).unwrap_or_default();
             let what = format!(
-                "CONFIG SET {} {} ({}; now {}). A new segment begins. At the end of the session the old value \
+                "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. At the end of the session the old value \
                  comes back.",
                 parameter.name,
                 value_words(to),

@@ -45,7 +45,7 @@ const TAKE: Binding = Binding {
     keys: &[(key(KeyCode::Enter), Action::Accept)],
     written: "Enter",
     hint: Some(("Enter", "take it", 0)),
-    help: "Set the mark, or carry out the chosen command. What cannot be is told with its reason.",
+    help: "Set the mark, take the parameter, or carry out the chosen command. What cannot be is told with its reason.",
 };
 
 const DROP: Binding = Binding {

@@ -1,0 +1,145 @@
+//! Where on a server a run is listed, and which keys its node of a cluster holds.
+//!
+//! A node of a cluster holds some of the 16 384 slots, and takes commands about keys of one slot of its own only. The
+//! list of runs and their markers stand in the first of the slots of `{0}`, `{1}`, … that it holds, so that whoever asks
+//! the same node finds them without looking through its keys.
+
+use super::{ServerError, link::Wire};
+use crate::workload::{NAMESPACE, RunId};
+
+/// Slots of a cluster.
+const SLOTS: u16 = 16_384;
+/// So many tags are tried; each slot has some among them.
+const TAGS: u32 = 1_000_000;
+
+/// Where a run is listed on a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What ends the names of list and markers: nothing, or `{7}` on a node of a cluster.
+    tag: String,
+    /// The slots of that node; `None` where there is no cluster.
+    slots: Option<Slots>,
+}
+
+/// A set of slots, as ranges with both ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Slots(Vec<(u16, u16)>);
+
+impl Place {
+    /// Asks the server for it; one command, or two on a node of a cluster.
+    ///
+    /// # Errors
+    /// When it is a node that holds no slot, and thus no key.
+    pub(super) async fn of(wire: &Wire) -> Result<Self, ServerError> {
+        let info = match wire.text(&["INFO", "cluster"]).await {
+            // Who may not ask is most likely not on a cluster; if so, the marker is refused, and that is told.
+            Err(error) if error.is_refused() => return Ok(Self::alone()),
+            info => info?,
+        };
+        if !info.lines().any(|line| line.trim_end() == "cluster_enabled:1") {
+            return Ok(Self::alone());
+        }
+        let nodes = wire.text(&["CLUSTER", "NODES"]).await?;
+        let slots = Slots::of_myself(&nodes);
+        let owned = (0..TAGS).map(|n| format!("{{{n}}}")).find(|tag| slots.has(slot(tag.as_bytes())));
+        owned.map(|tag| Self { tag, slots: Some(slots) }).ok_or(ServerError::NoSlots)
+    }
+
+    /// On a server that is no node of a cluster.
+    pub(super) fn alone() -> Self {
+        Self { tag: String::new(), slots: None }
+    }
+
+    /// The key of the list of runs.
+    pub(super) fn list(&self) -> String {
+        format!("{NAMESPACE}runs{}", self.tag)
+    }
+
+    /// The key of a run's marker.
+    pub(super) fn marker(&self, run: RunId) -> String {
+        format!("{NAMESPACE}{run}{}", self.tag)
+    }
+
+    /// Whether a command may name only keys of one slot.
+    pub(super) fn is_cluster(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    /// Whether `key` can stand here.
+    pub(super) fn holds(&self, key: &[u8]) -> bool {
+        self.slots.as_ref().is_none_or(|slots| slots.has(slot(key)))
+    }
+}
+
+impl Slots {
+    /// Reads the line of the node that answered out of CLUSTER NODES:
+    /// `<id> <address> myself,master - 0 0 1 connected 0-5460 5462 [5463->-<id>]`. A slot in brackets is on its way and
+    /// stands among the others as well, if it is here.
+    fn of_myself(nodes: &str) -> Self {
+        let of_node = |line: &str| -> Option<Vec<_>> {
+            let words: Vec<_> = line.split(' ').collect();
+            words.get(2)?.split(',').find(|flag| *flag == "myself")?;
+            let range = |word: &&str| {
+                let (from, to) = word.split_once('-').unwrap_or((word, word));
+                Some((from.parse().ok()?, to.parse().ok()?))
+            };
+            Some(words.iter().skip(8).filter_map(range).collect())
+        };
+        Self(nodes.lines().find_map(of_node).unwrap_or_default())
+    }
+
+    fn has(&self, slot: u16) -> bool {
+        self.0.iter().any(|(from, to)| (*from..=*to).contains(&slot))
+    }
+}
+
+/// The slot of a key: of what stands between its first `{` and the next `}`, unless that is nothing.
+pub(super) fn slot(key: &[u8]) -> u16 {
+    let tag = || {
+        let rest = &key[key.iter().position(|byte| *byte == b'{')? + 1..];
+        let end = rest.iter().position(|byte| *byte == b'}')?;
+        (end > 0).then(|| &rest[..end])
+    };
+    crc16::State::<crc16::XMODEM>::calculate(tag().unwrap_or(key)) % SLOTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_that_of_the_cluster_specification() {
+        // As CLUSTER KEYSLOT answers.
+        for (key, expected) in
+            [("123456789", 12_739), ("foo", 12_182), ("a{foo}b", 12_182), ("{}foo", 9_500), ("{foo", 13_308)]
+        {
+            assert_eq!(slot(key.as_bytes()), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_slots_of_a_node_are_read_from_its_own_line() {
+        let nodes = "\
+            a1 127.0.0.1:1@2 master - 0 1 2 connected 0-5460\n\
+            b2 127.0.0.1:3@4,host myself,master - 0 0 1 connected 5461 5463-5470 [5471->-a1] [7-<-a1]\n";
+        let slots = Slots::of_myself(nodes);
+        assert_eq!(slots, Slots(vec![(5461, 5461), (5463, 5470)]));
+        assert!(slots.has(5465) && !slots.has(5462) && !slots.has(0));
+        assert_eq!(Slots::of_myself("a1 x myself,master - 0 0 0 connected\n"), Slots::default());
+        assert_eq!(Slots::of_myself("nonsense"), Slots::default());
+    }
+
+    #[test]
+    fn list_and_marker_stand_in_one_slot() {
+        let run: RunId = "4g7k2m9q".parse().unwrap();
+        let alone = Place::alone();
+        assert_eq!((alone.list().as_str(), alone.marker(run).as_str()), ("redyno:runs", "redyno:4g7k2m9q"));
+        let place = Place { tag: "{7}".to_owned(), slots: Some(Slots(vec![(slot(b"{7}"), slot(b"{7}"))])) };
+        assert_eq!(
+            (place.list().as_str(), place.marker(run).as_str()),
+            ("redyno:runs{7}", "redyno:4g7k2m9q{7}")
+        );
+        assert!(place.holds(place.list().as_bytes()) && place.holds(place.marker(run).as_bytes()));
+        assert!(!place.holds(b"redyno:4g7k2m9q:000000000000"));
+    }
+}
