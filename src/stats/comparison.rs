@@ -5,7 +5,7 @@
 //!   other                  · ·· · ··      faster: by 3 to 7 %
 //! ```
 //! The difference is that of the means: of the replies per second as they are, of latencies in their logarithms, so
-//! that one stall does not decide. Its interval comes from [`drift`](super::drift): it allows for seconds that depend on
+//! that one stall does not decide. Its interval comes from the module `drift`: it allows for seconds that depend on
 //! each other, and for a drift that stretches of this length cannot rule out. It holds in 97.5 of 100 pairs.
 //!
 //! A difference counts only if its interval leaves out zero and it is at least 2 %. On two windows of one run that
