@@ -111,7 +111,7 @@ impl Session {
         };
         self.write(&Record::Interval(Box::new(load)))?;
         let rtt = self.latency(100, 90.0, None);
-        self.write(&Record::Ping(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } }))?;
+        self.write(&Record::Ping(Box::new(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } })))?;
         let late = self.latency(900, 55.0, None);
         self.write(&Record::Wake(Span { t_s, length_s, body: Wake { late } }))?;
         let cpu = Some(0.8 + 0.15 * self.random());

@@ -209,6 +209,82 @@ fn an_outage_is_told_and_its_pings_are_no_samples() {
     assert!(outcome.err.contains("redyno: not counted as samples: "), "{}", outcome.err);
 }
 
+/// Answers so many PINGs, and none after them; it hangs up when the client does.
+fn falls_silent_after(answered: usize) -> Scripted {
+    Scripted::start(vec![Box::new(move |peer| {
+        peer.greet();
+        for _ in 0..answered {
+            peer.swallow_pings(1);
+            peer.say("+PONG\r\n");
+        }
+        while peer.command().is_some() {}
+    })])
+}
+
+#[test]
+fn a_line_that_ends_inside_a_stall_holds_the_waits_so_far_and_tells_them() {
+    for (mode, format) in [(Mode::Latency, Format::Csv), (Mode::LatencyHistory, Format::Raw)] {
+        let server = falls_silent_after(20);
+        let plan = Plan {
+            interval: Some(Duration::from_millis(500)),
+            format,
+            percentiles: Percentile::parse_list("90").unwrap(),
+            ..Plan::new(server.target(), mode)
+        };
+        let (stop, stopped) = channel();
+        let mut out = Watched { text: String::new(), enough: |text: &str| text.lines().count() == 1, stop };
+        let mut err = Vec::new();
+        run_on(&plan, &stopped, &mut Streams { out: &mut out, err: &mut err, is_tty: false }).unwrap();
+        server.join();
+        let figures: Vec<f64> = out
+            .text
+            .lines()
+            .next()
+            .unwrap()
+            .split([',', ' '])
+            .map(|figure| figure.parse().unwrap())
+            .collect();
+        let [_, max, avg, count, p90] = figures[..] else { panic!("{figures:?}") };
+        // One is due every 10 ms, so that the first has waited for as long as it took the others to come due.
+        assert!(count > 21.0 && max >= (count - 21.0) * 10.0, "{figures:?}");
+        assert!(avg < max && p90 <= max && p90 >= (count - 21.0) * 5.0, "{figures:?}");
+        let err = String::from_utf8(err).unwrap();
+        let told = format!("redyno: {} PINGs are unanswered, the oldest for ", count - 20.0);
+        assert!(err.starts_with(&told), "{told:?} is not in {err:?}");
+    }
+}
+
+#[test]
+fn a_line_on_a_terminal_shows_a_wait_while_it_grows() {
+    let server = falls_silent_after(20);
+    let plan = Plan::new(server.target(), Mode::Latency);
+    let enough = |text: &str| text.matches("max: >").count() == 3 || text.matches("max: ").count() == 30;
+    let out = run_until(&plan, true, enough);
+    server.join();
+    let waits = out.split("max: >").skip(1).map(|rest| rest.split(',').next().unwrap());
+    let waits: Vec<f64> = waits.map(|wait| wait.parse().unwrap()).collect();
+    assert!(waits.len() >= 3 && waits.is_sorted(), "{waits:?}");
+    assert!(out.ends_with(" of them unanswered)\n"), "{out:?}");
+}
+
+#[test]
+fn a_row_of_the_distribution_holds_the_waits_so_far() {
+    let server = falls_silent_after(20);
+    let plan =
+        Plan { interval: Some(Duration::from_millis(500)), ..Plan::new(server.target(), Mode::LatencyDist) };
+    let (stop, stopped) = channel();
+    let row = |text: &str| text.lines().any(|line| line.starts_with("\x1b[38;5;0m"));
+    let mut out = Watched { text: String::new(), enough: row, stop };
+    let mut err = Vec::new();
+    run_on(&plan, &stopped, &mut Streams { out: &mut out, err: &mut err, is_tty: false }).unwrap();
+    server.join();
+    let row = out.text.lines().find(|line| line.starts_with("\x1b[38;5;0m")).unwrap();
+    // Some wait was longer than 10 ms, and is in one of the cells beyond.
+    let beyond = row.split_once('A').unwrap().1;
+    assert!(beyond.split("48;5;").skip(1).any(|cell| !cell.starts_with("0m")), "{row:?}");
+    assert!(String::from_utf8(err).unwrap().contains(" PINGs are unanswered, the oldest for "));
+}
+
 #[test]
 fn a_server_that_says_nothing_is_diagnosed() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

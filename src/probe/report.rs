@@ -56,6 +56,10 @@ pub struct Ping {
     /// shows here while it lasts, and as samples when it is over.
     #[serde(default)]
     pub waiting_us: u64,
+    /// How long each unanswered PING had been waiting at the end of the stretch: lower bounds, in no `rtt`. Empty in
+    /// recordings that do not say.
+    #[serde(default, skip_serializing_if = "Latency::is_empty")]
+    pub unanswered: Latency,
 }
 
 /// Whether the kernel stamps the ping connection, or why it does not.

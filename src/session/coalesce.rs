@@ -85,7 +85,7 @@ impl Coalesce {
     fn flush(&mut self, out: &mut Vec<Arc<Record>>) {
         self.second = None;
         out.extend(std::mem::take(&mut self.intervals).into_values().map(|i| Arc::new(Record::Interval(i))));
-        out.extend(self.ping.take().map(|span| Arc::new(Record::Ping(span))));
+        out.extend(self.ping.take().map(|span| Arc::new(Record::Ping(Box::new(span)))));
         out.extend(self.wake.take().map(|span| Arc::new(Record::Wake(span))));
         out.extend(self.intrinsic.take().map(|span| Arc::new(Record::Intrinsic(span))));
     }
@@ -117,6 +117,7 @@ fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
     held.tcp = new.tcp;
     super::add_counts(&mut held.errors, &new.errors);
     held.waiting_us = new.waiting_us;
+    held.unanswered.clone_from(&new.unanswered);
 }
 
 #[cfg(test)]
@@ -159,7 +160,7 @@ mod tests {
     }
 
     fn ping(t_s: f64, body: probe::Ping) -> Arc<Record> {
-        Arc::new(Record::Ping(Span { t_s, length_s: 0.25, body }))
+        Arc::new(Record::Ping(Box::new(Span { t_s, length_s: 0.25, body })))
     }
 
     #[test]
@@ -174,6 +175,7 @@ mod tests {
             tcp: Some(TcpRtt { rtt_us: ns as u32, rtt_var_us: 3, rtt_min_us: None }),
             errors: BTreeMap::new(),
             waiting_us: ns,
+            unanswered: latency_of([ns * 1_000]),
         };
         let unknown = probe::Ping { timing: None, ..probe::Ping::default() };
         let ticks = [ping(0.25, unknown), ping(0.5, tick(100)), ping(0.75, tick(900)), ping(1.0, tick(300))];
@@ -190,8 +192,9 @@ mod tests {
             tcp: Some(TcpRtt { rtt_us: 300, rtt_var_us: 3, rtt_min_us: None }),
             errors: BTreeMap::new(),
             waiting_us: 300,
+            unanswered: latency_of([300_000]),
         };
-        assert_eq!(second, [Arc::new(Record::Ping(Span { t_s: 1.0, length_s: 1.0, body }))]);
+        assert_eq!(second, [Arc::new(Record::Ping(Box::new(Span { t_s: 1.0, length_s: 1.0, body })))]);
     }
 
     #[test]

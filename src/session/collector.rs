@@ -230,7 +230,7 @@ impl Collector {
         match message {
             probe::Message::Ping(mut report) => {
                 self.kinds.limit(&mut report.body.errors);
-                self.emit(Record::Ping(span(*report)));
+                self.emit(Record::Ping(Box::new(span(*report))));
             }
             probe::Message::Wake(report) => self.emit(Record::Wake(span(report))),
             probe::Message::Intrinsic(report) => self.emit(Record::Intrinsic(span(report))),

@@ -34,7 +34,7 @@ pub enum Record {
     /// What the load did.
     Interval(Box<Interval>),
     /// What the ping probe saw.
-    Ping(Span<probe::Ping>),
+    Ping(Box<Span<probe::Ping>>),
     /// What the wake probe saw.
     Wake(Span<probe::Wake>),
     /// What the intrinsic probe saw.

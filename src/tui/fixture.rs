@@ -142,7 +142,7 @@ impl MadeUp {
         }
         let busy = if self.knobs.load { rate / able } else { 0.0 };
         let rtt = self.latency(25, 60.0 + 180.0 * busy);
-        records.push(Record::Ping(Span { t_s, length_s, body: stamped(rtt) }));
+        records.push(Record::Ping(Box::new(Span { t_s, length_s, body: stamped(rtt) })));
         let late = self.latency(100, 55.0);
         records.push(Record::Wake(Span { t_s, length_s, body: Wake { late } }));
         if self.tick.is_multiple_of(4) {

@@ -68,12 +68,15 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         let worth_a_row = match moment {
             Moment::Grew => false,
             Moment::Full => true,
-            Moment::Cut => !window.rtt.is_empty(),
+            Moment::Cut => !window.is_empty(),
         };
         if worth_a_row {
             let legend = if rows % ROWS_PER_LEGEND == 0 { legend(colours) } else { String::new() };
-            streams.print(&(legend + &row(&window.rtt, colours)))?;
+            streams.print(&(legend + &row(&window.all(), colours)))?;
             rows += 1;
+            if let Some(note) = window.note() {
+                streams.warn(&note)?;
+            }
         }
         Ok(Next::Continue)
     })

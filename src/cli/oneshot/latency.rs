@@ -45,6 +45,13 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
             Style::Written(format) => written(plan, window, moment, format),
         };
         streams.print(&text)?;
+        // A line that is redrawn says it itself.
+        if style != Style::Redrawn
+            && moment != Moment::Grew
+            && let Some(note) = window.note()
+        {
+            streams.warn(&note)?;
+        }
         Ok(if moment == Moment::Full && !history { Next::Finish } else { Next::Continue })
     })
 }
@@ -54,18 +61,18 @@ fn redrawn(plan: &Plan, window: &Window, moment: Moment) -> String {
     let end = match moment {
         Moment::Grew => String::new(),
         // A run that is stopped right after a full window has nothing more to say.
-        Moment::Cut if history && window.rtt.is_empty() => return CLEAR.to_owned(),
+        Moment::Cut if history && window.is_empty() => return CLEAR.to_owned(),
         _ if history => window_end(window.length_ns),
         Moment::Full | Moment::Cut => "\n".to_owned(),
     };
-    format!("{CLEAR}{}{end}", line(&window.rtt, &plan.percentiles, Format::Standard))
+    format!("{CLEAR}{}{end}", line(window, &plan.percentiles, Format::Standard))
 }
 
 fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> String {
     match moment {
         Moment::Grew => String::new(),
-        Moment::Cut if window.rtt.is_empty() => String::new(),
-        Moment::Full | Moment::Cut => line(&window.rtt, &plan.percentiles, format) + "\n",
+        Moment::Cut if window.is_empty() => String::new(),
+        Moment::Full | Moment::Cut => line(window, &plan.percentiles, format) + "\n",
     }
 }
 
@@ -75,7 +82,7 @@ mod tests {
     use crate::{stats::fixture::latency_of, target::Target};
 
     fn window() -> Window {
-        Window { rtt: latency_of([104_000]), length_ns: 15_000_000_000 }
+        Window { rtt: latency_of([104_000]), length_ns: 15_000_000_000, ..Window::default() }
     }
 
     fn plan(mode: Mode) -> Plan {

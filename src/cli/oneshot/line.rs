@@ -4,27 +4,45 @@
 
 use std::fmt::Write as _;
 
-use super::plan::{Format, Percentile};
+use super::{
+    pinging::Window,
+    plan::{Format, Percentile},
+};
 use crate::stats::Latency;
 
 /// The line for a window, without a line end. A window without samples has no figures: it says so in place of
 /// zeros.
-pub(super) fn line(window: &Latency, percentiles: &[Percentile], format: Format) -> String {
+///
+/// PINGs that are unanswered at its end are in it with their wait so far. The standard form has a `>` before each figure
+/// that is a lower bound by that; the shortest is of those that were answered.
+pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) -> String {
+    let (all, unanswered) = (window.all(), &window.unanswered);
     let absent = match format {
         Format::Standard | Format::Raw => "-",
         Format::Csv => "",
         Format::Json => "null",
     };
-    let figure = |ns: f64| if window.is_empty() { absent.to_owned() } else { format!("{:.3}", ns / 1e6) };
-    let min = figure(window.min_ns() as f64);
-    let max = figure(window.max_ns() as f64);
-    let avg = figure(window.mean_ns());
-    let count = window.count();
-    let percentiles =
-        percentiles.iter().map(|p| (p.text(), figure(window.value_at_quantile(p.quantile()) as f64)));
+    let figure = |of: &Latency, ns: f64, is_bound: bool| match format {
+        _ if of.is_empty() => absent.to_owned(),
+        Format::Standard if is_bound => format!(">{:.3}", ns / 1e6),
+        _ => format!("{:.3}", ns / 1e6),
+    };
+    let min = figure(&window.rtt, window.rtt.min_ns() as f64, false);
+    let max = figure(&all, all.max_ns() as f64, unanswered.max_ns() > window.rtt.max_ns());
+    let avg = figure(&all, all.mean_ns(), !unanswered.is_empty());
+    let count = all.count();
+    let percentiles = percentiles.iter().map(|p| {
+        let ns = all.value_at_quantile(p.quantile());
+        // Below the shortest wait nothing changes, however long the waits become.
+        (p.text(), figure(&all, ns as f64, !unanswered.is_empty() && ns >= unanswered.min_ns()))
+    });
     match format {
         Format::Standard => {
-            let mut line = format!("min: {min}, max: {max}, avg: {avg} ({count} samples)");
+            let waiting = match unanswered.count() {
+                0 => String::new(),
+                n => format!(", {n} of them unanswered"),
+            };
+            let mut line = format!("min: {min}, max: {max}, avg: {avg} ({count} samples{waiting})");
             percentiles.for_each(|(name, value)| append(&mut line, format_args!(", p{name}: {value}")));
             line
         }
@@ -35,6 +53,9 @@ pub(super) fn line(window: &Latency, percentiles: &[Percentile], format: Format)
             let members: Vec<_> = percentiles.map(|(name, value)| format!(r#""{name}": {value}"#)).collect();
             if !members.is_empty() {
                 append(&mut line, format_args!(r#", "percentiles": {{{}}}"#, members.join(", ")));
+            }
+            if !unanswered.is_empty() {
+                append(&mut line, format_args!(r#", "unanswered": {}"#, unanswered.count()));
             }
             line.push('}');
             line
@@ -66,11 +87,11 @@ mod tests {
     use super::*;
     use crate::stats::fixture::latency_of;
 
-    fn window() -> Latency {
-        latency_of([31_000, 89_000, 89_000, 336_400])
+    fn window() -> Window {
+        Window { rtt: latency_of([31_000, 89_000, 89_000, 336_400]), ..Window::default() }
     }
 
-    fn all_formats(window: &Latency, percentiles: &str) -> [String; 4] {
+    fn all_formats(window: &Window, percentiles: &str) -> [String; 4] {
         let percentiles = match percentiles {
             "" => Vec::new(),
             list => Percentile::parse_list(list).unwrap(),
@@ -107,7 +128,7 @@ mod tests {
     #[test]
     fn a_window_without_samples_has_no_figures() {
         assert_eq!(
-            all_formats(&Latency::default(), "99"),
+            all_formats(&Window::default(), "99"),
             [
                 "min: -, max: -, avg: - (0 samples), p99: -",
                 "- - - 0 -",
@@ -115,6 +136,30 @@ mod tests {
                 r#"{"min": null, "max": null, "avg": null, "count": 0, "percentiles": {"99": null}}"#,
             ]
         );
+    }
+
+    #[test]
+    fn waits_are_in_the_figures_as_lower_bounds() {
+        let stalled = Window { unanswered: latency_of([998_000_000, 1_998_000_000]), ..window() };
+        assert_eq!(
+            all_formats(&stalled, "50,99"),
+            [
+                "min: 0.031, max: >1998.000, avg: >499.424 (6 samples, 2 of them unanswered), p50: 0.089, p99: >1998.000",
+                "0.031 1998.000 499.424 6 0.089 1998.000",
+                "0.031,1998.000,499.424,6,0.089,1998.000",
+                r#"{"min": 0.031, "max": 1998.000, "avg": 499.424, "count": 6, "percentiles": {"50": 0.089, "99": 1998.000}, "unanswered": 2}"#,
+            ]
+        );
+        let silent = Window { rtt: Latency::default(), ..stalled };
+        assert_eq!(
+            all_formats(&silent, "")[..2],
+            [
+                "min: -, max: >1998.000, avg: >1498.000 (2 samples, 2 of them unanswered)",
+                "- 1998.000 1498.000 2"
+            ]
+        );
+        let over = Window { unanswered: latency_of([200_000]), ..window() };
+        assert!(line(&over, &[], Format::Standard).contains("max: 0.336, avg: >0.149 (5 samples"));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | an error reply is a sample | it is reported on stderr, and never a sample |
 //! | the time of a reconnect is a sample | an outage is reported on stderr with its cause, since when, and its end |
 //! | the next PING waits for a late answer | PINGs are sent on a schedule, so a stall is as many late samples |
+//! | a run that is to end waits for the last answer | it ends on time; unanswered PINGs are in the figures with their wait so far, and told: `max: >1998.000` on a terminal, a line on stderr elsewhere |
 //! | `--latency-history` as raw, CSV or JSON prints a line a sample | a line a window |
 //! | no sample at all prints zeros | `-` in text, nothing in CSV, `null` in JSON; exit 1 with a diagnosis |
 //! | the average of `--intrinsic-latency` is over the time planned | over the time really run, also after Ctrl-C |

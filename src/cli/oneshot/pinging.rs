@@ -15,6 +15,7 @@ use crate::{
     probe::{Message, Ping, PingPlan, PingProbe, Report},
     stats::Latency,
     target::{ReachError, reach},
+    units,
 };
 
 /// The longest tick: what is redrawn is redrawn ten times a second.
@@ -28,8 +29,36 @@ const REACH_LIMIT: Duration = Duration::from_secs(1);
 pub(super) struct Window {
     /// The round trips in it so far.
     pub rtt: Latency,
+    /// What PINGs that are unanswered at its end have been waiting so far, once that is longer than usual.
+    pub unanswered: Latency,
     /// How long it is so far.
     pub length_ns: u64,
+}
+
+impl Window {
+    /// Round trips, and the waits of those that are none yet.
+    pub(super) fn all(&self) -> Latency {
+        Latency::merged([&self.rtt, &self.unanswered])
+    }
+
+    /// Whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rtt.is_empty() && self.unanswered.is_empty()
+    }
+
+    /// That waits are in its figures, if any are.
+    pub(super) fn note(&self) -> Option<String> {
+        let (pings, are, they) = match self.unanswered.count() {
+            0 => return None,
+            1 => ("PING", "is", "it is"),
+            _ => ("PINGs", "are", "they are"),
+        };
+        let oldest = units::latency(self.unanswered.max_ns());
+        Some(format!(
+            "{} {pings} {are} unanswered, the oldest for {oldest}: {they} in the figures with the wait so far",
+            self.unanswered.count()
+        ))
+    }
 }
 
 /// What happened to a window.
@@ -95,7 +124,12 @@ pub(super) fn windows(
         draw(streams, &windows.open, Moment::Cut)?;
     }
     // The diagnosis holds the counts already.
-    anyhow::ensure!(windows.sampled, "{}{}", trouble.diagnosis(windows.end_ns), wrong_protocol(plan));
+    anyhow::ensure!(
+        !windows.answered.is_empty(),
+        "{}{}",
+        trouble.diagnosis(windows.end_ns),
+        wrong_protocol(plan)
+    );
     Ok(trouble.sum_up(streams)?)
 }
 
@@ -114,8 +148,8 @@ struct Windows {
     open: Window,
     full_at_ns: u64,
     end_ns: u64,
-    /// Whether there was a sample in any window.
-    sampled: bool,
+    /// The round trips of all windows.
+    answered: Latency,
 }
 
 impl Windows {
@@ -130,7 +164,7 @@ impl Windows {
             open: Window::default(),
             full_at_ns: length_ns,
             end_ns: 0,
-            sampled: false,
+            answered: Latency::default(),
         }
     }
 
@@ -138,7 +172,11 @@ impl Windows {
         self.open.rtt.merge(&report.body.rtt);
         self.open.length_ns += report.end_ns.saturating_sub(report.start_ns);
         self.end_ns = report.end_ns;
-        self.sampled |= !report.body.rtt.is_empty();
+        self.answered.merge(&report.body.rtt);
+        // One that has just been sent is on its way, and no stall.
+        let unusual_ns = self.answered.value_at_quantile(0.5).saturating_mul(2);
+        let waits = &report.body.unanswered;
+        self.open.unanswered = if waits.max_ns() > unusual_ns { waits.clone() } else { Latency::default() };
         if self.end_ns >= self.full_at_ns { Moment::Full } else { Moment::Grew }
     }
 
@@ -153,6 +191,7 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::fixture::{latency_of, repeated};
 
     fn moments(windows: &mut Windows, ticks: &[(u64, u64)]) -> Vec<Moment> {
         let add = |&(start_ns, end_ns): &(u64, u64)| {
@@ -170,6 +209,19 @@ mod tests {
             assert_eq!(windows.tick.as_millis() as u64, tick_ms);
             assert_eq!(windows.length_ns % windows.tick.as_nanos() as u64, 0);
         }
+    }
+
+    #[test]
+    fn waits_are_in_a_window_while_they_last_and_once_they_are_longer_than_usual() {
+        let mut windows = Windows::new(Duration::from_secs(1));
+        let mut unanswered_after = |rtt: Latency, unanswered: Latency| {
+            let body = Ping { rtt, unanswered, ..Ping::default() };
+            windows.add(&Report { start_ns: 0, end_ns: 1, body });
+            windows.open.unanswered.count()
+        };
+        assert_eq!(unanswered_after(repeated(100_000, 10), latency_of([150_000])), 0, "on its way");
+        assert_eq!(unanswered_after(Latency::default(), latency_of([5_000_000, 95_000_000])), 2);
+        assert_eq!(unanswered_after(latency_of([105_000_000, 195_000_000]), Latency::default()), 0);
     }
 
     #[test]

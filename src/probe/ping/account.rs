@@ -13,7 +13,7 @@ use super::{
 use crate::{
     probe::{Message, Ping, TcpRtt, Timing},
     protocol::error_code,
-    stats::{Recorder, Samples},
+    stats::{Latency, Recorder, Samples},
 };
 
 /// So many kinds of errors have their first message told; a server that invents kinds is not followed further.
@@ -27,10 +27,10 @@ struct Outage {
 }
 
 /// How the link is at the end of a tick.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct LinkState {
-    /// How long the oldest outstanding PING has been waiting.
-    pub waiting_ns: u64,
+    /// How long each outstanding PING has been waiting.
+    pub unanswered: Latency,
     /// Whether the kernel stamps the connection, or why not.
     pub timing: Option<Timing>,
     /// The kernel's own figures of the round trip.
@@ -181,7 +181,8 @@ impl Account {
             left_out: std::mem::take(&mut self.parts.left_out),
             tcp: link.tcp,
             errors: std::mem::take(&mut self.errors),
-            waiting_us: link.waiting_ns / 1_000,
+            waiting_us: link.unanswered.max_ns() / 1_000,
+            unanswered: link.unanswered,
         }
     }
 }

@@ -124,9 +124,9 @@ impl Line {
         self.is_greeted() && self.outstanding.is_empty()
     }
 
-    /// When the oldest outstanding PING was due.
-    pub(super) fn oldest_due_ns(&self) -> Option<u64> {
-        self.outstanding.front().map(|sent| sent.due_ns)
+    /// When each outstanding PING was due, the oldest first.
+    pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
+        self.outstanding.iter().map(|sent| sent.due_ns)
     }
 
     /// When time is up for the greeting, or for the oldest outstanding PING; `u64::MAX` while nothing is awaited.

@@ -69,9 +69,9 @@ impl Link {
         Failure::Timeout { what, limit: self.timeout }
     }
 
-    /// When the oldest outstanding PING was due.
-    pub(super) fn oldest_due_ns(&self) -> Option<u64> {
-        self.line().and_then(Line::oldest_due_ns)
+    /// When each outstanding PING was due, the oldest first.
+    pub(super) fn due_ns(&self) -> impl Iterator<Item = u64> {
+        self.line().into_iter().flat_map(Line::due_ns)
     }
 
     /// Whether PINGs can be sent, and none is unanswered.

@@ -22,7 +22,7 @@
 //! whose parts cannot be told for certain is counted among those left out.
 //!
 //! The thread begins its schedule when the first attempt to connect has ended, well or not. PINGs that are
-//! unanswered when the probe is dropped are in no report.
+//! unanswered when the probe is dropped are in its last report, with their wait so far.
 
 mod account;
 mod connection;

@@ -17,6 +17,7 @@ use crate::{
         thread::{ProbeThread, Stop},
         ticker::Ticker,
     },
+    stats::Samples,
     target::Target,
 };
 
@@ -163,9 +164,7 @@ impl Pinging {
 
 /// The link's part of a report.
 fn state(link: &Link, now_ns: u64) -> LinkState {
-    LinkState {
-        waiting_ns: link.oldest_due_ns().map_or(0, |due_ns| now_ns.saturating_sub(due_ns)),
-        timing: link.timing(),
-        tcp: link.tcp(),
-    }
+    let mut waits = Samples::default();
+    link.due_ns().for_each(|due_ns| waits.record(now_ns.saturating_sub(due_ns)));
+    LinkState { unanswered: waits.take(), timing: link.timing(), tcp: link.tcp() }
 }

@@ -93,7 +93,11 @@ fn errors_come_from_load_and_ping_with_their_first_message() {
     let first = Event { t_s: 1.0, name: FIRST_ERROR.to_owned(), detail: "OOM: OOM no memory".to_owned() };
     let timeline = fold([
         Record::Interval(Box::new(Interval { t_s: 1.0, length_s: 0.25, errors, ..Interval::default() })),
-        Record::Ping(Span { t_s: 1.0, length_s: 0.25, body: Ping { errors: lost, ..Ping::default() } }),
+        Record::Ping(Box::new(Span {
+            t_s: 1.0,
+            length_s: 0.25,
+            body: Ping { errors: lost, ..Ping::default() },
+        })),
         Record::Event(first),
     ]);
     let errors = timeline.window(0.0, 1.0, 1).errors();
