@@ -11,7 +11,7 @@ use crate::{
     diagnose::ClientWatch,
     probe::{Ping, Timing},
     server::Status,
-    session::{Interval, Record, Span},
+    session::{Interval, Record, Span, timeline::PingCell},
     stats::Latency,
     units,
 };
@@ -165,8 +165,12 @@ fn ping_columns(ping: &Ping) -> String {
     let errors: u64 = ping.errors.values().sum();
     match errors {
         0 => {
-            let median =
-                |part: Option<&Latency>| part.map_or_else(|| "-".to_owned(), |p| percentile(p, 0.50));
+            // Where most answers are in no part, the others do not stand for them.
+            let lacks_parts = PingCell::of(ping).lacks_parts();
+            let median = |part: Option<&Latency>| {
+                let told = part.filter(|_| !lacks_parts);
+                told.map_or_else(|| "-".to_owned(), |part| percentile(part, 0.50))
+            };
             format!(
                 "{:>8} {:>8} {:>8} {:>8}",
                 percentile(&ping.rtt, 0.50),
@@ -352,6 +356,23 @@ mod tests {
             lines.push(&of(latency(100), 90))[0].ends_with("   300 µs |"),
             "shorter than those that ended"
         );
+    }
+
+    #[test]
+    fn no_part_is_called_fast_where_most_answers_are_in_none() {
+        let told = |left_out: u64| {
+            let body = Ping {
+                rtt: latency(100),
+                kernel: Some(latency(100 - left_out)),
+                pickup: Some(latency(100 - left_out)),
+                left_out: [("shared read".to_owned(), left_out)].into(),
+                ..Ping::default()
+            };
+            let record = Record::Ping(Box::new(Span { t_s: 1.0, length_s: 1.0, body }));
+            Lines::default().push(&record).pop().unwrap()
+        };
+        assert!(!told(50).contains(" - "), "{}", told(50));
+        assert!(told(51).contains("        -        - "), "{}", told(51));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::history::Merge;
 use crate::{
+    probe::Ping,
     server::Status,
     session::{Interval, Moment, add_counts},
 };
@@ -77,6 +78,47 @@ impl Merge for ErrorCell {
     }
 }
 
+/// What pings were beside their times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PingCell {
+    /// Good answers.
+    pub answered: u64,
+    /// Those of them that are in no part: send, kernel, pickup.
+    pub left_out: u64,
+    /// The longest wait of a PING that was unanswered at the end of a tick: a lower bound of its round trip.
+    pub waiting_ns: u64,
+}
+
+impl PingCell {
+    /// Those of one record.
+    pub fn of(ping: &Ping) -> Self {
+        Self {
+            answered: ping.rtt.count(),
+            left_out: ping.left_out.values().sum(),
+            waiting_ns: ping.waiting_us.saturating_mul(1_000),
+        }
+    }
+
+    /// Whether most answers are in no part, so that the parts of the others tell nothing of them: those of a stall are
+    /// left out, and what is left was fast.
+    pub fn lacks_parts(&self) -> bool {
+        self.left_out * 2 > self.answered
+    }
+
+    /// The longest wait, where it is longer than all of `rtt`.
+    pub fn wait_beyond(&self, rtt_ns: Option<u64>) -> Option<u64> {
+        (self.waiting_ns > rtt_ns.unwrap_or(0)).then_some(self.waiting_ns)
+    }
+}
+
+impl Merge for PingCell {
+    fn merge(&mut self, later: Self) {
+        self.answered += later.answered;
+        self.left_out += later.left_out;
+        self.waiting_ns = self.waiting_ns.max(later.waiting_ns);
+    }
+}
+
 /// What the server said of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
@@ -124,6 +166,19 @@ mod tests {
         late.add(&Interval { ops: 3, ..Interval::default() });
         cell.merge(late);
         assert_eq!((cell.ops, cell.extremes()), (428, Some((100.0, 1200.0))));
+    }
+
+    #[test]
+    fn parts_of_a_few_do_not_stand_for_a_stall_that_is_in_none_and_a_wait_is_a_lower_bound() {
+        let mut cell = PingCell { answered: 25, left_out: 1, waiting_ns: 0 };
+        assert!(!cell.lacks_parts());
+        cell.merge(PingCell { answered: 100, left_out: 90, waiting_ns: 7_000 });
+        assert!(cell.lacks_parts());
+        assert_eq!((cell.answered, cell.left_out), (125, 91));
+        assert_eq!(
+            [None, Some(6_999), Some(7_000)].map(|rtt| cell.wait_beyond(rtt).is_some()),
+            [true, true, false]
+        );
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingWindows,
-    Segments, ServerCell, commands::CommandLanes, memo::Memos,
+    ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell,
+    PingWindows, Segments, ServerCell, commands::CommandLanes, history::Merge, memo::Memos,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -55,6 +55,7 @@ pub struct Timeline {
     pub(super) status: Option<Moment<Status>>,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
+    pub(super) ping_cells: History<PingCell>,
     pub(super) errors: ErrorLog,
     pub(super) error_cells: History<ErrorCell>,
     pub(super) last_reply_s: Option<f64>,
@@ -92,6 +93,7 @@ impl Timeline {
             status: None,
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
+            ping_cells: History::new(tick_s, KEPT),
             errors: ErrorLog::default(),
             error_cells: History::new(tick_s, KEPT),
             last_reply_s: None,
@@ -117,6 +119,7 @@ impl Timeline {
                 self.measured(Measure::Ping, span.t_s, span.length_s, &span.body.rtt);
                 self.push_ping_parts(span);
                 self.pings.push(span.t_s, span.length_s, &span.body);
+                self.ping_cells.entry(span.t_s, span.length_s).merge(PingCell::of(&span.body));
                 if !span.body.rtt.is_empty() {
                     self.last_pong_s = Some(span.t_s);
                 }

@@ -8,7 +8,7 @@
 //! only, and exactly: of that this keeps a copy. It is small: segments share their memory with the timeline's until
 //! those change.
 
-use super::{ErrorLog, IntrinsicRun, Measure, PingWindows, Segments, Timeline};
+use super::{ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
 use crate::{probe::TcpRtt, server::Status, session::Moment, stats::Latency};
 
 /// The latest moment of a timeline, kept.
@@ -17,6 +17,8 @@ pub struct Held {
     pub(super) t_s: f64,
     pub(super) segments: Segments,
     pub(super) pings: PingWindows,
+    /// Those of the last second and of the last 60 s.
+    pub(super) recent_pings: (PingCell, PingCell),
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
     pub(super) errors: ErrorLog,
@@ -51,6 +53,7 @@ impl Timeline {
             t_s: self.now_s,
             segments: self.segments.clone(),
             pings: self.pings.clone(),
+            recent_pings: (self.latest().pings_now(), self.latest().pings_minute()),
             ping_tcp: self.ping_tcp,
             intrinsic_run: self.intrinsic_run.clone(),
             errors: self.errors.clone(),

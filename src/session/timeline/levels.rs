@@ -94,8 +94,13 @@ impl Quantiles {
         self.0[level as usize]
     }
 
+    /// Where nothing but a wait is known: every level is at least that.
+    pub fn of_wait(wait_ns: u64) -> Self {
+        Self([Some(wait_ns); Level::ALL.len()])
+    }
+
     /// Lifts the maximum to `max_ns` if that is longer.
-    pub(super) fn lift_max(&mut self, max_ns: u64) {
+    pub fn lift_max(&mut self, max_ns: u64) {
         let max = &mut self.0[Level::Max as usize];
         *max = Some(max.unwrap_or(0).max(max_ns));
     }

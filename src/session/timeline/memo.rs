@@ -13,7 +13,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{ErrorCell, Heat, LoadCell, Measure, Quantiles, ServerCell};
+use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
 
 /// So many columns are remembered: those of a wide screen, at a few lengths.
 const MOST: usize = 1024;
@@ -119,6 +119,7 @@ pub(super) struct Memos {
     pub(super) load: Memo<LoadCell>,
     pub(super) server: Memo<ServerCell>,
     pub(super) errors: Memo<ErrorCell>,
+    pub(super) pings: Memo<PingCell>,
 }
 
 impl Memos {
@@ -130,6 +131,7 @@ impl Memos {
         self.load.touch(since_s);
         self.server.touch(since_s);
         self.errors.touch(since_s);
+        self.pings.touch(since_s);
     }
 }
 

@@ -10,7 +10,7 @@
 //!
 //! | query | answer |
 //! |---|---|
-//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server) |
+//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
 //! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same while the session goes on underneath |
 //! | [`Timeline::worst`]`(measure, from_s, to_s)` | the longest latency there, and when |
@@ -43,7 +43,7 @@ mod stalls;
 mod window;
 
 pub use against::Against;
-pub use cells::{ErrorCell, LoadCell, ServerCell};
+pub use cells::{ErrorCell, LoadCell, PingCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog, FIRST_ERROR};
 pub use fold::{Timeline, TimelineOptions};
 pub use heat::Heat;

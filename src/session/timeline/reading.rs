@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    ErrorLog, Held, IntrinsicRun, Measure, PingWindow, SegmentTotal, Segments, Timeline, parts::Parts,
+    ErrorLog, Held, IntrinsicRun, Measure, PingCell, PingWindow, SegmentTotal, Segments, Timeline,
+    history::Merge, parts::Parts,
 };
 use crate::{
     probe::{TcpRtt, Timing},
@@ -132,6 +133,29 @@ impl<'a> Reading<'a> {
     /// The ping probe.
     pub fn ping(&self) -> &Recent<'a> {
         self.recent(Measure::Ping)
+    }
+
+    /// What the pings of the second before the moment were beside their times.
+    pub fn pings_now(&self) -> PingCell {
+        self.held
+            .filter(|_| self.is_latest)
+            .map_or_else(|| self.pings_over(NOW_S), |held| held.recent_pings.0)
+    }
+
+    /// The same of the 60 s before it.
+    pub fn pings_minute(&self) -> PingCell {
+        self.held
+            .filter(|_| self.is_latest)
+            .map_or_else(|| self.pings_over(MINUTE_S), |held| held.recent_pings.1)
+    }
+
+    fn pings_over(&self, length_s: f64) -> PingCell {
+        // As the times themselves, they are those of the segment.
+        let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
+        let mut all = PingCell::default();
+        let cells = self.timeline.ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
+        cells.for_each(|cell| all.merge(*cell.value));
+        all
     }
 
     /// Whether the kernel stamps the pings, or why not; `None` before that is known and in recordings that do not

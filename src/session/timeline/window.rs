@@ -1,7 +1,7 @@
 //! A stretch of the session in so many columns: what charts draw.
 
 use super::{
-    ErrorCell, Heat, History, LoadCell, Measure, Quantiles, ServerCell, Timeline, Worst, heat,
+    ErrorCell, Heat, History, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timeline, Worst, heat,
     history::{Cell, Merge},
     memo::{Grid, Memo},
     parts::{self, Parts},
@@ -94,6 +94,11 @@ impl<'a> Window<'a> {
     /// Errors in each column, of load and PING; `None` where there was none.
     pub fn errors(&self) -> Vec<Option<ErrorCell>> {
         self.remembered(&self.timeline.memos.errors, |window| window.merged(&window.timeline.error_cells))
+    }
+
+    /// What the pings of each column were beside their times.
+    pub fn pings(&self) -> Vec<Option<PingCell>> {
+        self.remembered(&self.timeline.memos.pings, |window| window.merged(&window.timeline.ping_cells))
     }
 
     /// What the server said in each column, and its highest share of a core.

@@ -15,6 +15,7 @@ use ratatui::{
 
 mod frozen;
 mod lists;
+mod stalled_pings;
 mod standstill;
 
 use super::draw;

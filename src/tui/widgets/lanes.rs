@@ -11,7 +11,8 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Kind, Model, Occurrence, TimeAxis},
-    session::timeline::{Level, LoadCell, Measure, Quantiles, Reading, Window},
+    session::timeline::{Level, LoadCell, Measure, PingCell, Quantiles, Reading, Window},
+    stats::Latency,
     tui::{
         layout::Columns,
         paint::{Paint, row},
@@ -48,6 +49,7 @@ pub struct Lanes<'a> {
     cursor_s: Option<f64>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
     load: Vec<Option<LoadCell>>,
+    pings: Vec<Option<PingCell>>,
     occurrences: Vec<(u16, Occurrence)>,
 }
 
@@ -84,6 +86,40 @@ pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
+/// A level of the pings as a figure; `>1.98 s` where all that is known is how long one has been waiting so far, or that
+/// this is longer than the longest.
+pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
+    let known = level.of(rtt);
+    let is_told = rtt.is_empty() || level == Level::Max;
+    match pings.wait_beyond(known).filter(|_| is_told) {
+        Some(wait_ns) => format!(">{}", units::latency(wait_ns)),
+        None => figure(known),
+    }
+}
+
+/// The median of a part of the pings as a figure; none where most answers have no parts.
+pub fn part_figure(part: &Latency, pings: PingCell) -> String {
+    figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
+}
+
+/// Shows in a column what PINGs have been waiting so far, and no parts where most answers have none.
+fn add_waits(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], column: usize, pings: &PingCell) {
+    if let Some(Some(rtt)) = levels[Measure::Ping as usize].get_mut(column) {
+        match pings.wait_beyond(rtt.get(Level::Max)) {
+            Some(wait_ns) if pings.answered == 0 => *rtt = Quantiles::of_wait(wait_ns),
+            Some(wait_ns) => rtt.lift_max(wait_ns),
+            None => {}
+        }
+    }
+    if pings.lacks_parts() {
+        for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
+            if let Some(Some(part)) = levels[part as usize].get_mut(column) {
+                *part = Quantiles::default();
+            }
+        }
+    }
+}
+
 impl<'a> Lanes<'a> {
     /// The lanes of a plot with these columns, over the stretch that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
@@ -91,7 +127,11 @@ impl<'a> Lanes<'a> {
         // What comes after a view was frozen is not in it, also where its axis has room left.
         let (to_s, shown) = axis.until(model.ends_s());
         let window = reading.timeline().window(axis.from_s(), to_s, shown).until(model.ends_s());
-        let levels = Measure::ALL.map(|measure| window.levels(measure));
+        let mut levels = Measure::ALL.map(|measure| window.levels(measure));
+        let pings = window.pings();
+        for (column, cell) in pings.iter().enumerate().filter_map(|(n, cell)| Some((n, cell.as_ref()?))) {
+            add_waits(&mut levels, column, cell);
+        }
         let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
         let load = window.load();
@@ -107,6 +147,7 @@ impl<'a> Lanes<'a> {
             cursor_s: model.cursor_s(),
             levels,
             load,
+            pings,
             occurrences: Vec::new(),
         };
         lanes.occurrences = lanes.occurred();
@@ -164,6 +205,11 @@ impl<'a> Lanes<'a> {
     /// A level of `measure` in the column that is shown.
     pub fn level_shown(&self, measure: Measure, level: Level) -> Option<u64> {
         self.levels(measure).get(self.column_shown())?.as_ref()?.get(level)
+    }
+
+    /// What the pings of the column that is shown were beside their times.
+    pub fn pings_shown(&self) -> PingCell {
+        self.pings.get(self.column_shown()).copied().flatten().unwrap_or_default()
     }
 
     /// The rate that the segment in force has due, if it is an open loop.

@@ -11,7 +11,10 @@
 
 use ratatui::layout::Rect;
 
-use super::{knob_line, lanes::figure};
+use super::{
+    knob_line,
+    lanes::{figure, ping_figure},
+};
 use crate::{
     app::{Model, Stretch},
     session::timeline::{Level, Measure, Reading},
@@ -64,7 +67,11 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         for (n, stretch) in stretches.iter().enumerate() {
             // A probe is no part of a segment.
             if let Some(latency) = of(reading, measure, *stretch) {
-                paint.right(place(line, n), &figure(level.of(latency)), Ink::Text);
+                let text = match (measure, stretch) {
+                    (Measure::Ping, Stretch::Now) => ping_figure(level, latency, reading.pings_now()),
+                    _ => figure(level.of(latency)),
+                };
+                paint.right(place(line, n), &text, Ink::Text);
             }
         }
     }

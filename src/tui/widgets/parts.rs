@@ -7,10 +7,10 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::{NONE, figure};
+use super::lanes::{NONE, part_figure};
 use crate::{
     probe::Timing,
-    session::timeline::{Level, Measure, Reading},
+    session::timeline::{Measure, Reading},
     tui::{
         paint::{Paint, row},
         theme::Ink,
@@ -30,13 +30,15 @@ pub fn rows(reading: &Reading, width: u16) -> u16 {
     }
 }
 
-/// The medians of the last second, or why there are none.
+/// The medians of the last second, or why there are none: answers that a stalled server gave all at once have no parts,
+/// and those that have some do not stand for them.
 pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
     if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
         paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);
         return;
     }
-    let median = |measure| figure(Level::P50.of(reading.recent(measure).now()));
+    let pings = reading.pings_now();
+    let median = |measure| part_figure(reading.recent(measure).now(), pings);
     let (send, kernel, pickup) =
         (median(Measure::PingSend), median(Measure::PingKernel), median(Measure::PingPickup));
     if area.width < WIDE {
@@ -48,7 +50,10 @@ pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
         .ping_tcp()
         .map_or_else(|| NONE.to_owned(), |tcp| units::latency(u64::from(tcp.rtt_us) * 1_000));
     figures(paint, row(area, 0), &[("kernel", &kernel), ("pickup", &pickup)]);
-    if area.height >= 2 {
+    if area.height >= 2 && pings.lacks_parts() {
+        let left_out = format!("{} of {} answers left out", pings.left_out, pings.answered);
+        paint.text(row(area, 1), &left_out, Ink::Faint);
+    } else if area.height >= 2 {
         figures(paint, row(area, 1), &[("send  ", &send), ("tcp   ", &tcp)]);
     }
 }

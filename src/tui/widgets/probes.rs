@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::{Cell, Lanes, NONE, Row, figure, steps};
+use super::lanes::{Cell, Lanes, NONE, Row, figure, part_figure, ping_figure, steps};
 use crate::{
     probe::Timing,
     session::timeline::{ErrorCell, Level, LoadCell, Measure},
@@ -98,9 +98,9 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
         }
     };
     let row = match shown {
-        Ping => latency(Measure::Ping, Level::P50, Ink::Ping),
-        PingMax => latency(Measure::Ping, Level::Max, Ink::Ping),
-        Kernel => latency(Measure::PingKernel, Level::P50, Ink::Ping),
+        Ping => ping(lanes, Level::P50, scale, rows),
+        PingMax => ping(lanes, Level::Max, scale, rows),
+        Kernel => kernel(lanes, scale, rows),
         Behind => behind(lanes, scale, rows),
         Wake => latency(Measure::Wake, Level::Max, Ink::Machine),
         Intrinsic => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
@@ -110,6 +110,36 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
     };
     let (short, long) = shown.names();
     Row { name: if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short }, ..row }
+}
+
+/// The round trips, and waits that have no end yet.
+fn ping(lanes: &Lanes, level: Level, scale: LogScale, rows: u16) -> Row {
+    let (reading, rtt) = (lanes.reading, lanes.reading.ping());
+    Row {
+        name: "",
+        ink: Ink::Ping,
+        cells: lanes.cells(Measure::Ping, level, scale, rows),
+        values: [
+            ping_figure(level, rtt.now(), reading.pings_now()),
+            ping_figure(level, rtt.minute(), reading.pings_minute()),
+            String::new(),
+        ],
+    }
+}
+
+/// Their part between the kernel's stamps.
+fn kernel(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
+    let (reading, part) = (lanes.reading, lanes.reading.recent(Measure::PingKernel));
+    Row {
+        name: "",
+        ink: Ink::Ping,
+        cells: lanes.cells(Measure::PingKernel, Level::P50, scale, rows),
+        values: [
+            part_figure(part.now(), reading.pings_now()),
+            part_figure(part.minute(), reading.pings_minute()),
+            String::new(),
+        ],
+    }
 }
 
 /// How late an open loop was at most, on the scale of the latencies; a closed one has nothing due.

@@ -2,7 +2,11 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, cursor, footer, header, knob_line, lanes::NONE, status};
+use super::{
+    Lanes, cursor, footer, header, knob_line,
+    lanes::{NONE, ping_figure},
+    status,
+};
 use crate::{
     app::{Connection, Model},
     session::timeline::{Level, LoadCell, Reading},
@@ -27,8 +31,8 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let mut figures = vec![state];
     figures.extend(model.client_limit().map(|_| "client limit".to_owned()));
     figures.extend(Level::ALL.into_iter().filter_map(|level| known(&reading, level)));
-    let ping = Level::P50.of(reading.ping().now());
-    figures.extend(ping.map(|ns| format!("ping {}", units::latency(ns))));
+    let ping = ping_figure(Level::P50, reading.ping().now(), reading.pings_now());
+    figures.extend((ping != NONE).then(|| format!("ping {ping}")));
     let mut rest = area;
     for (n, figure) in figures.iter().enumerate() {
         let fits = figure.chars().count() <= rest.width.into();
@@ -59,22 +63,21 @@ pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
     let x = paint.text(spark, &label, Ink::Strong);
     sparkline(paint, from_column(spark, x), model);
     let service = reading.service().now();
-    let ping = reading.ping().now();
     let figures = [
         ("p50", Level::P50.of(service)),
         ("p90", Level::P90.of(service)),
         ("p99", Level::P99.of(service)),
         ("p99.9", Level::P999.of(service)),
         ("max", Level::Max.of(service)),
-        ("ping", Level::P50.of(ping)),
     ];
+    let figures = figures.map(|(name, ns)| (name, super::lanes::figure(ns)));
+    let ping = ("ping", ping_figure(Level::P50, reading.ping().now(), reading.pings_now()));
     // The last two rows belong to the knob and the keys.
     let rows = area.height.saturating_sub(4).min(3);
-    for (n, (name, ns)) in figures.into_iter().enumerate().take(usize::from(rows) * 2) {
+    for (n, (name, text)) in figures.into_iter().chain([ping]).enumerate().take(usize::from(rows) * 2) {
         let half = area.width / 2;
         let place = row(area, 2 + n as u16 / 2);
         let cell = Rect { x: area.x + n as u16 % 2 * half, width: half, ..place };
-        let text = super::lanes::figure(ns);
         paint.parts(cell, &[(&format!(" {name:<6}"), Ink::Faint), (&format!("{text:>8}"), Ink::Text)]);
     }
     let width = usize::from(area.width.saturating_sub(2));
