@@ -4,6 +4,8 @@
 //! The suite throws [`ROUNDS`] each time with the same dice. For longer, with others:
 //! `REDYNO_FUZZ_ROUNDS=5000000 REDYNO_FUZZ_SEED=7 cargo test --release --test suite fuzz::`
 
+mod heap;
+mod recordings;
 mod replies;
 mod server_requests;
 

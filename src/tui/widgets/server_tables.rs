@@ -39,7 +39,7 @@ pub fn commands(paint: &mut Paint, area: Rect, status: &Status) {
         paint.text(row(area, 1), why, Ink::Faint);
         return;
     }
-    let sum: u64 = stats.iter().map(|(_, stat)| stat.usec).sum();
+    let sum = total(stats.iter().map(|(_, stat)| stat.usec));
     let room = usize::from(area.height.saturating_sub(1));
     let shown = if stats.len() > room { room.saturating_sub(1) } else { stats.len() };
     for (n, (name, stat)) in stats.iter().take(shown).enumerate() {
@@ -47,7 +47,7 @@ pub fn commands(paint: &mut Paint, area: Rect, status: &Status) {
         command_row(paint, row(area, n as u16 + 1), (&name.replace('|', " "), Ink::Strong), &figures);
     }
     if shown < stats.len() {
-        let calls: u64 = stats[shown..].iter().map(|(_, stat)| stat.calls).sum();
+        let calls = total(stats[shown..].iter().map(|(_, stat)| stat.calls));
         let text = format!("{} more commands, {} calls", stats.len() - shown, units::count(calls as f64));
         paint.text(row(area, shown as u16 + 1), &text, Ink::Faint);
     }
@@ -66,11 +66,16 @@ fn figures(status: &Status, stat: &CommandStat, sum_us: u64, is_wide: bool) -> V
         return vec![
             calls,
             mean,
-            count(stat.failed.zip(stat.rejected).map(|(failed, rejected)| failed + rejected)),
+            count(stat.failed.zip(stat.rejected).map(|(failed, rejected)| failed.saturating_add(rejected))),
         ];
     }
     let share = text((sum_us > 0).then(|| units::percent(stat.usec as f64 / sum_us as f64)));
     vec![calls, share, mean, count(stat.failed), count(stat.rejected)]
+}
+
+/// The sum of what the server counted. Nobody vouches for its numbers: what goes beyond 64 bits is as much as these hold.
+fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 fn by_time(status: &Status) -> Vec<(&String, &CommandStat)> {
@@ -105,7 +110,7 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
             Some(us) => {
                 format!(
                     "no command took longer than {} in the session",
-                    units::latency(us.unsigned_abs() * 1000)
+                    units::latency(us.unsigned_abs().saturating_mul(1000))
                 )
             }
             None => "nothing in the session".to_owned(),
