@@ -22,4 +22,4 @@ pub mod tls_args;
 pub mod words;
 
 pub use failure::{Failure, UsageError};
-pub use run::run;
+pub use run::{refusal, run};

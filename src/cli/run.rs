@@ -25,18 +25,25 @@ use crate::{
     signals::{Signal, listen},
 };
 
+/// The longest refusal in characters: a line that a person reads.
+const LONGEST_REFUSAL: usize = 1024;
+
 /// Runs the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    let parsed = CommandLine::command().try_get_matches_from(&args);
-    let code = match parsed.and_then(|given| Ok((CommandLine::from_arg_matches(&given)?, given))) {
-        Ok((line, given)) => end(dispatch(&line, &given), &args),
-        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+    let has_terminal = io::stdout().is_terminal();
+    let code = match parse(&args) {
+        Ok((line, given)) => {
+            let done =
+                check(&line, &given, has_terminal).and_then(|plan| dispatch(&line, plan, has_terminal));
+            end(done, &args)
+        }
+        Err(error) if is_answer(&error) => {
             // A help that cannot be written has no other place to go.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
-        Err(error) => fail(&UsageError::Line(one_line(&error)).into(), &args),
+        Err(error) => fail(&UsageError::Line(one_line(&error, &args)).into(), &args),
     };
     // Nobody is left to be told what was lost there.
     let _ = Outlet::stderr().end_within(PATIENCE);
@@ -70,49 +77,94 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-fn dispatch(line: &CommandLine, given: &ArgMatches) -> Result<(), Failure> {
+/// What `args` are told if they are refused before anything is opened, started or asked; `has_terminal` is whether
+/// stdout is one.
+#[doc(hidden)]
+pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
+    let refused = match parse(args) {
+        Ok((line, given)) => check(&line, &given, has_terminal).err()?,
+        Err(error) if is_answer(&error) => return None,
+        Err(error) => UsageError::Line(one_line(&error, args)).into(),
+    };
+    Some(told(&refused, args))
+}
+
+fn parse(args: &[OsString]) -> Result<(CommandLine, ArgMatches), clap::Error> {
+    let given = CommandLine::command().try_get_matches_from(args)?;
+    Ok((CommandLine::from_arg_matches(&given)?, given))
+}
+
+/// Whether it is what was asked for: the help, or the version.
+fn is_answer(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
+}
+
+/// Wrong arguments are told before anything is opened, started or asked. The plan of a one-shot mode, if it is one.
+fn check(
+    line: &CommandLine,
+    given: &ArgMatches,
+    has_terminal: bool,
+) -> Result<Option<oneshot::Plan>, Failure> {
     match &line.command {
-        Some(Command::Demo(args)) => {
-            let stop = listen(&Signal::ENDS).context("cannot take signals")?;
-            return Ok(demo::run(args, &stop)?);
-        }
-        Some(Command::Replay(args)) => return replay::run(args, io::stdout().is_terminal()),
-        Some(Command::Clean(args)) => return Ok(clean::run(args, &mut Words::stdout())?),
+        Some(Command::Demo(_)) => return Ok(None),
+        Some(Command::Replay(args)) => return replay::check(args).map(|()| None),
+        Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
         None => {}
     }
-    let has_terminal = io::stdout().is_terminal();
-    match line.oneshot.plan(line.target.target()?, line.session.json)? {
-        Some(plan) => {
-            effect::check(given, line, has_terminal)?;
-            let stop = listen(&Signal::ENDS).context("cannot take signals")?;
-            Ok(oneshot::run(&plan, &stop, has_terminal)?)
-        }
-        None => {
-            // Wrong arguments are told before anything is opened, started or asked.
-            session::check(line)?;
-            effect::check(given, line, has_terminal)?;
-            session::run(line, has_terminal)
-        }
+    let plan = line.oneshot.plan(line.target.target()?, line.session.json)?;
+    if plan.is_none() {
+        session::check(line, has_terminal)?;
+    }
+    effect::check(given, line, has_terminal)?;
+    Ok(plan)
+}
+
+/// Runs a command that has passed [`check`].
+fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool) -> Result<(), Failure> {
+    let stop = || listen(&Signal::ENDS).context("cannot take signals");
+    match (&line.command, plan) {
+        (Some(Command::Demo(args)), _) => Ok(demo::run(args, &stop()?)?),
+        (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
+        (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
+        (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
+        (None, None) => session::run(line, has_terminal),
     }
 }
 
 fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
-        // An argument may be repeated in it, and come from anywhere.
-        let told = foreign::lines(without_passwords(&failure.to_string(), args).as_bytes());
         // Without a stderr only the exit code can tell.
-        let _ = writeln!(Words::stderr(), "redyno: {told}");
+        let _ = writeln!(Words::stderr(), "redyno: {}", told(failure, args));
     }
     ExitCode::from(failure.exit_code())
 }
 
-/// A message that may repeat an argument, without what such an argument may hold between `://` and `@`: a URI stands
-/// easily in the wrong place.
+/// What is said of a failure. An argument may be repeated in it, and come from anywhere.
+fn told(failure: &Failure, args: &[OsString]) -> String {
+    let message = without_passwords(&failure.to_string(), args);
+    match failure {
+        // Our own words have several lines there; everywhere else they can only be an argument's.
+        Failure::Usage(UsageError::NeedsYes(_)) | Failure::Clean(_) | Failure::Failed(_) => {
+            foreign::lines(message.as_bytes())
+        }
+        _ => foreign::at_most(message.as_bytes(), LONGEST_REFUSAL),
+    }
+}
+
+/// A message that may repeat an argument, without what such an argument may hold between `://` and `@`, for a URI stands
+/// easily in the wrong place; and without what follows `-a`, which may look like an option.
 fn without_passwords(message: &str, args: &[OsString]) -> String {
     let mut message = message.to_owned();
-    for arg in args {
-        let arg = arg.to_string_lossy();
-        let secret = arg.split_once("://").and_then(|(_, rest)| Some(rest.rsplit_once('@')?.0));
+    let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    let is_joined = |word: &str| ["-a", "--pass=", "--password="].iter().any(|name| word.starts_with(name));
+    let follows = |n: usize| n > 0 && ["-a", "--pass", "--password"].contains(&words[n - 1].as_ref());
+    for (_, secret) in words.iter().enumerate().filter(|(n, word)| follows(*n) || is_joined(word)) {
+        // clap takes control characters away.
+        let bare: String = secret.chars().filter(|c| !c.is_control()).collect();
+        message = message.replace(&format!("'{secret}'"), "'…'").replace(&format!("'{bare}'"), "'…'");
+    }
+    for word in &words {
+        let secret = word.split_once("://").and_then(|(_, rest)| Some(rest.rsplit_once('@')?.0));
         if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
             message = message.replace(&format!("{secret}@"), "…@");
         }
@@ -120,10 +172,24 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     message
 }
 
+/// The same whatever was left out of the argument: clap takes escape sequences away. Rather too much is hidden.
+fn without_user_info(message: &str) -> String {
+    let mut parts = message.split("://");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| {
+        let hidden = part.rsplit_once('@').map_or(part.to_owned(), |(_, host)| format!("…@{host}"));
+        shown + "://" + &hidden
+    })
+}
+
 /// What is wrong with the command line, in one line with the next step.
-fn one_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let what: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+fn one_line(error: &clap::Error, args: &[OsString]) -> String {
+    // Before lines are joined: an argument that has some would not be found any more.
+    let text = without_user_info(&without_passwords(&error.render().to_string(), args));
+    // An argument may hold an empty line, too.
+    let ends = ["Usage:", "For more information", "  tip:"].map(|next| text.find(&format!("\n\n{next}")));
+    let what = &text[..ends.into_iter().flatten().min().unwrap_or(text.len())];
+    let what: Vec<_> = what.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let what = what.join(" ");
     let what = what.strip_prefix("error: ").unwrap_or(&what);
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].into_iter().find_map(
@@ -147,8 +213,9 @@ mod tests {
     use super::*;
 
     fn complaint(args: &str) -> String {
-        let args = std::iter::once("redyno").chain(args.split_whitespace());
-        one_line(&CommandLine::try_parse_from(args).unwrap_err())
+        let args: Vec<_> =
+            std::iter::once("redyno").chain(args.split_whitespace()).map(OsString::from).collect();
+        one_line(&parse(&args).unwrap_err(), &args)
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! The suite throws [`ROUNDS`] each time with the same dice. For longer, with others:
 //! `REDYNO_FUZZ_ROUNDS=5000000 REDYNO_FUZZ_SEED=7 cargo test --release --test suite fuzz::`
 
+mod command_lines;
 mod heap;
 mod recordings;
 mod replies;

@@ -29,6 +29,15 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 const UNWRITTEN: &str = "cannot write to stdout";
 
+/// Reads every argument that can be wrong.
+///
+/// # Errors
+/// Names the first one.
+pub fn check(args: &ReplayArgs) -> Result<(), Failure> {
+    Shot::read(args, args.look.theme()?)?;
+    Ok(())
+}
+
 /// Shows a recording; `has_terminal` is whether stdout is one.
 ///
 /// # Errors

@@ -170,7 +170,8 @@ fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, UsageErr
 ///
 /// # Errors
 /// Names the first one.
-pub fn check(line: &CommandLine) -> Result<(), Failure> {
+pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
+    form(line, has_terminal)?;
     let threads = line.load.worker_threads()?;
     check_clients(&line.load.knobs(false)?, most_clients(threads, 1)).map_err(UsageError::Line)?;
     line.load.reply_timeout()?;
