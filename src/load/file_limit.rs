@@ -4,8 +4,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::MAX_CLIENTS;
 
-/// Files beside the load: a headless session that records was seen with 16, a screen on the built-in server with 29; what
-/// is opened for a moment (first contact, a name, the system's figures, a picture) comes on top.
+/// Files beside the load. With one worker and one client, a headless session that records was seen with 20 in all, a screen
+/// on the built-in server with 30; what is opened for a moment (first contact, a name, the system's figures, a picture)
+/// comes on top.
 const BESIDE_THE_LOAD: u64 = 40;
 /// Files of each worker: its poll, its waker, its timer, what the system says of its thread.
 const OF_A_WORKER: u64 = 4;

@@ -8,11 +8,11 @@ use thiserror::Error;
 
 use super::skipper::{Header, MAX_LINE, ProtocolError, parse_header};
 
-/// The deepest nesting; the deepest answer that is asked for (LATENCY HISTOGRAM) has 5 levels.
+/// The deepest nesting; the deepest answer that is asked for (LATENCY HISTOGRAM) has 3 levels.
 const MAX_DEPTH: usize = 32;
-/// The most bytes of one reply, 64 MiB: CLIENT LIST of 10 000 clients has 4 MiB.
+/// The most bytes of one reply, 64 MiB: CLIENT LIST of 10 000 clients has some 4 MiB.
 const MAX_BYTES: u64 = 64 << 20;
-/// The most elements of one reply at all levels. SCAN brings some thousand, a slow log with all its arguments 20 000.
+/// The most elements of one reply at all levels. SCAN brings some thousand, 32 entries of the slow log with all their arguments some 1 300.
 const MAX_ELEMENTS: u64 = 1 << 18;
 
 /// Why a server is not listened to any further.
