@@ -100,9 +100,14 @@ fn verdict_words(comparison: &Comparison, room: usize) -> (String, String) {
         Verdict::Slower => "slower".to_owned(),
         Verdict::Same { above } => format!("no difference above {}", units::percent(above)),
         Verdict::NotYet { values } => {
-            format!("not yet: some {} values of each are needed", units::count(values))
+            let values = units::count(values);
+            let long = format!("not yet: some {values} values of each are needed");
+            fitting([long, format!("not yet: needs {values} values")], room)
         }
-        Verdict::Drift => "drift is possible; alternate the settings".to_owned(),
+        Verdict::Drift => {
+            let long = "drift is possible; alternate the settings";
+            fitting([long, "drift is possible"].map(str::to_owned), room)
+        }
     };
     let had = format!("{other} and {baseline} values");
     let room = room.saturating_sub(verdict.chars().count());
@@ -159,5 +164,7 @@ mod tests {
             "drift is possible; alternate the settings, by +3.1 % to +6.9 %"
         );
         assert_eq!(said(Verdict::Slower, interval, 6), "slower", "what does not fit goes");
+        assert_eq!(said(Verdict::NotYet { values: 10.0 }, None, 39), "not yet: needs 10 values");
+        assert_eq!(said(Verdict::Drift, None, 39), "drift is possible");
     }
 }
