@@ -177,8 +177,7 @@ fn error_replies_are_told_and_end_in_a_diagnosis_when_there_is_nothing_else() {
             peer.say("-NOAUTH Authentication required.\r\n");
         }
     })]);
-    let plan =
-        Plan { interval: Some(Duration::from_millis(300)), ..Plan::new(server.target(), Mode::Latency) };
+    let plan = Plan { interval: Some(Duration::from_secs(2)), ..Plan::new(server.target(), Mode::Latency) };
     let outcome = run_to_its_end(&plan);
     server.join();
     let diagnosis = outcome.result.unwrap_err().to_string();
