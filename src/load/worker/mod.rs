@@ -347,7 +347,10 @@ impl Worker {
     /// has counted is handed up.
     fn is_finished(&mut self, now_ns: u64) -> bool {
         if self.segments.in_flight() > 0 {
-            if self.stopping_since_ns.is_none_or(|since_ns| now_ns < since_ns + LAST_REPLIES_NS) {
+            // After a pause of this process what has come meanwhile is still read, by turns; of a flood as much as comes in
+            // the same time again.
+            let patience_ns = if self.clients.unread() > 0 { 2 * LAST_REPLIES_NS } else { LAST_REPLIES_NS };
+            if self.stopping_since_ns.is_none_or(|since_ns| now_ns < since_ns + patience_ns) {
                 return false;
             }
             self.give_up_replies(now_ns, || Broken::Unanswered);
