@@ -176,6 +176,8 @@ impl<S: Read + Write> Read for TlsStream<S> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
+        // What was drained before may have filled again, and told so by now.
+        self.drained = false;
         let mut in_vain = 0;
         while in_vain <= IN_VAIN {
             let n = self.take(&mut buffer[filled..])?;
