@@ -6,6 +6,7 @@ mod coalesce;
 mod collector;
 mod file;
 mod fresh;
+mod interval;
 mod kinds;
 mod live;
 mod outages;
@@ -21,12 +22,13 @@ pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use file::{FileError, Writer, line};
 pub use fresh::fresh_file;
+pub use interval::{CommandInterval, Interval, add_counts};
 pub use live::{Beginning, Live, LiveError};
 pub use outages::{LOAD_BACK, LOAD_LOST};
 pub use reader::{ReadError, Reader, UNREADABLE};
 pub use record::{
-    CommandInterval, Encryption, End, Event, Host, Interval, Mark, Moment, REACHABLE, Record, SCHEMA,
-    Segment, ServerIdentity, SessionStart, Span, Summary, UNREACHABLE, add_counts,
+    Encryption, End, Event, Host, Mark, Moment, REACHABLE, Record, SCHEMA, Segment, ServerIdentity,
+    SessionStart, Span, Summary, UNREACHABLE,
 };
 pub use recorder::Recording;
 pub use tally::Tally;

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Client;
-use crate::{load::Knobs, probe, server, stats::Latency, workload::Command};
+use super::{Client, Interval, add_counts};
+use crate::{load::Knobs, probe, server, stats::Latency};
 
 /// The version of this schema. A reader refuses a higher one.
 pub const SCHEMA: u32 = 1;
@@ -168,140 +168,6 @@ pub struct Segment {
     /// The parameter of the server that was set, if it was that and no knob that was turned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
-}
-
-/// What the load did in a stretch of one segment.
-///
-/// Requests belong to the segment in which they were written. Replies to an earlier segment's requests that
-/// arrive after its end come in an interval of that segment with `length_s` 0.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// When the stretch ended.
-    pub t_s: f64,
-    /// How long it was.
-    pub length_s: f64,
-    /// The segment that all of its requests belong to.
-    pub segment: u32,
-    /// Good replies.
-    pub ops: u64,
-    /// Good replies per second of the stretch; 0 when it has no length.
-    pub ops_per_s: f64,
-    /// Bytes read from the server.
-    pub bytes_in: u64,
-    /// Bytes written to it.
-    pub bytes_out: u64,
-    /// GETs that found their key.
-    pub hits: u64,
-    /// GETs that did not.
-    pub misses: u64,
-    /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
-    /// none. They are neither in `ops` nor in a distribution.
-    pub errors: BTreeMap<String, u64>,
-    /// Connections that were lost, idle or not, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub connections_lost: BTreeMap<String, u64>,
-    /// Attempts to connect that failed, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub connects_failed: BTreeMap<String, u64>,
-    /// How late the oldest request that was due and not sent was at most; in closed loop nothing is due before it is
-    /// sent.
-    pub behind_us: u64,
-    /// Requests that were due, by the schedule's own count: an open loop counts a request when it is sent or passed over,
-    /// a closed one when it is sent. Over a segment `ops` + `errors` + `shed` + `owed` are as many, when its last replies
-    /// are in.
-    #[serde(default)]
-    pub due: u64,
-    /// Requests of an open loop that were due and given up on purpose: they would have been too late (`--backlog shed`),
-    /// or the rate was turned before there was a connection for them.
-    #[serde(default)]
-    pub shed: u64,
-    /// Requests of an open loop that were due and not sent when the load ended or was turned off.
-    #[serde(default)]
-    pub owed: u64,
-    /// Connections that carried load at the end of the stretch.
-    pub clients: u32,
-    /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub outage_s: f64,
-    /// From the write of a request to the last byte of its reply.
-    pub service: Latency,
-    /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
-    pub response: Option<Latency>,
-    /// The same by command.
-    pub commands: BTreeMap<Command, CommandInterval>,
-    /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did
-    /// not measure it.
-    #[serde(default)]
-    pub client: Option<Client>,
-}
-
-/// One command's part of an [`Interval`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CommandInterval {
-    /// Good replies.
-    pub ops: u64,
-    /// Errors by kind.
-    pub errors: BTreeMap<String, u64>,
-    /// From write to last byte.
-    pub service: Latency,
-}
-
-impl Interval {
-    /// Adds what `later`, an interval of the same segment, holds: the longer stretch of both.
-    pub fn merge(&mut self, later: &Self) {
-        Client::merge(&mut self.client, self.length_s, later.client.as_ref(), later.length_s);
-        self.t_s = self.t_s.max(later.t_s);
-        self.length_s += later.length_s;
-        self.ops += later.ops;
-        self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
-        self.bytes_in += later.bytes_in;
-        self.bytes_out += later.bytes_out;
-        self.hits += later.hits;
-        self.misses += later.misses;
-        self.behind_us = self.behind_us.max(later.behind_us);
-        self.due += later.due;
-        self.shed += later.shed;
-        self.owed += later.owed;
-        if later.length_s > 0.0 {
-            self.clients = later.clients;
-        }
-        self.outage_s += later.outage_s;
-        add_counts(&mut self.errors, &later.errors);
-        add_counts(&mut self.connections_lost, &later.connections_lost);
-        add_counts(&mut self.connects_failed, &later.connects_failed);
-        self.service.merge(&later.service);
-        if let Some(later) = &later.response {
-            self.response.get_or_insert_default().merge(later);
-        }
-        for (command, later) in &later.commands {
-            let mine = self.commands.entry(*command).or_default();
-            mine.ops += later.ops;
-            add_counts(&mut mine.errors, &later.errors);
-            mine.service.merge(&later.service);
-        }
-    }
-
-    /// Whether nothing was counted in it.
-    pub fn is_blank(&self) -> bool {
-        let counts = [&self.errors, &self.connections_lost, &self.connects_failed];
-        self.ops + self.due + self.shed + self.owed == 0 && counts.iter().all(|counts| counts.is_empty())
-    }
-}
-
-fn is_zero(seconds: &f64) -> bool {
-    *seconds == 0.0
-}
-
-/// Adds counts by kind to counts by kind.
-pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
-    for (kind, n) in from {
-        match into.get_mut(kind) {
-            Some(count) => *count += n,
-            None => {
-                into.insert(kind.clone(), *n);
-            }
-        }
-    }
 }
 
 /// Something that happened.
