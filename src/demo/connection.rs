@@ -226,7 +226,7 @@ impl Connection {
                 Ok(Progress::Complete(length)) => length,
                 Ok(Progress::Incomplete(_)) => return,
                 Err(error) => {
-                    engine.refuse_bytes(&error, self.outbox.bytes());
+                    engine.refuse_bytes(self.slot, &error, self.outbox.bytes());
                     self.mood = Mood::Leaving;
                     break;
                 }

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::commands::{Call, Command, CommandId, Flags, Found, Outcome, Run, Table};
-use super::failure::{Failure, prefix};
+use super::commands::{Asked, Command, CommandId, Flags, Found, Table, fail, run};
+use super::failure::Failure;
 use super::faults::{Damage, Occasion, Script, Treatment};
 use super::orders::Orders;
 use super::reply::{Protocol, Reply};
-use super::request::Arguments;
-use super::state::{Config, Session, SlowEntry, State, shortened};
+use super::request::{Arguments, ProtocolError};
+use super::state::{Config, Session, State};
 
 /// One request.
 #[derive(Clone, Copy)]
@@ -100,7 +100,7 @@ impl Engine {
             Found::Command(id) => id,
             Found::Unknown(group) => {
                 let failure = unknown(request.arguments, group.map(|id| self.table.command(id)));
-                self.refuse(None, &failure, out);
+                self.refuse(request.slot, None, &failure, out);
                 return Aftermath::default();
             }
         };
@@ -117,20 +117,34 @@ impl Engine {
             treatment.error.map(Failure::other)
         };
         match objection {
-            Some(failure) => self.refuse(Some(id), &failure, out),
+            Some(failure) => self.refuse(request.slot, Some(id), &failure, out),
             None => {
-                if !treatment.slow.is_zero() {
-                    self.state.sleep(treatment.slow);
+                let Engine { state, table, .. } = self;
+                let session = state.sessions[request.slot].as_mut();
+                let transaction = session.and_then(|session| session.transaction.as_mut());
+                match transaction.filter(|_| !command.flags.has(Flags::UNQUEUED)) {
+                    Some(transaction) => {
+                        transaction.queue(id, request.arguments, treatment.slow);
+                        Reply::new(out, protocol).status("QUEUED");
+                    }
+                    None => {
+                        state.sleep(treatment.slow);
+                        run(
+                            table,
+                            state,
+                            Asked { slot: request.slot, id, arguments: request.arguments },
+                            Reply::new(out, protocol),
+                        );
+                    }
                 }
-                self.run(command, id, request, Reply::new(out, protocol));
             }
         }
         aftermath
     }
 
     /// An error reply to bytes that are no request.
-    pub fn refuse_bytes(&mut self, error: &super::request::ProtocolError, out: &mut Vec<u8>) {
-        self.refuse(None, &Failure::other(error.to_string()), out);
+    pub fn refuse_bytes(&mut self, slot: usize, error: &ProtocolError, out: &mut Vec<u8>) {
+        self.refuse(slot, None, &Failure::other(error.to_string()), out);
     }
 
     fn treatment(&mut self, request: Request<'_>, id: CommandId) -> Treatment {
@@ -148,69 +162,17 @@ impl Engine {
         self.script.judge(occasion)
     }
 
-    fn refuse(&mut self, id: Option<CommandId>, failure: &Failure, out: &mut Vec<u8>) {
+    /// A transaction that a request was refused in cannot run any more.
+    fn refuse(&mut self, slot: usize, id: Option<CommandId>, failure: &Failure, out: &mut Vec<u8>) {
         if let Some(id) = id {
             self.state.stats.commands[id].rejected += 1;
         }
+        let session = self.state.sessions[slot].as_mut();
+        if let Some(transaction) = session.and_then(|session| session.transaction.as_mut()) {
+            transaction.broken = true;
+        }
         fail(&mut self.state, failure, &mut Reply::new(out, Protocol::Resp2));
     }
-
-    fn run(&mut self, command: &Command, id: CommandId, request: Request<'_>, reply: Reply<'_>) {
-        let begin_ns = self.state.now_ns;
-        let before = reply.length();
-        let Request { slot, arguments, .. } = request;
-        if let Some(session) = self.state.sessions[slot].as_mut() {
-            session.active_ns = begin_ns;
-            session.last_command = Some(id);
-            session.commands += 1;
-        }
-        let mut call = Call { arguments, slot, id, table: &self.table, state: &mut self.state, reply };
-        let outcome: Outcome = match command.run {
-            Run::Function(function) => function(&mut call),
-            // The arity of a group wants a subcommand, and a name that is none of them is unknown.
-            Run::Subcommands(_) => Err(call.arity_failure()),
-        };
-        let failed = outcome.is_err();
-        if let Err(failure) = outcome {
-            call.reply.cut_to(before);
-            fail(call.state, &failure, &mut call.reply);
-        }
-        let ns = self.state.read_clock() - begin_ns;
-        let stats = &mut self.state.stats;
-        stats.commands_processed += 1;
-        let counted = &mut stats.commands[id];
-        counted.calls += 1;
-        counted.ns += ns;
-        counted.failed += u64::from(failed);
-        counted.durations.add(ns);
-        self.note_if_slow(command, request, ns);
-    }
-
-    fn note_if_slow(&mut self, command: &Command, request: Request<'_>, ns: u64) {
-        let us = ns / 1000;
-        if self.state.config.latency_threshold_ms > 0 {
-            let event = if command.flags.has(Flags::FAST) { "fast-command" } else { "command" };
-            self.state.note_latency(event, Duration::from_nanos(ns));
-        }
-        if self.state.config.slower_than_us.is_some_and(|threshold_us| us >= threshold_us) {
-            let Some(session) = &self.state.sessions[request.slot] else { return };
-            let entry = SlowEntry {
-                id: 0,
-                at_s: self.state.unix_us() / 1_000_000,
-                us,
-                arguments: shortened(request.arguments),
-                address: session.address.clone(),
-                name: session.name.clone(),
-            };
-            self.state.slowlog.add(entry, self.state.config.slowlog_max_len);
-        }
-    }
-}
-
-/// Writes an error reply and counts it by its prefix.
-fn fail(state: &mut State, failure: &Failure, reply: &mut Reply<'_>) {
-    state.stats.count_error(prefix(&failure.to_string()));
-    reply.error(failure);
 }
 
 /// The error for a command or subcommand that there is not, with the start of what was asked, as Redis words it.

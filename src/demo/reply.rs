@@ -30,6 +30,11 @@ impl<'a> Reply<'a> {
         Self { bytes, protocol }
     }
 
+    /// A reply inside this one, such as one of EXEC's.
+    pub fn part(&mut self, protocol: Protocol) -> Reply<'_> {
+        Reply { bytes: self.bytes, protocol }
+    }
+
     /// Bytes waiting for the client, this reply's included.
     pub fn length(&self) -> usize {
         self.bytes.len()

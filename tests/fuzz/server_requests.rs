@@ -23,7 +23,7 @@ const COMMANDS: &str = "CLIENT ID|CLIENT LIST|CLIENT INFO|CLIENT SETNAME|CLIENT 
     LATENCY LATEST|LATENCY HISTORY|LATENCY RESET|LATENCY HISTOGRAM|LATENCY DOCTOR|LPUSH|RPUSH|LPOP|RPOP|LLEN|LRANGE|SCAN|\
     COMMAND|COMMAND COUNT|COMMAND INFO|COMMAND DOCS|COMMAND LIST|CLUSTER INFO|TIME|SADD|SREM|SPOP|SCARD|SISMEMBER|\
     SMEMBERS|SLOWLOG GET|SLOWLOG LEN|SLOWLOG RESET|ZADD|ZPOPMIN|ZCARD|ZSCORE|ZRANGE|XADD|XLEN|GET|SET|SETEX|PSETEX|SETNX|\
-    MSET|MGET|GETSET|STRLEN|APPEND|INCR|DECR|INCRBY|DECRBY|CLIENT|CONFIG|DEBUG|LATENCY|SLOWLOG|nosuch";
+    MSET|MGET|GETSET|STRLEN|APPEND|INCR|DECR|INCRBY|DECRBY|MULTI|EXEC|DISCARD|CLIENT|CONFIG|DEBUG|LATENCY|SLOWLOG|nosuch";
 const WORDS: &str = "a|b|list|set|hash|zset|stream|0|1|-1|2|10|-9223372036854775808|9223372036854775807|\
     9223372036854775808|18446744073709551615|4611686018427387904|1e308|-1e308|inf|-inf|nan|1e-320|0.1|1e19|*|?|[a-|[^|\\|\
     EX|PX|EXAT|PXAT|KEEPTTL|NX|XX|GT|LT|CH|INCR|GET|COUNT|MATCH|TYPE|WITHSCORES|REV|BYSCORE|BYLEX|LIMIT|MAXLEN|MINID|~|=|\
@@ -89,7 +89,11 @@ fn every_request_gets_a_reply_or_the_end() {
         }
         let (server, held) = running.as_mut().unwrap();
         let dice = &mut Dice::new(round);
-        let mut bytes = request(dice);
+        let requests = if dice.once_in(10) { 1 + dice.below(4) } else { 1 };
+        let mut bytes: Vec<u8> = (0..requests).flat_map(|_| request(dice)).collect();
+        if requests > 1 {
+            bytes.splice(0..0, encode(&[b"MULTI".to_vec()]));
+        }
         let damaged = dice.once_in(5);
         if damaged {
             dice.damage(&mut bytes);
@@ -103,6 +107,8 @@ fn every_request_gets_a_reply_or_the_end() {
             let _ = stream.shutdown(Shutdown::Write);
             read_to_mark(&mut stream, &context);
         } else {
+            // Without EXEC the mark would be queued behind a MULTI.
+            let _ = stream.write_all(&encode(&[b"EXEC".to_vec()]));
             let _ = stream.write_all(&encode(&[b"ECHO".to_vec(), b"the mark".to_vec()]));
             if read_to_mark(&mut stream, &context) {
                 *held = Some(stream);

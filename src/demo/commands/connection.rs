@@ -9,6 +9,7 @@ use crate::demo::state::{Closing, DATABASES};
 
 const FAST: Flags = Flags::FAST;
 const OPEN: Flags = Flags::FAST.and(Flags::OPEN);
+const AT_ONCE: Flags = OPEN.and(Flags::UNQUEUED);
 
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("ping", -1, FAST, ping),
@@ -16,8 +17,8 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("select", 2, FAST, select),
     Command::new("auth", -2, OPEN, auth),
     Command::new("hello", -1, OPEN, hello),
-    Command::new("reset", 1, OPEN, reset),
-    Command::new("quit", -1, OPEN, quit),
+    Command::new("reset", 1, AT_ONCE, reset),
+    Command::new("quit", -1, AT_ONCE, quit),
 ];
 
 fn ping(call: &mut Call<'_>) -> Outcome {
@@ -134,6 +135,7 @@ fn greet(call: &mut Call<'_>, protocol: Protocol, id: u64) {
 fn reset(call: &mut Call<'_>) -> Outcome {
     let open = call.state.config.value("requirepass").is_empty();
     let session = call.session();
+    session.transaction = None;
     session.database = 0;
     session.name = String::new();
     session.protocol = Protocol::Resp2;

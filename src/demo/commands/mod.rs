@@ -12,6 +12,7 @@ mod info;
 mod keys;
 mod latency;
 mod lists;
+mod run;
 mod scan;
 mod server;
 mod sets;
@@ -20,9 +21,11 @@ mod sorted_sets;
 mod streams;
 mod strings;
 mod table;
+mod transactions;
 
 #[cfg(test)]
 pub mod desk;
 
 pub use call::{Arity, Call, Outcome};
+pub use run::{Asked, fail, run};
 pub use table::{Command, CommandId, Flags, Found, Run, Table, is_known};

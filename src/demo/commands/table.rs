@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::{
     Arity, Call, Outcome, client, config, connection, expiry, hashes, info, keys, latency, lists, scan,
-    server, sets, slowlog, sorted_sets, streams, strings,
+    server, sets, slowlog, sorted_sets, streams, strings, transactions,
 };
 use crate::demo::failure::Failure;
 use crate::demo::request::Arguments;
@@ -25,6 +25,7 @@ const FAMILIES: &[&[Command]] = &[
     sets::COMMANDS,
     sorted_sets::COMMANDS,
     streams::COMMANDS,
+    transactions::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,
     config::COMMANDS,
@@ -51,6 +52,8 @@ impl Flags {
     pub const OPEN: Self = Self(16);
     /// Looks at or changes the server itself.
     pub const ADMIN: Self = Self(32);
+    /// Runs at once inside a transaction too.
+    pub const UNQUEUED: Self = Self(64);
     /// None of these.
     pub const NONE: Self = Self(0);
 
@@ -119,9 +122,9 @@ impl Command {
         Self { keys: [first, last, step], ..self }
     }
 
-    /// Whether a load sends such commands: those with keys, PING and ECHO.
+    /// Whether a load sends such commands: those with keys, PING, ECHO, MULTI and EXEC.
     pub fn is_load(&self) -> bool {
-        self.keys[0] > 0 || matches!(self.name, "ping" | "echo")
+        self.keys[0] > 0 || matches!(self.name, "ping" | "echo" | "multi" | "exec")
     }
 }
 
@@ -252,10 +255,10 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_what_has_keys_and_ping_and_echo() {
+    fn a_load_is_what_has_keys_and_what_goes_with_it() {
         let table = Table::new();
         let is_load = |name: &str| table.named(name.as_bytes()).map(|id| table.command(id).is_load());
-        for name in ["GET", "set", "mset", "lpush", "xadd", "ping", "echo"] {
+        for name in ["GET", "set", "mset", "lpush", "xadd", "ping", "echo", "exec"] {
             assert_eq!(is_load(name), Some(true), "{name}");
         }
         for name in ["info", "hello", "scan", "config", "dbsize"] {

@@ -8,6 +8,7 @@ mod latency;
 mod session;
 mod slowlog;
 mod stats;
+mod transaction;
 mod whole;
 
 pub use config::{Config, EvictionPolicy};
@@ -16,4 +17,5 @@ pub use latency::LatencyMonitor;
 pub use session::{Closing, Session};
 pub use slowlog::{SlowEntry, Slowlog, shortened};
 pub use stats::Stats;
+pub use transaction::Transaction;
 pub use whole::{DATABASES, State};

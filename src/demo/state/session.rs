@@ -1,5 +1,6 @@
 //! What the server knows of one client.
 
+use super::Transaction;
 use crate::demo::reply::Protocol;
 
 /// The most connections that `maxclients` can allow.
@@ -52,6 +53,8 @@ pub struct Session {
     pub bytes_out: u64,
     /// Commands that it ran.
     pub commands: u64,
+    /// What it asked for since MULTI.
+    pub transaction: Option<Transaction>,
     /// Whether it is to go.
     pub closing: Closing,
 }
