@@ -342,7 +342,7 @@ impl Clients {
 
 /// Whether a connection is not greeted yet.
 pub(super) fn is_opening(connection: &Connection) -> bool {
-    matches!(connection.phase, Phase::Connecting | Phase::Greeting { .. })
+    matches!(connection.phase, Phase::Connecting | Phase::Greeting(_))
 }
 
 #[cfg(test)]

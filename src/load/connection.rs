@@ -20,7 +20,7 @@ use super::{
 use crate::{
     clock::Clock,
     protocol::{ProtocolError, Reply, Skipper},
-    target::{Endpoint, Greeting, Tls, TurnedDown},
+    target::{Endpoint, Greeter, Greeting, Tls, Turn, TurnedDown},
     workload::Command,
 };
 
@@ -30,10 +30,7 @@ pub(super) enum Phase {
     /// Waits for the other side to accept, and to shake hands where there is TLS.
     Connecting,
     /// Waits for the replies to its greeting.
-    Greeting {
-        /// Replies that came.
-        replies: usize,
-    },
+    Greeting(Greeter),
     /// May write.
     Idle,
     /// Waits for the replies to its batch.
@@ -170,9 +167,10 @@ impl Connection {
             if !self.socket.finish_connect()? {
                 return Ok(());
             }
-            self.phase = Phase::Greeting { replies: 0 };
+            let (greeter, words) = greeting.begin();
+            self.phase = Phase::Greeting(greeter);
             self.socket.reregister(registry, self.token, Interest::READABLE)?;
-            return self.write(registry, greeting.bytes());
+            return self.write(registry, words);
         }
         if !self.is_all_sent() {
             let unsent = std::mem::take(&mut self.unsent);
@@ -267,7 +265,7 @@ impl Connection {
                 replies.held = read.waits.held(began_ns, read.now_ns);
                 self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
             }
-            Phase::Greeting { replies } => self.take_greeting(bytes, replies, read.greeting),
+            Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read.greeting),
             Phase::Idle | Phase::Connecting => Err(Broken::Unasked),
         }
     }
@@ -329,20 +327,17 @@ impl Connection {
     fn take_greeting(
         &mut self,
         mut bytes: &[u8],
-        mut seen: usize,
+        mut greeter: Greeter,
         greeting: &Greeting,
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
-            if let Reply::Error(line) = reply {
-                greeting.judge(seen, line)?;
+            if self.phase == Phase::Idle {
+                return Err(Broken::Unasked);
             }
-            seen += 1;
+            // All that there is to say was said at the beginning.
+            let turn = greeter.hear(reply, greeting)?;
+            self.phase = if turn == Turn::Done { Phase::Idle } else { Phase::Greeting(greeter) };
         }
-        self.phase = match seen.cmp(&greeting.replies()) {
-            std::cmp::Ordering::Less => Phase::Greeting { replies: seen },
-            std::cmp::Ordering::Equal => Phase::Idle,
-            std::cmp::Ordering::Greater => return Err(Broken::Unasked),
-        };
         Ok(())
     }
 }

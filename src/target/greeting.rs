@@ -1,96 +1,177 @@
-//! What is said first on a new connection: who we are, which protocol, which database, what we are called.
+//! What is said first on a new connection: who we are, which protocol, which database, what we are called. It knows
+//! bytes and replies, and no socket.
+//!
+//! ```text
+//! load, ping      all steps at once ─► a reply each ─► done
+//! first contact   PING ─► reply ─► AUTH ─► reply ─► … ─► PING ─► reply ─► done
+//! ```
+
+use std::fmt;
 
 use thiserror::Error;
 
 use super::Target;
 use crate::{
     foreign,
-    protocol::{encode_command, error_code},
+    protocol::{Reply, encode_command, error_code},
 };
 
 /// One command of a greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub enum Step {
+    /// Is it a server that we know? Without a word of who we are.
+    Ping,
+    /// Who we are.
     Auth,
+    /// Which protocol is spoken.
     Hello,
+    /// Which database is meant.
     Select,
+    /// What we are called in `CLIENT LIST`.
     SetName,
+    /// None of them: what the server says of the connection as such.
+    Connection,
 }
 
-/// The first commands of a connection, pipelined, and what their replies mean.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ping => "PING",
+            Self::Auth => "AUTH",
+            Self::Hello => "HELLO 3",
+            Self::Select => "SELECT",
+            Self::SetName => "CLIENT SETNAME",
+            Self::Connection => "the connection",
+        })
+    }
+}
+
+/// The first commands of a connection, and what their replies mean.
 #[derive(Debug, Clone)]
 pub struct Greeting {
-    /// In the order in which they are written and answered; never empty.
-    steps: Vec<Step>,
+    /// In the order in which they are written and answered, each with the end of its bytes; never empty.
+    steps: Vec<(Step, usize)>,
     bytes: Vec<u8>,
+    /// Whether each step waits for the reply to the one before.
+    is_stepwise: bool,
     password: Option<String>,
 }
 
 /// The server turned down what a connection cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{command} was turned down: {reply}")]
+#[error("{step} was turned down: {reply}")]
 pub struct TurnedDown {
     /// The command, without its arguments.
-    pub command: &'static str,
+    pub step: Step,
     /// The server's error, without the password that some servers repeat.
     pub reply: String,
 }
 
 impl Greeting {
-    /// For a connection to `target` that calls itself `name` in `CLIENT LIST`.
+    /// For a connection to `target` that calls itself `name` in `CLIENT LIST`: all steps are written at once.
     pub fn new(target: &Target, name: &str) -> Self {
-        let mut greeting = Self { steps: Vec::new(), bytes: Vec::new(), password: None };
-        if let Some(credentials) = &target.credentials {
-            let password = credentials.password.reveal();
-            match &credentials.user {
-                Some(user) => greeting.push(Step::Auth, &[b"AUTH", user.as_bytes(), password.as_bytes()]),
-                None => greeting.push(Step::Auth, &[b"AUTH", password.as_bytes()]),
-            }
-            greeting.password = Some(password.to_owned());
-        }
-        if target.resp3 {
-            greeting.push(Step::Hello, &[b"HELLO", b"3"]);
-        }
-        if target.db != 0 {
-            greeting.push(Step::Select, &[b"SELECT", target.db.to_string().as_bytes()]);
-        }
+        let mut greeting = Self::empty(false);
+        greeting.introduce(target);
         greeting.push(Step::SetName, &[b"CLIENT", b"SETNAME", name.as_bytes()]);
         greeting
     }
 
-    fn push(&mut self, step: Step, args: &[&[u8]]) {
-        self.steps.push(step);
-        self.bytes.extend(encode_command(args));
+    /// For the first contact with `target`: one step after the other, and no password before a PING was answered.
+    pub(super) fn stepwise(target: &Target) -> Self {
+        let mut greeting = Self::empty(true);
+        greeting.push(Step::Ping, &[b"PING"]);
+        greeting.introduce(target);
+        greeting.push(Step::Ping, &[b"PING"]);
+        greeting
     }
 
-    /// All commands.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    fn empty(is_stepwise: bool) -> Self {
+        Self { steps: Vec::new(), bytes: Vec::new(), is_stepwise, password: None }
     }
 
-    /// How many replies they get.
-    pub fn replies(&self) -> usize {
-        self.steps.len()
+    fn introduce(&mut self, target: &Target) {
+        if let Some(credentials) = &target.credentials {
+            let password = credentials.password.reveal();
+            match &credentials.user {
+                Some(user) => self.push(Step::Auth, &[b"AUTH", user.as_bytes(), password.as_bytes()]),
+                None => self.push(Step::Auth, &[b"AUTH", password.as_bytes()]),
+            }
+            self.password = Some(password.to_owned());
+        }
+        if target.resp3 {
+            self.push(Step::Hello, &[b"HELLO", b"3"]);
+        }
+        if target.db != 0 {
+            self.push(Step::Select, &[b"SELECT", target.db.to_string().as_bytes()]);
+        }
     }
 
-    /// What an error as reply number `i` means: the end, or nothing where the connection can do without the
-    /// command.
+    fn push(&mut self, step: Step, words: &[&[u8]]) {
+        self.bytes.extend(encode_command(words));
+        self.steps.push((step, self.bytes.len()));
+    }
+
+    /// Begins on a new connection: what is to be written first.
+    pub fn begin(&self) -> (Greeter, &[u8]) {
+        (Greeter { answered: 0 }, if self.is_stepwise { self.step(0) } else { &self.bytes })
+    }
+
+    /// The bytes of step number `i`.
+    fn step(&self, i: usize) -> &[u8] {
+        let from = i.checked_sub(1).map_or(0, |before| self.steps[before].1);
+        &self.bytes[from..self.steps[i].1]
+    }
+
+    /// What an error as reply number `i` means: the end, or nothing where the connection can do without the command.
+    fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
+        let step = match self.steps[i].0 {
+            // Said whatever was asked, before the server hangs up.
+            _ if is_turned_away(line) => Step::Connection,
+            // A user may lack the right to it, and old servers the command.
+            Step::SetName => return Ok(()),
+            // Who we are decides; without credentials nothing will change.
+            Step::Ping if i == 0 && self.password.is_some() && asks_who_we_are(line) => return Ok(()),
+            step => step,
+        };
+        Err(TurnedDown { step, reply: without_password(line, self.password.as_deref().unwrap_or_default()) })
+    }
+}
+
+/// How far a connection has come with its greeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Greeter {
+    /// Replies that came.
+    answered: usize,
+}
+
+/// How a greeting goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Turn<'g> {
+    /// More replies are to come.
+    Listen,
+    /// These bytes are to be written.
+    Say(&'g [u8]),
+    /// The connection is greeted: no reply belongs to the greeting any more.
+    Done,
+}
+
+impl Greeter {
+    /// Takes the next reply to `greeting`, which is not done yet.
     ///
     /// # Errors
-    /// When it cannot.
-    pub fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
-        let is_turned_away = is_turned_away(line);
-        let command = match self.steps.get(i) {
-            // Said whatever was asked, before the server hangs up.
-            _ if is_turned_away => "the connection",
-            Some(Step::Auth) => "AUTH",
-            Some(Step::Hello) => "HELLO 3",
-            Some(Step::Select) => "SELECT",
-            // A user may lack the right to it, and old servers the command.
-            Some(Step::SetName) | None => return Ok(()),
-        };
-        let reply = without_password(line, self.password.as_deref().unwrap_or_default());
-        Err(TurnedDown { command, reply })
+    /// When it turns down what the connection cannot do without.
+    pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<Turn<'g>, TurnedDown> {
+        if let Reply::Error(line) = reply {
+            greeting.judge(self.answered, line)?;
+        }
+        self.answered += 1;
+        Ok(if self.answered == greeting.steps.len() {
+            Turn::Done
+        } else if greeting.is_stepwise {
+            Turn::Say(greeting.step(self.answered))
+        } else {
+            Turn::Listen
+        })
     }
 }
 
@@ -105,12 +186,16 @@ impl TurnedDown {
 pub(super) const TOO_MANY: &str = "ERR max number of clients";
 
 /// Whether an error is one that a server writes before it hangs up, whatever the question was.
-pub(super) fn is_turned_away(line: &[u8]) -> bool {
+fn is_turned_away(line: &[u8]) -> bool {
     line.starts_with(b"DENIED") || line.starts_with(TOO_MANY.as_bytes())
 }
 
+fn asks_who_we_are(line: &[u8]) -> bool {
+    line.starts_with(b"NOAUTH") || line.starts_with(b"NOPERM")
+}
+
 /// An error reply as text, without the password: a server without AUTH repeats its arguments.
-pub(super) fn without_password(line: &[u8], password: &str) -> String {
+fn without_password(line: &[u8], password: &str) -> String {
     if password.is_empty() {
         return foreign::bytes(line);
     }
@@ -130,8 +215,8 @@ mod tests {
     use super::*;
     use crate::target::{Credentials, Password};
 
-    fn text(target: &Target) -> String {
-        String::from_utf8(Greeting::new(target, "me").bytes().to_vec()).unwrap().replace("\r\n", " ")
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8(bytes.to_vec()).unwrap().replace("\r\n", " ")
     }
 
     fn with_password(user: Option<&str>) -> Target {
@@ -139,20 +224,59 @@ mod tests {
         Target { credentials: Some(credentials), resp3: true, db: 3, ..Target::default() }
     }
 
+    /// What becomes of a greeting whose reply number `i` is this error, and all before it are good.
+    fn heard(greeting: &Greeting, i: usize, error: &[u8]) -> Result<(), TurnedDown> {
+        let (mut greeter, _) = greeting.begin();
+        for _ in 0..i {
+            greeter.hear(Reply::Value, greeting)?;
+        }
+        greeter.hear(Reply::Error(error), greeting).map(|_| ())
+    }
+
     #[test]
     fn credentials_come_first_and_the_name_last() {
-        assert_eq!(text(&Target::default()), "*3 $6 CLIENT $7 SETNAME $2 me ");
+        let said = |target: &Target| text(Greeting::new(target, "me").begin().1);
+        assert_eq!(said(&Target::default()), "*3 $6 CLIENT $7 SETNAME $2 me ");
         assert_eq!(
-            text(&with_password(Some("ann"))),
+            said(&with_password(Some("ann"))),
             "*3 $4 AUTH $3 ann $6 s3cret *2 $5 HELLO $1 3 *2 $6 SELECT $1 3 *3 $6 CLIENT $7 SETNAME $2 me "
         );
-        assert!(text(&with_password(None)).starts_with("*2 $4 AUTH $6 s3cret "));
+        assert!(said(&with_password(None)).starts_with("*2 $4 AUTH $6 s3cret "));
+    }
+
+    #[test]
+    fn a_greeting_is_done_with_its_last_reply() {
+        let greeting = Greeting::new(&with_password(None), "me");
+        let (mut greeter, _) = greeting.begin();
+        let turns = [(); 4].map(|()| greeter.hear(Reply::Value, &greeting).unwrap());
+        assert_eq!(turns, [Turn::Listen, Turn::Listen, Turn::Listen, Turn::Done]);
+    }
+
+    #[test]
+    fn a_stranger_is_told_no_password_before_it_has_answered() {
+        let greeting = Greeting::stepwise(&with_password(None));
+        let (mut greeter, first) = greeting.begin();
+        let mut said = vec![text(first)];
+        while let Turn::Say(bytes) = greeter.hear(Reply::Value, &greeting).unwrap() {
+            said.push(text(bytes));
+        }
+        let ping = "*1 $4 PING ";
+        assert_eq!(said, [ping, "*2 $4 AUTH $6 s3cret ", "*2 $5 HELLO $1 3 ", "*2 $6 SELECT $1 3 ", ping]);
+    }
+
+    #[test]
+    fn a_server_may_want_to_know_who_we_are_before_it_answers() {
+        let [open, known] =
+            [Target::default(), with_password(None)].map(|target| Greeting::stepwise(&target));
+        assert!(heard(&known, 0, b"NOAUTH Authentication required.").is_ok());
+        assert!(heard(&known, 4, b"NOPERM no").is_err(), "nothing is to follow");
+        assert!(heard(&open, 0, b"NOAUTH Authentication required.").is_err());
     }
 
     #[test]
     fn a_server_that_turns_clients_away_is_believed_whatever_was_asked() {
-        let turned = Greeting::new(&Target::default(), "me").judge(0, b"ERR max number of clients reached");
-        let turned = turned.unwrap_err();
+        let greeting = Greeting::new(&Target::default(), "me");
+        let turned = heard(&greeting, 0, b"ERR max number of clients reached").unwrap_err();
         assert_eq!(turned.kind(), "maxclients");
         assert_eq!(turned.to_string(), "the connection was turned down: ERR max number of clients reached");
     }
@@ -160,15 +284,14 @@ mod tests {
     #[test]
     fn only_the_name_can_be_done_without() {
         let greeting = Greeting::new(&with_password(None), "me");
-        let verdicts: Vec<_> =
-            (0..greeting.replies()).map(|i| greeting.judge(i, b"NOPERM no").is_ok()).collect();
+        let verdicts = [0, 1, 2, 3].map(|i| heard(&greeting, i, b"NOPERM no").is_ok());
         assert_eq!(verdicts, [false, false, false, true]);
     }
 
     #[test]
     fn a_password_that_the_server_repeats_is_taken_out_of_the_message() {
         let reply = b"ERR unknown command `AUTH`, with args beginning with: `s3cret`, ";
-        let turned_down = Greeting::new(&with_password(None), "me").judge(0, reply).unwrap_err();
+        let turned_down = heard(&Greeting::new(&with_password(None), "me"), 0, reply).unwrap_err();
         assert!(!turned_down.to_string().contains("s3cret"), "{turned_down}");
     }
 }

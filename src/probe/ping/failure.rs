@@ -65,6 +65,7 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Step;
 
     #[test]
     fn failures_have_the_kinds_that_reports_document() {
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!(of(io::ErrorKind::NotFound), "unreachable");
         assert_eq!(Failure::Io(TlsFailure::Expired.into()).kind(), "tls");
         let turned_down =
-            Failure::from(TurnedDown { command: "AUTH", reply: "WRONGPASS invalid".to_owned() });
+            Failure::from(TurnedDown { step: Step::Auth, reply: "WRONGPASS invalid".to_owned() });
         assert_eq!(turned_down.kind(), "WRONGPASS");
     }
 

@@ -14,7 +14,7 @@ use crate::{
     foreign,
     probe::Timing,
     protocol::{Reply, Skipper},
-    target::{BackOff, Greeting},
+    target::{BackOff, Greeter, Greeting, Turn},
 };
 
 /// A PING on the wire, in the form that every server understands alike.
@@ -62,10 +62,8 @@ pub(super) struct WakeUp {
 pub(super) struct Line {
     connection: Connection,
     skipper: Skipper,
-    /// Replies to the greeting that came; PINGs follow when all did.
-    greeted: usize,
-    /// How many there will be.
-    greetings: usize,
+    /// While the greeting is not answered; PINGs follow when it is.
+    greeter: Option<Greeter>,
     outstanding: VecDeque<Sent>,
     /// The last error reply that no good one has followed.
     last_error: Option<String>,
@@ -97,12 +95,12 @@ impl Line {
     /// Greets over a connection that is open; the greeting must be answered by `greeted_by_ns`.
     pub(super) fn begin(mut connection: Connection, greeting: &Greeting, greeted_by_ns: u64) -> Self {
         connection.begin_stamps();
-        connection.queue(greeting.bytes());
+        let (greeter, words) = greeting.begin();
+        connection.queue(words);
         Self {
             connection,
             skipper: Skipper::new(),
-            greeted: 0,
-            greetings: greeting.replies(),
+            greeter: Some(greeter),
             outstanding: VecDeque::new(),
             last_error: None,
             greeted_by_ns,
@@ -116,7 +114,7 @@ impl Line {
 
     /// Whether PINGs may follow.
     pub(super) fn is_greeted(&self) -> bool {
-        self.greeted == self.greetings
+        self.greeter.is_none()
     }
 
     /// Whether PINGs can be sent, and none is unanswered.
@@ -196,12 +194,10 @@ impl Line {
                 Reply::Error(line) => Some(foreign::bytes(line)),
                 Reply::Value | Reply::Nil => None,
             };
-            if self.greeted < self.greetings {
-                if let Some(text) = &error {
-                    greeting.judge(self.greeted, text.as_bytes())?;
-                }
-                self.greeted += 1;
-                if self.greeted == self.greetings {
+            if let Some(greeter) = &mut self.greeter {
+                // All that there is to say was said at the beginning.
+                if greeter.hear(reply, greeting)? == Turn::Done {
+                    self.greeter = None;
                     tell(News::Up);
                 }
             } else if let Some(sent) = self.outstanding.pop_front() {
