@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::NONE;
+use super::figures::NONE;
 use crate::{
     app::{Model, View, value_words},
     server::{PARAMETERS, Status},

@@ -9,7 +9,11 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, event_lane, lanes::NONE, status, tables::clock};
+use super::{
+    Lanes, event_lane,
+    figures::{NONE, clock},
+    status,
+};
 use crate::{
     app::{Kind, Occurrence, turned},
     session::timeline::{Level, LoadCell, Measure},

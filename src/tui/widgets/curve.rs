@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
-use super::latency::decade;
+use super::figures::decade;
 use crate::{
     stats::{Latency, curve},
     tui::{

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::tables::clock;
+use super::figures::clock;
 use crate::{
     app::{Connection, LoadState, Model, Playback, RecordingState},
     session::{Encryption, timeline::Reading},

@@ -9,7 +9,10 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, latency::decade, tables::clock};
+use super::{
+    Lanes,
+    figures::{clock, decade},
+};
 use crate::{
     session::timeline::{Heat, Level, Measure},
     tui::{

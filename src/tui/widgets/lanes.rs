@@ -9,21 +9,17 @@ use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
+use super::figures::NONE;
 use crate::{
     app::{Kind, Model, Occurrence, TimeAxis},
     session::timeline::{Level, LoadCell, Measure, PingCell, Quantiles, Reading, Window},
-    stats::Latency,
     tui::{
         layout::Columns,
         paint::{Paint, row},
         scale::LogScale,
         theme::Ink,
     },
-    units,
 };
-
-/// What stands where a figure has too few samples.
-pub const NONE: &str = "–";
 
 /// One column in so many may have the line of an event.
 const FEW_LINES: u16 = 5;
@@ -79,27 +75,6 @@ pub struct Row {
 /// Steps in a lane of `rows` rows: eight in each, less one that keeps it from touching the lane above.
 pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
-}
-
-/// A latency as a figure, or the sign for too few samples.
-pub fn figure(ns: Option<u64>) -> String {
-    ns.map_or_else(|| NONE.to_owned(), units::latency)
-}
-
-/// A level of the pings as a figure; `>1.98 s` where all that is known is how long one has been waiting so far, or that
-/// this is longer than the longest.
-pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
-    let known = level.of(rtt);
-    let is_told = rtt.is_empty() || level == Level::Max;
-    match pings.wait_beyond(known).filter(|_| is_told) {
-        Some(wait_ns) => format!(">{}", units::latency(wait_ns)),
-        None => figure(known),
-    }
-}
-
-/// The median of a part of the pings as a figure; none where most answers have no parts.
-pub fn part_figure(part: &Latency, pings: PingCell) -> String {
-    figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
 }
 
 /// Shows in a column what PINGs have been waiting so far, and no parts where most answers have none.

@@ -2,7 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::{Lanes, Row, figure};
+use super::{
+    figures::{decade, figure},
+    lanes::{Lanes, Row},
+};
 use crate::{
     session::timeline::{Level, Measure},
     tui::{
@@ -10,7 +13,6 @@ use crate::{
         scale::LogScale,
         theme::Ink,
     },
-    units,
 };
 
 /// Draws the heading and the lanes, each `rows` high.
@@ -39,9 +41,4 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes, scale: LogScale, rows:
         lanes.draw(paint, place, &lane);
         lanes.outages(paint, lanes.plot(place));
     }
-}
-
-/// A round latency without decimals: `10 µs`.
-pub fn decade(ns: u64) -> String {
-    units::latency(ns).replace(".00", "").replace(".0", "")
 }

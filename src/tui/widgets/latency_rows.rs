@@ -12,8 +12,9 @@
 use ratatui::layout::Rect;
 
 use super::{
+    figures::{figure, ping_figure},
     knob_line,
-    lanes::{figure, ping_figure},
+    table::{Column, Table},
 };
 use crate::{
     app::{Model, Stretch},
@@ -51,29 +52,27 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 }
 
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
-    let stretches = stretches(area.width);
-    let place = |line: Rect, n: usize| {
-        Rect { x: line.x + NAME + FIGURE * n as u16, width: FIGURE, ..line }.intersection(line)
-    };
-    let heading = row(area, 0);
-    paint.text(heading, " service", Ink::Faint);
-    for (n, stretch) in stretches.iter().enumerate() {
-        let ink = if *stretch == model.stretch { Ink::Strong } else { Ink::Faint };
-        paint.right(place(heading, n), short_name(*stretch), ink);
-    }
+    // The name in the first column, then a stretch in each.
+    let figures = stretches(area.width).iter().map(|stretch| Column::right(Some(*stretch), FIGURE));
+    let table = Table::new(area, std::iter::once(Column::left(None, NAME, 1)).chain(figures));
+    table.write(paint, 0, |key, _| match key {
+        None => ("service".to_owned(), Ink::Faint),
+        Some(stretch) if stretch == model.stretch => (short_name(stretch).to_owned(), Ink::Strong),
+        Some(stretch) => (short_name(stretch).to_owned(), Ink::Faint),
+    });
     for (n, (name, measure, level)) in fitting(reading, area.height.saturating_sub(1)).enumerate() {
-        let line = row(area, n as u16 + 1);
-        paint.text(line, &format!(" {name}"), Ink::Faint);
-        for (n, stretch) in stretches.iter().enumerate() {
-            // A probe is no part of a segment.
-            if let Some(latency) = of(reading, measure, *stretch) {
-                let text = match (measure, stretch) {
-                    (Measure::Ping, Stretch::Now) => ping_figure(level, latency, reading.pings_now()),
-                    _ => figure(level.of(latency)),
-                };
-                paint.right(place(line, n), &text, Ink::Text);
-            }
-        }
+        table.write(paint, n as u16 + 1, |key, _| {
+            let Some(stretch) = key else { return (name.to_owned(), Ink::Faint) };
+            let text = match of(reading, measure, stretch) {
+                Some(latency) if (measure, stretch) == (Measure::Ping, Stretch::Now) => {
+                    ping_figure(level, latency, reading.pings_now())
+                }
+                Some(latency) => figure(level.of(latency)),
+                // A probe is no part of a segment.
+                None => String::new(),
+            };
+            (text, Ink::Text)
+        });
     }
 }
 

@@ -7,7 +7,7 @@
 
 use ratatui::layout::Rect;
 
-use super::tables::clock;
+use super::figures::clock;
 use crate::{
     app::{LogKind, LogLine, Model},
     server::counted,

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{palette, tables::clock};
+use super::{figures::clock, palette};
 use crate::{
     app::{Context, Model, Overlay, Setting, bindings, value_words},
     tui::{

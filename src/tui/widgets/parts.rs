@@ -7,7 +7,7 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::{NONE, part_figure};
+use super::figures::{NONE, part_figure};
 use crate::{
     probe::Timing,
     session::timeline::{Measure, Reading},

@@ -11,14 +11,12 @@ use ratatui::layout::Rect;
 
 use super::{
     curve::Series,
-    lanes::{NONE, figure},
+    figures::{NONE, figure},
+    table::{Column, Table, fitting},
 };
 use crate::{
     stats::{Latency, PERCENTILES},
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{paint::Paint, theme::Ink},
     units,
 };
 
@@ -36,18 +34,24 @@ pub fn width(columns: usize) -> u16 {
 
 /// Draws the columns that fit, the first of them first.
 pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
-    let fit = usize::from(area.width.saturating_sub(NAME) / COLUMN);
-    for (n, name) in names().into_iter().enumerate() {
-        let line = row(area, n as u16 + 1);
-        paint.text(Rect { x: line.x + 1, width: line.width.saturating_sub(1), ..line }, name, Ink::Text);
-    }
-    for (n, one) in series.iter().take(fit).enumerate() {
-        let column = Rect { x: area.x + NAME + COLUMN * n as u16, width: COLUMN, ..area };
-        paint.right(row(column, 0), &one.name, one.ink);
-        for (n, text) in figures(&one.latency).into_iter().enumerate() {
-            let is_faint = text == NONE || one.is_ghost;
-            paint.right(row(column, n as u16 + 1), &text, if is_faint { Ink::Faint } else { Ink::Text });
-        }
+    let fit = fitting(area.width.saturating_sub(NAME), series.iter().map(|_| COLUMN));
+    let figures: Vec<_> = series.iter().map(|one| figures(&one.latency)).collect();
+    // The names in the first column, then a distribution in each.
+    let distributions = (1..=fit).map(|n| Column::right(n, COLUMN));
+    let table = Table::new(area, std::iter::once(Column::left(0, NAME, 1)).chain(distributions));
+    table.write(paint, 0, |key, _| match key {
+        0 => (String::new(), Ink::Text),
+        n => (series[n - 1].name.clone(), series[n - 1].ink),
+    });
+    for (row, name) in names().into_iter().enumerate() {
+        table.write(paint, row as u16 + 1, |key, _| match key {
+            0 => (name.to_owned(), Ink::Text),
+            n => {
+                let text = &figures[n - 1][row];
+                let is_faint = text == NONE || series[n - 1].is_ghost;
+                (text.clone(), if is_faint { Ink::Faint } else { Ink::Text })
+            }
+        });
     }
 }
 

@@ -2,7 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::{Cell, Lanes, NONE, Row, figure, part_figure, ping_figure, steps};
+use super::{
+    figures::{NONE, figure, part_figure, ping_figure},
+    lanes::{Cell, Lanes, Row, steps},
+};
 use crate::{
     probe::Timing,
     session::timeline::{ErrorCell, Level, LoadCell, Measure},

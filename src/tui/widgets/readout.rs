@@ -3,9 +3,9 @@
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes, cursor, footer, header, knob_line,
-    lanes::{NONE, ping_figure},
-    status,
+    Lanes, cursor,
+    figures::{NONE, figure, ping_figure},
+    footer, header, knob_line, status,
 };
 use crate::{
     app::{Connection, Model},
@@ -70,7 +70,7 @@ pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
         ("p99.9", Level::P999.of(service)),
         ("max", Level::Max.of(service)),
     ];
-    let figures = figures.map(|(name, ns)| (name, super::lanes::figure(ns)));
+    let figures = figures.map(|(name, ns)| (name, figure(ns)));
     let ping = ("ping", ping_figure(Level::P50, reading.ping().now(), reading.pings_now()));
     // The last two rows belong to the knob and the keys.
     let rows = area.height.saturating_sub(4).min(3);

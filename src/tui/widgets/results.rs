@@ -8,15 +8,15 @@
 
 use ratatui::layout::Rect;
 
-use super::lanes::{NONE, figure};
+use super::{
+    figures::{NONE, figure, some},
+    table::{Column, Table, fitting},
+};
 use crate::{
-    app::{change, value_words},
-    session::timeline::{Level, Reading, SegmentTotal},
+    app::segment_words,
+    session::timeline::{Level, Reading},
     stats::Latency,
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+    tui::{paint::Paint, theme::Ink},
     units,
 };
 
@@ -31,13 +31,12 @@ pub const MIN_WIDTH: u16 = NUMBER + WHAT + FIGURES[0].1;
 
 /// The segments, the newest first.
 pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
-    let columns = Columns::of(area);
-    columns.heading(paint, row(area, 0), "no", "what");
+    let table = table(area);
+    table.write(paint, 0, |key, _| (key.heading("no", "what"), Ink::Faint));
     // Each is told by what the one before it was not.
     let before = reading.segments().rev().skip(1).map(Some).chain([None]);
     let rows = reading.segments().rev().zip(before).enumerate();
     for (n, (segment, before)) in rows.take(area.height.saturating_sub(1).into()) {
-        let line = row(area, n as u16 + 1);
         let total = &segment.total;
         let figures = Figures {
             ops_per_s: (total.length_s > 0.0).then_some(total.ops_per_s),
@@ -45,17 +44,12 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
             errors: total.errors.values().sum(),
         };
         let ink = if n == 0 { Ink::Strong } else { Ink::Text };
-        paint.right(columns.number(line), &segment.start.segment.to_string(), ink);
-        let knobs = |segment: &SegmentTotal| segment.start.knobs;
-        let mut what = change(before.map(knobs).as_ref(), &segment.start.knobs);
-        if let Some(change) = &segment.start.config {
-            what = vec![format!("{} {}", change.name, value_words(&change.to))];
-        }
-        if segment.start.warmup {
-            what.insert(0, "warm-up".to_owned());
-        }
-        paint.text(columns.what(line), &fitted(&what, columns.what(line).width.into()), ink);
-        columns.figures(paint, line, &figures, ink);
+        let what = segment_words(before.map(|before| &before.start), &segment.start);
+        table.write(paint, n as u16 + 1, |key, room| match key {
+            Key::Number => (segment.start.segment.to_string(), ink),
+            Key::What => (fitted(&what, room), ink),
+            Key::Figure(n) => figures.cell(n, ink),
+        });
     }
 }
 
@@ -71,18 +65,20 @@ pub fn fitted(words: &[String], width: usize) -> String {
 
 /// The commands of the current segment.
 pub fn commands(paint: &mut Paint, area: Rect, reading: &Reading) {
-    let columns = Columns::of(area);
-    columns.heading(paint, row(area, 0), "", "command");
+    let table = table(area);
+    table.write(paint, 0, |key, _| (key.heading("", "command"), Ink::Faint));
     let Some(total) = reading.segment().map(|segment| &segment.total) else { return };
     for (n, (command, part)) in total.commands.iter().enumerate() {
-        let line = row(area, n as u16 + 1);
         let figures = Figures {
             ops_per_s: (total.length_s > 0.0).then(|| part.ops as f64 / total.length_s),
             service: &part.service,
             errors: part.errors.values().sum(),
         };
-        paint.text(columns.what(line), command.name(), Ink::Text);
-        columns.figures(paint, line, &figures, Ink::Text);
+        table.write(paint, n as u16 + 1, |key, _| match key {
+            Key::Number => (String::new(), Ink::Text),
+            Key::What => (command.name().to_owned(), Ink::Text),
+            Key::Figure(n) => figures.cell(n, Ink::Text),
+        });
     }
 }
 
@@ -99,59 +95,51 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    fn texts(&self) -> [String; FIGURES.len()] {
+    /// What stands in column `n`, as [`FIGURES`] orders them.
+    fn cell(&self, n: usize, ink: Ink) -> (String, Ink) {
         let level = |level: Level| figure(level.of(self.service));
-        let ops = self.ops_per_s.map_or_else(|| NONE.to_owned(), units::count);
-        let errors = if self.errors == 0 { NONE.to_owned() } else { units::count(self.errors as f64) };
-        [ops, level(Level::P50), level(Level::P99), level(Level::P999), errors]
+        let text = match n {
+            0 => self.ops_per_s.map_or_else(|| NONE.to_owned(), units::count),
+            1 => level(Level::P50),
+            2 => level(Level::P99),
+            3 => level(Level::P999),
+            _ => some(self.errors),
+        };
+        let ink = match n {
+            _ if text == NONE => Ink::Faint,
+            0..4 => ink,
+            _ => Ink::Bad,
+        };
+        (text, ink)
     }
 }
 
-/// Where the columns of a table of this width stand.
-#[derive(Clone, Copy)]
-struct Columns {
-    what: u16,
-    figures: usize,
+/// What a column holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Number,
+    What,
+    Figure(usize),
 }
 
-impl Columns {
-    fn of(area: Rect) -> Self {
-        let room = area.width.saturating_sub(NUMBER + WHAT);
-        let width = |n: usize| FIGURES.iter().take(n).map(|(_, width)| width).sum::<u16>();
-        let figures = (0..=FIGURES.len()).rev().find(|n| width(*n) <= room).unwrap_or(0);
-        Self { what: area.width.saturating_sub(NUMBER + width(figures)), figures }
+impl Key {
+    fn heading(self, number: &str, what: &str) -> String {
+        let name = match self {
+            Self::Number => number,
+            Self::What => what,
+            Self::Figure(n) => FIGURES[n].0,
+        };
+        name.to_owned()
     }
+}
 
-    fn number(self, line: Rect) -> Rect {
-        Rect { width: (NUMBER - 1).min(line.width), ..line }
-    }
-
-    fn what(self, line: Rect) -> Rect {
-        Rect { x: line.x + NUMBER, width: self.what, ..line }.intersection(line)
-    }
-
-    fn heading(self, paint: &mut Paint, line: Rect, number: &str, what: &str) {
-        paint.right(self.number(line), number, Ink::Faint);
-        paint.text(self.what(line), what, Ink::Faint);
-        self.each(line, |n, place| paint.right(place, FIGURES[n].0, Ink::Faint));
-    }
-
-    fn figures(self, paint: &mut Paint, line: Rect, figures: &Figures, ink: Ink) {
-        let texts = figures.texts();
-        self.each(line, |n, place| {
-            let is_error = FIGURES[n].0 == "errors" && figures.errors > 0;
-            let ink = if is_error { Ink::Bad } else { ink };
-            paint.right(place, &texts[n], if texts[n] == NONE { Ink::Faint } else { ink });
-        });
-    }
-
-    fn each(self, line: Rect, mut draw: impl FnMut(usize, Rect)) {
-        let mut x = line.x + NUMBER + self.what;
-        for (n, (_, width)) in FIGURES.iter().enumerate().take(self.figures) {
-            draw(n, Rect { x, width: *width, ..line }.intersection(line));
-            x += width;
-        }
-    }
+/// As many figures as leave room to say what a row is about.
+fn table(area: Rect) -> Table<Key> {
+    let room = area.width.saturating_sub(NUMBER + WHAT);
+    let figures = FIGURES.iter().enumerate().take(fitting(room, FIGURES.map(|(_, width)| width)));
+    let figures = figures.map(|(n, (_, width))| Column::right(Key::Figure(n), *width));
+    let first = [Column::right(Key::Number, NUMBER - 1), Column::rest(Key::What, 1)];
+    Table::new(area, first.into_iter().chain(figures))
 }
 
 #[cfg(test)]
@@ -169,10 +157,12 @@ mod tests {
 
     #[test]
     fn a_wider_table_has_more_figures_and_a_narrow_one_keeps_the_first() {
-        let of = |width| Columns::of(Rect::new(0, 0, width, 5));
-        assert_eq!((of(MIN_WIDTH).figures, of(MIN_WIDTH).what), (1, WHAT));
-        assert_eq!(of(40).figures, 3);
-        assert_eq!(of(60).figures, 5);
-        assert_eq!((of(10).figures, of(10).what), (0, 6));
+        let of = |width| {
+            let table = table(Rect::new(0, 0, width, 5));
+            (table.row(1).count() - 2, table.cell(1, Key::What).area.width)
+        };
+        assert_eq!(of(MIN_WIDTH), (1, WHAT));
+        assert_eq!((of(40).0, of(60).0), (3, 5));
+        assert_eq!(of(10), (0, 6));
     }
 }

@@ -9,13 +9,17 @@
 
 use ratatui::layout::Rect;
 
-use super::segment_table::{difference, figure, verdict_ink};
+use super::{
+    figures::signed,
+    segment_table::{difference, verdict_ink, written},
+    table::{Column, Table},
+};
 use crate::{
-    app::{Column, Model},
+    app::{Column as Figure, Model},
     session::timeline::{Level, SegmentTotal},
     stats::{Comparison, Verdict},
     tui::{
-        paint::{Paint, from_column, row},
+        paint::{Paint, row},
         theme::Ink,
     },
     units,
@@ -64,30 +68,39 @@ const FIGURE: u16 = 9;
 
 fn compared(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal, base: &SegmentTotal) {
     let against = segment.against(base);
-    let service = |level| (Column::Service(level), None);
+    let service = |level| (Figure::Service(level), None);
     let rows = [
-        (Column::Ops, Some(against.ops_per_s)),
-        (Column::Service(Level::P50), Some(against.service_p50)),
-        (Column::Service(Level::P99), Some(against.service_p99)),
+        (Figure::Ops, Some(against.ops_per_s)),
+        (Figure::Service(Level::P50), Some(against.service_p50)),
+        (Figure::Service(Level::P99), Some(against.service_p99)),
         service(Level::P999),
         service(Level::Max),
-        (Column::Response, against.response_p99),
+        (Figure::Response, against.response_p99),
     ];
     let is_told =
-        |(column, comparison): &(Column, Option<_>)| *column != Column::Response || comparison.is_some();
+        |(figure, comparison): &(Figure, Option<_>)| *figure != Figure::Response || comparison.is_some();
     let now_s = model.known_s();
-    for (n, (column, comparison)) in rows.into_iter().filter(is_told).enumerate() {
-        let line = row(area, n as u16 + 2);
-        paint.text(line, column.name(), Ink::Text);
-        let place = |n: u16| Rect { x: line.x + NAME + FIGURE * n, width: FIGURE, ..line }.intersection(line);
-        paint.right(place(0), &figure(column, segment, now_s), Ink::Strong);
-        paint.right(place(1), &figure(column, base, now_s), Ink::Faint);
-        let change = difference(column, segment, base, now_s).unwrap_or_default();
-        paint.right(place(2), &change, Ink::Text);
+    // The name, both figures, the change, and its verdict.
+    let columns = [
+        Column::left(0, NAME, 0),
+        Column::right(1, FIGURE),
+        Column::right(2, FIGURE),
+        Column::right(3, FIGURE),
+    ];
+    let table = Table::new(area, columns.into_iter().chain([Column::rest(4, 2)]));
+    for (n, (figure, comparison)) in rows.into_iter().filter(is_told).enumerate() {
+        let n = n as u16 + 2;
+        table.write(paint, n, |key, _| match key {
+            0 => (figure.name().to_owned(), Ink::Text),
+            1 => (written(figure, segment, now_s), Ink::Strong),
+            2 => (written(figure, base, now_s), Ink::Faint),
+            3 => (difference(figure, segment, base, now_s).unwrap_or_default(), Ink::Text),
+            _ => (String::new(), Ink::Text),
+        });
         if let Some(comparison) = comparison {
-            let rest = from_column(line, line.x + NAME + FIGURE * 3 + 2);
-            let (words, evidence) = verdict_words(&comparison, rest.width.into());
-            paint.parts(rest, &[(&words, verdict_ink(comparison.verdict)), (&evidence, Ink::Faint)]);
+            let place = table.cell(n, 4).area;
+            let (words, evidence) = verdict_words(&comparison, place.width.into());
+            paint.parts(place, &[(&words, verdict_ink(comparison.verdict)), (&evidence, Ink::Faint)]);
         }
     }
 }
@@ -122,11 +135,6 @@ fn verdict_words(comparison: &Comparison, room: usize) -> (String, String) {
         }
     };
     (verdict, evidence)
-}
-
-fn signed(share: f64) -> String {
-    let sign = if share < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", units::percent(share.abs()))
 }
 
 /// The first that fits, else the last.

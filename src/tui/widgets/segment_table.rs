@@ -9,10 +9,14 @@
 
 use ratatui::layout::Rect;
 
-use super::{lanes::NONE, results::fitted, tables::clock};
+use super::{
+    figures::{NONE, clock, signed, some},
+    results::fitted,
+    table::{Column, Table, fitting},
+};
 use crate::{
-    app::{Column, Model, segment_words},
-    session::timeline::{Against, Level, SegmentTotal},
+    app::{Column as Figure, Model, segment_words},
+    session::timeline::{Level, SegmentTotal},
     stats::{Comparison, Verdict, comparison},
     tui::{
         paint::{Paint, row},
@@ -29,40 +33,55 @@ const WHAT: u16 = 12;
 const DIFFERENCE: u16 = 17;
 
 /// Columns of figures from the most needed to the least.
-const NEEDED: [Column; 15] = [
-    Column::Ops,
-    Column::Service(Level::P99),
-    Column::Service(Level::P50),
-    Column::Errors,
-    Column::Service(Level::P999),
-    Column::Response,
-    Column::Service(Level::Max),
-    Column::Length,
-    Column::Rate,
-    Column::Shape,
-    Column::Cpu,
-    Column::Behind,
-    Column::Start,
-    Column::Shed,
-    Column::Service(Level::P90),
+const NEEDED: [Figure; 15] = [
+    Figure::Ops,
+    Figure::Service(Level::P99),
+    Figure::Service(Level::P50),
+    Figure::Errors,
+    Figure::Service(Level::P999),
+    Figure::Response,
+    Figure::Service(Level::Max),
+    Figure::Length,
+    Figure::Rate,
+    Figure::Shape,
+    Figure::Cpu,
+    Figure::Behind,
+    Figure::Start,
+    Figure::Shed,
+    Figure::Service(Level::P90),
 ];
 
 /// How wide a column is, with a blank before it.
-fn width(column: Column) -> u16 {
-    match column {
-        Column::Number => 4,
-        Column::Start | Column::Length | Column::Service(_) | Column::Response | Column::Behind => 9,
-        Column::Shape => 12,
-        Column::Rate | Column::Ops | Column::Errors | Column::Cpu => 8,
-        Column::Shed => 7,
+fn width(figure: Figure) -> u16 {
+    match figure {
+        Figure::Number => 4,
+        Figure::Start | Figure::Length | Figure::Service(_) | Figure::Response | Figure::Behind => 9,
+        Figure::Shape => 12,
+        Figure::Rate | Figure::Ops | Figure::Errors | Figure::Cpu => 8,
+        Figure::Shed => 7,
     }
 }
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Key {
+    /// The pointer to the selected row.
+    Mark,
+    /// What was turned.
+    What,
+    Figure(Figure),
+    /// How a figure differs from the baseline's, and whether that is more than noise.
+    Difference(Figure),
+}
+
+/// What is compared with the baseline.
+const COMPARED: [Figure; 2] = [Figure::Ops, Figure::Service(Level::P99)];
 
 /// Draws the heading and the rows, scrolled so that the selected one is shown.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let rows = model.segment_rows();
-    let columns = Columns::fitting(area.width, model, &rows);
-    heading(paint, row(area, 0), model, &columns);
+    let table = table(area, model, &rows);
+    heading(paint, &table, model);
     let selected = model.selected_segment();
     let at = rows.iter().position(|segment| Some(segment.start.segment) == selected).unwrap_or(0);
     let height = usize::from(area.height.saturating_sub(1));
@@ -71,129 +90,107 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
         .max(at.saturating_sub(height / 2))
         .min(rows.len().saturating_sub(height));
     for (n, segment) in rows.iter().skip(first).take(height).enumerate() {
-        line(paint, row(area, n as u16 + 1), model, &columns, segment);
+        line(paint, &table, n as u16 + 1, model, segment);
     }
     if rows.is_empty() {
         paint.text(row(area, 1), "  no segment yet", Ink::Faint);
     }
 }
 
-/// Which columns there are room for.
-struct Columns {
-    what: u16,
-    figures: Vec<Column>,
-    /// How many differences to the baseline: of the replies per second, of the p99.
-    differences: u16,
+/// The columns that there is room for: the one that the table is sorted by, the two most needed figures, what is
+/// compared with the baseline, the other figures.
+fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
+    let sorted_by = model.segment_table.sorted_by();
+    let now_s = model.known_s();
+    let is_open = rows.iter().any(|segment| Figure::Rate.value(segment, now_s).is_some());
+    let only_open = [Figure::Rate, Figure::Response, Figure::Behind, Figure::Shed];
+    let has_room = |figure: &Figure| *figure != sorted_by && (is_open || !only_open.contains(figure));
+    let mut needed: Vec<Key> = NEEDED.into_iter().filter(has_room).map(Key::Figure).collect();
+    let compared = COMPARED.into_iter().filter(|_| model.baseline().is_some()).map(Key::Difference);
+    needed.splice(2..2, compared);
+    if sorted_by != Figure::Number {
+        needed.insert(0, Key::Figure(sorted_by));
+    }
+    let room = area.width.saturating_sub(MARK + width(Figure::Number) + WHAT);
+    let shown = fitting(room, needed.iter().map(|key| column(*key).1));
+    needed.truncate(shown);
+    // From left to right figures stand in their own order, and the differences last.
+    needed.sort_by_key(|key| match key {
+        Key::Figure(figure) => Figure::ALL.iter().position(|known| known == figure),
+        _ => Some(Figure::ALL.len()),
+    });
+    let first = [Key::Mark, Key::Figure(Figure::Number), Key::What];
+    Table::new(area, first.into_iter().chain(needed).map(|key| column(key).0))
 }
 
-impl Columns {
-    fn fitting(whole: u16, model: &Model, rows: &[&SegmentTotal]) -> Self {
-        let sorted_by = model.segment_table.sorted_by();
-        let now_s = model.known_s();
-        let is_open = rows.iter().any(|segment| Column::Rate.value(segment, now_s).is_some());
-        let only_open = [Column::Rate, Column::Response, Column::Behind, Column::Shed];
-        let mut room = whole.saturating_sub(MARK + width(Column::Number) + WHAT);
-        let mut take = |needed: u16| {
-            let fits = needed <= room;
-            room -= if fits { needed } else { 0 };
-            fits
-        };
-        let mut figures = vec![Column::Number];
-        if sorted_by != Column::Number && take(width(sorted_by)) {
-            figures.push(sorted_by);
-        }
-        let has_room = |column: &Column| is_open || !only_open.contains(column);
-        let mut needed = NEEDED.into_iter().filter(|c| *c != sorted_by && has_room(c)).peekable();
-        for column in needed.by_ref().take(2) {
-            if take(width(column)) {
-                figures.push(column);
-            }
-        }
-        let differences = if model.baseline().is_some() { 2 } else { 0 };
-        let differences = (0..differences).filter(|_| take(DIFFERENCE)).count() as u16;
-        figures.extend(needed.take_while(|column| take(width(*column))));
-        figures.sort_by_key(|column| Column::ALL.iter().position(|known| known == column));
-        Self { what: WHAT + room, figures, differences }
-    }
-
-    /// Where `figure` stands.
-    fn places(&self, line: Rect) -> impl Iterator<Item = (Column, Rect)> {
-        let mut x = line.x + MARK;
-        self.figures.iter().map(move |column| {
-            let place = Rect { x, width: width(*column), ..line }.intersection(line);
-            // What was turned stands behind the number.
-            x += width(*column) + if *column == Column::Number { self.what } else { 0 };
-            (*column, place)
-        })
-    }
-
-    fn what(&self, line: Rect) -> Rect {
-        let x = line.x + MARK + width(Column::Number) + 1;
-        Rect { x, width: self.what - 1, ..line }.intersection(line)
-    }
-
-    fn difference(&self, line: Rect, n: u16) -> Rect {
-        let figures: u16 = self.figures.iter().map(|column| width(*column)).sum();
-        let x = line.x + MARK + self.what + figures + DIFFERENCE * n + 2;
-        Rect { x, width: DIFFERENCE - 2, ..line }.intersection(line)
+/// A column, and how wide it is.
+fn column(key: Key) -> (Column<Key>, u16) {
+    match key {
+        Key::Mark => (Column::left(key, MARK, 1), MARK),
+        Key::What => (Column::rest(key, 1), WHAT),
+        Key::Figure(figure) => (Column::right(key, width(figure)), width(figure)),
+        Key::Difference(_) => (Column::left(key, DIFFERENCE, 2), DIFFERENCE),
     }
 }
 
-fn heading(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns) {
-    paint.text(columns.what(line), "what", Ink::Faint);
-    let table = &model.segment_table;
-    for (column, place) in columns.places(line) {
-        if column == table.sorted_by() {
-            let arrow = if table.is_descending() { '↓' } else { '↑' };
-            paint.right(place, &format!("{}{arrow}", column.name()), Ink::Strong);
-        } else {
-            paint.right(place, column.name(), Ink::Faint);
+fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model) {
+    let sorted = &model.segment_table;
+    let baseline = model.baseline_number().unwrap_or_default();
+    table.write(paint, 0, |key, _| match key {
+        Key::Mark => (String::new(), Ink::Text),
+        Key::What => ("what".to_owned(), Ink::Faint),
+        Key::Figure(figure) if figure == sorted.sorted_by() => {
+            let arrow = if sorted.is_descending() { '↓' } else { '↑' };
+            (format!("{}{arrow}", figure.name()), Ink::Strong)
         }
-    }
-    let Some(number) = model.baseline_number() else { return };
-    for (n, name) in ["ops/s", "p99"].into_iter().enumerate().take(columns.differences.into()) {
-        paint.text(columns.difference(line, n as u16), &format!("{name} vs {number}"), Ink::Faint);
-    }
+        Key::Figure(figure) => (figure.name().to_owned(), Ink::Faint),
+        Key::Difference(figure) => (format!("{} vs {baseline}", figure.name()), Ink::Faint),
+    });
 }
 
-fn line(paint: &mut Paint, line: Rect, model: &Model, columns: &Columns, segment: &SegmentTotal) {
+fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &SegmentTotal) {
     let number = segment.start.segment;
     let is_selected = model.selected_segment() == Some(number);
     let is_shown = model.shown().segment().is_some_and(|shown| shown.start.segment == number);
-    let ink = match () {
-        () if is_selected => Ink::Selected,
-        () if is_shown => Ink::Strong,
-        () => Ink::Text,
+    let (name, figures) = match () {
+        () if is_selected => (Ink::Selected, Ink::Strong),
+        () if is_shown => (Ink::Strong, Ink::Strong),
+        () => (Ink::Text, Ink::Text),
     };
-    if is_selected {
-        paint.dot(line.x + 1, line.y, paint.glyphs().pointer, Ink::Selected);
+    let pointer = paint.glyphs().pointer;
+    let baseline = model.baseline();
+    table.write(paint, n, |key, room| match key {
+        Key::Mark if is_selected => (pointer.to_string(), Ink::Selected),
+        Key::Mark => (String::new(), Ink::Text),
+        Key::What => (fitted(&turned(model, segment), room), name),
+        Key::Figure(figure) => {
+            let text = written(figure, segment, model.known_s());
+            let ink = match figure {
+                _ if text == NONE => Ink::Faint,
+                Figure::Errors => Ink::Bad,
+                Figure::Number => name,
+                _ => figures,
+            };
+            (text, ink)
+        }
+        Key::Difference(figure) => match baseline {
+            Some(baseline) => compared(figure, segment, baseline, model.known_s()),
+            None => (String::new(), Ink::Text),
+        },
+    });
+}
+
+/// How `figure` differs from the baseline's, with the verdict in a word.
+fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now_s: f64) -> (String, Ink) {
+    if baseline.start.segment == segment.start.segment {
+        let text = if figure == COMPARED[0] { "baseline" } else { "" };
+        return (text.to_owned(), Ink::Strong);
     }
-    for (column, place) in columns.places(line) {
-        let text = figure(column, segment, model.known_s());
-        let ink = match column {
-            _ if text == NONE => Ink::Faint,
-            Column::Errors => Ink::Bad,
-            Column::Number => ink,
-            _ if is_selected || is_shown => Ink::Strong,
-            _ => Ink::Text,
-        };
-        paint.right(place, &text, ink);
-    }
-    let what = columns.what(line);
-    paint.text(what, &fitted(&turned(model, segment), what.width.into()), ink);
-    let Some(baseline) = model.baseline().filter(|_| columns.differences > 0) else { return };
-    if baseline.start.segment == number {
-        paint.text(columns.difference(line, 0), "baseline", Ink::Strong);
-        return;
-    }
-    let Against { ops_per_s, service_p99, .. } = segment.against(baseline);
-    let compared = [(Column::Ops, ops_per_s), (Column::Service(Level::P99), service_p99)];
-    for (n, (column, comparison)) in compared.into_iter().enumerate().take(columns.differences.into()) {
-        let Some(change) = difference(column, segment, baseline, model.known_s()) else { continue };
-        let (word, ink) = in_short(&comparison);
-        let place = columns.difference(line, n as u16);
-        paint.parts(place, &[(&format!("{change:>7} "), ink), (word, ink)]);
-    }
+    let against = segment.against(baseline);
+    let comparison = if figure == COMPARED[0] { against.ops_per_s } else { against.service_p99 };
+    let (word, ink) = in_short(&comparison);
+    let change = difference(figure, segment, baseline, now_s);
+    (change.map(|change| format!("{change:>7} {word}")).unwrap_or_default(), ink)
 }
 
 /// What was turned at the beginning of `segment`.
@@ -203,36 +200,34 @@ fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
 }
 
 /// A figure as it is written, or the sign that there is none.
-pub fn figure(column: Column, segment: &SegmentTotal, now_s: f64) -> String {
-    let Some(value) = column.value(segment, now_s) else { return NONE.to_owned() };
+pub fn written(figure: Figure, segment: &SegmentTotal, now_s: f64) -> String {
+    let Some(value) = figure.value(segment, now_s) else { return NONE.to_owned() };
     let knobs = &segment.start.knobs;
-    match column {
-        Column::Number => format!("{value}"),
-        Column::Start | Column::Length => clock(value),
-        Column::Shape => format!("{}×{}", knobs.clients, knobs.pipeline),
-        Column::Rate => units::setting(value as u64),
-        Column::Ops => units::count(value),
-        Column::Service(_) | Column::Response | Column::Behind => units::latency(value as u64),
-        Column::Shed | Column::Errors if value == 0.0 => NONE.to_owned(),
-        Column::Shed | Column::Errors => units::count(value),
-        Column::Cpu => units::percent(value),
+    match figure {
+        Figure::Number => format!("{value}"),
+        Figure::Start | Figure::Length => clock(value),
+        Figure::Shape => format!("{}×{}", knobs.clients, knobs.pipeline),
+        Figure::Rate => units::setting(value as u64),
+        Figure::Ops => units::count(value),
+        Figure::Service(_) | Figure::Response | Figure::Behind => units::latency(value as u64),
+        Figure::Shed | Figure::Errors => some(value as u64),
+        Figure::Cpu => units::percent(value),
     }
 }
 
 /// How much more `segment` has than `baseline`: `+18 %`, `-2.5 %`; `None` where one of them has nothing.
 pub fn difference(
-    column: Column,
+    figure: Figure,
     segment: &SegmentTotal,
     baseline: &SegmentTotal,
     now_s: f64,
 ) -> Option<String> {
-    let change = comparison::change(column.value(baseline, now_s)?, column.value(segment, now_s)?)?;
-    let sign = if change < 0.0 { "-" } else { "+" };
+    let change = comparison::change(figure.value(baseline, now_s)?, figure.value(segment, now_s)?)?;
     Some(match change.abs() {
         tiny if tiny < 0.0005 => "±0 %".to_owned(),
         // A hundred times as much is read as such, not as percents.
         many if many >= 9.995 => format!("×{:.0}", change + 1.0),
-        share => format!("{sign}{}", units::percent(share)),
+        _ => signed(change),
     })
 }
 

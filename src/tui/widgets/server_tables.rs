@@ -2,7 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::{lanes::NONE, tables::clock};
+use super::{
+    figures::{NONE, clock},
+    table::{Column, Table},
+};
 use crate::{
     server::{CommandStat, Status},
     session::timeline::Reading,
@@ -22,13 +25,13 @@ const WIDE: u16 = 5 * FIGURE + 14;
 /// took, mean time, and calls that failed or were rejected; on a narrow screen those in one, and no share.
 pub fn commands(paint: &mut Paint, area: Rect, status: &Status) {
     let is_wide = area.width >= WIDE;
-    let heading = if is_wide {
-        &["calls", "time", "mean", "failed", "rejected"][..]
-    } else {
-        &["calls", "mean", "errors"]
-    };
-    let heading: Vec<_> = heading.iter().map(|name| ((*name).to_owned(), Ink::Faint)).collect();
-    command_row(paint, row(area, 0), ("command", Ink::Faint), &heading);
+    let heading: &[_] =
+        if is_wide { &["calls", "time", "mean", "failed", "rejected"] } else { &["calls", "mean", "errors"] };
+    // The name in the first column, then the figures.
+    let columns = (1..=heading.len()).map(|n| Column::right(n, FIGURE));
+    let table = Table::new(area, std::iter::once(Column::rest(0, 0)).chain(columns));
+    let named = |key: usize| if key == 0 { "command" } else { heading[key - 1] };
+    table.write(paint, 0, |key, _| (named(key).to_owned(), Ink::Faint));
     let stats = by_time(status);
     if stats.is_empty() {
         let why = if status.poll_s.is_some() {
@@ -44,7 +47,10 @@ pub fn commands(paint: &mut Paint, area: Rect, status: &Status) {
     let shown = if stats.len() > room { room.saturating_sub(1) } else { stats.len() };
     for (n, (name, stat)) in stats.iter().take(shown).enumerate() {
         let figures = figures(status, stat, sum, is_wide);
-        command_row(paint, row(area, n as u16 + 1), (&name.replace('|', " "), Ink::Strong), &figures);
+        table.write(paint, n as u16 + 1, |key, _| match key {
+            0 => (name.replace('|', " "), Ink::Strong),
+            key => figures[key - 1].clone(),
+        });
     }
     if shown < stats.len() {
         let calls = total(stats[shown..].iter().map(|(_, stat)| stat.calls));
@@ -87,17 +93,6 @@ fn by_time(status: &Status) -> Vec<(&String, &CommandStat)> {
 /// How many rows the commands need, with their heading.
 pub fn command_rows(status: &Status) -> u16 {
     status.command_stats.len().clamp(1, 100) as u16 + 1
-}
-
-/// A name, and figures flush right.
-fn command_row(paint: &mut Paint, area: Rect, (name, ink): (&str, Ink), figures: &[(String, Ink)]) {
-    let used = (figures.len() as u16 * FIGURE).min(area.width);
-    let names = Rect { width: area.width - used, ..area };
-    paint.text(names, name, ink);
-    for (n, (text, ink)) in figures.iter().enumerate() {
-        let place = Rect { x: names.right() + n as u16 * FIGURE, width: FIGURE, ..area };
-        paint.right(place.intersection(area), text, *ink);
-    }
 }
 
 /// The entries of the slow log, the newest first.

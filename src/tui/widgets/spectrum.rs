@@ -8,7 +8,7 @@
 
 use ratatui::layout::Rect;
 
-use super::latency::decade;
+use super::figures::decade;
 use crate::{
     stats::{Band, Latency, spectrum},
     tui::{

@@ -3,8 +3,8 @@
 use ratatui::layout::Rect;
 
 use super::{
-    lanes::{NONE, figure},
-    time_axis::event_ink,
+    figures::{NONE, clock, figure},
+    table::{Column, Table},
 };
 use crate::{
     app::Model,
@@ -32,18 +32,21 @@ const PING_COLUMN: u16 = 7;
 /// The windows of `--latency-history`, the newest first: minimum, mean and maximum in milliseconds as redis-cli
 /// prints them; where there is room, the samples and when the window ended.
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
-    let wide = area.width >= 4 * PING_COLUMN + 6;
-    ping_row(paint, row(area, 0), wide, &["min", "avg", "max", "n", "until"].map(str::to_owned), Ink::Faint);
+    const NAMES: [&str; 5] = ["min", "avg", "max", "n", "until"];
+    let shown = if area.width >= 4 * PING_COLUMN + 6 { NAMES.len() } else { 3 };
+    let table = Table::new(area, (0..shown).map(|n| Column::right(n, PING_COLUMN)));
+    table.write(paint, 0, |key, _| (NAMES[key].to_owned(), Ink::Faint));
     for (n, window) in reading.ping_windows().enumerate().take(area.height.into()) {
-        let line = row(area, n as u16 + 1);
         let mut texts = ping_texts(window);
         if window.lost > 0 {
             // A loss says more than the moment, and needs its place.
             texts[4].clear();
         }
-        ping_row(paint, line, wide, &texts, if n == 0 { Ink::Strong } else { Ink::Text });
+        let ink = if n == 0 { Ink::Strong } else { Ink::Text };
+        table.write(paint, n as u16 + 1, |key, _| (texts[key].clone(), ink));
         if window.lost > 0 {
             let lost = format!("{} lost", window.lost);
+            let line = row(area, n as u16 + 1);
             paint.right(Rect { width: area.width.saturating_sub(1), ..line }, &lost, Ink::Bad);
         }
     }
@@ -61,12 +64,6 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
     ]
 }
 
-/// A moment of the session, without the hour while it is the first.
-pub fn clock(t_s: f64) -> String {
-    let text = units::elapsed((t_s * 1e9) as u64);
-    text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
-}
-
 /// Microseconds of resolution, as long as that leaves room.
 fn milliseconds(ns: f64) -> String {
     let ms = ns / 1e6;
@@ -74,14 +71,6 @@ fn milliseconds(ns: f64) -> String {
         ms if ms < 99.9995 => format!("{ms:.3}"),
         ms if ms < 9999.95 => format!("{ms:.1}"),
         ms => format!("{ms:.0}"),
-    }
-}
-
-fn ping_row(paint: &mut Paint, area: Rect, wide: bool, texts: &[String; 5], ink: Ink) {
-    let shown = if wide { 5 } else { 3 };
-    for (n, text) in texts.iter().take(shown).enumerate() {
-        let column = Rect { x: area.x + n as u16 * PING_COLUMN, width: PING_COLUMN, ..area };
-        paint.right(column.intersection(area), text, ink);
     }
 }
 
@@ -175,7 +164,8 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         }
         let line = row(area, n);
         let at = format!("{} ", clock(event.t_s));
-        let parts = [(at.as_str(), Ink::Faint), (event.name.as_str(), event_ink(event)), (" ", Ink::Text)];
+        let ink = if event.is_recovery() { Ink::Good } else { Ink::Warn };
+        let parts = [(at.as_str(), Ink::Faint), (event.name.as_str(), ink), (" ", Ink::Text)];
         let rest = from_column(line, paint.parts(line, &parts));
         let indent = at.len() as u16;
         let below = Rect { x: area.x + indent, width: area.width.saturating_sub(indent), ..row(area, n + 1) };

@@ -5,7 +5,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, ghost};
+use super::{Lanes, figures::NONE, ghost};
 use crate::{
     session::timeline::LoadCell,
     tui::{
@@ -60,7 +60,7 @@ fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     for (n, value) in values.into_iter().enumerate() {
         let (text, ink) = match value {
             Some(ops) => (figure(lanes, ops), if n == 0 { Ink::Strong } else { Ink::Text }),
-            None => (super::lanes::NONE.to_owned(), Ink::Faint),
+            None => (NONE.to_owned(), Ink::Faint),
         };
         paint.right(lanes.value(below, n as u16), &text, ink);
     }
@@ -73,7 +73,7 @@ fn due(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let shed = lanes.reading.segment().map_or(0, |segment| segment.total.shed);
     let figures = [
         ("due", units::rate(rate.into()), Ink::Text),
-        ("behind", behind.map_or_else(|| super::lanes::NONE.to_owned(), units::latency), Ink::Text),
+        ("behind", behind.map_or_else(|| NONE.to_owned(), units::latency), Ink::Text),
         ("shed", units::count(shed as f64), if shed > 0 { Ink::Warn } else { Ink::Text }),
     ];
     let place = lanes.figures(chart);

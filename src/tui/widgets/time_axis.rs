@@ -2,10 +2,9 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, event_lane, tables::clock};
+use super::{Lanes, event_lane, figures::clock};
 use crate::{
     app::Kind,
-    session::Event,
     tui::{
         paint::{Paint, row},
         theme::Ink,
@@ -37,11 +36,6 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.height > 1 {
         moments(paint, plot(area.height - 1), lanes);
     }
-}
-
-/// How an event looks in the list of events.
-pub fn event_ink(event: &Event) -> Ink {
-    if event.is_recovery() { Ink::Good } else { Ink::Warn }
 }
 
 /// Moments of the session, as the header, the events and the ping windows write them; each begins in the column
