@@ -6,21 +6,23 @@
 //! It writes batches, follows the replies, and keeps the times. When it is allowed to write, and what happens
 //! when it breaks, is the worker's business.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    os::fd::AsRawFd,
+};
 
-use mio::{Interest, Registry, Token};
+use mio::{Interest, Registry, Token, unix::SourceFd};
 use thiserror::Error;
 
 use super::{
     ErrorKind,
     core_waits::CoreWaits,
     segments::{Replies, Segments},
-    socket::Socket,
 };
 use crate::{
     clock::Clock,
     protocol::{ProtocolError, Reply, Skipper},
-    target::{Endpoint, Greeter, Greeting, Tls, Turn, TurnedDown},
+    target::{Endpoint, Greeter, Greeting, Tls, Transport, Turn, TurnedDown},
     workload::Command,
 };
 
@@ -84,7 +86,7 @@ pub(super) type FirstErrors = Vec<Vec<u8>>;
 /// A connection of the load.
 #[derive(Debug)]
 pub(super) struct Connection {
-    socket: Socket,
+    transport: Transport,
     token: Token,
     pub(super) phase: Phase,
     skipper: Skipper,
@@ -115,10 +117,15 @@ impl Connection {
         token: Token,
         now_ns: u64,
     ) -> io::Result<Self> {
-        let mut socket = Socket::connect(endpoint, tls)?;
-        socket.register(registry, token, socket.opening_interest())?;
+        let transport = Transport::connect(endpoint, tls)?;
+        let interest = match transport {
+            Transport::Plain(_) => Interest::WRITABLE,
+            // A handshake goes both ways.
+            Transport::Tls(_) => Interest::READABLE | Interest::WRITABLE,
+        };
+        registry.register(&mut SourceFd(&transport.as_raw_fd()), token, interest)?;
         Ok(Self {
-            socket,
+            transport,
             token,
             phase: Phase::Connecting,
             skipper: Skipper::new(),
@@ -164,26 +171,31 @@ impl Connection {
     /// is left to send.
     pub(super) fn writable(&mut self, registry: &Registry, greeting: &Greeting) -> Result<(), Broken> {
         if self.phase == Phase::Connecting {
-            if !self.socket.finish_connect()? {
+            if !self.transport.finish_connect()? {
                 return Ok(());
             }
             let (greeter, words) = greeting.begin();
             self.phase = Phase::Greeting(greeter);
-            self.socket.reregister(registry, self.token, Interest::READABLE)?;
+            self.listen(registry, Interest::READABLE)?;
             return self.write(registry, words);
         }
         if !self.is_all_sent() {
             let unsent = std::mem::take(&mut self.unsent);
             self.write(registry, &unsent)?;
             if self.is_all_sent() {
-                self.socket.reregister(registry, self.token, Interest::READABLE)?;
+                self.listen(registry, Interest::READABLE)?;
             }
         }
         Ok(())
     }
 
+    /// Asks for other events.
+    fn listen(&self, registry: &Registry, interest: Interest) -> io::Result<()> {
+        registry.reregister(&mut SourceFd(&self.transport.as_raw_fd()), self.token, interest)
+    }
+
     fn is_all_sent(&self) -> bool {
-        self.unsent.is_empty() && !self.socket.wants_write()
+        self.unsent.is_empty() && !self.transport.wants_write()
     }
 
     /// The next batch, to be filled before [`send`](Self::send).
@@ -214,16 +226,16 @@ impl Connection {
     #[inline]
     fn write(&mut self, registry: &Registry, bytes: &[u8]) -> Result<(), Broken> {
         let written = loop {
-            match self.socket.write(bytes) {
+            match self.transport.write(bytes) {
                 Ok(n) => break n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break 0,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         };
-        if written < bytes.len() || self.socket.wants_write() {
+        if written < bytes.len() || self.transport.wants_write() {
             self.unsent = bytes[written..].to_vec();
-            self.socket.reregister(registry, self.token, Interest::READABLE | Interest::WRITABLE)?;
+            self.listen(registry, Interest::READABLE | Interest::WRITABLE)?;
         }
         Ok(())
     }
@@ -236,7 +248,7 @@ impl Connection {
     pub(super) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
         let mut has_event = !std::mem::take(&mut self.has_more);
         for _ in 0..READS {
-            let n = match self.socket.read(buffer) {
+            let n = match self.transport.read(buffer) {
                 Ok(0) => return Err(Broken::Closed),
                 Ok(n) => n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),

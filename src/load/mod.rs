@@ -25,7 +25,6 @@ mod plan;
 mod poisson;
 mod schedule;
 mod segments;
-mod socket;
 #[doc(hidden)]
 pub mod stages;
 #[cfg(test)]

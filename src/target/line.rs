@@ -1,14 +1,14 @@
-//! The blocking socket of one short conversation, with or without TLS; and who is there when TLS does not come about.
+//! The transport of one short conversation, waited for until a deadline; and who is there when TLS does not come about.
 
 use std::{
     io::{self, Read, Write},
     time::{Duration, Instant},
 };
 
-use socket2::Socket;
+use rustix::event::PollFlags;
 
 use super::{
-    Address, MaybeTls, ReachError, Tls, TlsFailure, TlsSettings, TlsStream, Trust,
+    Address, ReachError, Tls, TlsFailure, TlsSettings, Transport, Trust,
     dial::{dial, left},
     stranger,
 };
@@ -17,95 +17,92 @@ use crate::protocol::encode_command;
 /// The part of the time that is kept back from a TLS handshake, to find out who is there if it is not answered: a
 /// third.
 const KEPT_BACK: u32 = 3;
-/// How often the deadline is looked at while a handshake goes on.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long a server that closed without a word may take to begin a TLS handshake.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
 /// As many of a stranger's first bytes as tell who it is.
 const FIRST_BYTES: usize = 64;
 
-/// The socket of a conversation.
-pub(super) type Line = MaybeTls<Socket, Recorded>;
+/// The transport of a conversation.
+pub(super) struct Line(pub(super) Transport);
 
 impl Line {
-    /// Takes TLS up on a socket that is connected.
+    /// Takes TLS up where there is to be any.
     ///
     /// # Errors
     /// The diagnosis, also of a server that does not speak TLS.
-    pub(super) fn secure(
-        socket: Socket,
-        tls: &Tls,
-        address: &Address,
-        deadline: Instant,
-    ) -> Result<Self, ReachError> {
-        let until = deadline - left(deadline) / KEPT_BACK;
-        let socket = Recorded::new(socket);
-        let io_error = |cause| ReachError::Io { address: address.clone(), cause };
-        let mut stream = TlsStream::new(tls, socket).map_err(io_error)?;
+    pub(super) fn secure(&mut self, address: &Address, deadline: Instant) -> Result<(), ReachError> {
+        match self.shake_hands(deadline - left(deadline) / KEPT_BACK) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(silent(address, deadline)),
+            Err(error) => Err(failed(address, error, self.first_bytes())),
+        }
+    }
+
+    /// Whether the other side has shaken hands, or nothing is to be shaken, by `until`.
+    fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
+        while !self.0.shake_hands()? {
+            if !self.wait(PollFlags::IN, until) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The first bytes of the other side that has not shaken hands.
+    fn first_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Transport::Plain(_) => &[],
+            Transport::Tls(stream) => stream.first_bytes(),
+        }
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// `TimedOut` when the other side has not taken them by `until`, or what the transport said.
+    pub(super) fn say(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         loop {
-            stream.socket_mut().limit(left(until).min(LOOK_EVERY)).map_err(io_error)?;
-            match stream.shake_hands() {
-                Ok(true) => return Ok(Self::Tls(Box::new(stream))),
-                Ok(false) if Instant::now() < until => {}
-                Ok(false) => return Err(silent(address, deadline)),
-                Err(error) => return Err(failed(address, error, &stream.socket().first)),
+            match self.0.write(bytes) {
+                Ok(n) => bytes = &bytes[n..],
+                Err(error) if is_nothing(&error) => {}
+                Err(error) => return Err(error),
+            }
+            if bytes.is_empty() && !self.0.wants_write() {
+                return Ok(());
+            }
+            if !self.wait(PollFlags::OUT, until) {
+                return Err(io::ErrorKind::TimedOut.into());
             }
         }
     }
 
-    /// No read and no write takes longer.
-    pub(super) fn limit(&mut self, limit: Duration) -> io::Result<()> {
-        match self {
-            Self::Plain(socket) => set_limit(socket, limit),
-            Self::Tls(stream) => stream.socket_mut().limit(limit),
+    /// Reads once; 0 is the end of the stream, `None` when nothing came by `until`.
+    pub(super) fn hear(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
+        while Instant::now() < until {
+            match self.0.read(buffer) {
+                Ok(n) => return Ok(Some(n)),
+                Err(error) if is_nothing(&error) => {}
+                Err(error) => return Err(error),
+            }
+            self.wait(PollFlags::IN, until);
         }
-    }
-}
-
-/// A socket that remembers the first bytes that came, and knows how long it may be read from.
-pub(super) struct Recorded {
-    socket: Socket,
-    first: Vec<u8>,
-    until: Option<Instant>,
-}
-
-impl Recorded {
-    fn new(socket: Socket) -> Self {
-        Self { socket, first: Vec::new(), until: None }
+        Ok(None)
     }
 
-    fn limit(&mut self, limit: Duration) -> io::Result<()> {
-        self.until = Some(Instant::now() + limit);
-        set_limit(&self.socket, limit)
-    }
-}
-
-impl Read for Recorded {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // TLS reads on until it has a record: byte by byte that could take for ever.
-        if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Err(io::ErrorKind::WouldBlock.into());
+    /// Whether there was time left to wait.
+    fn wait(&self, interest: PollFlags, until: Instant) -> bool {
+        let left = left(until);
+        if !left.is_zero() {
+            let all = if self.0.wants_write() { interest | PollFlags::OUT } else { interest };
+            self.0.wait(all, if self.0.has_more() { Duration::ZERO } else { left });
         }
-        let n = self.socket.read(buffer)?;
-        let room = FIRST_BYTES - self.first.len();
-        self.first.extend_from_slice(&buffer[..n.min(room)]);
-        Ok(n)
+        !left.is_zero()
     }
 }
 
-impl Write for Recorded {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn set_limit(socket: &Socket, limit: Duration) -> io::Result<()> {
-    socket.set_read_timeout(Some(limit))?;
-    socket.set_write_timeout(Some(limit))
+/// Nothing for now.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 /// What it means that the handshake failed, `first` being the first bytes of the other side.
@@ -124,11 +121,10 @@ fn failed(address: &Address, error: io::Error, first: &[u8]) -> ReachError {
 /// the handshake for, so a second connection asks in plain text; nothing but PING.
 fn silent(address: &Address, deadline: Instant) -> ReachError {
     let ask = || {
-        let (mut socket, _) = dial(address, deadline).ok()?;
-        set_limit(&socket, left(deadline)).ok()?;
-        socket.write_all(&encode_command(&[b"PING"])).ok()?;
+        let mut line = Line(dial(address, None, deadline).ok()?.0);
+        line.say(&encode_command(&[b"PING"]), deadline).ok()?;
         let mut first = [0; FIRST_BYTES];
-        let n = socket.read(&mut first).ok()?;
+        let n = line.hear(&mut first, deadline).ok()??;
         Some(first[..n].to_vec())
     };
     match ask() {
@@ -145,12 +141,10 @@ pub(super) fn speaks_tls(address: &Address, deadline: Instant) -> bool {
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
     let ask = || {
         let tls = Tls::new(settings, address).ok()?;
-        let (socket, _) = dial(address, deadline).ok()?;
-        let mut stream = TlsStream::new(&tls, Recorded::new(socket)).ok()?;
-        stream.socket_mut().limit(left(deadline)).ok()?;
-        let answered = stream.shake_hands().is_ok_and(|done| done);
+        let mut line = Line(dial(address, Some(&tls), deadline).ok()?.0);
+        let answered = line.shake_hands(deadline).is_ok_and(|done| done);
         // A handshake or an alert, version 3.x.
-        Some(answered || matches!(stream.socket().first.as_slice(), [0x15 | 0x16, 0x03, ..]))
+        Some(answered || matches!(line.first_bytes(), [0x15 | 0x16, 0x03, ..]))
     };
     ask().unwrap_or(false)
 }

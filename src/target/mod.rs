@@ -13,6 +13,7 @@ mod refusal;
 mod resolve;
 mod stranger;
 mod tls;
+mod transport;
 mod uri;
 
 pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target};
@@ -22,5 +23,6 @@ pub use greeting::{Greeter, Greeting, Step, Turn, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::ReachError;
 pub use resolve::Resolution;
-pub use tls::{ClientCertificate, MaybeTls, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust};
+pub use tls::{ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust};
+pub use transport::{Transport, pause};
 pub use uri::{ParsedUri, UriError, parse_uri};

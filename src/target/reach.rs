@@ -8,14 +8,14 @@
 //! ```
 
 use std::{
-    io::{self, Read, Write},
+    io,
     net::SocketAddr,
     time::{Duration, Instant},
 };
 
 use super::{
-    Greeting, ReachError, Target, TlsFailure,
-    dial::{dial, left},
+    Greeting, ReachError, Target, TlsFailure, Transport,
+    dial::dial,
     greeting::{Greeter, Turn},
     line::{Line, is_closed, speaks_tls},
     refusal,
@@ -43,11 +43,9 @@ pub struct Reached {
 /// The diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> {
     let deadline = Instant::now() + timeout;
-    let (socket, peer) = dial(&target.address, deadline)?;
-    let line = match &target.tls {
-        None => Line::Plain(socket),
-        Some(tls) => Line::secure(socket, tls, &target.address, deadline)?,
-    };
+    let (transport, peer) = dial(&target.address, target.tls.as_ref(), deadline)?;
+    let mut line = Line(transport);
+    line.secure(&target.address, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
     talk.greet(&Greeting::stepwise(target))?;
     Ok(Reached { peer })
@@ -86,12 +84,13 @@ impl Conversation<'_> {
         greeting: &'g Greeting,
     ) -> Result<Turn<'g>, ReachError> {
         self.received.clear();
-        let limited = self.line.limit(left(self.deadline));
-        let sent = limited.and_then(|()| self.line.write_all(words)).and_then(|()| self.line.flush());
+        let sent = self.line.say(words, self.deadline);
         // A server that turns clients away writes its reason and closes: what it said is worth more than the
         // failed write.
         match (self.answer(greeter, greeting), sent) {
-            (Err(ReachError::Silent(_)), Err(cause)) if !is_timeout(&cause) => Err(self.broken(cause)),
+            (Err(ReachError::Silent(_)), Err(cause)) if cause.kind() != io::ErrorKind::TimedOut => {
+                Err(self.broken(cause))
+            }
             (answer, _) => answer,
         }
     }
@@ -124,20 +123,14 @@ impl Conversation<'_> {
     /// Appends what arrives before `until`; 0 is the end of the stream.
     fn read(&mut self, until: Instant) -> Result<usize, ReachError> {
         let mut buffer = [0; 4096];
-        loop {
-            if Instant::now() >= until {
-                return Err(self.out_of_time());
+        match self.line.hear(&mut buffer, until) {
+            Ok(None) => Err(self.out_of_time()),
+            Ok(Some(n)) => {
+                self.received.extend_from_slice(&buffer[..n]);
+                Ok(n)
             }
-            let read = self.line.limit(left(until)).and_then(|()| self.line.read(&mut buffer));
-            match read {
-                Ok(n) => {
-                    self.received.extend_from_slice(&buffer[..n]);
-                    return Ok(n);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted || is_timeout(&error) => {}
-                Err(error) if is_closed(&error) => return Ok(0),
-                Err(cause) => return Err(self.broken(cause)),
-            }
+            Err(error) if is_closed(&error) => Ok(0),
+            Err(cause) => Err(self.broken(cause)),
         }
     }
 
@@ -162,7 +155,7 @@ impl Conversation<'_> {
         if !self.received.is_empty() {
             return self.not_redis();
         }
-        let may_want_tls = matches!(self.line, Line::Plain(_));
+        let may_want_tls = matches!(self.line.0, Transport::Plain(_));
         if may_want_tls && speaks_tls(&self.target.address, self.deadline) {
             return ReachError::SpeaksTls(self.target.address.clone());
         }
@@ -183,8 +176,4 @@ impl Conversation<'_> {
 
 fn is_answer_to_ping(received: &[u8]) -> bool {
     received.starts_with(b"+PONG") || received.starts_with(b"-")
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -1,6 +1,8 @@
 //! Reading that has an end and a stamp of its own, over a pair of sockets.
 
-use mio::{Poll, net::UnixStream};
+use std::os::unix::net::UnixStream;
+
+use mio::Poll;
 
 use super::*;
 use crate::{
@@ -28,9 +30,10 @@ impl Bench {
     /// A connection that is greeted.
     fn new() -> Self {
         let (ours, server) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
         let (lane, end) = lane::pair();
         let connection = Connection {
-            socket: Socket::Unix(ours),
+            transport: Transport::Plain(ours.into()),
             token: Token(0),
             phase: Phase::Idle,
             skipper: Skipper::new(),

@@ -8,11 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-};
-use socket2::{Domain, SockAddr, Socket, Type};
+use rustix::event::PollFlags;
 
 use super::{
     stamps::{self, Arrival, Departure, Stamper},
@@ -20,7 +16,7 @@ use super::{
 };
 use crate::{
     probe::{TcpRtt, Timing},
-    target::{Endpoint, MaybeTls, Tls},
+    target::{Endpoint, Tls, Transport},
 };
 
 /// Room for one read: thousands of PONGs.
@@ -50,7 +46,7 @@ pub(super) struct Input<'a> {
 /// A socket with the bytes that still have to be written to it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: MaybeTls<Socket>,
+    transport: Transport,
     /// Whether the socket is connected, so that a TLS handshake may be under way.
     is_open: bool,
     unsent: Vec<u8>,
@@ -68,46 +64,31 @@ impl Connection {
     /// Begins to connect. The connection becomes writable when the attempt goes on or has ended;
     /// [`finish_open`](Self::finish_open) tells how.
     pub(super) fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
-        let (socket, address) = match endpoint {
-            Endpoint::Tcp(address) => {
-                let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
-                socket.set_tcp_nodelay(true)?;
-                (socket, SockAddr::from(*address))
-            }
-            Endpoint::Unix(path) => (Socket::new(Domain::UNIX, Type::STREAM, None)?, SockAddr::unix(path)?),
-        };
-        socket.set_nonblocking(true)?;
-        match socket.connect(&address) {
-            Err(error) if Errno::from_io_error(&error) != Some(Errno::INPROGRESS) => Err(error),
-            _ => Ok(Self {
-                stream: MaybeTls::new(socket, tls)?,
-                is_open: false,
-                unsent: Vec::new(),
-                ends: VecDeque::new(),
-                queued: 0,
-                written: 0,
-                input: vec![0; READ_SIZE].into(),
-                stamper: None,
-            }),
-        }
+        Ok(Self {
+            transport: Transport::connect(endpoint, tls)?,
+            is_open: false,
+            unsent: Vec::new(),
+            ends: VecDeque::new(),
+            queued: 0,
+            written: 0,
+            input: vec![0; READ_SIZE].into(),
+            stamper: None,
+        })
     }
 
     /// Goes on with the attempt to connect. Whether it has ended well; its error if it has ended otherwise.
     pub(super) fn finish_open(&mut self) -> io::Result<bool> {
-        if let Some(error) = self.stream.socket().take_error()? {
-            return Err(error);
-        }
-        self.is_open = true;
-        self.stream.shake_hands()
+        self.is_open = self.is_open || self.transport.is_connected()?;
+        Ok(self.is_open && self.transport.shake_hands()?)
     }
 
     /// Has the kernel stamp what is written and read from now on, where it can: the connection stands, and nothing
     /// was written to it yet.
     pub(super) fn begin_stamps(&mut self) {
-        self.stamper = Some(match &self.stream {
-            MaybeTls::Plain(socket) => stamps::begin(socket),
+        self.stamper = Some(match &self.transport {
+            Transport::Plain(socket) => stamps::begin(socket),
             // What is stamped are records, whose bytes are not those of the messages.
-            MaybeTls::Tls(_) => Err(Timing::Tls),
+            Transport::Tls(_) => Err(Timing::Tls),
         });
     }
 
@@ -118,7 +99,7 @@ impl Connection {
 
     /// The kernel's own figures of the round trip.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
-        tcp_rtt(self.stream.socket())
+        tcp_rtt(self.transport.socket())
     }
 
     /// Puts a message behind those that still have to be written. The [key](Departure::key) of its departure.
@@ -131,14 +112,14 @@ impl Connection {
 
     /// The next departure that the kernel has to tell of.
     pub(super) fn next_departure(&mut self) -> Option<Departure> {
-        self.stamper.as_mut()?.as_mut().ok()?.next_departure(self.stream.socket())
+        self.stamper.as_mut()?.as_mut().ok()?.next_departure(self.transport.socket())
     }
 
     /// Writes as much as the socket takes.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while let Some(end) = self.ends.front() {
             let message = (end - self.written) as usize;
-            match self.stream.write(&self.unsent[..message]) {
+            match self.transport.write(&self.unsent[..message]) {
                 Ok(n) => {
                     drop(self.unsent.drain(..n));
                     self.written += n as u64;
@@ -149,7 +130,7 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        match self.stream.flush() {
+        match self.transport.flush() {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             _ => Ok(()),
         }
@@ -159,8 +140,8 @@ impl Connection {
     /// nothing, no bytes at the stream's end.
     pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
         let read = match &mut self.stamper {
-            Some(Ok(stamper)) => stamper.read(self.stream.socket(), &mut self.input),
-            _ => self.stream.read(&mut self.input).map(|length| Arrival { length, wall_ns: None }),
+            Some(Ok(stamper)) => stamper.read(self.transport.socket(), &mut self.input),
+            _ => self.transport.read(&mut self.input).map(|length| Arrival { length, wall_ns: None }),
         };
         match read {
             Ok(Arrival { length, wall_ns }) => Ok(Some(Input {
@@ -174,10 +155,8 @@ impl Connection {
 
     /// Waits until there is something to read, or (while `connecting` or with bytes unsent) room to write.
     pub(super) fn wait(&self, connecting: bool, timeout: Duration) -> Readiness {
-        let has_more = self.stream.has_more();
-        let mut polled = [PollFd::new(self.stream.socket(), self.interest())];
-        wait_for(&mut polled, if has_more { Duration::ZERO } else { timeout });
-        let flags = polled[0].revents();
+        let has_more = self.transport.has_more();
+        let flags = self.transport.wait(self.interest(), if has_more { Duration::ZERO } else { timeout });
         // With stamps the error flag stands for those first, also while all is well.
         let stamped = matches!(self.stamper, Some(Ok(_)));
         let loss = PollFlags::HUP | PollFlags::NVAL;
@@ -194,26 +173,10 @@ impl Connection {
         if !self.is_open {
             // An attempt to connect that fails is readable at once, and its error has to be taken first.
             PollFlags::OUT
-        } else if self.unsent.is_empty() && !self.stream.wants_write() {
+        } else if self.unsent.is_empty() && !self.transport.wants_write() {
             PollFlags::IN
         } else {
             PollFlags::IN | PollFlags::OUT
         }
     }
-}
-
-/// Waits for `timeout` where there is no connection to wait for.
-pub(super) fn pause(timeout: Duration) {
-    wait_for(&mut [], timeout);
-}
-
-/// Polls. The timeout has the resolution of nanoseconds where the system has `ppoll` (Linux and the BSDs); on
-/// macOS it is rounded up to whole milliseconds, and PINGs are written up to 1 ms late.
-fn wait_for(polled: &mut [PollFd], timeout: Duration) {
-    let timeout = Timespec {
-        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: timeout.subsec_nanos().into(),
-    };
-    // It fails by a signal or for lack of memory: nothing is ready then, and the caller comes back.
-    let _ = poll(polled, Some(&timeout));
 }

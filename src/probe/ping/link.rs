@@ -10,7 +10,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::{
-    connection::{Connection, Readiness, pause},
+    connection::{Connection, Readiness},
     failure::Failure,
     line::{Line, News, WakeUp},
     parts::Wall,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     clock::Clock,
     probe::{TcpRtt, Timing},
-    target::{Address, BackOff, Endpoint, Greeting, Resolution, Target, Tls},
+    target::{Address, BackOff, Endpoint, Greeting, Resolution, Target, Tls, pause},
 };
 
 /// The name that the connection has in CLIENT LIST.

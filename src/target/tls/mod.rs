@@ -3,7 +3,7 @@
 //! ```text
 //!  options ──► Settings ──► files read once ──► Tls (shared by all connections)
 //!                                                │
-//!  plaintext ◄──► TlsStream ◄──► records ◄──► any socket: mio's, socket2's, blocking or not
+//!  plaintext ◄──► TlsStream ◄──► records ◄──► a socket
 //! ```
 //! The stream knows no sockets and no readiness; who owns the socket waits for it. The control plane takes the same
 //! [`Tls`] and lets tokio-rustls make the stream.
@@ -14,13 +14,11 @@
 
 mod failure;
 mod files;
-mod maybe_tls;
 mod settings;
 mod stream;
 mod trust;
 
 pub use failure::TlsFailure;
 pub use files::TlsError;
-pub use maybe_tls::MaybeTls;
 pub use settings::{ClientCertificate, Tls, TlsSettings, Trust};
 pub use stream::TlsStream;

@@ -4,7 +4,7 @@
 //!  read  ◄── plaintext ◄─ session ◄─ records ◄── socket
 //!  write ──► plaintext ─► session ─► records ──► socket, as much as it takes; the rest waits in the session
 //! ```
-//! It works on sockets that block and on those that do not. It never waits by itself.
+//! It never waits by itself.
 
 use std::io::{self, Read, Write};
 
@@ -18,6 +18,9 @@ const IN_VAIN: usize = 64 * 1024;
 /// The most bytes of a handshake, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
 
+/// As many of the first bytes are kept, until hands are shaken, as tell who it is that does not speak TLS.
+const FIRST_BYTES: usize = 64;
+
 /// A socket with TLS on it.
 #[derive(Debug)]
 pub struct TlsStream<S> {
@@ -27,6 +30,8 @@ pub struct TlsStream<S> {
     drained: bool,
     /// Whether the last read filled its buffer: plaintext may be left.
     filled: bool,
+    /// The first bytes that came, until hands are shaken.
+    first: Vec<u8>,
     /// What went wrong behind plaintext that had to be handed out first.
     failed: Option<io::Error>,
 }
@@ -48,7 +53,7 @@ impl<S: Read + Write> TlsStream<S> {
     /// When the library refuses.
     pub fn new(tls: &Tls, socket: S) -> io::Result<Self> {
         let session = tls.session().map_err(TlsFailure::from)?;
-        Ok(Self { socket, session, drained: false, filled: false, failed: None })
+        Ok(Self { socket, session, drained: false, filled: false, first: Vec::new(), failed: None })
     }
 
     /// The socket.
@@ -56,9 +61,9 @@ impl<S: Read + Write> TlsStream<S> {
         &self.socket
     }
 
-    /// The socket.
-    pub fn socket_mut(&mut self) -> &mut S {
-        &mut self.socket
+    /// The first bytes that came, at most 64; none any more once hands are shaken.
+    pub fn first_bytes(&self) -> &[u8] {
+        &self.first
     }
 
     /// Goes on with the handshake as far as the socket lets it. Whether it is done.
@@ -70,6 +75,7 @@ impl<S: Read + Write> TlsStream<S> {
         while taken <= HANDSHAKE {
             self.push()?;
             if !self.session.is_handshaking() {
+                self.first = Vec::new();
                 return Ok(true);
             }
             match self.pull()? {
@@ -136,7 +142,8 @@ impl<S: Read + Write> TlsStream<S> {
     }
 
     fn pull_records(&mut self) -> io::Result<Pulled> {
-        let mut gauged = Gauged { socket: &mut self.socket, left_room: true };
+        let first = self.session.is_handshaking().then_some(&mut self.first);
+        let mut gauged = Gauged { socket: &mut self.socket, left_room: true, first };
         let n = loop {
             match self.session.read_tls(&mut gauged) {
                 Ok(n) => break n,
@@ -226,16 +233,21 @@ impl<S: Read + Write> Write for TlsStream<S> {
     }
 }
 
-/// A socket whose reads tell whether they left room.
+/// A socket whose reads tell whether they left room, and what came first.
 struct Gauged<'a, S> {
     socket: &'a mut S,
     left_room: bool,
+    first: Option<&'a mut Vec<u8>>,
 }
 
 impl<S: Read> Read for Gauged<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.socket.read(buffer)?;
         self.left_room = n < buffer.len();
+        if let Some(first) = &mut self.first {
+            let room = FIRST_BYTES - first.len();
+            first.extend_from_slice(&buffer[..n.min(room)]);
+        }
         Ok(n)
     }
 }

@@ -108,9 +108,9 @@ fn a_read_that_leaves_room_has_left_nothing_behind() {
     let said: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
     for part in [usize::MAX, 5_000, 4_096, 1_000, 7] {
         for chunk in said.chunks(9_000) {
-            stream.socket_mut().say(chunk);
+            stream.socket.say(chunk);
         }
-        stream.socket_mut().part = part;
+        stream.socket.part = part;
         for size in [64 * 1024, 10_000, 100] {
             let mut heard = Vec::new();
             let mut buffer = vec![0; size];
@@ -123,10 +123,10 @@ fn a_read_that_leaves_room_has_left_nothing_behind() {
                 assert!(n == size || !in_one || heard.len() == said.len(), "{size}: {n}");
             }
             assert_eq!(heard, said);
-            stream.socket_mut().say(&said);
+            stream.socket.say(&said);
         }
         let mut rest = vec![0; said.len() + 1];
-        stream.socket_mut().part = usize::MAX;
+        stream.socket.part = usize::MAX;
         assert_eq!(stream.read(&mut rest).unwrap(), said.len());
         assert!(blocks(&stream.read(&mut rest)));
     }
@@ -135,11 +135,11 @@ fn a_read_that_leaves_room_has_left_nothing_behind() {
 #[test]
 fn a_record_that_has_not_come_whole_is_waited_for() {
     let mut stream = stream();
-    stream.socket_mut().say(b"+PONG\r\n");
-    let last = stream.socket_mut().arriving.pop_back().unwrap();
+    stream.socket.say(b"+PONG\r\n");
+    let last = stream.socket.arriving.pop_back().unwrap();
     let mut buffer = [0; 64];
     assert!(blocks(&stream.read(&mut buffer)));
-    stream.socket_mut().arriving.push_back(last);
+    stream.socket.arriving.push_back(last);
     assert_eq!(stream.read(&mut buffer).unwrap(), 7);
 }
 
@@ -147,11 +147,11 @@ fn a_record_that_has_not_come_whole_is_waited_for() {
 fn what_the_socket_does_not_take_waits_and_nothing_is_lost() {
     let mut stream = stream();
     let words: Vec<u8> = (0..300_000_u32).map(|n| n as u8).collect();
-    stream.socket_mut().room = 20_000;
+    stream.socket.room = 20_000;
     let mut taken = stream.write(&words).unwrap();
     assert!(taken < words.len() && stream.wants_write());
     while taken < words.len() || stream.wants_write() {
-        stream.socket_mut().room = 20_000;
+        stream.socket.room = 20_000;
         match stream.write(&words[taken..]) {
             Ok(n) => taken += n,
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
@@ -163,8 +163,8 @@ fn what_the_socket_does_not_take_waits_and_nothing_is_lost() {
 #[test]
 fn the_end_comes_after_what_was_said_and_needs_no_goodbye() {
     let mut stream = stream();
-    stream.socket_mut().say(b"-ERR bye\r\n");
-    stream.socket_mut().closed = true;
+    stream.socket.say(b"-ERR bye\r\n");
+    stream.socket.closed = true;
     let mut buffer = [0; 64];
     assert_eq!(stream.read(&mut buffer).unwrap(), 10);
     assert_eq!(stream.read(&mut buffer).unwrap(), 0);
@@ -175,8 +175,8 @@ fn the_end_comes_after_what_was_said_and_needs_no_goodbye() {
 fn why_the_server_hung_up_is_told_and_not_that_it_did() {
     let mut stream = stream();
     // Plain text is as good a reason as an alert, and needs no keys.
-    stream.socket_mut().arriving.extend(*b"-DENIED\r\n");
-    stream.socket_mut().broken = true;
+    stream.socket.arriving.extend(*b"-DENIED\r\n");
+    stream.socket.broken = true;
     let error = stream.write(b"PING\r\n").unwrap_err();
     assert!(TlsFailure::of(&error).is_some(), "{error}");
 }
@@ -184,8 +184,8 @@ fn why_the_server_hung_up_is_told_and_not_that_it_did() {
 #[test]
 fn garbage_among_records_is_a_failure_behind_what_came_before_it() {
     let mut stream = stream();
-    stream.socket_mut().say(&[b'x'; 5_000]);
-    stream.socket_mut().arriving.extend(*b"HTTP/1.1 400 Bad Request\r\n");
+    stream.socket.say(&[b'x'; 5_000]);
+    stream.socket.arriving.extend(*b"HTTP/1.1 400 Bad Request\r\n");
     let mut buffer = [0; 6_000];
     let failed = (0..3).find_map(|_| stream.read(&mut buffer).err()).unwrap();
     assert!(TlsFailure::of(&failed).is_some(), "{failed}");

@@ -1,0 +1,181 @@
+//! One stream to a server: TCP, TLS on it, or a unix socket. It never waits by itself.
+//!
+//! ```text
+//! load            the poll loop of a worker ─┐
+//! ping            wait ──────────────────────┼─► Transport ─► TLS, if there is any ─► socket
+//! first contact   wait, until a deadline ────┘
+//! ```
+
+use std::{
+    io::{self, Read, Write},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::{Endpoint, Tls, TlsStream};
+
+/// A non-blocking stream to a server.
+#[derive(Debug)]
+pub enum Transport {
+    /// The bytes as they are.
+    Plain(Socket),
+    /// Encrypted.
+    Tls(Box<TlsStream<Socket>>),
+}
+
+impl Transport {
+    /// Begins to connect. The socket gets writable when the attempt has ended;
+    /// [`finish_connect`](Self::finish_connect) tells how.
+    ///
+    /// # Errors
+    /// When the system refuses at once; a unix socket whose backlog is full `WouldBlock`.
+    pub fn connect(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
+        let (socket, address) = match endpoint {
+            Endpoint::Tcp(address) => {
+                let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
+                socket.set_tcp_nodelay(true)?;
+                (socket, SockAddr::from(*address))
+            }
+            Endpoint::Unix(path) => (Socket::new(Domain::UNIX, Type::STREAM, None)?, SockAddr::unix(path)?),
+        };
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address) {
+            Err(error) if Errno::from_io_error(&error) != Some(Errno::INPROGRESS) => return Err(error),
+            _ => {}
+        }
+        Ok(match tls {
+            None => Self::Plain(socket),
+            Some(tls) => Self::Tls(Box::new(TlsStream::new(tls, socket)?)),
+        })
+    }
+
+    /// The socket below.
+    pub fn socket(&self) -> &Socket {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(stream) => stream.socket(),
+        }
+    }
+
+    /// Whether the socket is connected.
+    ///
+    /// # Errors
+    /// Why it could not be.
+    pub fn is_connected(&self) -> io::Result<bool> {
+        let socket = self.socket();
+        if let Some(error) = socket.take_error()? {
+            return Err(error);
+        }
+        match socket.peer_addr() {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Once the socket is connected: goes on with the handshake, if there is one. Whether bytes may follow.
+    ///
+    /// # Errors
+    /// As [`TlsStream::shake_hands`].
+    pub fn shake_hands(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Plain(_) => Ok(true),
+            Self::Tls(stream) => stream.shake_hands(),
+        }
+    }
+
+    /// Goes on with both. Whether bytes may follow.
+    ///
+    /// # Errors
+    /// As both.
+    pub fn finish_connect(&mut self) -> io::Result<bool> {
+        Ok(self.is_connected()? && self.shake_hands()?)
+    }
+
+    /// Whether a read brings something though the socket is not readable.
+    pub fn has_more(&self) -> bool {
+        matches!(self, Self::Tls(stream) if stream.has_more())
+    }
+
+    /// Whether bytes that it took wait for the socket to take them, besides those that it did not take.
+    #[inline]
+    pub fn wants_write(&self) -> bool {
+        matches!(self, Self::Tls(stream) if stream.wants_write())
+    }
+
+    /// Waits until the socket is ready for one of `interests`; what it is ready for, nothing when the time is up.
+    pub fn wait(&self, interests: PollFlags, timeout: Duration) -> PollFlags {
+        let mut polled = [PollFd::new(self, interests)];
+        wait_for(&mut polled, timeout);
+        polled[0].revents()
+    }
+}
+
+/// Waits for `timeout` where there is nothing else to wait for.
+pub fn pause(timeout: Duration) {
+    wait_for(&mut [], timeout);
+}
+
+/// Polls. The timeout has the resolution of nanoseconds where the system has `ppoll` (Linux and the BSDs); on macOS it is
+/// rounded up to whole milliseconds.
+fn wait_for(polled: &mut [PollFd], timeout: Duration) {
+    let timeout = Timespec {
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    };
+    // It fails by a signal or for lack of memory: nothing is ready then, and the caller comes back.
+    let _ = poll(polled, Some(&timeout));
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket().as_fd()
+    }
+}
+
+impl AsRawFd for Transport {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket().as_raw_fd()
+    }
+}
+
+impl Read for Transport {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Transport {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    #[inline]
+    fn write_vectored(&mut self, pieces: &[io::IoSlice]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write_vectored(pieces),
+            Self::Tls(stream) => stream.write_vectored(pieces),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
+}
