@@ -9,6 +9,7 @@
 use std::{error::Error, path::PathBuf};
 
 use redyno::{
+    happening::Happening,
     load::Knobs,
     probe::{Ping, Wake},
     server::Status,
@@ -128,8 +129,8 @@ impl Session {
         };
         self.write(&Record::Server(Box::new(Moment { t_s, body })))?;
         if longest_us.is_some() {
-            let detail = "70 ms KEYS *".to_owned();
-            self.write(&Record::Event(Event { t_s, name: "slowlog".to_owned(), detail }))?;
+            let what = Happening::SlowCommand { us: 70_000, command: "KEYS *".to_owned(), client: None };
+            self.write(&Record::Event(Event { t_s, what }))?;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@
 //! | room | what lives there | what it must not know |
 //! |---|---|---|
 //! | [`units`], [`clock`], [`signals`] | how quantities are written; the one monotonic clock; signals as messages | anything else |
+//! | [`happening`] | what can happen: each event with its fields, its name and its words | who tells it |
 //! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
@@ -40,6 +41,7 @@ pub mod clock;
 pub mod demo;
 pub mod diagnose;
 pub mod foreign;
+pub mod happening;
 pub mod host;
 pub mod load;
 pub mod probe;

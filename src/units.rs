@@ -52,6 +52,16 @@ pub fn grouped(n: u64) -> String {
     grouped
 }
 
+/// `1 key`, `1 204 331 keys`: whole numbers, since what is at stake is not rounded.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// `1 line was`, `7 lines were`.
+pub fn were(lines: u64) -> String {
+    format!("{} {}", counted(lines, "line"), if lines == 1 { "was" } else { "were" })
+}
+
 /// A rate of operations: `121 k/s`.
 pub fn rate(per_second: f64) -> String {
     format!("{}/s", count(per_second))

@@ -9,6 +9,7 @@ use std::{
 use crate::support::{Server, wait_among, wait_for};
 use redyno::{
     clock::Clock,
+    happening::Happening,
     server::{Control, Foreign, Ledger, Message, Owner, ServerError, Status, Writes},
     target::{Address, Credentials, Password, Target},
     workload::{KeyNames, KeySpan, RunId},
@@ -30,8 +31,8 @@ fn start(target: Target) -> (Control, Receiver<Message>) {
 fn status(messages: &Receiver<Message>) -> Status {
     wait_among(messages, "status", |message| match message {
         Message::Status { status, .. } => Some((**status).clone()),
-        other => {
-            assert!(!matches!(other, Message::Unreachable { .. }), "{other:?}");
+        Message::Event { what, .. } => {
+            assert!(!matches!(what, Happening::Unreachable { .. }), "{what:?}");
             None
         }
     })
@@ -39,13 +40,17 @@ fn status(messages: &Receiver<Message>) -> Status {
 
 fn unreachable(messages: &Receiver<Message>) -> String {
     wait_among(messages, "bad news", |message| match message {
-        Message::Unreachable { cause, .. } => Some(cause.clone()),
+        Message::Event { what: Happening::Unreachable { cause }, .. } => Some(cause.clone()),
         _ => None,
     })
 }
 
 fn back(messages: &Receiver<Message>) {
-    wait_among(messages, "good news", |message| matches!(message, Message::Back { .. }).then_some(()));
+    wait_among(messages, "good news", |message| is_back(message).then_some(()));
+}
+
+fn is_back(message: &Message) -> bool {
+    matches!(message, Message::Event { what: Happening::Reachable, .. })
 }
 
 #[test]
@@ -108,11 +113,11 @@ fn a_user_who_may_not_ask_for_info_is_mute_and_not_unreachable() {
     let server = Server::redis().with_args(&args).start();
     let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
     let (control, messages) = start(Target { credentials: Some(who), ..at(&server) });
-    let news = messages.recv_timeout(LIMIT).unwrap();
-    assert!(matches!(&news, Message::Mute { cause, .. } if cause.contains("NOPERM")), "{news:?}");
+    let Message::Event { what, .. } = messages.recv_timeout(LIMIT).unwrap() else { panic!("a status") };
+    assert!(matches!(&what, Happening::InfoRefused { cause } if cause.contains("NOPERM")), "{what:?}");
     assert_eq!(control.find_leftovers().wait(LIMIT), Some(Ok(vec![])));
     server.cli(&["ACL", "SETUSER", "ann", "+info"]);
-    assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Back { .. }));
+    assert!(is_back(&messages.recv_timeout(LIMIT).unwrap()));
     assert!(matches!(messages.recv_timeout(LIMIT).unwrap(), Message::Status { .. }));
 }
 
@@ -131,10 +136,10 @@ fn a_killed_server_is_unreachable_and_a_restarted_one_is_back() {
     server.restart();
     // The outage was told once, whatever the attempts met that were made in it.
     let next = wait_among(&messages, "good news", |message| match message {
-        Message::Unreachable { cause, .. } if cause.contains("loading") => None,
+        Message::Event { what: Happening::Unreachable { cause }, .. } if cause.contains("loading") => None,
         other => Some(other.clone()),
     });
-    assert!(matches!(next, Message::Back { .. }), "{next:?}");
+    assert!(is_back(&next), "{next:?}");
     let status = status(&messages);
     assert_eq!((status.hits, status.cpu), (None, None), "a new process has nothing to compare with");
     assert_eq!(control.survey().wait(LIMIT).unwrap().unwrap().keys, 0);

@@ -33,7 +33,7 @@ fn a_session_goes_on_to_its_end_without_the_recording_and_has_failed() {
     let records = outcome.records();
     assert!(matches!(records.last(), Some(Record::End(end)) if end.t_s >= 3.0), "{:?}", records.last());
     let is_told =
-        |record: &Record| matches!(record, Record::Event(event) if event.name == "recording failed");
+        |record: &Record| matches!(record, Record::Event(event) if event.what.name() == "recording failed");
     assert!(records.iter().any(is_told));
     assert_eq!(server.cli(&["DBSIZE"]), "0");
 }

@@ -150,7 +150,7 @@ fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connectio
     });
     server.restart();
     session.wait_for("load back", |records| {
-        told(records).iter().any(|event| event.name == "load back").then_some(())
+        told(records).iter().any(|event| event.what.name() == "load back").then_some(())
     });
     session.wait_for("work without an outage", |records| {
         let last = intervals(records).last()?;
@@ -158,10 +158,10 @@ fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connectio
     });
     let past = session.finish();
     let loads: Vec<_> =
-        told(&past.records).into_iter().filter(|event| event.name.starts_with("load ")).collect();
+        told(&past.records).into_iter().filter(|event| event.what.name().starts_with("load ")).collect();
     let [lost, back] = loads[..] else { panic!("one pair: {loads:?}") };
-    assert!(lost.detail.starts_with("50 of 50 connections: "), "{lost:?}");
-    assert!(back.detail.starts_with("50 connections after "), "{back:?}");
+    assert!(lost.what.to_string().starts_with("50 of 50 connections: "), "{lost:?}");
+    assert!(back.what.to_string().starts_with("50 connections after "), "{back:?}");
     let outage_s = past.end.summary.outage_s;
     let total_s: f64 = past.intervals().map(|interval| interval.outage_s).sum();
     assert!((outage_s - total_s).abs() < 1e-6);
@@ -174,7 +174,7 @@ fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connectio
         .map(|interval| (interval.t_s, interval.length_s, interval.outage_s, interval.ops))
         .collect();
     assert!(!during.is_empty() && during.iter().all(|(.., ops)| *ops == 0), "{during:?}");
-    let pings = told(&past.records).iter().filter(|event| event.name == "ping lost").count();
+    let pings = told(&past.records).iter().filter(|event| event.what.name() == "ping lost").count();
     assert_eq!(pings, 1, "{:?}", told(&past.records));
     assert_exact(&past, "restart");
 }
@@ -233,7 +233,7 @@ fn broken_servers_are_counted_by_kind_and_the_run_goes_on() {
         let expected = ["reset", kind];
         assert!(errors.keys().all(|kind| expected.contains(&kind.as_str())), "{what}: {errors:?}");
         let names: Vec<_> =
-            told(&past.records).into_iter().filter(|event| event.name == "load lost").collect();
+            told(&past.records).into_iter().filter(|event| event.what.name() == "load lost").collect();
         let length_s = past.end.t_s;
         assert!(names.len() as f64 <= length_s + 10.0, "{what}: {} events in {length_s} s", names.len());
     }
@@ -299,7 +299,7 @@ fn assert_stopped(outcome: Outcome, kind: &str) {
         "{:?}",
         end.summary
     );
-    let events = records.iter().filter(|r| matches!(r, Record::Event(e) if e.name == "load stopped"));
+    let events = records.iter().filter(|r| matches!(r, Record::Event(e) if e.what.name() == "load stopped"));
     assert_eq!(events.count(), 1);
     let lines: Vec<_> = outcome.err.lines().filter(|line| line.contains("refuses the load")).collect();
     let [line] = lines[..] else { panic!("one line: {}", outcome.err) };

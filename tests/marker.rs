@@ -14,6 +14,7 @@ use crate::support::{
 };
 use redyno::{
     clock::Clock,
+    happening::Happening,
     server::{Control, Ledger, Marker, Message, Owner, Parameter, Restored, ServerError, Tuned, Turned},
     target::{Address, Target},
     workload::{KeySpan, RunId},
@@ -126,9 +127,7 @@ fn a_server_that_takes_no_keys_is_tuned_without_a_marker_and_that_is_told() {
     );
     assert_eq!((value(&server, "hz"), markers(&control)), ("50".into(), vec![]));
     wait_among(&messages, "the event", |message| match message {
-        Message::Event { name: "marker", detail, .. } => {
-            detail.contains("after a kill nobody will know").then_some(())
-        }
+        Message::Event { what: Happening::MarkerRefused { .. }, .. } => Some(()),
         _ => None,
     });
     // As soon as it can be set it is.
@@ -164,9 +163,7 @@ fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
         for loss in [&["FLUSHALL"][..], &["DEL", &key], &["DEL", "redyno:runs"], &["PEXPIRE", &key, "1"]] {
             server.cli(loss);
             wait_among(&messages, "the event", |message| match message {
-                Message::Event { name: "marker", detail, .. } => {
-                    detail.contains("stands on the server again").then_some(())
-                }
+                Message::Event { what: Happening::MarkerRenewed { .. }, .. } => Some(()),
                 _ => None,
             });
             assert_eq!(markers(&control), std::slice::from_ref(&marker), "{loss:?}");

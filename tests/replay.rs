@@ -9,6 +9,7 @@ use crate::support::{
     wait_for,
 };
 use redyno::{
+    happening::Happening,
     load::Knobs,
     session::{End, Event, Interval, Record, Segment, ServerIdentity, SessionStart, Summary, Writer},
     stats::Recorder,
@@ -35,8 +36,8 @@ fn recording(path: &Path) {
         (0..2000).for_each(|_| recorder.record(u64::from(clients) * 5_000));
         if second == 42 {
             recorder.record(70_000_000);
-            let detail = "70 ms KEYS *".to_owned();
-            write(Record::Event(Event { t_s, name: "slowlog".to_owned(), detail }));
+            let what = Happening::SlowCommand { us: 70_000, command: "KEYS *".to_owned(), client: None };
+            write(Record::Event(Event { t_s, what }));
         }
         let service = recorder.latency();
         let ops = service.count();
@@ -70,7 +71,7 @@ fn a_recording_plays_pauses_and_is_searched_on_the_same_screen() {
     wait_for_clock(&terminal, "00:00:42");
     let screen = terminal.text();
     assert!(screen.contains("70.0 ms") && screen.contains("50 clients, 1 in flight each"), "{screen}");
-    assert!(screen.contains("slowlog 70 ms KEYS *"), "{screen}");
+    assert!(screen.contains("slowlog 70.0 ms KEYS *"), "{screen}");
     terminal.press(HOME);
     wait_for_clock(&terminal, "00:00:00");
     assert!(!terminal.text().contains("slowlog"), "what was to come is not told: {}", terminal.text());

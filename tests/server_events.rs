@@ -8,6 +8,7 @@ use std::{
 use crate::support::{Server, wait_among};
 use redyno::{
     clock::Clock,
+    happening::Happening,
     server::{Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
     target::{Address, Credentials, Password, Target},
 };
@@ -42,8 +43,8 @@ fn status(messages: &Receiver<Message>, is_wanted: impl Fn(&Status) -> bool) -> 
 /// The detail of the next event of that name in which `part` stands.
 fn event(messages: &Receiver<Message>, wanted: &str, part: &str) -> String {
     wait_among(messages, &format!("{wanted} with '{part}'"), |message| match message {
-        Message::Event { name, detail, .. } if *name == wanted && detail.contains(part) => {
-            Some(detail.clone())
+        Message::Event { what, .. } if what.name() == wanted => {
+            Some(what.to_string()).filter(|detail| detail.contains(part))
         }
         _ => None,
     })
@@ -127,8 +128,8 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
         wait_among(&messages, "many polls", |message| {
             match message {
                 Message::Status { .. } => polls += 1,
-                Message::Event { name: "not permitted", detail, .. } => told.push(detail.clone()),
-                _ => {}
+                Message::Event { what: Happening::NotPermitted { cause }, .. } => told.push(cause.clone()),
+                Message::Event { .. } => {}
             }
             (polls == 30).then_some(())
         });

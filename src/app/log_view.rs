@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::{Direction, Model, Tone, segment_words};
 use crate::{
-    session::timeline::{ErrorCount, FIRST_ERROR, Held},
+    happening::Happening,
+    session::timeline::{ErrorCount, Held},
     units,
 };
 
@@ -146,16 +147,18 @@ impl Model {
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
         for event in self.timeline.events().filter(|event| event.t_s <= until_s) {
-            let kind = event.detail.split(": ").next().unwrap_or_default();
-            let known = unseen.iter().position(|(known, _)| event.name == FIRST_ERROR && *known == kind);
+            let known = match &event.what {
+                Happening::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
+                _ => None,
+            };
             lines.push(match known {
                 Some(at) => error_line(event.t_s, unseen.remove(at)),
                 None => LogLine {
                     t_s: event.t_s,
                     kind: LogKind::Event,
-                    name: event.name.as_str().into(),
-                    text: event.detail.as_str().into(),
-                    is_recovery: event.is_recovery(),
+                    name: event.what.name().into(),
+                    text: event.what.to_string().into(),
+                    is_recovery: event.what.is_recovery(),
                 },
             });
         }
@@ -275,9 +278,12 @@ mod tests {
 
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-        let event = |t_s, name: &str, detail: &str| {
-            Record::Event(Event { t_s, name: name.to_owned(), detail: detail.to_owned() })
+        let slow = |t_s, us, command: &str| {
+            let what = Happening::SlowCommand { us, command: command.to_owned(), client: None };
+            Record::Event(Event { t_s, what })
         };
+        let message = "OOM command not allowed".to_owned();
+        let first = Happening::FirstError { error: "OOM".to_owned(), message };
         let errors = [("OOM".to_owned(), 1200)].into();
         for record in [
             Record::Segment(Segment {
@@ -287,11 +293,11 @@ mod tests {
                 warmup: false,
                 config: None,
             }),
-            event(3.0, "slowlog", "14 ms KEYS *"),
+            slow(3.0, 14_000, "KEYS *"),
             Record::Interval(Box::new(Interval { t_s: 5.0, length_s: 1.0, errors, ..Interval::default() })),
-            event(4.5, FIRST_ERROR, "OOM: OOM command not allowed"),
+            Record::Event(Event { t_s: 4.5, what: first }),
             Record::Mark(Mark { t_s: 2.0, text: "cache warm".to_owned() }),
-            event(9.0, "slowlog", "22 ms SORT big"),
+            slow(9.0, 22_000, "SORT big"),
         ] {
             model.timeline.push(&record);
         }
@@ -325,7 +331,7 @@ mod tests {
     #[test]
     fn the_newest_line_is_followed_until_another_is_selected() {
         let mut model = model();
-        assert_eq!(selected(&model), "22 ms SORT big");
+        assert_eq!(selected(&model), "22.0 ms SORT big");
         model.select_line(-1);
         let mark = Record::Mark(Mark { t_s: 10.0, text: "later".to_owned() });
         model.timeline.push(&mark);
@@ -344,11 +350,11 @@ mod tests {
             model.take_search();
         };
         look_for(&mut model, "SLOWLOG");
-        assert_eq!(selected(&model), "22 ms SORT big");
+        assert_eq!(selected(&model), "22.0 ms SORT big");
         model.find_next(Direction::Down);
-        assert_eq!(selected(&model), "14 ms KEYS *");
+        assert_eq!(selected(&model), "14.0 ms KEYS *");
         model.find_next(Direction::Up);
-        assert_eq!(selected(&model), "22 ms SORT big");
+        assert_eq!(selected(&model), "22.0 ms SORT big");
         look_for(&mut model, "warm");
         assert_eq!(selected(&model), "cache warm");
         look_for(&mut model, "nothing of the kind");
@@ -375,6 +381,6 @@ mod tests {
         let mut model = model();
         model.select_line(-2);
         model.go_to_line();
-        assert_eq!((model.cursor_s(), selected(&model).as_str()), (Some(3.0), "14 ms KEYS *"));
+        assert_eq!((model.cursor_s(), selected(&model).as_str()), (Some(3.0), "14.0 ms KEYS *"));
     }
 }

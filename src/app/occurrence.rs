@@ -2,10 +2,8 @@
 
 use super::change;
 use crate::{
-    session::{
-        Event, Mark, Segment, UNREACHABLE,
-        timeline::{FIRST_ERROR, Reading},
-    },
+    happening::Happening,
+    session::{Event, Mark, Segment, timeline::Reading},
     units,
 };
 
@@ -50,12 +48,12 @@ pub struct Occurrence {
 impl Occurrence {
     /// What an event says.
     pub fn event(event: &Event) -> Self {
-        let kind = kind(event);
-        let sentence = match event.detail.as_str() {
-            "" => event.name.clone(),
-            detail => format!("{}: {detail}", event.name),
+        let name = event.what.name();
+        let sentence = match event.what.to_string() {
+            detail if detail.is_empty() => name.to_owned(),
+            detail => format!("{name}: {detail}"),
         };
-        Self { t_s: event.t_s, kind, word: word(event, kind), sentence }
+        Self { t_s: event.t_s, kind: kind(&event.what), word: word(&event.what), sentence }
     }
 
     /// A person's note.
@@ -95,14 +93,13 @@ pub fn turned(before: &Segment, now: &Segment) -> String {
     }
 }
 
-fn kind(event: &Event) -> Kind {
-    if event.is_recovery() {
-        return Kind::Back;
-    }
-    match event.name.as_str() {
-        UNREACHABLE | "restart" | "failover" | "worker died" => Kind::Lost,
+/// By the name, which those of other versions have as well.
+fn kind(what: &Happening) -> Kind {
+    match what.name() {
+        _ if what.is_recovery() => Kind::Back,
+        "unreachable" | "restart" | "failover" | "worker died" => Kind::Lost,
         name if name.ends_with(" lost") => Kind::Lost,
-        FIRST_ERROR => Kind::Error,
+        "error" => Kind::Error,
         "slowlog" => Kind::Slow,
         "fork" | "save" | "aof rewrite" => Kind::Fork,
         "eviction" | "maxclients" => Kind::Eviction,
@@ -110,44 +107,46 @@ fn kind(event: &Event) -> Kind {
     }
 }
 
-fn word(event: &Event, kind: Kind) -> String {
-    let detail = event.detail.as_str();
-    match kind {
-        Kind::Slow => format!("slow {}", leading_duration(detail)).trim_end().to_owned(),
-        Kind::Error => detail.split_once(": ").map_or(detail, |(kind, _)| kind).to_owned(),
-        _ => event.name.clone(),
+fn word(what: &Happening) -> String {
+    match what {
+        Happening::SlowCommand { us, .. } => format!("slow {}", units::latency(us.saturating_mul(1000))),
+        Happening::FirstError { error, .. } => error.clone(),
+        _ if what.name() == "slowlog" => "slow".to_owned(),
+        _ => what.name().to_owned(),
     }
-}
-
-/// `14.2 ms` of `14.2 ms KEYS *`; nothing where the text begins otherwise.
-fn leading_duration(text: &str) -> &str {
-    let mut words = text.split(' ');
-    let (number, unit) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let is_duration = number.parse::<f64>().is_ok() && matches!(unit, "ns" | "µs" | "us" | "ms" | "s");
-    if is_duration { &text[..number.len() + 1 + unit.len()] } else { "" }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(name: &str, detail: &str) -> (Kind, String) {
-        let event = Event { t_s: 1.0, name: name.to_owned(), detail: detail.to_owned() };
-        let Occurrence { kind, word, .. } = Occurrence::event(&event);
+    fn told(what: Happening) -> (Kind, String) {
+        let Occurrence { kind, word, .. } = Occurrence::event(&Event { t_s: 1.0, what });
         (kind, word)
     }
 
     #[test]
     fn an_event_has_a_kind_and_a_short_word() {
-        assert_eq!(
-            told("slowlog", "14.2 ms KEYS * from 127.0.0.1:5"),
-            (Kind::Slow, "slow 14.2 ms".to_owned())
-        );
-        assert_eq!(told("slowlog", "and 3 more entries"), (Kind::Slow, "slow".to_owned()));
-        assert_eq!(told("error", "OOM: OOM command not allowed"), (Kind::Error, "OOM".to_owned()));
-        assert_eq!(told("ping lost", "timeout"), (Kind::Lost, "ping lost".to_owned()));
-        assert_eq!(told("reachable", ""), (Kind::Back, "reachable".to_owned()));
-        assert_eq!(told("fork", "a fork held the server for 1.20 ms"), (Kind::Fork, "fork".to_owned()));
-        assert_eq!(told("a new thing", "whatever"), (Kind::Other, "a new thing".to_owned()));
+        let named = |kind, word: &str| (kind, word.to_owned());
+        let slow = Happening::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
+        assert_eq!(told(slow), named(Kind::Slow, "slow 14.2 ms"));
+        assert_eq!(told(Happening::MoreSlowCommands { entries: 3 }), named(Kind::Slow, "slow"));
+        let message = "OOM command not allowed".to_owned();
+        let error = Happening::FirstError { error: "OOM".to_owned(), message };
+        assert_eq!(told(error), named(Kind::Error, "OOM"));
+        assert_eq!(told(Happening::Reachable), named(Kind::Back, "reachable"));
+        assert_eq!(told(Happening::Forked { held_us: None }), named(Kind::Fork, "fork"));
+    }
+
+    #[test]
+    fn what_another_version_wrote_has_its_kind_by_its_name() {
+        let foreign = |name: &str| {
+            let what = Happening::Foreign { name: name.to_owned(), detail: "7 ms ago".to_owned() };
+            (told(what.clone()).0, Occurrence::event(&Event { t_s: 1.0, what }).sentence)
+        };
+        assert_eq!(foreign("slowlog"), (Kind::Slow, "slowlog: 7 ms ago".to_owned()));
+        assert_eq!(foreign("ping lost").0, Kind::Lost);
+        assert_eq!(foreign("ping back").0, Kind::Back);
+        assert_eq!(foreign("a new thing").0, Kind::Other);
     }
 }

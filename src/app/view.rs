@@ -272,6 +272,7 @@ pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::{
+        happening::Happening,
         load::Knobs,
         session::{Event, Interval, Record, Segment, TimelineOptions},
         stats::fixture::latency_of,
@@ -297,7 +298,7 @@ mod tests {
             let interval = Interval { t_s, length_s: 1.0, segment, ops: 1, service, ..Interval::default() };
             model.timeline.push(&Record::Interval(Box::new(interval)));
             if s == 450 {
-                let event = Event { t_s, name: "fork".to_owned(), detail: String::new() };
+                let event = Event { t_s, what: Happening::Forked { held_us: None } };
                 model.timeline.push(&Record::Event(event));
             }
         }

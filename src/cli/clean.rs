@@ -18,8 +18,9 @@ use super::{
 use crate::{
     app::value_words,
     clock::Clock,
-    server::{Cleaned, Cleaning, Control, Ledger, Marker, Obstacle, ServerError, Survey, Tuned, counted},
+    server::{Cleaned, Cleaning, Control, Ledger, Marker, Obstacle, ServerError, Survey, Tuned},
     target::{Address, Target},
+    units::counted,
     workload::KeyNames,
 };
 

@@ -2,9 +2,10 @@
 
 use std::{io, sync::Arc};
 
-use super::{lines::Lines, outlet::Outlet, words::were};
+use super::{lines::Lines, outlet::Outlet};
 use crate::{
     app::summary,
+    happening::Happening,
     session::{Coalesce, Event, Record, Timeline, line},
 };
 
@@ -81,13 +82,11 @@ impl Printer {
 
 /// What stands where `lines` were lost.
 fn lost(form: Form, t_s: f64, lines: u64) -> String {
-    let detail = format!("{} lost here: nobody read them", were(lines));
+    let event = Event { t_s, what: Happening::OutputLost { lines } };
     match form {
         // An event is text and a number: it can be encoded.
-        Form::Json => {
-            line(&Record::Event(Event { t_s, name: "output lost".to_owned(), detail })).unwrap_or_default()
-        }
-        Form::Lines => format!("{t_s:6.1} s  output lost: {detail}\n"),
+        Form::Json => line(&Record::Event(event)).unwrap_or_default(),
+        Form::Lines => format!("{t_s:6.1} s  {}: {}\n", event.what.name(), event.what),
     }
 }
 
@@ -174,7 +173,7 @@ mod tests {
         let records: Vec<Record> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(
             matches!(&records[4..], [Record::Event(lost), Record::Mark(_), Record::End(_)]
-                if lost.name == "output lost" && lost.detail.starts_with("3 lines ")),
+                if lost.what == Happening::OutputLost { lines: 3 }),
             "{records:?}"
         );
     }

@@ -76,7 +76,7 @@ impl Lines {
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
             Record::Event(event) => {
-                lines.push(format!("{:6.1} s  {}: {}", event.t_s, event.name, event.detail));
+                lines.push(format!("{:6.1} s  {}: {}", event.t_s, event.what.name(), event.what));
             }
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
             Record::Wake(_) | Record::Intrinsic(_) => {}

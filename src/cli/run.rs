@@ -18,11 +18,12 @@ use super::{
     clean, demo, effect, oneshot,
     outlet::{Outlet, PATIENCE},
     replay, session,
-    words::{Words, were},
+    words::Words,
 };
 use crate::{
     foreign,
     signals::{Signal, listen},
+    units::were,
 };
 
 /// The longest refusal in characters: a line that a person reads.

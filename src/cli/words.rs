@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::outlet::Outlet;
-use crate::server::counted;
+use crate::units::were;
 
 /// Words for a person on one of the streams, a line at a time. Writing them never waits.
 #[derive(Debug)]
@@ -63,9 +63,4 @@ impl Drop for Words {
         // A stream that is gone has nobody to tell.
         let _ = self.flush();
     }
-}
-
-/// `1 line was`, `7 lines were`.
-pub fn were(lines: u64) -> String {
-    format!("{} {}", counted(lines, "line"), if lines == 1 { "was" } else { "were" })
 }

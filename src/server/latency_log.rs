@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{Happening, datum::Datum, figures::LatencyEvent, happening::LATENCY};
+use super::{datum::Datum, figures::LatencyEvent};
+use crate::happening::Happening;
 
 /// When, how long, and the longest, as the server told it.
-type Told = (i64, u64, u64);
+type Seen = (i64, u64, u64);
 
 /// What was told last of each kind.
 #[derive(Debug, Default)]
 pub(super) struct LatencyLog {
     /// `None` before the first poll: what it finds is from before the session.
-    last: Option<BTreeMap<String, Told>>,
+    last: Option<BTreeMap<String, Seen>>,
 }
 
 impl LatencyLog {
@@ -22,15 +23,16 @@ impl LatencyLog {
         server_s: Option<i64>,
     ) -> Option<(Vec<LatencyEvent>, Vec<Happening>)> {
         let kinds: BTreeMap<_, _> = reply.list()?.iter().map(kind).collect::<Option<_>>()?;
-        let is_new = |(name, told): &(&String, &Told)| {
-            self.last.as_ref().is_some_and(|last| last.get(*name) != Some(told))
+        let is_new = |(name, seen): &(&String, &Seen)| {
+            self.last.as_ref().is_some_and(|last| last.get(*name) != Some(seen))
         };
-        let happening = |(name, (_, last_ms, max_ms)): (&String, &Told)| Happening {
-            name: LATENCY,
-            detail: format!("{name} {last_ms} ms, the longest so far {max_ms} ms"),
+        let happening = |(name, (_, last_ms, max_ms)): (&String, &Seen)| Happening::SlowEvent {
+            of: name.clone(),
+            last_ms: *last_ms,
+            max_ms: *max_ms,
         };
         let news = kinds.iter().filter(is_new).map(happening).collect();
-        let event = |(name, (at_s, last_ms, max_ms)): (&String, &Told)| LatencyEvent {
+        let event = |(name, (at_s, last_ms, max_ms)): (&String, &Seen)| LatencyEvent {
             name: name.clone(),
             age_s: server_s.and_then(|now_s| u64::try_from(now_s - at_s).ok()),
             last_ms: *last_ms,
@@ -43,7 +45,7 @@ impl LatencyLog {
 }
 
 /// Newer servers append sum and count.
-fn kind(datum: &Datum) -> Option<(String, Told)> {
+fn kind(datum: &Datum) -> Option<(String, Seen)> {
     let [name, at_s, last_ms, max_ms, ..] = datum.list()? else { return None };
     let milliseconds = |datum: &Datum| datum.number()?.try_into().ok();
     Some((name.text()?.to_owned(), (at_s.number()?, milliseconds(last_ms)?, milliseconds(max_ms)?)))
@@ -71,7 +73,7 @@ mod tests {
         let (_, news) = log.read(&latest(&[("command", 100, 14)]), None).unwrap();
         assert!(news.is_empty());
         let (_, news) = log.read(&latest(&[("command", 131, 20), ("fork", 131, 2)]), None).unwrap();
-        let details: Vec<_> = news.into_iter().map(|news| news.detail).collect();
+        let details: Vec<_> = news.into_iter().map(|news| news.to_string()).collect();
         assert_eq!(
             details,
             ["command 20 ms, the longest so far 25 ms", "fork 2 ms, the longest so far 7 ms"]

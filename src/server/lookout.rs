@@ -12,17 +12,17 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Happening, Info, ServerError, Status,
+    Info, ServerError, Status,
     command_stats::CommandCounters,
     config::Config,
     datum::Datum,
-    happening::NOT_PERMITTED,
     info::Counters,
     latency_log::LatencyLog,
     link::Wire,
     news::News,
     slow_log::{self, SlowLog},
 };
+use crate::happening::Happening;
 
 /// A refused question is asked again after so many polls.
 const ASK_AGAIN: u32 = 60;
@@ -155,7 +155,7 @@ impl Lookout {
                 let refusal = Refusal { polls: ASK_AGAIN, cause: cause.clone() };
                 let before = self.refused.insert(question, refusal);
                 if before.is_none_or(|before| before.cause != cause) {
-                    told.push(Happening::new(NOT_PERMITTED, format!("{cause}; the others are asked on")));
+                    told.push(Happening::NotPermitted { cause });
                 }
                 Ok(None)
             }

@@ -4,7 +4,7 @@
 //!            orders: survey, mark, find leftovers, clean, tune, restore
 //! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► guard ◄──► server
 //!    ▲                                                       │  every second: lookout
-//!    └── answers, progress                                   └──► messages: Status, Event, Unreachable, Back, …
+//!    └── answers, progress                                   └──► messages: Status, Event
 //! ```
 //! What it does of its own accord only reads. Its round trips are never shown as the server's latency. It knows
 //! neither load nor screens.
@@ -20,7 +20,6 @@ mod episode;
 mod error;
 mod figures;
 mod guard;
-mod happening;
 mod info;
 mod latency_log;
 mod ledger;
@@ -46,12 +45,10 @@ pub use config::{ConfigChange, PARAMETERS, Parameter, Values};
 pub use control::Control;
 pub use error::ServerError;
 pub use figures::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Traffic};
-use happening::Happening;
 pub use info::{Counters, Info};
 pub use ledger::Ledger;
 pub use marker::{Marker, Owner};
 pub use message::Message;
-pub(crate) use question::counted;
 pub use question::{Obstacle, Question, Writes};
 pub use status::Status;
 pub use survey::{Foreign, Neighbours, Survey};

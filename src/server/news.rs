@@ -1,12 +1,10 @@
 //! What changed between two INFOs, as events. Pure.
 
 use super::{
-    Happening, Info,
+    Info,
     episode::{Border, Episode},
-    happening::{AOF_REWRITE, BLOCKED, EVICTION, FAILOVER, FORK, MAXCLIENTS, REPLICATION, RESTART, SAVE},
-    question::counted,
 };
-use crate::{clock::seconds, units};
+use crate::{clock::seconds, happening::Happening};
 
 /// Whether the last file came out well, by INFO's names.
 const SAVE_OUTCOME: &str = "rdb_last_bgsave_status";
@@ -49,6 +47,12 @@ struct Child {
     outcome: Option<String>,
 }
 
+/// What became of a child: it began, or ended after so long, or within two polls.
+enum Turn {
+    Began,
+    Ended { length_s: Option<f64>, outcome: String },
+}
+
 impl News {
     /// What happened since the previous INFO.
     pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<Happening> {
@@ -61,12 +65,12 @@ impl News {
                 told.extend(before.fork(&seen, info));
                 let ok = |field| info.text(field).unwrap_or("ok");
                 let saved = before.save.turned(&seen.save, at_ns, ok(SAVE_OUTCOME));
-                told.extend(saved.map(|state| save(&state)));
+                told.extend(saved.map(Turn::of_snapshot));
                 let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok(REWRITE_OUTCOME));
-                told.extend(rewrite.map(|state| Happening::new(AOF_REWRITE, state)));
+                told.extend(rewrite.map(Turn::of_rewrite));
                 told.extend(self.bursts(at_ns, &before, &seen));
             } else {
-                told.push(Happening::new(RESTART, "the server was restarted"));
+                told.push(Happening::Restarted);
             }
             told.extend(before.places(&seen));
         } else {
@@ -117,32 +121,30 @@ impl Seen {
         if now.forks == self.forks || now.forks.is_none_or(|n| n == 0) {
             return None;
         }
-        let us: Option<u64> = info.number("latest_fork_usec");
-        let held = us.map(|us| format!(" held the server for {}", units::latency(us.saturating_mul(1000))));
-        Some(Happening::new(FORK, format!("a fork{}", held.unwrap_or_default())))
+        Some(Happening::Forked { held_us: info.number("latest_fork_usec") })
     }
 
     /// Its place among master and replicas.
     fn places(&self, now: &Self) -> Vec<Happening> {
         let mut told = Vec::new();
         if (&self.role, &self.master) != (&now.role, &now.master) {
-            let of = now.master.as_ref().map_or_else(String::new, |master| format!(" of {master}"));
-            told.push(Happening::new(FAILOVER, format!("{} is now {}{of}", self.role, now.role)));
+            let (from, to) = (self.role.clone(), now.role.clone());
+            told.push(Happening::RoleChanged { from, to, master: now.master.clone() });
         }
         if self.failover != now.failover
-            && let Some(state) = &now.failover
+            && let Some(state) = now.failover.clone()
         {
-            told.push(Happening::new(FAILOVER, state.clone()));
+            told.push(Happening::FailoverTurned { state });
         }
         if self.link != now.link
-            && let (Some(_), Some(state)) = (&self.link, &now.link)
+            && let (Some(_), Some(state)) = (&self.link, now.link.clone())
         {
-            told.push(Happening::new(REPLICATION, format!("the link to the master is {state}")));
+            told.push(Happening::LinkTurned { state });
         }
         if self.replicas != now.replicas
-            && let (Some(before), Some(now)) = (self.replicas, now.replicas)
+            && let (Some(from), Some(to)) = (self.replicas, now.replicas)
         {
-            told.push(Happening::new(REPLICATION, format!("{}, before {before}", counted(now, "replica"))));
+            told.push(Happening::ReplicasChanged { from, to });
         }
         told
     }
@@ -155,12 +157,17 @@ impl Child {
         }
     }
 
-    /// What became of it until `now`, whose last file came out `ok` or not.
-    fn turned(&self, now: &Self, at_ns: u64, ok: &str) -> Option<String> {
+    /// What became of it until `now`, whose last file had this outcome.
+    fn turned(&self, now: &Self, at_ns: u64, outcome: &str) -> Option<Turn> {
         match (self.since_ns, now.since_ns) {
-            (None, Some(_)) => Some("began".to_owned()),
-            (Some(since_ns), None) => Some(format!("ended after {:.0} s: {ok}", seconds(at_ns - since_ns))),
-            (None, None) if self.wrote_until(now) => Some(format!("began and ended between two polls: {ok}")),
+            (None, Some(_)) => Some(Turn::Began),
+            (Some(since_ns), None) => {
+                let length_s = Some(seconds(at_ns - since_ns));
+                Some(Turn::Ended { length_s, outcome: outcome.to_owned() })
+            }
+            (None, None) if self.wrote_until(now) => {
+                Some(Turn::Ended { length_s: None, outcome: outcome.to_owned() })
+            }
             _ => None,
         }
     }
@@ -172,43 +179,43 @@ impl Child {
     }
 }
 
-fn save(state: &str) -> Happening {
-    Happening::new(SAVE, format!("a snapshot {state}"))
+impl Turn {
+    fn of_snapshot(self) -> Happening {
+        match self {
+            Self::Began => Happening::SnapshotBegan,
+            Self::Ended { length_s, outcome } => Happening::SnapshotEnded { length_s, outcome },
+        }
+    }
+
+    fn of_rewrite(self) -> Happening {
+        match self {
+            Self::Began => Happening::RewriteBegan,
+            Self::Ended { length_s, outcome } => Happening::RewriteEnded { length_s, outcome },
+        }
+    }
 }
 
 fn eviction(border: Border) -> Happening {
-    Happening::new(
-        EVICTION,
-        match border {
-            Border::Begins(n) => format!("{} evicted in a second", counted(n, "key")),
-            Border::Ends { sum, length_s, .. } => format!("over: {} in {length_s:.0} s", counted(sum, "key")),
-        },
-    )
+    match border {
+        Border::Begins(keys) => Happening::EvictionBegan { keys },
+        Border::Ends { sum: keys, length_s, .. } => Happening::EvictionEnded { keys, length_s },
+    }
 }
 
 fn rejection(border: Border) -> Happening {
-    Happening::new(
-        MAXCLIENTS,
-        match border {
-            Border::Begins(n) => format!("{} turned away", counted(n, "connection")),
-            Border::Ends { sum, length_s, .. } => {
-                format!("over: {} turned away in {length_s:.0} s", counted(sum, "connection"))
-            }
-        },
-    )
+    match border {
+        Border::Begins(connections) => Happening::RejectionBegan { connections },
+        Border::Ends { sum: connections, length_s, .. } => {
+            Happening::RejectionEnded { connections, length_s }
+        }
+    }
 }
 
 fn blocked(border: Border) -> Happening {
-    Happening::new(
-        BLOCKED,
-        match border {
-            Border::Begins(1) => "1 client waits in a blocking command".to_owned(),
-            Border::Begins(n) => format!("{} wait in a blocking command", counted(n, "client")),
-            Border::Ends { most, length_s, .. } => {
-                format!("over: {} at the most, for {length_s:.0} s", counted(most, "client"))
-            }
-        },
-    )
+    match border {
+        Border::Begins(clients) => Happening::BlockingBegan { clients },
+        Border::Ends { most: clients, length_s, .. } => Happening::BlockingEnded { clients, length_s },
+    }
 }
 
 #[cfg(test)]
@@ -221,7 +228,7 @@ mod tests {
         let mut news = News::default();
         let mut read = |(s, text): (usize, &&str)| news.read(s as u64 * SECOND_NS, &Info::parse(text));
         let all = infos.iter().enumerate().flat_map(|(s, text)| read((s, text)));
-        all.map(|news| format!("{}: {}", news.name, news.detail)).collect()
+        all.map(|news| format!("{}: {news}", news.name())).collect()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{Foreign, Marker, Survey};
 use crate::{
     protocol::KEY_DIGITS,
     target::Address,
-    units,
+    units::{self, counted},
     workload::{KeyNames, KeySpan},
 };
 
@@ -154,11 +154,6 @@ impl Survey {
             format!("Its memory is {} full of {size}: writes may fail with OOM.", units::percent(share))
         })
     }
-}
-
-/// `1 key`, `1 204 331 keys`: whole numbers, since what is at stake is not rounded.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", units::grouped(n), if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -3,11 +3,8 @@
 //! They are a set and hashes, so that looking at them does not disturb the counts of GET and SET in the server's command
 //! statistics. They are erased field by field: a key of a user, or a field, is never removed with them.
 
-use super::{
-    Happening, Ledger, Marker, ServerError, datum::Datum, happening::MARKER, link::Wire, marker::field_of,
-    place::Place,
-};
-use crate::workload::RunId;
+use super::{Ledger, Marker, ServerError, datum::Datum, link::Wire, marker::field_of, place::Place};
+use crate::{happening::Happening, workload::RunId};
 
 /// What a command about another type of key is answered.
 const OTHER_TYPE: &str = "WRONGTYPE";
@@ -105,15 +102,9 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
     }
     match bring(wire, ledger).await {
         Ok(()) if stands => Ok(Kept::Stands),
-        Ok(()) => {
-            let again = format!("run {run} stands on the server again, which had lost it");
-            Ok(Kept::Renewed(Happening::new(MARKER, again)))
-        }
+        Ok(()) => Ok(Kept::Renewed(Happening::MarkerRenewed { run: run.to_string() })),
         Err(error) if error.ends_connection() => Err(error),
-        Err(error) => {
-            let unknown = "after a kill nobody will know what this run has to undo";
-            Ok(Kept::Refused(Happening::new(MARKER, format!("{error}; {unknown}"))))
-        }
+        Err(error) => Ok(Kept::Refused(Happening::MarkerRefused { cause: error.to_string() })),
     }
 }
 

@@ -3,8 +3,8 @@
 //! Ids count up from 0 at the server's start, also over SLOWLOG RESET. A command is told by its name and its first
 //! argument, shortened: enough to find it, and no value, script or password ever.
 
-use super::{Happening, datum::Datum, happening::SLOWLOG, question::counted};
-use crate::units;
+use super::datum::Datum;
+use crate::happening::Happening;
 
 /// So many entries are asked for in a poll.
 pub(super) const ASKED: usize = 32;
@@ -55,25 +55,18 @@ impl SlowLog {
         entries.truncate(TOLD);
         let more = new - entries.len() as u64;
         entries.sort_by_key(|entry| entry.id);
-        let mut told: Vec<_> =
-            entries.iter().map(|entry| Happening { name: SLOWLOG, detail: entry.words() }).collect();
+        let mut told: Vec<_> = entries.into_iter().map(Entry::told).collect();
         if more > 0 {
-            let entries = if more == 1 { "entry" } else { "entries" };
-            let number = counted(more, "");
-            told.push(Happening {
-                name: SLOWLOG,
-                detail: format!("and {} more {entries}", number.trim_end_matches(['s', ' '])),
-            });
+            told.push(Happening::MoreSlowCommands { entries: more });
         }
         Some(told)
     }
 }
 
 impl Entry {
-    /// `14.2 ms GET redyno:000000000001 from 127.0.0.1:5000`.
-    fn words(&self) -> String {
-        let from = self.client.as_ref().map_or_else(String::new, |client| format!(" from {client}"));
-        format!("{} {}{from}", units::latency(self.us.saturating_mul(1000)), self.command)
+    fn told(self) -> Happening {
+        let Self { us, command, client, .. } = self;
+        Happening::SlowCommand { us, command, client }
     }
 }
 
@@ -125,7 +118,7 @@ mod tests {
     }
 
     fn told(slow_log: &mut SlowLog, entries: &[(i64, i64, &[&str])]) -> Vec<String> {
-        slow_log.read(&log(entries)).unwrap().into_iter().map(|news| news.detail).collect()
+        slow_log.read(&log(entries)).unwrap().into_iter().map(|news| news.to_string()).collect()
     }
 
     #[test]

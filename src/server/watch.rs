@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    Cleaned, Happening, Ledger, Marker, Message, Restored, ServerError, Survey, Tuned, Turned,
+    Cleaned, Ledger, Marker, Message, Restored, ServerError, Survey, Tuned, Turned,
     answer::Reply,
     clean,
     link::Link,
@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    happening::Happening,
     target::{BackOff, Target, reach},
 };
 
@@ -237,20 +238,20 @@ impl Desk {
         let trouble = match registry::keep(wire, ledger).await? {
             Kept::Stands => None,
             Kept::Renewed(renewed) => {
-                self.tell_happening(renewed);
+                self.tell_now(renewed);
                 None
             }
             Kept::Refused(refused) => Some(refused),
         };
         if self.marker_trouble != trouble {
-            trouble.iter().for_each(|refused| self.tell_happening(refused.clone()));
+            trouble.iter().for_each(|refused| self.tell_now(refused.clone()));
             self.marker_trouble = trouble;
         }
         Ok(())
     }
 
-    fn tell_happening(&self, Happening { name, detail }: Happening) {
-        self.tell(Message::Event { at_ns: self.clock.now_ns(), name, detail });
+    fn tell_now(&self, what: Happening) {
+        self.tell(Message::Event { at_ns: self.clock.now_ns(), what });
     }
 
     async fn refuse_orders(&mut self, cause: &str, until: Instant) {
@@ -265,12 +266,12 @@ impl Desk {
     fn tell_look(&mut self, at_ns: u64, look: Look) {
         self.back_off.reset();
         if matches!(self.told, Told::Mute(_) | Told::Unreachable(_)) {
-            self.tell(Message::Back { at_ns });
+            self.tell(Message::Event { at_ns, what: Happening::Reachable });
         }
         self.told = Told::Fine;
         self.tell(Message::Status { at_ns, status: Box::new(look.status) });
-        for Happening { name, detail } in look.happenings {
-            self.tell(Message::Event { at_ns, name, detail });
+        for what in look.happenings {
+            self.tell(Message::Event { at_ns, what });
         }
     }
 
@@ -278,7 +279,7 @@ impl Desk {
         let news = Told::Mute(cause.to_owned());
         if self.told != news {
             self.told = news;
-            self.tell(Message::Mute { at_ns: self.clock.now_ns(), cause: cause.to_owned() });
+            self.tell_now(Happening::InfoRefused { cause: cause.to_owned() });
         }
     }
 
@@ -291,7 +292,7 @@ impl Desk {
             return;
         }
         self.told = news;
-        self.tell(Message::Unreachable { at_ns, cause: trouble.cause.clone() });
+        self.tell(Message::Event { at_ns, what: Happening::Unreachable { cause: trouble.cause.clone() } });
     }
 
     fn tell(&self, message: Message) {

@@ -18,14 +18,12 @@ use std::{
 };
 
 use super::{
-    End, Event, Interval, Mark, Moment, REACHABLE, Record, Segment, SessionStart, Span, Tally, UNREACHABLE,
-    assembly::Assembly,
-    kinds::Kinds,
-    outages::{Outages, Told},
-    timeline::FIRST_ERROR,
+    End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, Tally, assembly::Assembly,
+    kinds::Kinds, outages::Outages,
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
+    happening::Happening,
     load::{Knobs, LaneEnd, LoadEvent, Output},
     probe,
     server::{self, ConfigChange},
@@ -42,7 +40,7 @@ pub(super) enum Order {
     /// A person's note.
     Mark { t_s: f64, text: String },
     /// Something happened that the session itself knows of.
-    Event { at_ns: u64, name: &'static str, detail: String },
+    Event { at_ns: u64, what: Happening },
     /// Another listener: it gets the first record, that of the current segment, and all from now on.
     Listen(Sender<Arc<Record>>),
     /// The workers were told to stop: take what is left, then end.
@@ -121,8 +119,8 @@ impl Collector {
             self.take_all();
         }
         self.take_all();
-        if let Some(told) = self.outages.rest(self.clock.now_ns()) {
-            self.tell(told);
+        if let Some((at_ns, what)) = self.outages.rest(self.clock.now_ns()) {
+            self.event(at_ns, what);
         }
         let end = End { t_s: seconds(self.clock.now_ns()), summary: self.tally.summary() };
         self.emit(Record::End(Box::new(end.clone())));
@@ -166,8 +164,8 @@ impl Collector {
     fn emit_intervals(&mut self, intervals: Vec<Interval>) {
         // What a worker told before it closed the tick comes before the tick: the first message of a kind, a loss.
         self.take_load_events();
-        for told in self.outages.tell(self.clock.now_ns()) {
-            self.tell(told);
+        for (at_ns, what) in self.outages.tell(self.clock.now_ns()) {
+            self.event(at_ns, what);
         }
         if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.length_s).reduce(f64::min) {
             self.outages.forget(nanoseconds(earliest_s));
@@ -204,7 +202,7 @@ impl Collector {
             }
             Order::Mark { t_s, text } => self.emit(Record::Mark(Mark { t_s, text })),
             Order::Listen(listener) => self.welcome(listener),
-            Order::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
+            Order::Event { at_ns, what } => self.event(at_ns, what),
             Order::Finish => {}
         }
     }
@@ -214,14 +212,13 @@ impl Collector {
             LoadEvent::Losses { worker, report } => self.outages.take(worker, &report),
             LoadEvent::Down { at_ns, worker } => self.outages.turn(worker, true, at_ns),
             LoadEvent::Up { at_ns, worker } => self.outages.turn(worker, false, at_ns),
-            LoadEvent::Died { at_ns, cause } => self.event(at_ns, "worker died", cause),
+            LoadEvent::Died { at_ns, cause } => self.event(at_ns, Happening::WorkerDied { cause }),
             LoadEvent::FirstError { kind, message } => {
                 let at_ns = self.clock.now_ns();
-                let kind = self.kinds.name(&kind);
-                if !self.tally.first_error(kind, &message) {
-                    return;
+                let error = self.kinds.name(&kind).to_owned();
+                if self.tally.first_error(&error, &message) {
+                    self.event(at_ns, Happening::FirstError { error, message });
                 }
-                self.event(at_ns, FIRST_ERROR, format!("{kind}: {message}"));
             }
         }
     }
@@ -234,17 +231,19 @@ impl Collector {
             }
             probe::Message::Wake(report) => self.emit(Record::Wake(span(report))),
             probe::Message::Intrinsic(report) => self.emit(Record::Intrinsic(span(report))),
-            probe::Message::ErrorReply { at_ns, kind: _, text } => self.event(at_ns, "ping error", text),
+            probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
+                self.event(at_ns, Happening::PingError { message });
+            }
             probe::Message::Lost { at_ns, kind, cause } => {
                 // One outage is told once, whatever the attempts in it meet, unless a server answers: WRONGPASS.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
-                    self.event(at_ns, "ping lost", cause);
+                    self.event(at_ns, Happening::PingLost { cause });
                 }
             }
             probe::Message::Back { at_ns } => {
                 self.ping_is_lost = false;
-                self.event(at_ns, "ping back", "PING is answered again".into());
+                self.event(at_ns, Happening::PingBack);
             }
         }
     }
@@ -254,23 +253,12 @@ impl Collector {
             server::Message::Status { at_ns, status } => {
                 self.emit(Record::Server(Box::new(Moment { t_s: seconds(at_ns), body: *status })));
             }
-            server::Message::Mute { at_ns, cause } => self.event(at_ns, "INFO refused", cause),
-            server::Message::Event { at_ns, name, detail } => self.event(at_ns, name, detail),
-            server::Message::Unreachable { at_ns, cause } => {
-                self.event(at_ns, UNREACHABLE, cause);
-            }
-            server::Message::Back { at_ns } => {
-                self.event(at_ns, REACHABLE, "INFO is answered again".into());
-            }
+            server::Message::Event { at_ns, what } => self.event(at_ns, what),
         }
     }
 
-    fn tell(&mut self, told: Told) {
-        self.event(told.at_ns, told.name, told.detail);
-    }
-
-    fn event(&mut self, at_ns: u64, name: &str, detail: String) {
-        self.emit(Record::Event(Event { t_s: seconds(at_ns), name: name.to_owned(), detail }));
+    fn event(&mut self, at_ns: u64, what: Happening) {
+        self.emit(Record::Event(Event { t_s: seconds(at_ns), what }));
     }
 
     fn welcome(&mut self, listener: Sender<Arc<Record>>) {

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS},
+    happening::Happening,
     load::{Knobs, Load, LoadError, Plan},
     probe::{IntrinsicProbe, PingPlan, PingProbe, WakeProbe},
     server::{self, ConfigChange},
@@ -169,8 +170,8 @@ impl Live {
     }
 
     /// Puts an event on the time axis.
-    pub fn event(&self, name: &'static str, detail: String) {
-        self.order(Order::Event { at_ns: self.clock.now_ns(), name, detail });
+    pub fn event(&self, what: Happening) {
+        self.order(Order::Event { at_ns: self.clock.now_ns(), what });
     }
 
     /// The intrinsic probe, which is run on demand.

@@ -4,6 +4,7 @@ mod assembly;
 mod client;
 mod coalesce;
 mod collector;
+mod event;
 mod file;
 mod fresh;
 mod interval;
@@ -20,15 +21,14 @@ pub mod timeline;
 
 pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;
+pub use event::Event;
 pub use file::{FileError, Writer, line};
 pub use fresh::fresh_file;
 pub use interval::{CommandInterval, Interval, add_counts};
 pub use live::{Beginning, Live, LiveError};
-pub use outages::{LOAD_BACK, LOAD_LOST};
-pub use reader::{ReadError, Reader, UNREADABLE};
+pub use reader::{ReadError, Reader};
 pub use record::{
-    Encryption, End, Event, Host, Mark, Moment, REACHABLE, Record, SCHEMA, Segment, ServerIdentity,
-    SessionStart, Span, Summary, UNREACHABLE,
+    Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span, Summary,
 };
 pub use recorder::Recording;
 pub use tally::Tally;

@@ -12,25 +12,13 @@ use std::collections::VecDeque;
 
 use crate::{
     clock::{SECOND_NS, seconds},
+    happening::Happening,
     load::LossReport,
 };
-
-/// The name of the event that connections of the load were lost.
-pub const LOAD_LOST: &str = "load lost";
-/// The name of the event that all of them are back.
-pub const LOAD_BACK: &str = "load back";
 
 /// Outages that follow each other faster than this are told together: a server that closes after each reply brings
 /// hundreds a second.
 const TELL_EVERY_NS: u64 = SECOND_NS;
-
-/// Something to be told.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) at_ns: u64,
-    pub(super) name: &'static str,
-    pub(super) detail: String,
-}
 
 /// The stretch from the first loss until every client has a connection again.
 #[derive(Debug, Default)]
@@ -119,8 +107,8 @@ impl Outages {
         }
     }
 
-    /// What is to be told when every worker has closed its tick.
-    pub(super) fn tell(&mut self, now_ns: u64) -> Vec<Told> {
+    /// What is to be told when every worker has closed its tick, and when it was.
+    pub(super) fn tell(&mut self, now_ns: u64) -> Vec<(u64, Happening)> {
         let mut told = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
         let Some(outage) = &mut self.current else { return told };
@@ -130,7 +118,8 @@ impl Outages {
         if (outage.told == 0 && is_quiet) || (outage.told > 0 && lost >= 2 * outage.told) {
             let at_ns = if outage.told == 0 { outage.since_ns } else { now_ns };
             let untold = std::mem::take(&mut self.untold);
-            told.push(Told { at_ns, name: LOAD_LOST, detail: outage.lost(lost, self.clients, untold) });
+            let cause = outage.cause.clone();
+            told.push((at_ns, Happening::ConnectionsLost { lost, clients: self.clients, cause, untold }));
             outage.told = lost;
             self.last_told_ns = Some(now_ns);
         }
@@ -146,10 +135,9 @@ impl Outages {
     }
 
     /// What is left to be told at the end.
-    pub(super) fn rest(&mut self, now_ns: u64) -> Option<Told> {
-        let untold = std::mem::take(&mut self.untold);
-        let detail = format!("{untold} more times, each soon back");
-        (untold > 0).then_some(Told { at_ns: now_ns, name: LOAD_LOST, detail })
+    pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, Happening)> {
+        let times = std::mem::take(&mut self.untold);
+        (times > 0).then_some((now_ns, Happening::MoreConnectionsLost { times }))
     }
 
     /// How long there was no connection between two moments, in seconds.
@@ -168,26 +156,11 @@ impl Outages {
 }
 
 impl Outage {
-    fn lost(&self, lost: u64, clients: u64, untold: u64) -> String {
-        let cause = &self.cause;
-        let what = if lost <= clients {
-            format!("{lost} of {clients} connections: {cause}")
-        } else {
-            format!("{lost} times among {clients} connections: {cause}")
-        };
-        if untold == 0 { what } else { format!("{what} ({untold} times more since the last was told)") }
-    }
-
-    fn back(&self, now_ns: u64) -> Told {
+    fn back(&self, now_ns: u64) -> (u64, Happening) {
         // Clients that are no longer wanted do not come back.
         let at_ns = if self.back_ns > 0 { self.back_ns } else { now_ns };
         let after_s = seconds(at_ns.saturating_sub(self.since_ns));
-        let plural = if self.told == 1 { "" } else { "s" };
-        Told {
-            at_ns,
-            name: LOAD_BACK,
-            detail: format!("{} connection{plural} after {after_s:.2} s", self.told),
-        }
+        (at_ns, Happening::ConnectionsBack { connections: self.told, after_s })
     }
 }
 
@@ -203,9 +176,9 @@ mod tests {
         LossReport { back_ns: at_ns, ..LossReport::default() }
     }
 
-    fn words(told: Vec<Told>) -> Vec<String> {
+    fn words(told: Vec<(u64, Happening)>) -> Vec<String> {
         told.into_iter()
-            .map(|told| format!("{:.2} {}: {}", seconds(told.at_ns), told.name, told.detail))
+            .map(|(at_ns, what)| format!("{:.2} {}: {what}", seconds(at_ns), what.name()))
             .collect()
     }
 
@@ -252,7 +225,7 @@ mod tests {
         assert!(
             told[2].ends_with("25 times among 1 connections: reset (75 times more since the last was told)")
         );
-        assert!(outages.rest(0).unwrap().detail.starts_with("75 more"));
+        assert!(outages.rest(0).unwrap().1.to_string().starts_with("75 more"));
     }
 
     #[test]

@@ -17,9 +17,8 @@ use super::{
     Event, Record, SCHEMA,
     sound::{Counted, made_sound},
 };
+use crate::happening::Happening;
 
-/// The name of the event that a part of the recording cannot be read.
-pub const UNREADABLE: &str = "recording";
 /// The longest line that is a record: some hundred times what a second of load takes.
 const LONGEST_LINE: u64 = 4 << 20;
 /// Lines that are told one by one; the rest is told in sum.
@@ -146,7 +145,7 @@ impl Reader {
         }
         loop {
             let told = match self.next_line()? {
-                Line::None => return Ok(self.close(None)),
+                Line::None => return Ok(self.close(false)),
                 Line::TooLong => self.skip("it is longer than any record"),
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => None,
                 Line::Whole(line) => match self.parse(&line) {
@@ -155,7 +154,7 @@ impl Reader {
                 },
                 Line::Cut(line) => match self.parse(&line) {
                     Ok(record) => return Ok(Some(record)),
-                    Err(_) => return Ok(self.close(Some("in the middle of a record"))),
+                    Err(_) => return Ok(self.close(true)),
                 },
             };
             if told.is_some() {
@@ -175,25 +174,24 @@ impl Reader {
     /// Counts a line that is no record; an event about it, unless there are very many.
     fn skip(&mut self, why: &str) -> Option<Record> {
         self.skipped += 1;
-        (self.skipped <= TOLD)
-            .then(|| self.event(format!("line {} is no record and is skipped: {why}", self.line)))
+        let (line, why) = (self.line, why.to_owned());
+        (self.skipped <= TOLD).then(|| self.event(Happening::LineSkipped { line, why }))
     }
 
     /// The last events, one a call.
-    fn close(&mut self, cut: Option<&str>) -> Option<Record> {
+    fn close(&mut self, in_a_record: bool) -> Option<Record> {
         if self.skipped > TOLD {
-            let more = std::mem::take(&mut self.skipped) - TOLD;
-            return Some(self.event(format!("{more} more lines are no records and are skipped")));
+            let lines = std::mem::take(&mut self.skipped) - TOLD;
+            return Some(self.event(Happening::MoreLinesSkipped { lines }));
         }
         if self.has_end || std::mem::replace(&mut self.is_over, true) {
             return None;
         }
-        let how = cut.unwrap_or("without an end record: redyno was killed, or still records");
-        Some(self.event(format!("the recording ends {how}")))
+        Some(self.event(Happening::RecordingCut { in_a_record }))
     }
 
-    fn event(&self, detail: String) -> Record {
-        Record::Event(Event { t_s: self.t_s, name: UNREADABLE.to_owned(), detail })
+    fn event(&self, what: Happening) -> Record {
+        Record::Event(Event { t_s: self.t_s, what })
     }
 
     fn next_line(&mut self) -> Result<Line, ReadError> {
@@ -241,7 +239,7 @@ mod tests {
         let (mut n, mut told) = (0, Vec::new());
         while let Some(record) = reader.next_record().unwrap() {
             match record {
-                Record::Event(event) if event.name == UNREADABLE => told.push(event.detail),
+                Record::Event(event) if event.what.name() == "recording" => told.push(event.what.to_string()),
                 _ => n += 1,
             }
         }

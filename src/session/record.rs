@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Client, Interval, add_counts};
+use super::{Client, Event, Interval, add_counts};
 use crate::{load::Knobs, probe, server, stats::Latency};
 
 /// The version of this schema. A reader refuses a higher one.
@@ -169,29 +169,6 @@ pub struct Segment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
 }
-
-/// Something that happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    /// When.
-    pub t_s: f64,
-    /// What kind of thing: `unreachable`, `reconnect`, `fork`, `slowlog`; open-ended.
-    pub name: String,
-    /// What exactly, in words.
-    pub detail: String,
-}
-
-impl Event {
-    /// Whether something that was lost is back.
-    pub fn is_recovery(&self) -> bool {
-        self.name == REACHABLE || self.name.ends_with(" back")
-    }
-}
-
-/// The name of the event that the server cannot be reached; its detail is the cause.
-pub const UNREACHABLE: &str = "unreachable";
-/// The name of the event that it can be reached again.
-pub const REACHABLE: &str = "reachable";
 
 /// A person's note on the time axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

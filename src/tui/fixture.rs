@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    happening::Happening,
     load::Knobs,
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Status, Traffic},
     session::{
-        Client, Encryption, Event, Host, Interval, Mark, Moment, REACHABLE, Record, Segment, ServerIdentity,
-        SessionStart, Span, UNREACHABLE, WorkerCost, timeline::FIRST_ERROR,
+        Client, Encryption, Event, Host, Interval, Mark, Moment, Record, Segment, ServerIdentity,
+        SessionStart, Span, WorkerCost,
     },
     stats::{Latency, Recorder},
 };
@@ -214,8 +215,8 @@ impl MadeUp {
             errors: [(kind.to_owned(), n)].into(),
             ..Interval::default()
         };
-        let first = Event { t_s, name: FIRST_ERROR.to_owned(), detail: format!("{kind}: {message}") };
-        vec![Record::Interval(Box::new(interval)), Record::Event(first)]
+        let what = Happening::FirstError { error: kind.to_owned(), message: message.to_owned() };
+        vec![Record::Interval(Box::new(interval)), Record::Event(Event { t_s, what })]
     }
 
     /// The next tick of a client whose only worker uses `cpu` of a core.
@@ -230,8 +231,8 @@ impl MadeUp {
     }
 
     /// An event of this moment.
-    fn event(&self, name: &str, detail: &str) -> Record {
-        Record::Event(Event { t_s: self.now_s(), name: name.to_owned(), detail: detail.to_owned() })
+    fn event(&self, what: Happening) -> Record {
+        Record::Event(Event { t_s: self.now_s(), what })
     }
 
     /// Makes `record` that of a tick in which nothing answers; whether there is one at all.
@@ -268,6 +269,11 @@ impl MadeUp {
         let body = Intrinsic { gentle: true, busy_ns: 25_000_000, runs: 600_000, gaps, remaining_s: None };
         Record::Intrinsic(Span { t_s: self.now_s(), length_s: 0.25, body })
     }
+}
+
+/// An entry of the slow log.
+pub fn slow_command(us: u64, command: &str, client: Option<&str>) -> Happening {
+    Happening::SlowCommand { us, command: command.to_owned(), client: client.map(str::to_owned) }
 }
 
 fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
@@ -328,13 +334,22 @@ pub fn session() -> Vec<Record> {
             188 => {
                 records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory"));
             }
-            270 => records.push(made.event("slowlog", "14 ms KEYS *")),
-            322 => records.push(made.event("fork", "a fork held the server for 1.20 ms")),
+            270 => records.push(made.event(slow_command(14_000, "KEYS *", None))),
+            322 => records.push(made.event(Happening::Forked { held_us: Some(1200) })),
             334 => records.push(Record::Mark(Mark { t_s: made.now_s(), text: "new kernel".to_owned() })),
-            363 => records.push(made.event("load lost", "200 of 200 connections: reset")),
-            364 => records.push(made.event(UNREACHABLE, "connection refused")),
-            372 => records.push(made.event(REACHABLE, "after 2.00 s")),
-            373 => records.push(made.event("load back", "200 connections after 2.10 s")),
+            363 => {
+                let cause = "reset".to_owned();
+                let lost = Happening::ConnectionsLost { lost: 200, clients: 200, cause, untold: 0 };
+                records.push(made.event(lost));
+            }
+            364 => {
+                let cause = "connection refused".to_owned();
+                records.push(made.event(Happening::Unreachable { cause }));
+            }
+            372 => records.push(made.event(Happening::Reachable)),
+            373 => {
+                records.push(made.event(Happening::ConnectionsBack { connections: 200, after_s: 2.1 }));
+            }
             388 => records.push(Record::Mark(Mark { t_s: made.now_s(), text: "done".to_owned() })),
             _ => {}
         }

@@ -193,7 +193,7 @@ pub fn events(records: &[Arc<Record>]) -> Vec<&str> {
     records
         .iter()
         .filter_map(|record| match &**record {
-            Record::Event(event) => Some(event.name.as_str()),
+            Record::Event(event) => Some(event.what.name()),
             _ => None,
         })
         .collect()

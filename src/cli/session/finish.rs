@@ -9,10 +9,10 @@ use std::{
 use super::{gate::Gate, source::LiveSource, tuning};
 use crate::{
     cli::words::Words,
-    server::{Cleaned, Control, Ledger, counted},
+    server::{Cleaned, Control, Ledger},
     session::Record,
     signals::Signal,
-    units,
+    units::{self, counted},
 };
 
 /// How often a removal that takes its time is looked at.

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    happening::Happening,
     load::Knobs,
-    session::{Record, timeline::FIRST_ERROR},
+    session::{Event, Record},
 };
 
 /// The kinds of errors that end a load, and what to do about each.
@@ -40,11 +41,10 @@ impl Refusals {
                 let Knobs { load, .. } = segment.knobs;
                 self.segment = load.then_some(segment.segment);
             }
-            Record::Event(event) if event.name == FIRST_ERROR => {
-                let (kind, message) = event.detail.split_once(": ")?;
-                if FATAL.iter().any(|(fatal, _)| *fatal == kind) {
-                    self.first.insert(kind.to_owned(), message.to_owned());
-                }
+            Record::Event(Event { what: Happening::FirstError { error, message }, .. })
+                if FATAL.iter().any(|(fatal, _)| fatal == error) =>
+            {
+                self.first.insert(error.clone(), message.clone());
             }
             Record::Interval(interval) if !self.keeps_going && self.segment == Some(interval.segment) => {
                 let counts = [&interval.errors, &interval.connections_lost, &interval.connects_failed];
@@ -65,7 +65,7 @@ impl Refusals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Event, Interval, Segment};
+    use crate::session::{Interval, Segment};
 
     fn segment(segment: u32, load: bool) -> Record {
         let knobs = Knobs { load, ..Knobs::default() };
@@ -82,8 +82,9 @@ mod tests {
         let mut refusals = Refusals::new(false);
         assert_eq!(refusals.push(&segment(1, true)), None);
         assert_eq!(refusals.push(&interval(1, "OOM")), None);
-        let detail = "NOPERM: NOPERM no SET for you".to_owned();
-        refusals.push(&Record::Event(Event { t_s: 0.0, name: FIRST_ERROR.to_owned(), detail }));
+        let (error, message) = ("NOPERM".to_owned(), "NOPERM no SET for you".to_owned());
+        let what = Happening::FirstError { error, message };
+        refusals.push(&Record::Event(Event { t_s: 0.0, what }));
         assert_eq!(
             refusals.push(&interval(1, "NOPERM")).unwrap(),
             "the server refuses the load ('NOPERM no SET for you'); extend this user's ACL rules, or choose a \

@@ -16,9 +16,10 @@ use super::{
 use crate::{
     app::{Delivery, Effect, Notice, Refused, Source, value_words},
     clock::{Clock, seconds},
+    happening::Happening,
     load::Knobs,
     server::{Answer, Control, Marker},
-    session::{Live, REACHABLE, Record, UNREACHABLE, timeline::FIRST_ERROR},
+    session::{Live, Record},
     target::Address,
 };
 
@@ -62,7 +63,7 @@ impl LiveSource {
     /// Turns the load off where the server refuses it.
     fn look_for_refusal(&mut self, record: &Record) {
         if let Some(cause) = self.refusals.push(record) {
-            self.live.event("load stopped", cause.clone());
+            self.live.event(Happening::LoadStopped { cause: cause.clone() });
             self.gate.withdraw();
             self.live.stop_load();
             self.notices.push_back(Notice::LoadStopped(cause));
@@ -117,18 +118,21 @@ impl LiveSource {
         let (notices, failed) = self.recordings.look();
         self.notices.extend(notices);
         if let Some(error) = failed {
-            self.live.event("recording failed", error.to_string());
+            self.live.event(Happening::RecordingFailed { cause: error.to_string() });
         }
     }
 
     /// What a record means for the person at the screen, beside itself.
     fn notice(&mut self, record: &Record) -> Option<Notice> {
         match record {
-            Record::Event(event) if event.name == UNREACHABLE => {
-                Some(Notice::Unreachable { since_s: event.t_s, cause: event.detail.clone() })
-            }
-            Record::Event(event) if event.name == REACHABLE => Some(Notice::Reachable),
-            Record::Event(event) if event.name == FIRST_ERROR => self.of_cluster(&event.detail),
+            Record::Event(event) => match &event.what {
+                Happening::Unreachable { cause } => {
+                    Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
+                }
+                Happening::Reachable => Some(Notice::Reachable),
+                Happening::FirstError { error, .. } => self.of_cluster(error),
+                _ => None,
+            },
             // It answers: a load that was wanted while it did not can be looked into now.
             Record::Server(_) => {
                 self.gate.retry(&self.control);
@@ -141,8 +145,8 @@ impl LiveSource {
 
 impl LiveSource {
     /// What it means that a node of a cluster does not hold a key, told once.
-    fn of_cluster(&mut self, first_error: &str) -> Option<Notice> {
-        if self.is_cluster_told || !first_error.starts_with("MOVED") {
+    fn of_cluster(&mut self, error: &str) -> Option<Notice> {
+        if self.is_cluster_told || error != "MOVED" {
             return None;
         }
         self.is_cluster_told = true;

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// The name of the event that carries the first message of a kind of error; its detail is `KIND: message`.
-pub const FIRST_ERROR: &str = "error";
-
 /// One kind of error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCount {
@@ -58,12 +55,7 @@ impl ErrorLog {
         self
     }
 
-    /// Takes the detail of a [`FIRST_ERROR`] event.
-    pub(super) fn first_message(&mut self, detail: &str) {
-        let (kind, message) = detail.split_once(": ").unwrap_or((detail, ""));
-        self.first(kind, message);
-    }
-
+    /// Takes the first message of a kind.
     pub(super) fn first(&mut self, kind: &str, message: &str) {
         self.kinds.entry(kind.to_owned()).or_default().first.get_or_insert_with(|| message.to_owned());
     }
@@ -77,8 +69,8 @@ mod tests {
     fn the_most_frequent_kind_comes_first_with_its_first_message() {
         let mut log = ErrorLog::default();
         log.count(1.0, &BTreeMap::from([("timeout".to_owned(), 2), ("OOM".to_owned(), 5)]));
-        log.first_message("OOM: OOM command not allowed: maxmemory");
-        log.first_message("OOM: another");
+        log.first("OOM", "OOM command not allowed: maxmemory");
+        log.first("OOM", "another");
         let kinds = log.by_count();
         assert_eq!((kinds[0].0, kinds[0].1.count), ("OOM", 5));
         assert_eq!(kinds[0].1.first.as_deref(), Some("OOM command not allowed: maxmemory"));

@@ -6,11 +6,12 @@ use std::{
 };
 
 use super::{
-    ErrorCell, ErrorLog, FIRST_ERROR, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell,
-    PingWindows, Segments, ServerCell, commands::CommandLanes, history::Merge, memo::Memos,
+    ErrorCell, ErrorLog, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell, PingWindows,
+    Segments, ServerCell, commands::CommandLanes, history::Merge, memo::Memos,
 };
 use crate::{
     clock::{TICK_NS, seconds},
+    happening::Happening,
     probe::{Ping, TcpRtt, Timing},
     server::Status,
     session::{End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, add_counts},
@@ -140,8 +141,8 @@ impl Timeline {
             }
             Record::Server(moment) => self.push_status(moment),
             Record::Event(event) => {
-                if event.name == FIRST_ERROR {
-                    self.errors.first_message(&event.detail);
+                if let Happening::FirstError { error, message } = &event.what {
+                    self.errors.first(error, message);
                 }
                 self.forgotten += push_bounded(&mut self.events, event.clone());
                 self.advance(event.t_s);

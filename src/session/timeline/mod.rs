@@ -44,7 +44,7 @@ mod window;
 
 pub use against::Against;
 pub use cells::{ErrorCell, LoadCell, PingCell, ServerCell};
-pub use errors::{ErrorCount, ErrorLog, FIRST_ERROR};
+pub use errors::{ErrorCount, ErrorLog};
 pub use fold::{Timeline, TimelineOptions};
 pub use heat::Heat;
 pub use held::Held;

@@ -7,9 +7,10 @@ use super::{
     history::Merge, parts::Parts,
 };
 use crate::{
+    happening::Happening,
     probe::{TcpRtt, Timing},
     server::Status,
-    session::{Event, Mark, Moment, REACHABLE, SessionStart, UNREACHABLE},
+    session::{Event, Mark, Moment, SessionStart},
     stats::{Blend, Latency},
 };
 
@@ -286,8 +287,10 @@ impl<'a> Reading<'a> {
 
     /// Since when and why the target could not be reached at this moment, by the events.
     pub fn outage(&self) -> Option<(f64, &'a str)> {
-        let told = |event: &&Event| event.name == UNREACHABLE || event.name == REACHABLE;
-        let last = self.events().rev().find(told)?;
-        (last.name == UNREACHABLE).then_some((last.t_s, last.detail.as_str()))
+        self.events().rev().find_map(|event| match &event.what {
+            Happening::Unreachable { cause } => Some(Some((event.t_s, cause.as_str()))),
+            Happening::Reachable => Some(None),
+            _ => None,
+        })?
     }
 }

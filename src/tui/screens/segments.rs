@@ -4,12 +4,12 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::Model,
-    server::counted,
     session::timeline::Reading,
     tui::{
         paint::{Paint, row},
         widgets::{segment_details, segment_table},
     },
+    units::counted,
 };
 
 /// The rule, the heading and so many rows of the table come before the details.

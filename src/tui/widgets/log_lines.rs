@@ -10,11 +10,11 @@ use ratatui::layout::Rect;
 use super::figures::clock;
 use crate::{
     app::{LogKind, LogLine, Model},
-    server::counted,
     tui::{
         paint::{Paint, from_column, row, wrapped},
         theme::Ink,
     },
+    units::counted,
 };
 
 /// Draws the heading, the lines and what is being looked for.

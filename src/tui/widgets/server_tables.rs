@@ -97,7 +97,7 @@ pub fn command_rows(status: &Status) -> u16 {
 
 /// The entries of the slow log, the newest first.
 pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
-    let mut entries = reading.events().rev().filter(|event| event.name == "slowlog").peekable();
+    let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
     if entries.peek().is_none() {
         let threshold = reading.status().and_then(|s| s.body.config.get("slowlog-log-slower-than"));
         let text = match threshold.and_then(|us| us.parse::<i64>().ok()) {
@@ -115,7 +115,7 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     for (n, event) in entries.take(area.height.into()).enumerate() {
         let line = row(area, n as u16);
         let x = paint.text(line, &format!("{} ", clock(event.t_s)), Ink::Faint);
-        paint.text(from_column(line, x), &event.detail, Ink::Text);
+        paint.text(from_column(line, x), &event.what.to_string(), Ink::Text);
     }
 }
 

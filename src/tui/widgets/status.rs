@@ -192,6 +192,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Msg, update},
+        happening::Happening,
         session::{Event, Record, TimelineOptions},
         tui::fixture::MadeUp,
     };
@@ -209,7 +210,7 @@ mod tests {
         take(&mut model, records);
         take(&mut model, made.next_tick());
         assert_eq!(sentence(&model, 120).1, Ink::Text);
-        let event = Event { t_s: 3.25, name: "slowlog".to_owned(), detail: String::new() };
+        let event = Event { t_s: 3.25, what: Happening::Restarted };
         take(&mut model, vec![Record::Event(event)]);
         let (text, ink) = sentence(&model, 120);
         assert!(text.starts_with("no good reply to the load for 3.0 s") && ink == Ink::Bad, "{text}");

@@ -164,28 +164,22 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         }
         let line = row(area, n);
         let at = format!("{} ", clock(event.t_s));
-        let ink = if event.is_recovery() { Ink::Good } else { Ink::Warn };
-        let parts = [(at.as_str(), Ink::Faint), (event.name.as_str(), ink), (" ", Ink::Text)];
+        let ink = if event.what.is_recovery() { Ink::Good } else { Ink::Warn };
+        let parts = [(at.as_str(), Ink::Faint), (event.what.name(), ink), (" ", Ink::Text)];
         let rest = from_column(line, paint.parts(line, &parts));
         let indent = at.len() as u16;
         let below = Rect { x: area.x + indent, width: area.width.saturating_sub(indent), ..row(area, n + 1) };
-        let detail = said_once(&event.detail);
-        let (first, second) = split(detail, rest.width.into());
+        let detail = event.what.to_string();
+        let (first, second) = split(&detail, rest.width.into());
         n += 1;
         if second.is_empty() || n >= area.height {
-            paint.text(rest, detail, Ink::Text);
+            paint.text(rest, &detail, Ink::Text);
         } else {
             paint.text(rest, first, Ink::Text);
             paint.text(below, second, Ink::Text);
             n += 1;
         }
     }
-}
-
-/// `OOM: OOM command not allowed` without the first of the two.
-fn said_once(detail: &str) -> &str {
-    let repeated = detail.split_once(": ").filter(|(kind, message)| message.starts_with(kind));
-    repeated.map_or(detail, |(_, message)| message)
 }
 
 /// `text` in what fits into `width` and the rest, parted at a blank.
@@ -202,12 +196,6 @@ fn split(text: &str, width: usize) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_kind_of_an_error_is_said_once() {
-        assert_eq!(said_once("OOM: OOM command not allowed"), "OOM command not allowed");
-        assert_eq!(said_once("refused: Connection refused"), "refused: Connection refused");
-    }
 
     #[test]
     fn a_long_text_is_parted_at_a_blank() {

@@ -90,7 +90,7 @@ fn a_status_stands_for_the_seconds_since_the_previous_one() {
 fn errors_come_from_load_and_ping_with_their_first_message() {
     let errors = [("OOM".to_owned(), 3)].into();
     let lost = [("timeout".to_owned(), 25)].into();
-    let first = Event { t_s: 1.0, name: FIRST_ERROR.to_owned(), detail: "OOM: OOM no memory".to_owned() };
+    let what = Happening::FirstError { error: "OOM".to_owned(), message: "OOM no memory".to_owned() };
     let timeline = fold([
         Record::Interval(Box::new(Interval { t_s: 1.0, length_s: 0.25, errors, ..Interval::default() })),
         Record::Ping(Box::new(Span {
@@ -98,7 +98,7 @@ fn errors_come_from_load_and_ping_with_their_first_message() {
             length_s: 0.25,
             body: Ping { errors: lost, ..Ping::default() },
         })),
-        Record::Event(first),
+        Record::Event(Event { t_s: 1.0, what }),
     ]);
     let errors = timeline.window(0.0, 1.0, 1).errors();
     assert_eq!(errors[0].as_ref().map(ErrorCell::total), Some(28), "those of load and ping");

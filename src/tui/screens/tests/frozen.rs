@@ -5,7 +5,7 @@ use super::{super::chart_columns, *};
 /// Moments of the session that a person looks for, and what the cursor calls each.
 const FINDS: [(&str, f64, &[&str]); 7] = [
     ("stall", 78.25, &["stall: a request took 1.0"]),
-    ("slow", 67.5, &["slowlog: 14 ms KEYS *"]),
+    ("slow", 67.5, &["slowlog: 14.0 ms KEYS *"]),
     ("fork", 80.5, &["fork: a fork held the server for 1.20 ms"]),
     ("knob", 60.0, &["segment 4 begins: pipeline 4"]),
     ("turned", 65.0, &["segment 4: pipeline 4"]),

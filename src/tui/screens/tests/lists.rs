@@ -3,8 +3,10 @@
 use super::*;
 use crate::{
     app::{Context, Part, Screen},
+    happening::Happening,
     session::{CommandInterval, Event, Interval, Mark},
     stats::{Latency, Recorder},
+    tui::fixture::slow_command,
     workload::Command,
 };
 
@@ -55,17 +57,19 @@ fn session() -> Vec<Record> {
             record => record,
         }));
         let t_s = made.now_s();
-        let event = |name: &str, detail: &str| {
-            Record::Event(Event { t_s, name: name.to_owned(), detail: detail.to_owned() })
-        };
+        let event = |what| Record::Event(Event { t_s, what });
+        let client = Some("127.0.0.1:50112");
         match tick {
             60 => records.push(Record::Mark(Mark { t_s, text: "the cache is warm".to_owned() })),
-            110 => records.push(event("slowlog", "14.2 ms KEYS * from 127.0.0.1:50112")),
+            110 => records.push(event(slow_command(14_200, "KEYS *", client))),
             140 => records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory")),
-            200 => records.push(event("fork", "38.1 ms for a background save")),
-            230 => records.push(event("unreachable", "connection refused; is the server running?")),
-            236 => records.push(event("reachable", "after 1.5 s")),
-            300 => records.push(event("slowlog", "22.8 ms SORT redyno:list from 127.0.0.1:50112")),
+            200 => records.push(event(Happening::Forked { held_us: Some(38_100) })),
+            230 => {
+                let cause = "connection refused; is the server running?".to_owned();
+                records.push(event(Happening::Unreachable { cause }));
+            }
+            236 => records.push(event(Happening::Reachable)),
+            300 => records.push(event(slow_command(22_800, "SORT redyno:list", client))),
             330 => records.extend(made.errors(
                 "OOM",
                 1204,
