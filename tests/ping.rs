@@ -12,6 +12,7 @@ use crate::scripted::{Scripted, end_of_script, target};
 use redyno::{
     clock::Clock,
     probe::{Message, PingPlan, PingProbe},
+    protocol::Dialect,
     stats::Latency,
     target::{Address, Credentials, Password, Target},
 };
@@ -307,7 +308,7 @@ fn resp3_is_spoken_when_the_target_asks_for_it() {
         peer.say(">2\r\n+invalidate\r\n_\r\n");
         peer.pong_on();
     })]);
-    let mut probed = probe(Target { resp3: true, ..server.target() });
+    let mut probed = probe(Target { dialect: Dialect::Resp3, ..server.target() });
     probed.until("answers", |heard| heard.rtt.count() >= 10);
     assert!(probed.end().told.is_empty());
     server.join();

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::support::{Server, free_port};
+use redyno::protocol::Dialect;
 use redyno::target::{Address, Credentials, Password, ReachError, Target, reach};
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -54,7 +55,7 @@ fn redis_and_valkey_are_reached_by_name_by_address_and_by_socket() {
         let named = Target {
             address: Address::Tcp { host: "localhost".into(), port: server.port() },
             db: 3,
-            resp3: true,
+            dialect: Dialect::Resp3,
             ..Target::default()
         };
         reach(&named, LIMIT).unwrap();

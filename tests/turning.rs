@@ -11,6 +11,7 @@ use crate::support::{
 use redyno::{
     demo,
     load::{Knobs, Plan},
+    protocol::Dialect,
     session::Record,
     target::{Address, Credentials, Password, Target},
     workload::{Command, Mix},
@@ -164,7 +165,12 @@ fn a_user_of_the_acl_in_another_database_over_resp3_is_counted_the_same() {
             "+select",
         ]);
         let credentials = Credentials { user: Some("ann".into()), password: Password::new("s3cret") };
-        let target = Target { credentials: Some(credentials), db: 3, resp3: true, ..at_port(server.port()) };
+        let target = Target {
+            credentials: Some(credentials),
+            db: 3,
+            dialect: Dialect::Resp3,
+            ..at_port(server.port())
+        };
         let mut session = Driven::start(&plan(target), begin());
         session.wait_for_work(1, 50, ENOUGH);
         // Without the right to CLIENT SETNAME the load has no name; it is known by its user and database.

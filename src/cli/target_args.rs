@@ -8,8 +8,11 @@ use clap::Args;
 use thiserror::Error;
 
 use super::tls_args::{TlsArgs, TlsArgsError};
-use crate::target::{
-    Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
+use crate::{
+    protocol::Dialect,
+    target::{
+        Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
+    },
 };
 
 /// The environment variable that holds the password, as for redis-cli.
@@ -148,7 +151,9 @@ impl TargetArgs {
         } else if let Some(option) = self.credential_option() {
             return Err(TargetArgsError::CredentialsTwice(option));
         }
-        target.resp3 = self.resp3;
+        if self.resp3 {
+            target.dialect = Dialect::Resp3;
+        }
         target.tls = self.tls.tls(tls, &target.address)?;
         Ok(target)
     }
@@ -242,7 +247,10 @@ mod tests {
     #[test]
     fn options_name_address_database_and_protocol() {
         let found = target("-h ::1 -p 7000 --db 3 -3", None).unwrap();
-        assert_eq!((found.address.to_string().as_str(), found.db, found.resp3), ("[::1]:7000", 3, true));
+        assert_eq!(
+            (found.address.to_string().as_str(), found.db, found.dialect),
+            ("[::1]:7000", 3, Dialect::Resp3)
+        );
         assert_eq!(target("-s /run/r.sock", None).unwrap().address, Address::Unix("/run/r.sock".into()));
         assert_eq!(target("-u redis://h:1/2", None).unwrap().db, 2);
     }

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    protocol::{ProtocolError, Reply, Skipper},
-    target::{Endpoint, Greeter, Greeting, Tls, Transport, Turn, TurnedDown},
+    protocol::{Dialect, ProtocolError, Reply, Skipper},
+    target::{Greeter, Greeting, Transport, Turn, TurnedDown},
     workload::Command,
 };
 
@@ -109,15 +109,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Begins to connect.
+    /// Over a transport that begins to connect.
     pub(super) fn open(
-        endpoint: &Endpoint,
-        tls: Option<&Tls>,
+        transport: Transport,
+        dialect: Dialect,
         registry: &Registry,
         token: Token,
         now_ns: u64,
     ) -> io::Result<Self> {
-        let transport = Transport::connect(endpoint, tls)?;
         let interest = match transport {
             Transport::Plain(_) => Interest::WRITABLE,
             // A handshake goes both ways.
@@ -128,7 +127,7 @@ impl Connection {
             transport,
             token,
             phase: Phase::Connecting,
-            skipper: Skipper::new(),
+            skipper: dialect.skipper(),
             commands: Vec::new(),
             dues: Vec::new(),
             answered: 0,

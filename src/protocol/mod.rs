@@ -1,14 +1,16 @@
-//! Bytes: request templates, the resumable reply skipper, and the gauge that bounds replies which others decode.
+//! Bytes: the dialects, request templates, the resumable reply skipper, and the gauge that bounds replies which others decode.
 //!
 //! Knows no socket and no clock. Nothing here materialises a reply: a load generator wants to know that a reply
 //! ended, and whether it was good.
 
 mod code;
+mod dialect;
 mod gauge;
 mod request;
 mod skipper;
 
 pub use code::error_code;
+pub use dialect::Dialect;
 pub use gauge::{Excess, Gauge};
-pub use request::{KEY_DIGITS, Part, Template, encode_command};
+pub use request::{KEY_DIGITS, Part, Template};
 pub use skipper::{ProtocolError, Reply, Skipper};

@@ -118,7 +118,7 @@ fn push_bulk(bytes: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// Encodes a command of fixed arguments.
-pub fn encode_command(args: &[&[u8]]) -> Vec<u8> {
+pub(super) fn encode_command(args: &[&[u8]]) -> Vec<u8> {
     let mut bytes = header(b'*', args.len());
     args.iter().for_each(|arg| push_bulk(&mut bytes, arg));
     bytes

@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use super::Tls;
+use crate::protocol::Dialect;
 
 /// The server that is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,8 +14,8 @@ pub struct Target {
     pub credentials: Option<Credentials>,
     /// The database to SELECT.
     pub db: u32,
-    /// Whether to speak RESP3 (HELLO 3).
-    pub resp3: bool,
+    /// What is spoken with it.
+    pub dialect: Dialect,
     /// TLS on every connection to it.
     pub tls: Option<Tls>,
 }

@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::Target;
 use crate::{
     foreign,
-    protocol::{Reply, encode_command, error_code},
+    protocol::{Dialect, Reply, error_code},
 };
 
 /// One command of a greeting.
@@ -52,6 +52,7 @@ pub struct Greeting {
     /// In the order in which they are written and answered, each with the end of its bytes; never empty.
     steps: Vec<(Step, usize)>,
     bytes: Vec<u8>,
+    dialect: Dialect,
     /// Whether each step waits for the reply to the one before.
     is_stepwise: bool,
     password: Option<String>,
@@ -70,45 +71,60 @@ pub struct TurnedDown {
 impl Greeting {
     /// For a connection to `target` that calls itself `name` in `CLIENT LIST`: all steps are written at once.
     pub fn new(target: &Target, name: &str) -> Self {
-        let mut greeting = Self::empty(false);
-        greeting.introduce(target);
-        greeting.push(Step::SetName, &[b"CLIENT", b"SETNAME", name.as_bytes()]);
+        let mut greeting = Self::empty(target, false);
+        greeting.introduce(target, Some(name));
         greeting
     }
 
     /// For the first contact with `target`: one step after the other, and no password before a PING was answered.
     pub(super) fn stepwise(target: &Target) -> Self {
-        let mut greeting = Self::empty(true);
-        greeting.push(Step::Ping, &[b"PING"]);
-        greeting.introduce(target);
-        greeting.push(Step::Ping, &[b"PING"]);
+        let mut greeting = Self::empty(target, true);
+        greeting.push(Step::Ping, target.dialect.ping());
+        greeting.introduce(target, None);
+        greeting.push(Step::Ping, target.dialect.ping());
         greeting
     }
 
-    fn empty(is_stepwise: bool) -> Self {
-        Self { steps: Vec::new(), bytes: Vec::new(), is_stepwise, password: None }
+    fn empty(target: &Target, is_stepwise: bool) -> Self {
+        let password = target.credentials.as_ref().map(|who| who.password.reveal().to_owned());
+        Self { steps: Vec::new(), bytes: Vec::new(), dialect: target.dialect, is_stepwise, password }
     }
 
-    fn introduce(&mut self, target: &Target) {
+    /// Who we are, in the target's dialect.
+    fn introduce(&mut self, target: &Target, name: Option<&str>) {
+        match target.dialect {
+            Dialect::Resp2 | Dialect::Resp3 => self.introduce_in_resp(target, name),
+        }
+    }
+
+    fn introduce_in_resp(&mut self, target: &Target, name: Option<&str>) {
+        let mut say = |step, words: &[&[u8]]| self.push(step, &target.dialect.encode(words));
         if let Some(credentials) = &target.credentials {
             let password = credentials.password.reveal();
             match &credentials.user {
-                Some(user) => self.push(Step::Auth, &[b"AUTH", user.as_bytes(), password.as_bytes()]),
-                None => self.push(Step::Auth, &[b"AUTH", password.as_bytes()]),
+                Some(user) => say(Step::Auth, &[b"AUTH", user.as_bytes(), password.as_bytes()]),
+                None => say(Step::Auth, &[b"AUTH", password.as_bytes()]),
             }
-            self.password = Some(password.to_owned());
         }
-        if target.resp3 {
-            self.push(Step::Hello, &[b"HELLO", b"3"]);
+        if target.dialect == Dialect::Resp3 {
+            say(Step::Hello, &[b"HELLO", b"3"]);
         }
         if target.db != 0 {
-            self.push(Step::Select, &[b"SELECT", target.db.to_string().as_bytes()]);
+            say(Step::Select, &[b"SELECT", target.db.to_string().as_bytes()]);
+        }
+        if let Some(name) = name {
+            say(Step::SetName, &[b"CLIENT", b"SETNAME", name.as_bytes()]);
         }
     }
 
-    fn push(&mut self, step: Step, words: &[&[u8]]) {
-        self.bytes.extend(encode_command(words));
+    fn push(&mut self, step: Step, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
         self.steps.push((step, self.bytes.len()));
+    }
+
+    /// In which dialect it is, and what follows it.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Begins on a new connection: what is to be written first.
@@ -221,7 +237,7 @@ mod tests {
 
     fn with_password(user: Option<&str>) -> Target {
         let credentials = Credentials { user: user.map(str::to_owned), password: Password::new("s3cret") };
-        Target { credentials: Some(credentials), resp3: true, db: 3, ..Target::default() }
+        Target { credentials: Some(credentials), dialect: Dialect::Resp3, db: 3, ..Target::default() }
     }
 
     /// What becomes of a greeting whose reply number `i` is this error, and all before it are good.

@@ -8,11 +8,10 @@ use std::{
 use rustix::event::PollFlags;
 
 use super::{
-    Address, ReachError, Tls, TlsFailure, TlsSettings, Transport, Trust,
+    Address, ReachError, Target, Tls, TlsFailure, TlsSettings, Transport, Trust,
     dial::{dial, left},
     stranger,
 };
-use crate::protocol::encode_command;
 
 /// The part of the time that is kept back from a TLS handshake, to find out who is there if it is not answered: a
 /// third.
@@ -30,11 +29,11 @@ impl Line {
     ///
     /// # Errors
     /// The diagnosis, also of a server that does not speak TLS.
-    pub(super) fn secure(&mut self, address: &Address, deadline: Instant) -> Result<(), ReachError> {
+    pub(super) fn secure(&mut self, target: &Target, deadline: Instant) -> Result<(), ReachError> {
         match self.shake_hands(deadline - left(deadline) / KEPT_BACK) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(silent(address, deadline)),
-            Err(error) => Err(failed(address, error, self.first_bytes())),
+            Ok(false) => Err(silent(target, deadline)),
+            Err(error) => Err(failed(target, error, self.first_bytes())),
         }
     }
 
@@ -106,10 +105,10 @@ fn is_nothing(error: &io::Error) -> bool {
 }
 
 /// What it means that the handshake failed, `first` being the first bytes of the other side.
-fn failed(address: &Address, error: io::Error, first: &[u8]) -> ReachError {
-    let address = address.clone();
+fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
+    let address = target.address.clone();
     match TlsFailure::of(&error) {
-        Some(TlsFailure::NotTls) if is_resp(first) => ReachError::SpeaksPlain(address),
+        Some(TlsFailure::NotTls) if target.dialect.answers_ping(first) => ReachError::SpeaksPlain(address),
         Some(TlsFailure::NotTls) => stranger::diagnosis(&address, first),
         Some(failure) => ReachError::Tls { address, failure: failure.clone() },
         None if is_closed(&error) => ReachError::ClosedToTls(address),
@@ -119,16 +118,17 @@ fn failed(address: &Address, error: io::Error, first: &[u8]) -> ReachError {
 
 /// What it means that the handshake was not answered. A Redis without TLS waits for the end of the line that it takes
 /// the handshake for, so a second connection asks in plain text; nothing but PING.
-fn silent(address: &Address, deadline: Instant) -> ReachError {
+fn silent(target: &Target, deadline: Instant) -> ReachError {
+    let Target { address, dialect, .. } = target;
     let ask = || {
         let mut line = Line(dial(address, None, deadline).ok()?.0);
-        line.say(&encode_command(&[b"PING"]), deadline).ok()?;
+        line.say(dialect.ping(), deadline).ok()?;
         let mut first = [0; FIRST_BYTES];
         let n = line.hear(&mut first, deadline).ok()??;
         Some(first[..n].to_vec())
     };
     match ask() {
-        Some(first) if is_resp(&first) => ReachError::SpeaksPlain(address.clone()),
+        Some(first) if dialect.answers_ping(&first) => ReachError::SpeaksPlain(address.clone()),
         Some(first) if !first.is_empty() => stranger::diagnosis(address, &first),
         _ => ReachError::SilentToTls(address.clone()),
     }
@@ -147,10 +147,6 @@ pub(super) fn speaks_tls(address: &Address, deadline: Instant) -> bool {
         Some(answered || matches!(line.first_bytes(), [0x15 | 0x16, 0x03, ..]))
     };
     ask().unwrap_or(false)
-}
-
-fn is_resp(first: &[u8]) -> bool {
-    first.starts_with(b"+PONG") || first.first() == Some(&b'-')
 }
 
 /// Whether the other side has gone, however it went.

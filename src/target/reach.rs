@@ -21,7 +21,7 @@ use super::{
     refusal,
     stranger::{self, printable},
 };
-use crate::protocol::{ProtocolError, Skipper};
+use crate::protocol::ProtocolError;
 
 /// The most bytes of an answer: that to HELLO has some hundred, with many modules some thousand.
 const MOST_BYTES: usize = 64 * 1024;
@@ -45,7 +45,7 @@ pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> 
     let deadline = Instant::now() + timeout;
     let (transport, peer) = dial(&target.address, target.tls.as_ref(), deadline)?;
     let mut line = Line(transport);
-    line.secure(&target.address, deadline)?;
+    line.secure(target, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
     talk.greet(&Greeting::stepwise(target))?;
     Ok(Reached { peer })
@@ -66,7 +66,7 @@ impl Conversation<'_> {
         loop {
             let turn = self.ask(words, &mut greeter, greeting)?;
             // The first answer tells who it is.
-            if !std::mem::replace(&mut is_known, true) && !is_answer_to_ping(&self.received) {
+            if !std::mem::replace(&mut is_known, true) && !self.target.dialect.answers_ping(&self.received) {
                 return Err(self.not_redis());
             }
             match turn {
@@ -97,7 +97,7 @@ impl Conversation<'_> {
 
     /// Reads up to the end of one reply.
     fn answer<'g>(&mut self, greeter: &mut Greeter, greeting: &'g Greeting) -> Result<Turn<'g>, ReachError> {
-        let mut skipper = Skipper::new();
+        let mut skipper = self.target.dialect.skipper();
         loop {
             let fresh_from = self.received.len();
             if fresh_from > MOST_BYTES {
@@ -172,8 +172,4 @@ impl Conversation<'_> {
         }
         stranger::diagnosis(&self.target.address, &self.received)
     }
-}
-
-fn is_answer_to_ping(received: &[u8]) -> bool {
-    received.starts_with(b"+PONG") || received.starts_with(b"-")
 }

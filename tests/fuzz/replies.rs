@@ -5,7 +5,7 @@ use std::{sync::mpsc::channel, thread, time::Duration};
 use redyno::{
     clock::Clock,
     probe::{Message, PingPlan, PingProbe},
-    protocol::{Gauge, Reply, Skipper},
+    protocol::{Dialect, Gauge, Reply, Skipper},
     server::Control,
     target::{Greeting, Target, reach},
 };
@@ -137,7 +137,7 @@ fn the_skipper_and_the_gauge_agree_however_replies_are_cut() {
 
 #[test]
 fn a_greeting_judges_any_line() {
-    let greeting = Greeting::new(&Target { resp3: true, db: 3, ..Target::default() }, "fuzz");
+    let greeting = Greeting::new(&Target { dialect: Dialect::Resp3, db: 3, ..Target::default() }, "fuzz");
     for round in 0..rounds() {
         let dice = &mut Dice::new(round);
         let line = dice.bytes(80);

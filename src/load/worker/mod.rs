@@ -39,7 +39,7 @@ use crate::{
     clock::{Clock, next_tick_ns, tick_of},
     foreign,
     host::OwnThread,
-    target::{Endpoint, Greeting, Tls},
+    target::{Endpoint, Greeting, Tls, Transport},
 };
 
 /// What the engine wakes a worker with.
@@ -311,7 +311,11 @@ impl Worker {
         }
         while let Some(i) = self.clients.next_to_open() {
             let (endpoint, tls) = (&self.outfit.endpoints[self.endpoint], self.outfit.tls.as_ref());
-            match Connection::open(endpoint, tls, self.poll.registry(), Token(i), now_ns) {
+            let dialect = self.outfit.greeting.dialect();
+            let opened = Transport::connect(endpoint, tls).and_then(|transport| {
+                Connection::open(transport, dialect, self.poll.registry(), Token(i), now_ns)
+            });
+            match opened {
                 Ok(connection) => {
                     self.clients.opened(i, connection);
                     self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));

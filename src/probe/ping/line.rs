@@ -17,9 +17,6 @@ use crate::{
     target::{BackOff, Greeter, Greeting, Turn},
 };
 
-/// A PING on the wire, in the form that every server understands alike.
-const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
-
 /// What the link has to tell; of a line that holds, the line tells it.
 #[derive(Debug)]
 pub(super) enum News<'a> {
@@ -61,6 +58,7 @@ pub(super) struct WakeUp {
 #[derive(Debug)]
 pub(super) struct Line {
     connection: Connection,
+    ping: &'static [u8],
     skipper: Skipper,
     /// While the greeting is not answered; PINGs follow when it is.
     greeter: Option<Greeter>,
@@ -99,7 +97,8 @@ impl Line {
         connection.queue(words);
         Self {
             connection,
-            skipper: Skipper::new(),
+            ping: greeting.dialect().ping(),
+            skipper: greeting.dialect().skipper(),
             greeter: Some(greeter),
             outstanding: VecDeque::new(),
             last_error: None,
@@ -139,7 +138,7 @@ impl Line {
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64, clock: &Clock) {
         let stamped = self.connection.timing() == Some(Timing::Kernel);
         let wall = stamped.then(|| Wall::read(clock));
-        let key = self.connection.queue(PING);
+        let key = self.connection.queue(self.ping);
         let departure = wall.map(|wall| Departing { key, wall, left_wall_ns: None });
         self.outstanding.push_back(Sent { due_ns, sent_ns: now_ns, departure });
     }
