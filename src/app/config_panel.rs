@@ -1,6 +1,6 @@
 //! The parameters of the server beside the knobs: which is selected, and what is being typed into it.
 
-use super::{Direction, Entry, Model, danger::setting_harm};
+use super::{Direction, Entry, Model, danger::setting_harm, list::turned};
 use crate::server::{PARAMETERS, Parameter};
 
 /// A parameter that a person wants to set, before and after the question.
@@ -36,8 +36,7 @@ impl ConfigPanel {
 
     /// Selects the next parameter in `direction`, round the ends.
     pub(super) fn select(&mut self, direction: Direction) {
-        let step = if direction == Direction::Up { PARAMETERS.len() - 1 } else { 1 };
-        self.selected = (self.selected + step) % PARAMETERS.len();
+        self.selected = turned(self.selected, direction.reversed(), PARAMETERS.len());
     }
 }
 

@@ -44,6 +44,16 @@ pub enum Direction {
     Up,
 }
 
+impl Direction {
+    /// The other one.
+    pub(super) fn reversed(self) -> Self {
+        match self {
+            Self::Down => Self::Up,
+            Self::Up => Self::Down,
+        }
+    }
+}
+
 /// Why a knob stays where it is.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TurnError {

@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Direction, Model, Tone, segment_words};
+use super::{
+    Direction, Model, Tone,
+    list::{moved, turned},
+    segment_words,
+};
 use crate::{
     happening::Happening,
     session::timeline::{ErrorCount, Held},
@@ -195,7 +199,7 @@ impl Model {
     pub(super) fn select_line(&mut self, by: i16) {
         let lines = self.log_lines().len();
         let Some(at) = self.selected_line(lines) else { return };
-        self.put_line(at.saturating_add_signed(by.into()), lines);
+        self.put_line(moved(at, by, lines), lines);
     }
 
     pub(super) fn put_line(&mut self, at: usize, lines: usize) {
@@ -204,9 +208,8 @@ impl Model {
 
     /// Narrows the log to the next kind.
     pub(super) fn turn_filter(&mut self, direction: Direction) {
-        let n = FILTERS.len();
         let view = &mut self.log_view;
-        view.filter = (view.filter + if direction == Direction::Up { 1 } else { n - 1 }) % n;
+        view.filter = turned(view.filter, direction, FILTERS.len());
         view.selected = None;
     }
 

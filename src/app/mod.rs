@@ -15,6 +15,7 @@ mod entry;
 mod keys;
 mod knob;
 mod latency_view;
+mod list;
 mod lists;
 mod log_view;
 mod maximised;

@@ -1,6 +1,6 @@
 //! The knobs as a person wants them: which is selected, what is being typed, what to undo.
 
-use super::{Direction, Entry, Knob, TurnError};
+use super::{Direction, Entry, Knob, TurnError, list::turned};
 use crate::load::Knobs;
 
 /// How many changes can be undone.
@@ -50,9 +50,8 @@ impl Panel {
 
     /// Selects the next knob in `direction`, round the ends.
     pub(super) fn select(&mut self, direction: Direction) {
-        let n = Knob::ALL.len();
-        let step = if direction == Direction::Up { n - 1 } else { 1 };
-        self.selected = (self.selected + step) % n;
+        // Up the panel is towards its first knob.
+        self.selected = turned(self.selected, direction.reversed(), Knob::ALL.len());
     }
 
     /// Selects `knob`.

@@ -2,7 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::{Direction, Model, Tone, view::inside_s};
+use super::{
+    Direction, Model, Tone,
+    list::{moved, turned},
+    view::inside_s,
+};
 use crate::session::timeline::{Level, SegmentTotal};
 
 /// A column of the table of segments.
@@ -126,8 +130,7 @@ impl SegmentTable {
 
     /// Sorts by the next column to the left or right, round the ends.
     pub(super) fn sort_by_next(&mut self, direction: Direction) {
-        let n = Column::ALL.len();
-        self.sorted_by = (self.sorted_by + if direction == Direction::Up { 1 } else { n - 1 }) % n;
+        self.sorted_by = turned(self.sorted_by, direction, Column::ALL.len());
     }
 
     pub(super) fn reverse(&mut self) {
@@ -177,7 +180,7 @@ impl Model {
         let selected = self.selected_segment();
         let listed = self.segment_rows();
         let at = listed.iter().position(|segment| Some(segment.start.segment) == selected).unwrap_or(0);
-        let at = at.saturating_add_signed(rows.into()).min(listed.len().saturating_sub(1));
+        let at = moved(at, rows, listed.len());
         self.segment_table.selected = listed.get(at).map(|segment| segment.start.segment);
     }
 

@@ -1,7 +1,7 @@
 //! The palette while it is open: what was typed, what is chosen, what Enter does.
 
 use super::{Command, Offer};
-use crate::app::{Effect, Entry, Model, Overlay, Tone};
+use crate::app::{Effect, Entry, Model, Overlay, Tone, list::moved};
 
 impl Model {
     /// Opens the palette with something typed already.
@@ -21,7 +21,7 @@ impl Model {
     pub(in crate::app) fn choose(&mut self, by: i16) {
         let Some((offers, now)) = self.palette() else { return };
         if let Overlay::Palette { chosen, .. } = &mut self.overlay {
-            *chosen = now.saturating_add_signed(by.into()).min(offers.len().saturating_sub(1));
+            *chosen = moved(now, by, offers.len());
         }
     }
 

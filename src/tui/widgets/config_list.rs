@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::figures::NONE;
+use super::{figures::NONE, scroll};
 use crate::{
     app::{Model, View, value_words},
     server::{PARAMETERS, Status},
@@ -25,9 +25,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let can_turn = can_turn(model);
     let selected = model.config.selected();
     let at = PARAMETERS.iter().position(|parameter| parameter == selected).unwrap_or(0);
-    let first = (at + 1).saturating_sub(area.height.into());
-    for (n, parameter) in PARAMETERS.iter().enumerate().skip(first).take(area.height.into()) {
-        let line = row(area, (n - first) as u16);
+    for (y, n) in scroll::around(at, PARAMETERS.len(), area.height).enumerate() {
+        let (line, parameter) = (row(area, y as u16), &PARAMETERS[n]);
         let is_selected = can_turn && n == at;
         let ink = if is_selected { Ink::Selected } else { Ink::Text };
         if is_selected {

@@ -7,7 +7,7 @@
 
 use ratatui::layout::Rect;
 
-use super::figures::clock;
+use super::{figures::clock, scroll};
 use crate::{
     app::{LogKind, LogLine, Model},
     tui::{
@@ -62,12 +62,10 @@ fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selec
         paint.text(padded(row(area, 0)), "nothing of this kind happened yet", Ink::Faint);
         return;
     };
-    let height = usize::from(area.height);
-    // The selected line stands in the middle as long as there are lines on both sides.
-    let first = (selected + height.div_ceil(2)).min(lines.len()).saturating_sub(height);
+    let shown = scroll::around(selected, lines.len(), area.height);
     let needle = model.log_view.needle();
-    for (n, line) in lines.iter().enumerate().skip(first).take(height) {
-        let place = row(area, (n - first) as u16);
+    for (y, n) in shown.enumerate() {
+        let (place, line) = (row(area, y as u16), &lines[n]);
         // What had not happened yet at the moment that is shown.
         let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
         draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle });

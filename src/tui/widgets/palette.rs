@@ -11,7 +11,10 @@
 
 use ratatui::layout::Rect;
 
-use super::overlay::{centred, padded, text_width};
+use super::{
+    dialog::{centred, padded, text_width},
+    scroll,
+};
 use crate::{
     app::{Command, Model, Offer, Overlay},
     tui::{
@@ -40,9 +43,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
         &[(": ", Ink::Faint), (entry.text(), Ink::Strong), (&caret, Ink::Selected)],
     );
     let list = list(inner);
-    let first = first_row(chosen, list.height);
-    for (n, offer) in offers.iter().enumerate().skip(first).take(list.height.into()) {
-        draw_offer(paint, row(list, (n - first) as u16), offer, n == chosen);
+    for (y, n) in scroll::around(chosen, offers.len(), list.height).enumerate() {
+        draw_offer(paint, row(list, y as u16), &offers[n], n == chosen);
     }
     let (help, ink) = match offers.get(chosen) {
         Some(Offer { command: Command::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
@@ -84,7 +86,7 @@ pub fn offer_at(area: Rect, model: &Model, x: u16, y: u16) -> Option<usize> {
     };
     let list = list(inner);
     list.contains((x, y).into())
-        .then(|| first_row(chosen, list.height) + usize::from(y - list.y))
+        .then(|| scroll::around(chosen, offers.len(), list.height).start + usize::from(y - list.y))
         .filter(|n| *n < offers.len())
 }
 
@@ -100,9 +102,4 @@ fn list(inner: Rect) -> Rect {
     let height = inner.height.saturating_sub(1);
     let help = if height > 4 { HELP_ROWS } else { 0 };
     Rect { y: inner.y + (inner.height - height), height: height - help, ..inner }
-}
-
-/// The list scrolls by as much as shows the chosen one.
-fn first_row(chosen: usize, height: u16) -> usize {
-    (chosen + 1).saturating_sub(height.max(1).into())
 }

@@ -12,6 +12,7 @@ use ratatui::layout::Rect;
 use super::{
     figures::{NONE, clock, signed, some},
     results::fitted,
+    scroll,
     table::{Column, Table, fitting},
 };
 use crate::{
@@ -84,12 +85,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     heading(paint, &table, model);
     let selected = model.selected_segment();
     let at = rows.iter().position(|segment| Some(segment.start.segment) == selected).unwrap_or(0);
-    let height = usize::from(area.height.saturating_sub(1));
-    let first = (at + 1)
-        .saturating_sub(height)
-        .max(at.saturating_sub(height / 2))
-        .min(rows.len().saturating_sub(height));
-    for (n, segment) in rows.iter().skip(first).take(height).enumerate() {
+    let shown = scroll::around(at, rows.len(), area.height.saturating_sub(1));
+    for (n, segment) in rows[shown].iter().enumerate() {
         line(paint, &table, n as u16 + 1, model, segment);
     }
     if rows.is_empty() {

@@ -1,0 +1,25 @@
+//! Moving through the rows of a list: with ends, or round them.
+
+use super::Direction;
+
+/// `by` rows further than `at` in a list of `len` rows, no further than to its ends.
+pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
+    at.saturating_add_signed(by.into()).min(len.saturating_sub(1))
+}
+
+/// The one after `at` of `len`, which is at least 1, or the one before it, round the ends.
+pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
+    (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_stops_at_its_ends_and_a_ring_goes_round() {
+        assert_eq!([-1, 1, 9, i16::MIN].map(|by| moved(1, by, 4)), [0, 2, 3, 0]);
+        assert_eq!(moved(0, 1, 0), 0);
+        assert_eq!((turned(3, Direction::Up, 4), turned(0, Direction::Down, 4)), (0, 3));
+    }
+}
