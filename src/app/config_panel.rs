@@ -1,6 +1,6 @@
-//! The parameters of the server beside the knobs: which is selected, and what is being typed into it.
+//! The parameters of the server beside the knobs: which is selected, and what it is turned to.
 
-use super::{Direction, Entry, Model, danger::setting_harm, list::turned};
+use super::{Direction, Model, danger::setting_harm, list::turned};
 use crate::server::{PARAMETERS, Parameter};
 
 /// A parameter that a person wants to set, before and after the question.
@@ -16,22 +16,16 @@ pub struct Setting {
     pub harm: Option<String>,
 }
 
-/// Which parameter is selected, and what is being typed into it.
+/// Which parameter is selected.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigPanel {
     selected: usize,
-    pub(super) entry: Option<Entry>,
 }
 
 impl ConfigPanel {
     /// The parameter that the arrows turn.
     pub fn selected(&self) -> &'static Parameter {
         &PARAMETERS[self.selected]
-    }
-
-    /// What is being typed into it.
-    pub fn entry(&self) -> Option<&Entry> {
-        self.entry.as_ref()
     }
 
     /// Selects the next parameter in `direction`, round the ends.

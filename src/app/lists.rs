@@ -1,6 +1,6 @@
 //! What keys do on the screens with lists and parts.
 
-use super::{Action, Effect, Model, Part, Screen, Tone};
+use super::{Action, Effect, Entry, Model, Part, Purpose, Screen, Tone};
 
 impl Model {
     /// Shows a screen, with all its parts.
@@ -20,7 +20,7 @@ impl Model {
             Action::SelectRow(by) if self.screen == Screen::Log => self.select_line(by),
             Action::SelectRow(by) => self.select_segment(by),
             Action::TurnFilter(direction) => self.turn_filter(direction),
-            Action::BeginSearch => self.log_view.begin_search(),
+            Action::BeginSearch => self.begin_typing(Purpose::Search, Entry::sentence("")),
             Action::FindNext(direction) => self.find_next(direction),
             Action::GoToRow => {
                 if self.screen == Screen::Log {
@@ -90,8 +90,8 @@ mod tests {
         press(&mut model, &[KeyCode::Char('5'), KeyCode::Char('/')]);
         assert_eq!(model.contexts()[0], Context::Search);
         assert_eq!(press(&mut model, &[KeyCode::Char('q'), KeyCode::Char('?'), KeyCode::Backspace]), []);
-        assert_eq!(model.log_view.needle(), "q");
+        assert_eq!(model.needle(), "q");
         press(&mut model, &[KeyCode::Esc]);
-        assert_eq!((model.log_view.needle().as_str(), model.contexts()[0]), ("", Context::Log));
+        assert_eq!((model.needle().as_str(), model.contexts()[0]), ("", Context::Log));
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Direction, Model, Tone,
+    Direction, Entry, Model, Purpose, Tone,
     list::{moved, turned},
     segment_words,
 };
@@ -65,8 +65,6 @@ impl LogLine<'_> {
     }
 }
 
-/// The longest text that is looked for, in characters.
-const LONGEST: usize = 60;
 /// What the log can be narrowed to; everything first.
 const FILTERS: [Option<LogKind>; 5] =
     [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
@@ -78,7 +76,6 @@ pub struct LogView {
     /// `None` follows the newest line.
     selected: Option<usize>,
     needle: String,
-    typed: Option<String>,
 }
 
 impl LogView {
@@ -91,39 +88,15 @@ impl LogView {
     pub fn follows(&self) -> bool {
         self.selected.is_none()
     }
-
-    /// What is looked for, in lower case, as far as it has been typed; may be empty.
-    pub fn needle(&self) -> String {
-        self.typed.as_ref().unwrap_or(&self.needle).to_lowercase()
-    }
-
-    /// The search that is being typed.
-    pub fn typed(&self) -> Option<&str> {
-        self.typed.as_deref()
-    }
-
-    pub(super) fn begin_search(&mut self) {
-        self.typed = Some(String::new());
-    }
-
-    pub(super) fn push(&mut self, c: char) {
-        if let Some(typed) = self.typed.as_mut().filter(|typed| typed.chars().count() < LONGEST) {
-            typed.push(c);
-        }
-    }
-
-    pub(super) fn erase(&mut self) {
-        if let Some(typed) = &mut self.typed {
-            typed.pop();
-        }
-    }
-
-    pub(super) fn drop_search(&mut self) {
-        self.typed = None;
-    }
 }
 
 impl Model {
+    /// What is looked for in the log, in lower case, as far as it has been typed; may be empty.
+    pub fn needle(&self) -> String {
+        let typed = self.entry(Purpose::Search).map(Entry::text);
+        typed.unwrap_or_else(|| self.log_view.needle.clone()).to_lowercase()
+    }
+
     /// The lines of the log, oldest first, as it is narrowed. All of the session up to the moment at which the view was
     /// frozen, also of the time after the cursor.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
@@ -214,8 +187,7 @@ impl Model {
     }
 
     /// Takes the search that was typed, and goes to the first hit from the selected line on.
-    pub(super) fn take_search(&mut self) {
-        let Some(typed) = self.log_view.typed.take() else { return };
+    pub(super) fn take_search(&mut self, typed: String) {
         self.log_view.needle = typed;
         if !self.log_view.needle.is_empty() {
             self.find(Direction::Down, 0);
@@ -233,7 +205,7 @@ impl Model {
 
     fn find(&mut self, direction: Direction, skipped: usize) {
         let lines = self.log_lines();
-        let needle = self.log_view.needle();
+        let needle = self.needle();
         let Some(from) = self.selected_line(lines.len()) else { return };
         let n = lines.len();
         let place =
@@ -348,9 +320,7 @@ mod tests {
     fn a_search_finds_whatever_the_case_goes_round_the_ends_and_says_when_there_is_nothing() {
         let mut model = model();
         let look_for = |model: &mut Model, text: &str| {
-            model.log_view.begin_search();
-            text.chars().for_each(|c| model.log_view.push(c));
-            model.take_search();
+            model.take_search(text.to_owned());
         };
         look_for(&mut model, "SLOWLOG");
         assert_eq!(selected(&model), "22.0 ms SORT big");

@@ -1,7 +1,7 @@
 //! Everything the screen shows.
 
 use super::{
-    ConfigPanel, Entry, LogView, Notice, Panel, Part, Playback, RecordingState, SegmentTable, Setting,
+    ConfigPanel, LogView, Mode, Notice, Panel, Part, Playback, Question, RecordingState, SegmentTable,
     Stretch, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
@@ -45,52 +45,6 @@ impl Screen {
     pub fn turned(self, by: usize) -> Self {
         Self::ALL[(self as usize + by) % Self::ALL.len()]
     }
-}
-
-/// What lies over the screen and takes the keys.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Overlay {
-    /// Nothing.
-    #[default]
-    None,
-    /// The key table, scrolled down by so many lines.
-    Help {
-        /// Lines above the first one shown.
-        scroll: u16,
-    },
-    /// May we write to this server? No is the default.
-    FirstWrite {
-        /// The question in words.
-        question: String,
-    },
-    /// May this parameter of the server be set? No is the default.
-    SetConfig(Setting),
-    /// A change that may do harm. No is the default.
-    Danger {
-        /// What could happen, in words.
-        question: String,
-        /// The settings that were asked for.
-        knobs: Knobs,
-    },
-    /// What shall the note on the time axis say?
-    Mark {
-        /// As typed.
-        entry: Entry,
-        /// The moment that it is about, in seconds of the session.
-        t_s: f64,
-    },
-    /// The list of commands.
-    Palette {
-        /// What is looked for, as typed.
-        entry: Entry,
-        /// Which of the offers is chosen, the best being 0.
-        chosen: usize,
-    },
-    /// How long shall the intrinsic probe run?
-    Intrinsic {
-        /// The length in seconds, as typed.
-        entry: Entry,
-    },
 }
 
 /// Whether the target answers.
@@ -192,8 +146,8 @@ pub struct Model {
     pub panel: Panel,
     /// The parameters of the server.
     pub config: ConfigPanel,
-    /// What lies over the screen.
-    pub overlay: Overlay,
+    /// What takes the keys.
+    pub mode: Mode,
     /// Whether the target answers.
     pub connection: Connection,
     /// Whether redyno itself is the limit now.
@@ -229,7 +183,7 @@ impl Model {
             log_view: LogView::default(),
             panel: Panel::new(knobs),
             config: ConfigPanel::default(),
-            overlay: Overlay::None,
+            mode: Mode::Screen,
             connection: Connection::default(),
             client: ClientWatch::default(),
             gentle_intrinsic: false,
@@ -274,7 +228,7 @@ impl Model {
                     LoadState::Off
                 }
             }
-            _ if matches!(self.overlay, Overlay::FirstWrite { .. } | Overlay::Danger { .. }) => {
+            _ if matches!(self.mode, Mode::Asking(Question::FirstWrite(_) | Question::Danger { .. })) => {
                 LoadState::Asking
             }
             Connection::Down { .. } => LoadState::Waiting,
@@ -320,7 +274,7 @@ impl Model {
     /// Takes a notice of the source.
     pub(super) fn take(&mut self, notice: Notice) {
         match notice {
-            Notice::FirstWrite { question } => self.overlay = Overlay::FirstWrite { question },
+            Notice::FirstWrite { question } => self.mode = Mode::Asking(Question::FirstWrite(question)),
             Notice::Unreachable { since_s, cause } => self.connection = Connection::Down { since_s, cause },
             Notice::Reachable => self.connection = Connection::Up { since_s: self.timeline.now_s() },
             Notice::Cleaning { removed } => {

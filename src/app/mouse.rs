@@ -1,6 +1,8 @@
 //! What the mouse does. It never does what no key can.
 
-use super::{Action, Context, Effect, Key, KeyCode, Knob, Model, Overlay, Screen, action, update::act};
+use super::{
+    Action, Context, Effect, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act,
+};
 
 /// What lies under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,19 +39,18 @@ pub enum Mouse {
 impl Model {
     /// Takes in what the mouse did. While a question or an entry waits, it does nothing.
     pub(super) fn on_mouse(&mut self, mouse: Mouse) -> Vec<Effect> {
-        match (&self.overlay, mouse) {
-            (Overlay::Help { .. } | Overlay::Palette { .. }, Mouse::Wheel { up, .. }) => {
-                act(self, Action::Scroll(if up { -1 } else { 1 }))
-            }
-            (Overlay::Palette { .. }, Mouse::Click(Spot::Offer(offer))) => {
-                if let Overlay::Palette { chosen, .. } = &mut self.overlay {
-                    *chosen = offer;
-                }
+        match (&mut self.mode, mouse) {
+            (Mode::Screen, Mouse::Click(spot)) => self.click(spot),
+            (Mode::Screen, Mouse::Wheel { spot, up }) => self.wheel(spot, up),
+            (
+                Mode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }),
+                Mouse::Click(Spot::Offer(offer)),
+            ) => {
+                *chosen = offer;
                 act(self, Action::Accept)
             }
-            (Overlay::None, Mouse::Click(spot)) if self.panel.entry().is_none() => self.click(spot),
-            (Overlay::None, Mouse::Wheel { spot, up }) if self.panel.entry().is_none() => {
-                self.wheel(spot, up)
+            (Mode::Help { .. } | Mode::Typing(_), Mouse::Wheel { up, .. }) => {
+                act(self, Action::Scroll(if up { -1 } else { 1 }))
             }
             _ => Vec::new(),
         }
@@ -89,7 +90,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Msg, View, update},
+        app::{Msg, Question, View, update},
         load::Knobs,
         session::{Mark, Record, TimelineOptions},
     };
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!(model.zoom, before);
         update(&mut model, Msg::Key(Key::plain(KeyCode::Char('?'))));
         wheel(&mut model, false);
-        assert_eq!((&model.overlay, model.zoom), (&Overlay::Help { scroll: 1 }, before));
+        assert_eq!((&model.mode, model.zoom), (&Mode::Help { scroll: 1 }, before));
     }
 
     #[test]
@@ -141,7 +142,7 @@ mod tests {
         update(&mut model, Msg::Key(Key::plain(KeyCode::Char(':'))));
         assert_eq!(click(&mut model, Spot::Offer(0)), [Effect::Quit], "the first of the table");
         let question = "Do it?".to_owned();
-        model.overlay = Overlay::Danger { question, knobs: Knobs::default() };
+        model.mode = Mode::Asking(Question::Danger { question, knobs: Knobs::default() });
         assert_eq!(click(&mut model, Spot::Tab(Screen::Log)), []);
         assert_eq!(model.screen, Screen::Overview);
     }

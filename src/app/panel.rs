@@ -1,6 +1,6 @@
-//! The knobs as a person wants them: which is selected, what is being typed, what to undo.
+//! The knobs as a person wants them: which is selected, what to undo.
 
-use super::{Direction, Entry, Knob, TurnError, list::turned};
+use super::{Direction, Knob, TurnError, list::turned};
 use crate::load::Knobs;
 
 /// How many changes can be undone.
@@ -11,14 +11,13 @@ const UNDO_DEPTH: usize = 100;
 pub struct Panel {
     wanted: Knobs,
     selected: usize,
-    entry: Option<Entry>,
     undo: Vec<Knobs>,
 }
 
 impl Panel {
     /// A panel that wants `knobs`, with the first knob selected.
     pub fn new(knobs: Knobs) -> Self {
-        Self { wanted: knobs, selected: 0, entry: None, undo: Vec::new() }
+        Self { wanted: knobs, selected: 0, undo: Vec::new() }
     }
 
     /// The knobs as wanted; what is in force is the timeline's current segment.
@@ -29,23 +28,6 @@ impl Panel {
     /// The knob that arrows turn.
     pub fn selected(&self) -> Knob {
         Knob::ALL[self.selected]
-    }
-
-    /// What is being typed into it.
-    pub fn entry(&self) -> Option<&Entry> {
-        self.entry.as_ref()
-    }
-
-    pub(super) fn entry_mut(&mut self) -> Option<&mut Entry> {
-        self.entry.as_mut()
-    }
-
-    pub(super) fn begin_entry(&mut self, text: &str) {
-        self.entry = Some(Entry::starting_with(text));
-    }
-
-    pub(super) fn drop_entry(&mut self) {
-        self.entry = None;
     }
 
     /// Selects the next knob in `direction`, round the ends.
@@ -64,10 +46,12 @@ impl Panel {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
-    /// The knobs with what was typed, if that changes them. A bad entry is dropped.
-    pub(super) fn take_entry(&mut self) -> Result<Option<Knobs>, TurnError> {
-        let Some(entry) = self.entry.take().filter(|entry| !entry.text().is_empty()) else { return Ok(None) };
-        let typed = self.selected().typed(&self.wanted, entry.text())?;
+    /// The knobs with what was typed for the selected one, if that changes them.
+    pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, TurnError> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let typed = self.selected().typed(&self.wanted, text)?;
         Ok((typed != self.wanted).then_some(typed))
     }
 
@@ -117,13 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_entry_is_dropped_and_the_knob_keeps_its_value() {
-        let mut panel = Panel::new(Knobs::default());
-        panel.begin_entry("0");
-        assert!(panel.take_entry().is_err());
-        assert_eq!((panel.wanted().clients, panel.entry()), (50, None));
-        panel.begin_entry("50");
-        assert_eq!(panel.take_entry(), Ok(None), "the same value is no change");
+    fn what_is_typed_changes_the_knob_or_nothing() {
+        let panel = Panel::new(Knobs::default());
+        assert!(panel.typed("0").is_err());
+        assert_eq!(panel.typed("50"), Ok(None), "the same value is no change");
+        assert_eq!(panel.typed("70"), Ok(Some(Knobs { clients: 70, ..Knobs::default() })));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
-use super::{Effect, Model, Overlay, Room, Tone, danger};
+use super::{Effect, Mode, Model, Question, Room, Tone, danger};
 use crate::{load::Knobs, server::Status, session::Moment};
 
 /// Connections of ours that carry no load: that of the ping and that of the control plane.
@@ -15,7 +15,7 @@ impl Model {
         let asked = if self.playback.is_none() { danger(self.panel.wanted(), &knobs, room) } else { None };
         match asked {
             Some(question) => {
-                self.overlay = Overlay::Danger { question, knobs };
+                self.mode = Mode::Asking(Question::Danger { question, knobs });
                 Vec::new()
             }
             None => self.put_in_force(knobs),
@@ -89,14 +89,18 @@ mod tests {
         model
     }
 
+    fn asks(model: &Model, words: &str) -> bool {
+        matches!(&model.mode, Mode::Asking(Question::Danger { question, .. }) if question.contains(words))
+    }
+
     #[test]
     fn a_dangerous_change_waits_for_yes_and_no_leaves_the_knob_where_it_was() {
         let mut model = model(52);
         let before = *model.panel.wanted();
         assert_eq!(press(&mut model, "jjjjj\n64k\n"), []);
-        assert!(matches!(&model.overlay, Overlay::Danger { question, .. } if question.contains("maxmemory")));
+        assert!(asks(&model, "maxmemory"));
         assert_eq!(press(&mut model, "\n"), [], "Enter is no");
-        assert_eq!((model.panel.wanted(), &model.overlay), (&before, &Overlay::None));
+        assert_eq!((model.panel.wanted(), &model.mode), (&before, &Mode::Screen));
         assert_eq!(model.message().unwrap().text, "nothing was changed");
         assert_eq!(press(&mut model, "\n64k\ny"), [Effect::SetKnobs(Knobs { value_size: 65_536, ..before })]);
         assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(before)]);
@@ -107,8 +111,6 @@ mod tests {
         assert_eq!(press(&mut model(52), "jj\nmax\n").len(), 1);
         let mut beside = model(59);
         assert_eq!(press(&mut beside, "jj\nmax\n"), []);
-        assert!(
-            matches!(&beside.overlay, Overlay::Danger { question, .. } if question.starts_with("7 other clients"))
-        );
+        assert!(asks(&beside, "7 other clients"));
     }
 }

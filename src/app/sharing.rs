@@ -1,6 +1,6 @@
 //! Keeping and passing on what is seen: pictures, the summary, marks, recordings.
 
-use super::{Effect, Entry, Model, Overlay, Tone, summary};
+use super::{Effect, Entry, Model, Purpose, Tone, summary};
 
 /// A form of a picture of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Model {
             self.say(Tone::Warning, NOT_LIVE);
             return;
         }
-        self.overlay = Overlay::Mark { entry: Entry::sentence(""), t_s: self.timeline.now_s() };
+        self.begin_typing(Purpose::Mark { t_s: self.timeline.now_s() }, Entry::sentence(""));
     }
 
     /// Sets the mark, unless nothing was typed.
@@ -75,7 +75,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Key, KeyCode, Msg, Notice, Playback, update},
+        app::{Delivery, Key, KeyCode, Mode, Msg, Notice, Playback, update},
         load::Knobs,
         session::TimelineOptions,
     };
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(press(&mut model, "m\n"), []);
         assert_eq!(model.message().unwrap().text, "no text, no mark");
         assert_eq!(press(&mut model, "mq\x1b"), []);
-        assert_eq!(model.overlay, Overlay::None);
+        assert_eq!(model.mode, Mode::Screen);
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         for key in ["m", "r"] {
             let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
             assert_eq!(press(&mut model, key), []);
-            assert_eq!((model.message().unwrap().text.as_str(), &model.overlay), (NOT_LIVE, &Overlay::None));
+            assert_eq!((model.message().unwrap().text.as_str(), &model.mode), (NOT_LIVE, &Mode::Screen));
         }
     }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Model, Mouse, Overlay, Screen,
-    Setting, Tone, View, action,
+    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Purpose,
+    Question, Screen, Setting, Tone, Typing, View, action,
 };
 use crate::{
     load::Knobs,
@@ -27,6 +27,8 @@ pub enum Msg {
     Refused(Effect, String),
     /// The mouse did something.
     Mouse(Mouse),
+    /// A text came from the terminal's clipboard.
+    Paste(String),
     /// What has become of an effect that belongs to the terminal.
     Told(Tone, String),
     /// The charts of the screen have so many columns.
@@ -40,6 +42,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Mouse(mouse) => {
             model.message = None;
             model.on_mouse(mouse)
+        }
+        Msg::Paste(text) => {
+            paste(model, &text);
+            Vec::new()
         }
         Msg::Told(tone, text) => {
             model.say(tone, text);
@@ -106,20 +112,8 @@ fn on_record(model: &mut Model, record: &Record) {
 impl Model {
     /// Which parts of the key table hold now; an earlier one's meaning of a key goes before a later one's.
     pub fn contexts(&self) -> Vec<Context> {
-        let mut contexts = match self.overlay {
-            Overlay::None if self.panel.entry().is_some() => vec![Context::Typing],
-            // What the server takes, the server knows.
-            Overlay::None if self.config.entry().is_some() => vec![Context::Writing],
-            Overlay::None if self.log_view.typed().is_some() => vec![Context::Search],
-            Overlay::None => self.contexts_of_screen(),
-            Overlay::Help { .. } => vec![Context::Help],
-            Overlay::FirstWrite { .. } | Overlay::SetConfig(_) | Overlay::Danger { .. } => {
-                vec![Context::Question]
-            }
-            Overlay::Mark { .. } => vec![Context::Writing],
-            Overlay::Palette { .. } => vec![Context::Palette, Context::Writing],
-            Overlay::Intrinsic { .. } => vec![Context::Typing],
-        };
+        let mut contexts =
+            self.mode.contexts().map_or_else(|| self.contexts_of_screen(), <[Context]>::to_vec);
         contexts.push(Context::Anywhere);
         contexts
     }
@@ -141,38 +135,12 @@ impl Model {
         let maximised = self.maximised.map(|_| Context::Maximised);
         maximised.into_iter().chain(screen).chain(time.iter().copied()).chain([Context::Main]).collect()
     }
-
-    fn entry(&mut self) -> Option<&mut Entry> {
-        match &mut self.overlay {
-            Overlay::Intrinsic { entry } | Overlay::Mark { entry, .. } | Overlay::Palette { entry, .. } => {
-                Some(entry)
-            }
-            _ if self.config.entry.is_some() => self.config.entry.as_mut(),
-            _ => self.panel.entry_mut(),
-        }
-    }
-
-    fn insert(&mut self, c: char) {
-        self.log_view.push(c);
-        if let Some(entry) = self.entry() {
-            entry.push(c);
-        }
-        self.choose_best();
-    }
-
-    fn erase(&mut self) {
-        self.log_view.erase();
-        if let Some(entry) = self.entry() {
-            entry.erase();
-        }
-        self.choose_best();
-    }
 }
 
 fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
     model.message = None;
     match (action(&model.contexts(), key), key.code) {
-        (Some(Action::Insert), KeyCode::Char(c)) => model.insert(c),
+        (Some(Action::Insert), KeyCode::Char(c)) => model.edit(|entry| entry.insert(c)),
         (Some(action), _) => return act(model, action),
         (None, _) => {}
     }
@@ -184,7 +152,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Quit => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
-        Action::Help => model.overlay = Overlay::Help { scroll: 0 },
+        Action::Help => model.mode = Mode::Help { scroll: 0 },
         Action::Show(screen) => model.show(screen),
         Action::TurnScreen(by) => model.show(model.screen.turned(by)),
         Action::Maximise
@@ -235,13 +203,13 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let turned = model.panel.turned(direction, model.timeline.ops_per_s());
             return model.propose_or_say(turned.map(Some));
         }
-        Action::BeginEntry => model.panel.begin_entry(""),
+        Action::BeginEntry => model.begin_typing(Purpose::Knob, Entry::quantity("")),
         Action::SelectParameter(direction) => model.config.select(direction),
         Action::TurnParameter(direction) => {
             let turned = model.turned_parameter(direction);
             ask_to_set(model, turned.map(Some));
         }
-        Action::TypeParameter => model.config.entry = Some(Entry::sentence("")),
+        Action::TypeParameter => model.begin_typing(Purpose::Parameter, Entry::sentence("")),
         Action::Undo => match model.panel.undo() {
             Some(knobs) => return vec![Effect::SetKnobs(knobs)],
             None => model.say(Tone::Info, "no change to undo"),
@@ -259,13 +227,16 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::CopySummary => return model.copy_summary(),
         // Which character it is stands in the key.
         Action::Insert => {}
-        Action::Erase => model.erase(),
+        Action::Erase => model.edit(Entry::erase),
+        Action::Delete => model.edit(Entry::delete),
+        Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
         Action::Accept => return accept(model),
         Action::Yes => {
-            return match std::mem::take(&mut model.overlay) {
-                Overlay::Danger { knobs, .. } => model.put_in_force(knobs),
-                Overlay::SetConfig(setting) => vec![Effect::SetConfig(setting)],
-                _ => vec![Effect::AllowWrites(true)],
+            return match std::mem::take(&mut model.mode) {
+                Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
+                Mode::Asking(Question::SetConfig(setting)) => vec![Effect::SetConfig(setting)],
+                Mode::Asking(Question::FirstWrite(_)) => vec![Effect::AllowWrites(true)],
+                Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => Vec::new(),
             };
         }
         Action::Dismiss => return dismiss(model),
@@ -276,14 +247,14 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
 /// Every change of the server is asked for.
 fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
     match wanted {
-        Ok(Some(setting)) => model.overlay = Overlay::SetConfig(setting),
+        Ok(Some(setting)) => model.mode = Mode::Asking(Question::SetConfig(setting)),
         Ok(None) => {}
         Err(why) => model.say(Tone::Info, why),
     }
 }
 
 fn scroll(model: &mut Model, lines: i16) {
-    if let Overlay::Help { scroll } = &mut model.overlay {
+    if let Mode::Help { scroll } = &mut model.mode {
         *scroll = scroll.saturating_add_signed(lines).min(super::bindings().count() as u16 * 4);
     }
     model.choose(lines);
@@ -293,68 +264,68 @@ fn intrinsic(model: &mut Model) -> Vec<Effect> {
     if model.timeline.intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
         return vec![Effect::StopIntrinsic];
     }
-    model.overlay = Overlay::Intrinsic { entry: Entry::starting_with(USUAL_INTRINSIC_S) };
+    model.begin_typing(Purpose::Intrinsic, Entry::quantity(USUAL_INTRINSIC_S));
     Vec::new()
 }
 
+/// Takes what was typed.
 fn accept(model: &mut Model) -> Vec<Effect> {
-    if model.log_view.typed().is_some() {
-        model.take_search();
-        return Vec::new();
-    }
-    if matches!(model.overlay, Overlay::Palette { .. }) {
+    let Mode::Typing(Typing { purpose, entry }) = &model.mode else { return Vec::new() };
+    let (purpose, text) = (*purpose, entry.text());
+    if let Purpose::Command { .. } = purpose {
         return model.accept_offer();
     }
-    let overlay = std::mem::take(&mut model.overlay);
-    if let Overlay::Mark { entry, t_s } = &overlay {
-        return model.set_mark(entry.text(), *t_s);
+    model.mode = Mode::Screen;
+    match purpose {
+        Purpose::Knob => {
+            let typed = model.panel.typed(&text);
+            return model.propose_or_say(typed);
+        }
+        Purpose::Parameter => {
+            let typed = model.typed_parameter(&text);
+            ask_to_set(model, typed);
+        }
+        Purpose::Search => model.take_search(text),
+        Purpose::Mark { t_s } => return model.set_mark(&text, t_s),
+        Purpose::Intrinsic => return run_intrinsic(model, &text),
+        Purpose::Command { .. } => {}
     }
-    if let Overlay::Intrinsic { entry } = overlay {
-        let typed = entry.text().trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s));
-        let Some(seconds) = typed else {
-            let text = format!(
-                "'{}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; nothing was started",
-                entry.text()
-            );
-            model.say(Tone::Warning, text);
-            return Vec::new();
-        };
-        return vec![Effect::RunIntrinsic(Duration::from_secs(seconds))];
-    }
-    if let Some(entry) = model.config.entry.take() {
-        let typed = model.typed_parameter(entry.text());
-        ask_to_set(model, typed);
+    Vec::new()
+}
+
+fn run_intrinsic(model: &mut Model, text: &str) -> Vec<Effect> {
+    let typed = text.trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s));
+    let Some(seconds) = typed else {
+        let text = format!(
+            "'{text}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; nothing was started"
+        );
+        model.say(Tone::Warning, text);
         return Vec::new();
+    };
+    vec![Effect::RunIntrinsic(Duration::from_secs(seconds))]
+}
+
+/// What a terminal pastes is typed where something is typed, and nowhere else: no key is in it.
+fn paste(model: &mut Model, text: &str) {
+    model.message = None;
+    match model.mode {
+        Mode::Typing(_) => model.edit(|entry| entry.paste(text)),
+        _ => model.say(Tone::Info, "nothing is being typed, so what was pasted is left out"),
     }
-    let typed = model.panel.take_entry();
-    model.propose_or_say(typed)
 }
 
 fn dismiss(model: &mut Model) -> Vec<Effect> {
-    match std::mem::take(&mut model.overlay) {
-        Overlay::FirstWrite { .. } => {
+    match std::mem::take(&mut model.mode) {
+        Mode::Asking(Question::FirstWrite(_)) => {
             let knobs = model.panel.set_load(false);
             model.say(Tone::Info, "nothing was written; the load stays off");
-            vec![Effect::AllowWrites(false), Effect::SetKnobs(knobs)]
+            return vec![Effect::AllowWrites(false), Effect::SetKnobs(knobs)];
         }
-        Overlay::SetConfig(_) => {
-            model.say(Tone::Info, "nothing was set");
-            Vec::new()
-        }
-        Overlay::None => {
-            model.config.entry = None;
-            model.panel.drop_entry();
-            model.log_view.drop_search();
-            Vec::new()
-        }
-        Overlay::Danger { .. } => {
-            model.say(Tone::Info, "nothing was changed");
-            Vec::new()
-        }
-        Overlay::Help { .. } | Overlay::Intrinsic { .. } | Overlay::Mark { .. } | Overlay::Palette { .. } => {
-            Vec::new()
-        }
+        Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
+        Mode::Asking(Question::Danger { .. }) => model.say(Tone::Info, "nothing was changed"),
+        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => {}
     }
+    Vec::new()
 }
 
 #[cfg(test)]

@@ -15,12 +15,14 @@ use rustix::{
 use crate::app::{Key, KeyCode};
 
 /// Something the terminal told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A key was pressed.
     Key(Key),
     /// The mouse did something at this column and row.
     Mouse(Gesture, u16, u16),
+    /// A text came from the terminal's clipboard.
+    Paste(String),
     /// The terminal has another size.
     Resize,
 }
@@ -105,6 +107,7 @@ fn wait_for_input(wait: Duration) -> io::Result<()> {
 fn decode(raw: &Raw) -> Option<Event> {
     match raw {
         Raw::Resize(..) => Some(Event::Resize),
+        Raw::Paste(text) => Some(Event::Paste(text.clone())),
         Raw::Mouse(mouse) => {
             let gesture = match mouse.kind {
                 MouseEventKind::Down(MouseButton::Left) => Gesture::Click,
@@ -133,6 +136,7 @@ fn decode_key(key: &KeyEvent) -> Option<Key> {
         RawCode::Enter => KeyCode::Enter,
         RawCode::Esc => KeyCode::Esc,
         RawCode::Backspace => KeyCode::Backspace,
+        RawCode::Delete => KeyCode::Delete,
         RawCode::Tab => KeyCode::Tab,
         RawCode::BackTab => KeyCode::BackTab,
         RawCode::F(1) => KeyCode::F1,

@@ -7,11 +7,11 @@ use super::{
     maximised,
     widgets::{footer, palette, panel},
 };
-use crate::app::{Model, Overlay, Screen, Spot};
+use crate::app::{Model, Screen, Spot};
 
 /// What lies at column `x` of row `y` on a screen of `area`'s size that shows `model`.
 pub fn spot(area: Rect, model: &Model, x: u16, y: u16) -> Spot {
-    if let Overlay::Palette { .. } = model.overlay {
+    if model.palette().is_some() {
         return palette::offer_at(area, model, x, y).map_or(Spot::Elsewhere, Spot::Offer);
     }
     let plan = maximised::plan(area, model);

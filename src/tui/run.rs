@@ -170,6 +170,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 Vec::new()
             }
             Event::Key(key) => update(model, Msg::Key(key)),
+            Event::Paste(text) => update(model, Msg::Paste(text)),
             Event::Mouse(gesture, x, y) => self.on_mouse(gesture, (x, y), model),
         };
         for effect in effects {

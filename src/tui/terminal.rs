@@ -35,6 +35,10 @@ use super::wire::Wire;
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
+/// What is pasted comes as such, and not as keys that do something.
+const PASTE_ON: &str = "\x1b[?2004h";
+const PASTE_OFF: &str = "\x1b[?2004l";
+
 /// Whether the terminal is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// What a thread other than the screen's said when it panicked.
@@ -106,6 +110,7 @@ pub fn give_back() {
         EndSynchronizedUpdate,
         SetAttribute(Attribute::Reset),
         Print(MOUSE_OFF),
+        Print(PASTE_OFF),
         cursor::Show,
         LeaveAlternateScreen
     );
@@ -191,7 +196,7 @@ impl<W: Write> Canvas<W> {
     /// When the terminal cannot be written to.
     pub fn enter(&mut self) -> io::Result<()> {
         self.bytes.clear();
-        queue!(self.bytes, EnterAlternateScreen, cursor::Hide, Clear(ClearType::All))?;
+        queue!(self.bytes, EnterAlternateScreen, cursor::Hide, Print(PASTE_ON), Clear(ClearType::All))?;
         if self.mouse {
             queue!(self.bytes, Print(MOUSE_ON))?;
         }

@@ -91,8 +91,12 @@ pub enum Action {
     GentleIntrinsic,
     /// Add the typed character.
     Insert,
-    /// Remove the last character.
+    /// Remove the character before the caret.
     Erase,
+    /// Remove the one behind it.
+    Delete,
+    /// Move the caret by so many characters.
+    MoveCaret(i16),
     /// Take what was typed.
     Accept,
     /// Answer yes.
@@ -177,6 +181,8 @@ impl Action {
             Self::GentleIntrinsic => "intrinsic latency, gently",
             Self::Insert => "type",
             Self::Erase => "erase",
+            Self::Delete => "delete",
+            Self::MoveCaret(_) => "move the caret",
             Self::Accept => "accept",
             Self::Yes => "yes",
             Self::Dismiss => "close",
@@ -210,10 +216,8 @@ pub enum Context {
     Log,
     /// While a search in the log is typed.
     Search,
-    /// While a value is typed.
+    /// While something is typed.
     Typing,
-    /// While words are typed.
-    Writing,
     /// While the palette is open.
     Palette,
     /// While the help is open.
@@ -224,7 +228,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 15] = [
         Self::Main,
         Self::Maximised,
         Self::Latency,
@@ -236,7 +240,6 @@ impl Context {
         Self::Replay,
         Self::Time,
         Self::Typing,
-        Self::Writing,
         Self::Palette,
         Self::Question,
         Self::Help,
@@ -257,8 +260,7 @@ impl Context {
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",
             Self::Replay => "In a recording",
-            Self::Typing => "While typing a value",
-            Self::Writing => "While typing words",
+            Self::Typing => "While typing",
             Self::Palette => "In the list of commands",
             Self::Help => "In this help",
             Self::Question => "At a question",

@@ -29,6 +29,8 @@ pub enum KeyCode {
     Esc,
     /// Backspace.
     Backspace,
+    /// Delete.
+    Delete,
     /// Tab.
     Tab,
     /// Tab with Shift.
@@ -69,6 +71,7 @@ impl fmt::Display for KeyCode {
             Self::Enter => "Enter",
             Self::Esc => "Esc",
             Self::Backspace => "Backspace",
+            Self::Delete => "Delete",
             Self::Tab => "Tab",
             Self::BackTab => "Shift-Tab",
             Self::F1 => "F1",
@@ -84,8 +87,6 @@ pub enum Pattern {
     Key(KeyCode),
     /// This letter with Ctrl.
     Ctrl(char),
-    /// Anything that a value can be written with.
-    Printable,
     /// Anything that a text can be written with.
     Character,
 }
@@ -96,9 +97,6 @@ impl Pattern {
         match (self, key) {
             (Self::Key(code), Key { ctrl: false, .. }) => code == key.code,
             (Self::Ctrl(letter), Key { code: KeyCode::Char(c), ctrl: true }) => letter == c,
-            (Self::Printable, Key { code: KeyCode::Char(c), ctrl: false }) => {
-                c.is_ascii_alphanumeric() || " .%/".contains(c)
-            }
             (Self::Character, Key { code: KeyCode::Char(c), ctrl: false }) => !c.is_control(),
             _ => false,
         }
@@ -110,7 +108,6 @@ impl fmt::Display for Pattern {
         match self {
             Self::Key(code) => code.fmt(f),
             Self::Ctrl(letter) => write!(f, "Ctrl-{}", letter.to_ascii_uppercase()),
-            Self::Printable => f.write_str("digits, letters"),
             Self::Character => f.write_str("any character"),
         }
     }

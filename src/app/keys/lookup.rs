@@ -63,7 +63,7 @@ mod tests {
 
     fn every_key() -> Vec<Key> {
         use KeyCode::{
-            BackTab, Backspace, Char, End, Enter, Esc, F1, Home, Left, PageDown, PageUp, Right, Tab,
+            BackTab, Backspace, Char, Delete, End, Enter, Esc, F1, Home, Left, PageDown, PageUp, Right, Tab,
         };
         let named = [
             KeyCode::Up,
@@ -77,6 +77,7 @@ mod tests {
             Enter,
             Esc,
             Backspace,
+            Delete,
             Tab,
             BackTab,
             F1,

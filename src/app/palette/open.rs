@@ -1,77 +1,67 @@
 //! The palette while it is open: what was typed, what is chosen, what Enter does.
 
 use super::{Command, Offer};
-use crate::app::{Effect, Entry, Model, Overlay, Tone, list::moved};
+use crate::app::{Effect, Entry, Mode, Model, Purpose, Tone, Typing, list::moved};
 
 impl Model {
     /// Opens the palette with something typed already.
     pub(in crate::app) fn open_palette(&mut self, typed: &str) {
-        self.overlay = Overlay::Palette { entry: Entry::sentence(typed), chosen: 0 };
+        self.begin_typing(Purpose::Command { chosen: 0 }, Entry::sentence(typed));
     }
 
-    /// What it offers now, best first, and which is chosen; `None` when it is closed.
-    pub fn palette(&self) -> Option<(Vec<Offer>, usize)> {
-        let Overlay::Palette { entry, chosen } = &self.overlay else { return None };
-        let offers = self.offers(entry.text());
+    /// What is typed, what the palette offers for it, best first, and which of that is chosen; `None` when it is closed.
+    pub fn palette(&self) -> Option<(&Entry, Vec<Offer>, usize)> {
+        let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
+            return None;
+        };
+        let offers = self.offers(&entry.text());
         let chosen = (*chosen).min(offers.len().saturating_sub(1));
-        Some((offers, chosen))
+        Some((entry, offers, chosen))
     }
 
     /// Chooses another offer, so many further down. It stops at the ends.
     pub(in crate::app) fn choose(&mut self, by: i16) {
-        let Some((offers, now)) = self.palette() else { return };
-        if let Overlay::Palette { chosen, .. } = &mut self.overlay {
-            *chosen = moved(now, by, offers.len());
-        }
-    }
-
-    /// After something else was typed the best offer is chosen.
-    pub(in crate::app) fn choose_best(&mut self) {
-        if let Overlay::Palette { chosen, .. } = &mut self.overlay {
-            *chosen = 0;
+        let Some((_, offers, now)) = self.palette() else { return };
+        let then = moved(now, by, offers.len());
+        if let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }) = &mut self.mode {
+            *chosen = then;
         }
     }
 
     /// Carries out what is chosen. What cannot be done is said, and the palette stays open.
     pub(in crate::app) fn accept_offer(&mut self) -> Vec<Effect> {
-        let Some((mut offers, chosen)) = self.palette() else { return Vec::new() };
+        let Some((_, mut offers, chosen)) = self.palette() else { return Vec::new() };
         if offers.is_empty() {
             self.say(Tone::Warning, "there is no such command; Esc closes, ? lists all keys");
             return Vec::new();
         }
         match offers.swap_remove(chosen).command {
-            Command::Type(text) => {
-                self.open_palette(&text);
-                Vec::new()
-            }
-            Command::Refuse(why) => {
-                self.say(Tone::Warning, why);
-                Vec::new()
-            }
+            Command::Type(text) => self.open_palette(&text),
+            Command::Refuse(why) => self.say(Tone::Warning, why),
             Command::Do(action) => {
-                self.overlay = Overlay::None;
-                crate::app::update::act(self, action)
+                self.mode = Mode::Screen;
+                return crate::app::update::act(self, action);
             }
             Command::Set(knobs) => {
-                self.overlay = Overlay::None;
-                if knobs == *self.panel.wanted() {
-                    self.say(Tone::Info, "the knobs are so already");
-                    return Vec::new();
+                self.mode = Mode::Screen;
+                if knobs != *self.panel.wanted() {
+                    return self.propose(knobs);
                 }
-                self.propose(knobs)
+                self.say(Tone::Info, "the knobs are so already");
             }
             Command::Theme(name) => {
-                self.overlay = Overlay::None;
-                vec![Effect::Theme(name)]
+                self.mode = Mode::Screen;
+                return vec![Effect::Theme(name)];
             }
         }
+        Vec::new()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::{
-        app::{Effect, Key, KeyCode, Model, Msg, Overlay, Playback, Screen, update},
+        app::{Effect, Key, KeyCode, Mode, Model, Msg, Playback, Screen, update},
         load::{Backlog, Knobs},
         session::TimelineOptions,
         workload::Mix,
@@ -106,7 +96,7 @@ mod tests {
         ] {
             let mut model = model();
             assert_eq!(press(&mut model, &format!(":{typed}\n")), effects, "{typed}");
-            assert_eq!(model.overlay, Overlay::None, "{typed}");
+            assert_eq!(model.mode, Mode::Screen, "{typed}");
         }
         let mut model = model();
         press(&mut model, ":screen log\n");
@@ -118,19 +108,19 @@ mod tests {
         let mut model = model();
         assert_eq!(press(&mut model, ":clients\n0\n"), []);
         assert_eq!(model.message().unwrap().text, "clients must lie between 1 and 10000, not 0");
-        assert!(matches!(&model.overlay, Overlay::Palette { entry, .. } if entry.text() == "clients 0"));
+        assert_eq!(model.palette().unwrap().0.text(), "clients 0");
         assert_eq!(press(&mut model, "\x087\n").len(), 1);
         assert_eq!(press(&mut model, ":xyzzy\n"), []);
         assert!(model.message().unwrap().text.starts_with("there is no such command"));
         press(&mut model, "\x1b");
-        assert_eq!(model.overlay, Overlay::None);
+        assert_eq!(model.mode, Mode::Screen);
     }
 
     #[test]
     fn presets_are_chosen_from_a_list_and_undone_as_one() {
         let mut model = model();
         press(&mut model, "pvv");
-        let (offers, chosen) = model.palette().unwrap();
+        let (_, offers, chosen) = model.palette().unwrap();
         assert_eq!((chosen, offers[2].title.as_str()), (2, "preset write-heavy"));
         let effects = press(&mut model, "\n");
         assert!(

@@ -57,6 +57,24 @@ fn a_number_is_typed_taken_dropped_or_refused() {
 }
 
 #[test]
+fn the_caret_moves_in_what_is_typed_and_a_pasted_text_is_no_keys() {
+    let mut model = model();
+    let paste = |model: &mut Model, text: &str| update(model, Msg::Paste(text.to_owned()));
+    assert_eq!(paste(&mut model, "ql\n"), [], "not on the screen");
+    assert!(model.message().unwrap().text.starts_with("nothing is being typed"));
+    press(&mut model, "\n25<");
+    paste(&mut model, "00\n");
+    assert_eq!(model.entry(Purpose::Knob).map(Entry::text), Some("2005".to_owned()));
+    update(&mut model, Msg::Key(Key::plain(KeyCode::End)));
+    update(&mut model, Msg::Key(Key::plain(KeyCode::Backspace)));
+    update(&mut model, Msg::Key(Key::plain(KeyCode::Home)));
+    update(&mut model, Msg::Key(Key::plain(KeyCode::Delete)));
+    assert_eq!(press(&mut model, "1\n"), [Effect::SetKnobs(Knobs { clients: 100, ..Knobs::default() })]);
+    deliver(&mut model, Notice::FirstWrite { question: "Write?".to_owned() });
+    assert_eq!(paste(&mut model, "y"), [], "and no answer");
+}
+
+#[test]
 fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
     let mut model = model();
     let on = Knobs { load: true, ..Knobs::default() };
@@ -67,7 +85,7 @@ fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
     assert_eq!(answer, [Effect::AllowWrites(false), Effect::SetKnobs(Knobs::default())]);
     deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
     assert_eq!(press(&mut model, "y"), [Effect::AllowWrites(true)]);
-    assert_eq!(model.overlay, Overlay::None);
+    assert_eq!(model.mode, Mode::Screen);
 }
 
 #[test]
@@ -80,12 +98,12 @@ fn a_parameter_of_the_server_is_set_after_a_yes_only() {
     let record = Record::Server(Box::new(crate::session::Moment { t_s: 1.0, body: status }));
     update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     assert_eq!(press(&mut model, ">"), []);
-    assert!(matches!(model.overlay, Overlay::SetConfig(_)));
+    assert!(matches!(model.mode, Mode::Asking(Question::SetConfig(_))));
     assert_eq!(press(&mut model, "\n"), [], "no is the default");
     assert_eq!(press(&mut model, "\n100mb\n"), []);
     let effects = press(&mut model, "y");
     assert!(matches!(&effects[..], [Effect::SetConfig(setting)] if setting.to == "100mb"), "{effects:?}");
-    assert_eq!(model.overlay, Overlay::None);
+    assert_eq!(model.mode, Mode::Screen);
     assert_eq!(press(&mut model, "1>").len(), 1, "on another screen the knobs turn");
 }
 

@@ -2,9 +2,9 @@
 
 use ratatui::layout::Rect;
 
-use super::{figures::NONE, scroll};
+use super::{figures::NONE, input, scroll};
 use crate::{
-    app::{Model, View, value_words},
+    app::{Model, Purpose, View, value_words},
     server::{PARAMETERS, Status},
     tui::{
         paint::{Paint, from_column, row},
@@ -35,10 +35,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
         let names = Rect { x: line.x + 2, width: NAME.min(line.width).saturating_sub(2), ..line };
         paint.text(names, parameter.name, ink);
         let values = from_column(line, line.x + NAME);
-        match model.config.entry().filter(|_| is_selected) {
-            Some(entry) => {
-                paint.text(values, &format!("{}{}", entry.text(), glyphs.caret), Ink::Selected);
-            }
+        match model.entry(Purpose::Parameter).filter(|_| is_selected) {
+            Some(entry) => drop(input::draw(paint, values, entry)),
             None => {
                 let value = status.config.get(parameter.name);
                 let ink = if value.is_some() { ink } else { Ink::Faint };
@@ -62,16 +60,12 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
         paint.parts(area, &[(selected.name, Ink::Faint), (" ", Ink::Text), (&value, Ink::Text)]);
         return;
     }
-    let (value, ink, turn) = match model.config.entry() {
-        Some(entry) => (entry.text().to_owned(), Ink::Strong, glyphs.caret.to_string()),
-        None => (value, Ink::Selected, format!(" {} {}", glyphs.less, glyphs.more)),
+    let name = format!("{} {} ", glyphs.pointer, selected.name);
+    let rest = from_column(area, paint.text(area, &name, Ink::Selected));
+    match model.entry(Purpose::Parameter) {
+        Some(entry) => input::draw(paint, rest, entry),
+        None => paint.text(rest, &format!("{value} {} {}", glyphs.less, glyphs.more), Ink::Selected),
     };
-    let pointer = format!("{} ", glyphs.pointer);
-    let name = format!("{} ", selected.name);
-    paint.parts(
-        area,
-        &[(&*pointer, Ink::Selected), (&*name, Ink::Selected), (&*value, ink), (&*turn, Ink::Selected)],
-    );
 }
 
 fn can_turn(model: &Model) -> bool {

@@ -2,9 +2,13 @@
 
 use ratatui::layout::Rect;
 
-use crate::tui::{
-    paint::{Paint, row},
-    theme::Ink,
+use super::input;
+use crate::{
+    app::Entry,
+    tui::{
+        paint::{Paint, row, wrapped},
+        theme::Ink,
+    },
 };
 
 /// Wide enough to read at ease, narrow enough for 80 columns.
@@ -15,16 +19,35 @@ pub fn text_width(area: Rect) -> usize {
     usize::from(area.width.min(WIDEST).saturating_sub(4))
 }
 
-/// Draws a box with these lines, the last of which says which keys work.
-pub fn dialog(paint: &mut Paint, area: Rect, title: &str, lines: &[String]) {
-    let size = (text_width(area) as u16 + 4, lines.len() as u16 + 2);
+/// A box that says or asks something.
+pub struct Dialog<'a> {
+    /// Its heading.
+    pub title: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// What is typed below that, if anything is.
+    pub entry: Option<&'a Entry>,
+    /// The keys that work.
+    pub keys: &'a str,
+}
+
+/// Draws it in the middle of `area`.
+pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
+    let Dialog { title, text, entry, keys } = *dialog;
+    let lines = wrapped(text, text_width(area));
+    let typed = lines.len() as u16 + 1;
+    let last = typed + if entry.is_some() { 2 } else { 0 };
+    let (width, height) = (text_width(area) as u16 + 4, last + 3);
     // A blank column on either side keeps the box apart from what it lies over.
-    paint.clear(centred(area, size.0 + 2, size.1));
-    let inner = paint.frame(centred(area, size.0, size.1), title);
+    paint.clear(centred(area, width + 2, height));
+    let inner = paint.frame(centred(area, width, height), title);
     for (n, text) in lines.iter().enumerate() {
-        let ink = if n + 1 == lines.len() { Ink::Strong } else { Ink::Text };
-        paint.text(padded(row(inner, n as u16)), text, ink);
+        paint.text(padded(row(inner, n as u16)), text, Ink::Text);
     }
+    if let Some(entry) = entry {
+        input::draw(paint, padded(row(inner, typed)), entry);
+    }
+    paint.text(padded(row(inner, last)), keys, Ink::Strong);
 }
 
 /// Without the columns beside the frame.

@@ -2,27 +2,31 @@
 
 use ratatui::layout::Rect;
 
+use super::input;
 use crate::{
-    app::{Knob, Model},
-    tui::{paint::Paint, theme::Ink},
+    app::{Knob, Model, Purpose},
+    tui::{
+        paint::{Paint, from_column},
+        theme::Ink,
+    },
 };
 
 /// Draws the line.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
-    let (pointer, turn) = (format!(" {} ", glyphs.pointer), format!(" {} {} ", glyphs.less, glyphs.more));
-    let caret = glyphs.caret.to_string();
     let selected = model.panel.selected();
-    let value = selected.value(model.panel.wanted());
-    let mut parts =
-        vec![(pointer.as_str(), Ink::Selected), (selected.name(), Ink::Selected), (" ", Ink::Text)];
-    match model.panel.entry() {
-        Some(entry) => parts.extend([(entry.text(), Ink::Strong), (caret.as_str(), Ink::Selected)]),
-        None => parts.extend([(value.as_str(), Ink::Selected), (turn.as_str(), Ink::Selected)]),
-    }
+    let name = format!(" {} {} ", glyphs.pointer, selected.name());
+    let rest = from_column(area, paint.text(area, &name, Ink::Selected));
+    let x = match model.entry(Purpose::Knob) {
+        Some(entry) => input::draw(paint, rest, entry),
+        None => {
+            let value = selected.value(model.panel.wanted());
+            paint.text(rest, &format!("{value} {} {} ", glyphs.less, glyphs.more), Ink::Selected)
+        }
+    };
     let others = Knob::ALL.into_iter().filter(|knob| *knob != selected);
     let others: Vec<_> =
         others.map(|knob| format!("  {} {}", knob.name(), knob.value(model.panel.wanted()))).collect();
-    parts.extend(others.iter().map(|text| (text.as_str(), Ink::Faint)));
-    paint.parts(area, &parts);
+    let others: Vec<_> = others.iter().map(|text| (text.as_str(), Ink::Faint)).collect();
+    paint.parts(from_column(rest, x), &others);
 }

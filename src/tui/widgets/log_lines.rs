@@ -7,9 +7,9 @@
 
 use ratatui::layout::Rect;
 
-use super::{figures::clock, scroll};
+use super::{figures::clock, input, scroll};
 use crate::{
-    app::{LogKind, LogLine, Model},
+    app::{LogKind, LogLine, Model, Purpose},
     tui::{
         paint::{Paint, from_column, row, wrapped},
         theme::Ink,
@@ -63,7 +63,7 @@ fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selec
         return;
     };
     let shown = scroll::around(selected, lines.len(), area.height);
-    let needle = model.log_view.needle();
+    let needle = model.needle();
     for (y, n) in shown.enumerate() {
         let (place, line) = (row(area, y as u16), &lines[n]);
         // What had not happened yet at the moment that is shown.
@@ -127,19 +127,21 @@ fn in_full(line: &LogLine, width: u16) -> Vec<String> {
 }
 
 fn search_rows(model: &Model) -> u16 {
-    u16::from(model.log_view.typed().is_some() || !model.log_view.needle().is_empty())
+    u16::from(model.entry(Purpose::Search).is_some() || !model.needle().is_empty())
 }
 
 fn looked_for(paint: &mut Paint, place: Rect, model: &Model, lines: &[LogLine]) {
-    let needle = model.log_view.needle();
+    let needle = model.needle();
     let hits = lines.iter().filter(|line| !line.hits(&needle).is_empty()).count();
-    let (typed, caret) = match model.log_view.typed() {
-        Some(typed) => (typed.to_owned(), paint.glyphs().caret.to_string()),
-        None => (needle, String::new()),
+    let place = padded(place);
+    let rest = from_column(place, paint.text(place, "/", Ink::Strong));
+    let x = match model.entry(Purpose::Search) {
+        Some(entry) => input::draw(paint, rest, entry),
+        None => paint.text(rest, &needle, Ink::Strong),
     };
-    let found = if typed.is_empty() { String::new() } else { format!("   {}", counted(hits as u64, "line")) };
-    let parts = [("/", Ink::Strong), (&*typed, Ink::Strong), (&*caret, Ink::Strong), (&*found, Ink::Faint)];
-    paint.parts(padded(place), &parts);
+    if !needle.is_empty() {
+        paint.text(from_column(rest, x), &format!("   {}", counted(hits as u64, "line")), Ink::Faint);
+    }
 }
 
 fn padded(area: Rect) -> Rect {

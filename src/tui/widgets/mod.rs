@@ -11,6 +11,7 @@ pub mod ghost;
 pub mod header;
 pub mod heat_map;
 pub mod help;
+pub mod input;
 pub mod knob_line;
 pub mod lanes;
 pub mod latency;

@@ -1,61 +1,63 @@
-//! What lies over a screen: the help, a question, something being asked for.
+//! What lies over a screen: the help, the palette, a question, something being asked for.
 
 use ratatui::layout::Rect;
 
 use super::{
-    dialog::{dialog, text_width},
+    dialog::{self, Dialog},
     figures::clock,
     help, palette,
 };
 use crate::{
-    app::{Model, Overlay, Setting, value_words},
-    tui::paint::{Paint, wrapped},
+    app::{Mode, Model, Purpose, Question, Setting, Typing, value_words},
+    tui::paint::Paint,
 };
 
-/// Draws the overlay that is open, if any.
+/// Draws what lies over the screen, if anything does.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    match &model.overlay {
-        Overlay::None => {}
-        Overlay::Help { scroll } => help::draw(paint, area, *scroll),
-        Overlay::FirstWrite { question } => {
-            let mut lines = wrapped(question, text_width(area));
-            lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
-            dialog(paint, area, "write to this server?", &lines);
-        }
-        Overlay::SetConfig(Setting { parameter, from, to, harm }) => {
-            let harm = harm.as_ref().map(|harm| format!("{harm}. ")).unwrap_or_default();
-            let what = format!(
-                "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. At the end of the session the old value \
-                 comes back.",
-                parameter.name,
-                value_words(to),
-                parameter.about,
-                value_words(from),
-            );
-            let mut lines = wrapped(&what, text_width(area));
-            lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
-            dialog(paint, area, "change this server?", &lines);
-        }
-        Overlay::Danger { question, .. } => {
-            let mut lines = wrapped(question, text_width(area));
-            lines.extend([String::new(), "y yes    n, Enter: no (default)".to_owned()]);
-            dialog(paint, area, "this may do harm", &lines);
-        }
-        Overlay::Mark { entry, t_s } => {
-            let at = format!("A note on the time axis at {}:", clock(*t_s));
-            let typed = format!("{}{}", entry.text(), paint.glyphs().caret);
-            let mut lines = wrapped(&at, text_width(area));
-            lines.extend([String::new(), typed, String::new(), "Enter set the mark    Esc none".to_owned()]);
-            dialog(paint, area, "mark", &lines);
-        }
-        Overlay::Palette { .. } => palette::draw(paint, area, model),
-        Overlay::Intrinsic { entry } => {
-            let what = "How many seconds? A busy loop takes one core of this machine for as long, so the load \
-                        has less of it.";
-            let mut lines = wrapped(what, text_width(area));
-            let typed = format!("{}{}", entry.text(), paint.glyphs().caret);
-            lines.extend([String::new(), format!("{typed} s    Enter start    Esc not now")]);
-            dialog(paint, area, "intrinsic latency", &lines);
-        }
+    match &model.mode {
+        Mode::Screen => {}
+        Mode::Help { scroll } => help::draw(paint, area, *scroll),
+        Mode::Asking(question) => ask(paint, area, question),
+        Mode::Typing(typing) => type_in(paint, area, model, typing),
     }
+}
+
+fn ask(paint: &mut Paint, area: Rect, question: &Question) {
+    let (title, text) = match question {
+        Question::FirstWrite(question) => ("write to this server?", question.clone()),
+        Question::Danger { question, .. } => ("this may do harm", question.clone()),
+        Question::SetConfig(setting) => ("change this server?", change(setting)),
+    };
+    let keys = "y yes    n, Enter: no (default)";
+    dialog::draw(paint, area, &Dialog { title, text: &text, entry: None, keys });
+}
+
+fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
+    let harm = harm.as_ref().map(|harm| format!("{harm}. ")).unwrap_or_default();
+    format!(
+        "CONFIG SET {} {} ({}; now {}). {harm}A new segment begins. At the end of the session the old value comes \
+         back.",
+        parameter.name,
+        value_words(to),
+        parameter.about,
+        value_words(from),
+    )
+}
+
+/// What is typed on the screen itself is drawn there.
+fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
+    let (title, text, keys) = match purpose {
+        Purpose::Knob | Purpose::Parameter | Purpose::Search => return,
+        Purpose::Command { .. } => return palette::draw(paint, area, model),
+        Purpose::Mark { t_s } => {
+            let text = format!("A note on the time axis at {}:", clock(*t_s));
+            ("mark", text, "Enter set the mark    Esc none")
+        }
+        Purpose::Intrinsic => {
+            let text = "How many seconds? A busy loop takes one core of this machine for as long, so the load has \
+                        less of it.";
+            ("intrinsic latency", text.to_owned(), "Enter start    Esc not now")
+        }
+    };
+    dialog::draw(paint, area, &Dialog { title, text: &text, entry: Some(entry), keys });
 }

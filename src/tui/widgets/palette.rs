@@ -13,10 +13,10 @@ use ratatui::layout::Rect;
 
 use super::{
     dialog::{centred, padded, text_width},
-    scroll,
+    input, scroll,
 };
 use crate::{
-    app::{Command, Model, Offer, Overlay},
+    app::{Command, Model, Offer},
     tui::{
         paint::{Paint, from_column, row, wrapped},
         theme::Ink,
@@ -30,18 +30,14 @@ const MOST_ROWS: u16 = 14;
 
 /// Draws the list.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let (Overlay::Palette { entry, .. }, Some((offers, chosen))) = (&model.overlay, model.palette()) else {
-        return;
-    };
+    let Some((entry, offers, chosen)) = model.palette() else { return };
     let place = place(area);
     // A blank column on either side keeps the box apart from what it lies over.
     paint.clear(Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place });
     let inner = paint.frame(place, "commands");
-    let caret = paint.glyphs().caret.to_string();
-    paint.parts(
-        padded(row(inner, 0)),
-        &[(": ", Ink::Faint), (entry.text(), Ink::Strong), (&caret, Ink::Selected)],
-    );
+    let line = padded(row(inner, 0));
+    let x = paint.text(line, ": ", Ink::Faint);
+    input::draw(paint, from_column(line, x), entry);
     let list = list(inner);
     for (y, n) in scroll::around(chosen, offers.len(), list.height).enumerate() {
         draw_offer(paint, row(list, y as u16), &offers[n], n == chosen);
@@ -76,7 +72,7 @@ fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
 
 /// The offer that stands at a place of the screen while the list is open.
 pub fn offer_at(area: Rect, model: &Model, x: u16, y: u16) -> Option<usize> {
-    let (offers, chosen) = model.palette()?;
+    let (_, offers, chosen) = model.palette()?;
     let place = place(area);
     let inner = Rect {
         x: place.x + 1,

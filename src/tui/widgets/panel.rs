@@ -9,12 +9,12 @@
 
 use ratatui::layout::Rect;
 
-use super::{parts, results, spectrum, tables};
+use super::{input, parts, results, spectrum, tables};
 use crate::{
-    app::{Knob, Model},
+    app::{Knob, Model, Purpose},
     session::timeline::Reading,
     tui::{
-        paint::{Paint, row},
+        paint::{Paint, from_column, row},
         theme::Ink,
     },
 };
@@ -145,11 +145,8 @@ fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
         let width = usize::from(NAME + VALUE - 2);
         paint.text(line, &format!("{pointer} {:<width$}", knob.name()), ink);
         let after = Rect { x: line.x + NAME + VALUE, width: line.width.saturating_sub(NAME + VALUE), ..line };
-        match model.panel.entry().filter(|_| selected) {
-            Some(entry) => {
-                let room = Rect { width: line.width.saturating_sub(NAME + 1), x: line.x + NAME + 1, ..line };
-                paint.parts(room, &[(entry.text(), Ink::Strong), (&glyphs.caret.to_string(), Ink::Selected)]);
-            }
+        match model.entry(Purpose::Knob).filter(|_| selected) {
+            Some(entry) => drop(input::draw(paint, from_column(line, line.x + NAME + 1), entry)),
             None => {
                 paint.right(value(line), &knob.value(wanted), ink);
                 let in_force = knob.value(model.in_force());

@@ -1,0 +1,115 @@
+//! What takes the keys: the screen, a question, something that is typed, the help. One at a time.
+
+use super::{Context, Entry, Model, Setting};
+use crate::load::Knobs;
+
+/// What takes the keys.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Mode {
+    /// The screen.
+    #[default]
+    Screen,
+    /// The key table, scrolled down by so many lines.
+    Help {
+        /// Lines above the first one shown.
+        scroll: u16,
+    },
+    /// A question that waits for yes or no; no is the default.
+    Asking(Question),
+    /// Something that is typed.
+    Typing(Typing),
+}
+
+/// What is asked before it is done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Question {
+    /// May we write to this server? In words.
+    FirstWrite(String),
+    /// May this parameter of the server be set?
+    SetConfig(Setting),
+    /// A change that may do harm.
+    Danger {
+        /// What could happen, in words.
+        question: String,
+        /// The settings that were asked for.
+        knobs: Knobs,
+    },
+}
+
+/// Something that is typed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typing {
+    /// What for.
+    pub purpose: Purpose,
+    /// As typed so far.
+    pub entry: Entry,
+}
+
+/// What something is typed for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Purpose {
+    /// A value for the selected knob.
+    Knob,
+    /// A value for the selected parameter of the server.
+    Parameter,
+    /// What is looked for in the log.
+    Search,
+    /// What a note on the time axis says.
+    Mark {
+        /// The moment that it is about, in seconds of the session.
+        t_s: f64,
+    },
+    /// A command of the palette, by its name.
+    Command {
+        /// Which of the offers is chosen, the best being 0.
+        chosen: usize,
+    },
+    /// How many seconds the intrinsic probe shall run.
+    Intrinsic,
+}
+
+impl Mode {
+    /// The parts of the key table that hold in it before all others; `None` on the screen, which has its own.
+    pub(super) fn contexts(&self) -> Option<&'static [Context]> {
+        match self {
+            Self::Screen => None,
+            Self::Help { .. } => Some(&[Context::Help]),
+            Self::Asking(_) => Some(&[Context::Question]),
+            Self::Typing(Typing { purpose: Purpose::Search, .. }) => {
+                Some(&[Context::Search, Context::Typing])
+            }
+            Self::Typing(Typing { purpose: Purpose::Command { .. }, .. }) => {
+                Some(&[Context::Palette, Context::Typing])
+            }
+            Self::Typing(_) => Some(&[Context::Typing]),
+        }
+    }
+}
+
+impl Model {
+    /// What is being typed for this purpose.
+    pub fn entry(&self, purpose: Purpose) -> Option<&Entry> {
+        match &self.mode {
+            Mode::Typing(typing) if typing.purpose == purpose => Some(&typing.entry),
+            _ => None,
+        }
+    }
+
+    /// Begins to type.
+    pub(super) fn begin_typing(&mut self, purpose: Purpose, entry: Entry) {
+        self.mode = Mode::Typing(Typing { purpose, entry });
+    }
+
+    /// Changes what is being typed, after which the best offer of the palette is chosen.
+    pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
+        if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
+            let before = entry.text();
+            change(entry);
+            if let Purpose::Command { chosen } = purpose
+                && entry.text() != before
+            {
+                *chosen = 0;
+            }
+        }
+    }
+}
