@@ -3,7 +3,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::Arc,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -16,6 +20,7 @@ use redyno::{
     demo,
     load::{Knobs, Plan},
     session::Record,
+    target::{Address, Resolver, Target},
     workload::{Command, Mix},
 };
 use rustix::process::Signal;
@@ -68,6 +73,37 @@ fn a_server_that_is_killed_and_started_again_is_an_outage_and_no_end() {
         assert_eq!(summary.errors, past.errors());
         assert_eq!(summary.first_errors.keys().collect::<Vec<_>>(), ["refused", "reset"]);
         assert!(!events(&past.records).contains(&"worker died"));
+    }
+}
+
+/// Both servers are there all the time: who believes its first lookup goes on connecting to the old one.
+#[test]
+fn a_name_that_leads_elsewhere_after_a_loss_is_followed() {
+    let [old, new] = [Server::redis().start(), Server::redis().start()];
+    let port = Arc::new(AtomicU16::new(old.port()));
+    let asked = Arc::clone(&port);
+    let resolver = Resolver::new(move |_, _| {
+        Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, asked.load(Ordering::SeqCst)))])
+    });
+    let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };
+    let target = Target { address, resolver, ..Target::default() };
+    let mut session = Driven::start(&Plan { threads: 2, ..plan(target) }, knobs(Mix::ratio(1, 1)));
+    session.wait_for_work(1, 50, 1000);
+    // What was looked up a moment ago is not looked up again.
+    session.wait_for("half a second", |records| intervals(records).any(|i| i.t_s > 0.5).then_some(()));
+    assert_eq!(new.load_ids().len(), 0);
+    port.store(new.port(), Ordering::SeqCst);
+    old.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    session.wait_for("the clients at the new server", |_| (new.load_ids().len() == 50).then_some(()));
+    wait_for_more_work(&mut session, 2);
+    let past = session.finish();
+    assert_eq!(past.end.summary.connects_failed, BTreeMap::new());
+    assert_eq!(past.end.summary.connections_lost, [("reset".to_owned(), 50)].into());
+    let served = |command: &str| old.calls(&[], command) + new.calls(&[], command);
+    let counted = past.ops();
+    let lost: u64 = past.errors().values().sum();
+    for (command, name) in [(Command::Get, "get"), (Command::Set, "set")] {
+        assert!((counted[&command]..=counted[&command] + lost).contains(&served(name)), "{name}");
     }
 }
 

@@ -184,6 +184,12 @@ impl Clients {
         i >= self.wanted
     }
 
+    /// Whether a client is to be connected.
+    #[inline]
+    pub(super) fn any_to_open(&self) -> bool {
+        !self.to_open.is_empty()
+    }
+
     /// The next client to connect, if another may be in the making.
     pub(super) fn next_to_open(&mut self) -> Option<usize> {
         while self.opening < self.max_opening {

@@ -141,7 +141,7 @@ impl Load {
         // For its raising of the limit: what does not fit all the same says so, one by one.
         most_clients(plan.threads, 1);
         // Before the first segment begins: a name may take its time, and values theirs.
-        let endpoints = plan.endpoints()?;
+        let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(knobs.value_size as usize, plan.seed);
         let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values, &plan.names));
         let since_ns = clock.now_ns();
@@ -171,7 +171,7 @@ impl Load {
                 seed: plan.seed,
                 timeout: plan.timeout,
                 budget: budget.clone(),
-                endpoints: endpoints.clone(),
+                endpoints: Arc::clone(&endpoints),
                 tls: plan.target.tls.clone(),
                 greeting: Greeting::new(&plan.target, CLIENT_NAME),
                 clock,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::{
-    target::{Address, Endpoint, Resolution, Target},
+    target::{Address, Endpoints, Target},
     workload::KeyNames,
 };
 
@@ -52,12 +52,9 @@ pub enum LoadError {
 }
 
 impl Plan {
-    /// The endpoints that connections are made to, at least one: all addresses that the host's name has.
-    pub(super) fn endpoints(&self) -> Result<Vec<Endpoint>, LoadError> {
-        let address = &self.target.address;
-        let resolve_error = |cause| LoadError::Resolve { address: address.clone(), cause };
-        let found = Resolution::start(address).and_then(|mut search| search.wait(RESOLVE_LIMIT));
-        let late = || resolve_error(std::io::ErrorKind::TimedOut.into());
-        Ok(found.map_err(resolve_error)?.ok_or_else(late)?.into())
+    /// Where connections are made to: all addresses that the host's name has.
+    pub(super) fn endpoints(&self, now_ns: u64) -> Result<Endpoints, LoadError> {
+        let failed = |cause| LoadError::Resolve { address: self.target.address.clone(), cause };
+        Endpoints::find(&self.target, RESOLVE_LIMIT, now_ns).map_err(failed)
     }
 }

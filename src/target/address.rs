@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::Tls;
+use super::{Resolver, Tls};
 use crate::protocol::Dialect;
 
 /// The server that is measured.
@@ -18,6 +18,8 @@ pub struct Target {
     pub dialect: Dialect,
     /// TLS on every connection to it.
     pub tls: Option<Tls>,
+    /// Who looks the name of its host up.
+    pub resolver: Resolver,
 }
 
 /// Where a server listens.

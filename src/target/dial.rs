@@ -8,17 +8,18 @@ use std::{
 
 use rustix::event::PollFlags;
 
-use super::{Address, Endpoint, ReachError, Resolution, Tls, Transport};
+use super::{Address, Endpoint, ReachError, Resolution, Target, Tls, Transport};
 
 /// Connects, and says which of the host's addresses answered; a unix socket has none. TLS is not begun yet.
 ///
 /// Tries one endpoint after the other and gives each a fair part of the time that is left.
 pub(super) fn dial(
-    address: &Address,
+    target: &Target,
     tls: Option<&Tls>,
     deadline: Instant,
 ) -> Result<(Transport, Option<SocketAddr>), ReachError> {
-    let found = resolve(address, deadline).map_err(|cause| not_found(address, cause))?;
+    let address = &target.address;
+    let found = resolve(target, deadline).map_err(|cause| not_found(address, cause))?;
     let mut last = io::Error::other("the name resolves to nothing");
     for (tried, endpoint) in found.iter().enumerate() {
         let part = left(deadline) / u32::try_from(found.len() - tried).unwrap_or(u32::MAX);
@@ -36,8 +37,8 @@ pub(super) fn dial(
     Err(failed(address, last))
 }
 
-fn resolve(address: &Address, deadline: Instant) -> io::Result<Vec<Endpoint>> {
-    let found = Resolution::start(address)?.wait(left(deadline))?;
+fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
+    let found = Resolution::start(target)?.wait(left(deadline))?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
     Ok(found.ok_or_else(late)?.into())
 }

@@ -8,7 +8,7 @@ use std::{
 use rustix::event::PollFlags;
 
 use super::{
-    Address, ReachError, Target, Tls, TlsFailure, TlsSettings, Transport, Trust,
+    ReachError, Target, Tls, TlsFailure, TlsSettings, Transport, Trust,
     dial::{dial, left},
     stranger,
 };
@@ -121,7 +121,7 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let Target { address, dialect, .. } = target;
     let ask = || {
-        let mut line = Line(dial(address, None, deadline).ok()?.0);
+        let mut line = Line(dial(target, None, deadline).ok()?.0);
         line.say(dialect.ping(), deadline).ok()?;
         let mut first = [0; FIRST_BYTES];
         let n = line.hear(&mut first, deadline).ok()??;
@@ -136,12 +136,12 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
 
 /// Whether a server that closed without a word answers a TLS handshake: OpenSSL hangs up on plain text and says nothing.
 /// Nothing follows the handshake.
-pub(super) fn speaks_tls(address: &Address, deadline: Instant) -> bool {
+pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };
     let ask = || {
-        let tls = Tls::new(settings, address).ok()?;
-        let mut line = Line(dial(address, Some(&tls), deadline).ok()?.0);
+        let tls = Tls::new(settings, &target.address).ok()?;
+        let mut line = Line(dial(target, Some(&tls), deadline).ok()?.0);
         let answered = line.shake_hands(deadline).is_ok_and(|done| done);
         // A handshake or an alert, version 3.x.
         Some(answered || matches!(line.first_bytes(), [0x15 | 0x16, 0x03, ..]))

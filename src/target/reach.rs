@@ -43,7 +43,7 @@ pub struct Reached {
 /// The diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> {
     let deadline = Instant::now() + timeout;
-    let (transport, peer) = dial(&target.address, target.tls.as_ref(), deadline)?;
+    let (transport, peer) = dial(target, target.tls.as_ref(), deadline)?;
     let mut line = Line(transport);
     line.secure(target, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
@@ -156,7 +156,7 @@ impl Conversation<'_> {
             return self.not_redis();
         }
         let may_want_tls = matches!(self.line.0, Transport::Plain(_));
-        if may_want_tls && speaks_tls(&self.target.address, self.deadline) {
+        if may_want_tls && speaks_tls(self.target, self.deadline) {
             return ReachError::SpeaksTls(self.target.address.clone());
         }
         ReachError::Closed(self.target.address.clone())

@@ -3,14 +3,56 @@
 
 use std::{
     collections::VecDeque,
-    io,
+    fmt, io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
     thread::Builder,
     time::Duration,
 };
 
-use super::{Address, Endpoint};
+use super::{Address, Endpoint, Target};
+
+/// Who looks names up. Clones share it.
+#[derive(Clone, Default)]
+pub struct Resolver(Option<Arc<LookUp>>);
+
+type LookUp = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
+
+impl Resolver {
+    /// Another than the system's, which may block.
+    pub fn new(look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(look_up)))
+    }
+
+    fn look_up(&self, host: &str, port: u16) -> io::Result<VecDeque<Endpoint>> {
+        let found = match &self.0 {
+            None => (host, port).to_socket_addrs()?.collect(),
+            Some(look_up) => look_up(host, port)?,
+        };
+        Ok(found.into_iter().map(Endpoint::Tcp).collect())
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(if self.0.is_none() { "Resolver(the system's)" } else { "Resolver(…)" })
+    }
+}
+
+impl PartialEq for Resolver {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(mine), Some(others)) => Arc::ptr_eq(mine, others),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Resolver {}
 
 /// A search for endpoints.
 #[derive(Debug)]
@@ -28,8 +70,8 @@ impl Resolution {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(address: &Address) -> io::Result<Self> {
-        let (host, port) = match address {
+    pub fn start(target: &Target) -> io::Result<Self> {
+        let (host, port) = match &target.address {
             Address::Unix(path) => return Ok(Self::Done([Endpoint::Unix(path.clone())].into())),
             Address::Tcp { host, port } => (host.clone(), *port),
         };
@@ -37,11 +79,9 @@ impl Resolution {
             return Ok(Self::Done([Endpoint::Tcp(SocketAddr::new(ip, port))].into()));
         }
         let (sender, answer) = channel();
-        let look_up = move || {
-            let found = (host.as_str(), port).to_socket_addrs();
-            // Nobody waits for it any more when it took too long.
-            let _ = sender.send(found.map(|addresses| addresses.map(Endpoint::Tcp).collect()));
-        };
+        let resolver = target.resolver.clone();
+        // Nobody waits for it any more when it took too long.
+        let look_up = move || drop(sender.send(resolver.look_up(&host, port)));
         Builder::new().name("resolve".to_owned()).spawn(look_up)?;
         Ok(Self::Pending(answer))
     }
@@ -72,7 +112,8 @@ mod tests {
     use super::*;
 
     fn start(host: &str) -> Resolution {
-        Resolution::start(&Address::Tcp { host: host.to_owned(), port: 6379 }).unwrap()
+        let address = Address::Tcp { host: host.to_owned(), port: 6379 };
+        Resolution::start(&Target { address, ..Target::default() }).unwrap()
     }
 
     #[test]

@@ -14,7 +14,7 @@ impl Worker {
     pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         let kind = broken.kind();
         if self.clients.connection(i).is_none_or(|connection| connection.phase == Phase::Connecting) {
-            self.endpoint = (self.endpoint + 1) % self.outfit.endpoints.len();
+            self.endpoint = self.endpoint.wrapping_add(1);
         }
         match self.clients.connection(i).filter(|connection| !is_opening(connection)) {
             None => self.segments.count_failed_connect(&kind),
@@ -31,10 +31,14 @@ impl Worker {
         }
         self.begin(now_ns);
         self.tell_error(&kind, || broken.to_string());
+        let newly_lost = self.clients.lost(i, now_ns);
         // What the end of the session costs is no outage.
-        if self.clients.lost(i, now_ns) && self.stopping_since_ns.is_none() {
-            self.losses.lost(now_ns, || broken.to_string());
-            self.tell_if_down(now_ns);
+        if self.stopping_since_ns.is_none() {
+            self.outfit.endpoints.doubt(now_ns);
+            if newly_lost {
+                self.losses.lost(now_ns, || broken.to_string());
+                self.tell_if_down(now_ns);
+            }
         }
         self.outage = kind;
     }

@@ -39,7 +39,7 @@ use crate::{
     clock::{Clock, next_tick_ns, tick_of},
     foreign,
     host::OwnThread,
-    target::{Endpoint, Greeting, Tls, Transport},
+    target::{Endpoints, Greeting, Tls, Transport},
 };
 
 /// What the engine wakes a worker with.
@@ -61,8 +61,8 @@ pub(super) struct Outfit {
     pub(super) timeout: Duration,
     /// What all workers may send; `None` is no limit.
     pub(super) budget: Option<Arc<Budget>>,
-    /// Where the server may be: all addresses of its name, at least one.
-    pub(super) endpoints: Vec<Endpoint>,
+    /// Where the server may be.
+    pub(super) endpoints: Arc<Endpoints>,
     pub(super) tls: Option<Tls>,
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
@@ -77,8 +77,10 @@ pub(super) struct Worker {
     alarm: Alarm,
     /// How long a connection may wait for its next reply.
     timeout_ns: u64,
-    /// Which of the endpoints is tried.
+    /// Which of the endpoints is tried, counted on and on.
     endpoint: usize,
+    /// Whether it waits for the lookup of the server's name.
+    awaits_endpoints: bool,
     setting: Arc<Setting>,
     clients: Clients,
     watches: Watches,
@@ -135,6 +137,7 @@ impl Worker {
             setting,
             timeout_ns: u64::try_from(outfit.timeout.as_nanos()).unwrap_or(u64::MAX),
             endpoint: 0,
+            awaits_endpoints: false,
             alarm,
             poll,
             outfit,
@@ -306,11 +309,16 @@ impl Worker {
 
     /// Begins the connections that are wanted and may begin now.
     fn connect(&mut self, now_ns: u64) {
-        if self.stopping_since_ns.is_some() {
+        self.awaits_endpoints = false;
+        if self.stopping_since_ns.is_some() || !self.clients.any_to_open() {
             return;
         }
+        let Some(endpoints) = self.outfit.endpoints.current(now_ns) else {
+            self.awaits_endpoints = true;
+            return;
+        };
         while let Some(i) = self.clients.next_to_open() {
-            let (endpoint, tls) = (&self.outfit.endpoints[self.endpoint], self.outfit.tls.as_ref());
+            let (endpoint, tls) = (&endpoints[self.endpoint % endpoints.len()], self.outfit.tls.as_ref());
             let dialect = self.outfit.greeting.dialect();
             let opened = Transport::connect(endpoint, tls).and_then(|transport| {
                 Connection::open(transport, dialect, self.poll.registry(), Token(i), now_ns)

@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::{LAST_REPLIES_NS, Worker};
 use crate::load::clients::Link;
 
+/// How often to look whether the server's name was found: 5 ms.
+const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
+
 impl Worker {
     /// How long the poll may sleep.
     pub(super) fn sleep(&mut self) -> std::io::Result<Duration> {
@@ -16,6 +19,9 @@ impl Worker {
         let end_ns = self.stopping_since_ns.map_or(self.until_ns, |since_ns| since_ns + LAST_REPLIES_NS);
         let timers = [self.clients.next_retry_ns(), self.watches.next_ns()];
         let mut until_ns = timers.into_iter().flatten().fold(self.next_tick_ns.min(end_ns), u64::min);
+        if self.awaits_endpoints {
+            until_ns = until_ns.min(now_ns + LOOK_FOR_ENDPOINTS_NS);
+        }
         if self.may_send()
             && self.clients.any_ready()
             && let Some(due_ns) = self.pace.due_ns()

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     clock::Clock,
     probe::{TcpRtt, Timing},
-    target::{Address, BackOff, Endpoint, Greeting, Resolution, Target, Tls, pause},
+    target::{BackOff, Endpoint, Greeting, Resolution, Target, pause},
 };
 
 /// The name that the connection has in CLIENT LIST.
@@ -39,8 +39,7 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Link {
     clock: Clock,
-    address: Address,
-    tls: Option<Tls>,
+    target: Target,
     greeting: Greeting,
     timeout: Duration,
     back_off: BackOff,
@@ -52,9 +51,8 @@ impl Link {
     pub(super) fn new(target: &Target, timeout: Duration, clock: Clock) -> Self {
         Self {
             clock,
-            address: target.address.clone(),
-            tls: target.tls.clone(),
             greeting: Greeting::new(&Target { db: 0, ..target.clone() }, NAME),
+            target: target.clone(),
             timeout,
             back_off: BackOff::new(),
             phase: Phase::Resting { until_ns: 0 },
@@ -118,7 +116,7 @@ impl Link {
         if let Phase::Resting { until_ns } = self.phase
             && now_ns >= until_ns
         {
-            let resolution = Resolution::start(&self.address).map_err(Failure::Resolve)?;
+            let resolution = Resolution::start(&self.target).map_err(Failure::Resolve)?;
             self.phase =
                 Phase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
         }
@@ -160,7 +158,7 @@ impl Link {
         mut last: Option<Failure>,
     ) -> Result<(), Failure> {
         while let Some(endpoint) = endpoints.pop_front() {
-            match Connection::open(&endpoint, self.tls.as_ref()) {
+            match Connection::open(&endpoint, self.target.tls.as_ref()) {
                 Ok(connection) => {
                     self.phase = Phase::Connecting { connection, others: endpoints, deadline_ns };
                     return Ok(());

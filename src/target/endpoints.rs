@@ -1,0 +1,169 @@
+//! Where connections to a target lead: looked up before the first, and anew after a loss, since a name may lead elsewhere
+//! by then.
+//!
+//! ```text
+//! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections
+//! ```
+//! Those that know the name's endpoints wait for nobody: a lookup that takes too long is answered with the old ones.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use super::{Endpoint, Resolution, Target};
+
+/// A name is not looked up more often than this: 250 ms.
+const GAP_NS: u64 = 250_000_000;
+/// So long a new connection waits for a lookup, before it takes what was found last time: 1 s.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// Where connections to a target lead. All times are by one clock of the caller's.
+#[derive(Debug)]
+pub struct Endpoints {
+    target: Target,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    found: Arc<[Endpoint]>,
+    /// Whether a connection was lost since the last lookup began.
+    is_stale: bool,
+    /// When that was.
+    begun_ns: u64,
+    search: Option<Resolution>,
+}
+
+impl Endpoints {
+    /// Looks `target` up for the first time, at `now_ns`, and waits for it.
+    ///
+    /// # Errors
+    /// When its host has no address, or none is known within `limit`.
+    pub fn find(target: &Target, limit: Duration, now_ns: u64) -> io::Result<Self> {
+        let found = Resolution::start(target)?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
+        let state = State { found: Vec::from(found).into(), is_stale: false, begun_ns: now_ns, search: None };
+        Ok(Self { target: target.clone(), state: Mutex::new(state) })
+    }
+
+    /// A connection was lost, or could not be had: what was found may not hold any more.
+    pub fn doubt(&self, now_ns: u64) {
+        self.with(|state| {
+            state.is_stale = true;
+            state.look_up(&self.target, now_ns);
+        });
+    }
+
+    /// Where to connect to, at least one; `None` while that is being looked up, for a second at the most.
+    pub fn current(&self, now_ns: u64) -> Option<Arc<[Endpoint]>> {
+        self.with(|state| {
+            state.look_up(&self.target, now_ns);
+            state.is_known(now_ns).then(|| Arc::clone(&state.found))
+        })
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        // Nothing in here can panic half-way.
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl State {
+    /// Begins a lookup, if one is needed and the last is not too young.
+    fn look_up(&mut self, target: &Target, now_ns: u64) {
+        if self.is_stale && self.search.is_none() && now_ns >= self.begun_ns + GAP_NS {
+            // Without a thread for it the old ones have to do, until the next loss.
+            self.search = Resolution::start(target).ok();
+            (self.is_stale, self.begun_ns) = (false, now_ns);
+        }
+    }
+
+    /// Takes up what was found. Whether there is nothing, or nothing any more, to wait for.
+    fn is_known(&mut self, now_ns: u64) -> bool {
+        match self.search.as_mut().map(|search| search.wait(Duration::ZERO)) {
+            None => return true,
+            Some(Ok(None)) => return now_ns >= self.begun_ns + PATIENCE_NS,
+            Some(Ok(Some(found))) => self.found = Vec::from(found).into(),
+            // A name server that is gone takes no server with it.
+            Some(Err(_)) => {}
+        }
+        self.search = None;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::{Ipv4Addr, SocketAddr},
+        sync::mpsc::{Receiver, Sender, channel},
+    };
+
+    use super::*;
+    use crate::target::{Address, Resolver};
+
+    const NOW: u64 = 10 * GAP_NS;
+
+    /// Endpoints of a name whose lookups are answered by hand, after the first: at port 1.
+    fn by_hand() -> (Endpoints, Sender<io::Result<u16>>) {
+        let (answer, answers): (_, Receiver<io::Result<u16>>) = channel();
+        answer.send(Ok(1)).unwrap();
+        let answers = Mutex::new(answers);
+        let resolver = Resolver::new(move |_, _| {
+            let port = answers.lock().unwrap().recv().unwrap_or(Ok(0))?;
+            Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))])
+        });
+        let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };
+        let target = Target { address, resolver, ..Target::default() };
+        (Endpoints::find(&target, Duration::from_secs(60), NOW - GAP_NS).unwrap(), answer)
+    }
+
+    fn port(found: Option<Arc<[Endpoint]>>) -> Option<u16> {
+        found.map(|found| match &found[0] {
+            Endpoint::Tcp(address) => address.port(),
+            Endpoint::Unix(_) => 0,
+        })
+    }
+
+    /// The port that is known at `now_ns`, once the lookup under way is answered.
+    fn settled(endpoints: &Endpoints, now_ns: u64) -> u16 {
+        loop {
+            match port(endpoints.current(now_ns)) {
+                Some(port) => return port,
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_loss_the_name_is_looked_up_anew_before_the_next_connection() {
+        let (endpoints, answer) = by_hand();
+        assert_eq!(port(endpoints.current(NOW)), Some(1), "nothing was lost");
+        endpoints.doubt(NOW);
+        assert_eq!(port(endpoints.current(NOW)), None);
+        answer.send(Ok(2)).unwrap();
+        assert_eq!(settled(&endpoints, NOW), 2);
+    }
+
+    #[test]
+    fn a_name_server_that_hangs_or_fails_holds_nobody_up() {
+        let (endpoints, answer) = by_hand();
+        endpoints.doubt(NOW);
+        assert_eq!(port(endpoints.current(NOW + PATIENCE_NS - 1)), None);
+        assert_eq!(port(endpoints.current(NOW + PATIENCE_NS)), Some(1));
+        answer.send(Err(io::ErrorKind::NotFound.into())).unwrap();
+        assert_eq!(settled(&endpoints, NOW), 1);
+    }
+
+    #[test]
+    fn losses_that_follow_each_other_fast_are_one_lookup_and_the_last_has_its_own() {
+        let (endpoints, answer) = by_hand();
+        (0..1000).for_each(|n| endpoints.doubt(NOW + n));
+        answer.send(Ok(2)).unwrap();
+        assert_eq!(settled(&endpoints, NOW + 1000), 2, "no second lookup waits for an answer");
+        assert_eq!(port(endpoints.current(NOW + GAP_NS)), None, "what was lost since then is in doubt");
+        answer.send(Ok(3)).unwrap();
+        assert_eq!(settled(&endpoints, NOW + GAP_NS), 3);
+    }
+}
