@@ -7,12 +7,10 @@ use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 
-use super::buffer::ReadBuffer;
-use super::engine::{Aftermath, Engine, Request};
-use super::faults::Damage;
+use super::engine::{Engine, Request};
+use super::faults::{Damage, ReplyFault};
 use super::outbox::Outbox;
-use super::request::{Parser, Progress};
-use super::state::Closing;
+use super::request::Parser;
 
 /// Unsent bytes beyond which a client's requests wait until it reads its replies.
 const MAX_UNSENT: usize = 1 << 20;
@@ -73,20 +71,20 @@ impl Write for Socket {
     }
 }
 
-/// What is to become of a connection.
+/// What a connection does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It waits for the next event.
-    Waits,
+pub enum Next {
+    /// It waits for an event.
+    Wait,
     /// It has more to read, and lets the others have their turn first.
-    Again,
-    /// It is over.
-    Over,
+    Read,
+    /// It is closed.
+    Close,
 }
 
 /// Whether requests are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mood {
+enum Phase {
     /// They are.
     Serving,
     /// They are read and thrown away.
@@ -107,9 +105,10 @@ pub struct Connection {
     slot: usize,
     socket: Socket,
     parser: Parser,
-    input: ReadBuffer,
+    /// Bytes of requests that are not whole or have to wait.
+    input: Vec<u8>,
     outbox: Outbox,
-    mood: Mood,
+    phase: Phase,
     /// Requests wait until replies have gone.
     choked: bool,
     /// Whether the other side has closed: then a short read does not mean that there is no more to come.
@@ -125,9 +124,9 @@ impl Connection {
             slot,
             socket,
             parser: Parser::default(),
-            input: ReadBuffer::default(),
+            input: Vec::new(),
             outbox: Outbox::default(),
-            mood: Mood::Serving,
+            phase: Phase::Serving,
             choked: false,
             hung_up: false,
         }
@@ -138,68 +137,76 @@ impl Connection {
         self.outbox.held_until_ns()
     }
 
-    /// Reads what there is, answers it, and writes the replies in one go.
-    pub fn on_readable(&mut self, hung_up: bool, engine: &mut Engine, shared: &mut ReadBuffer) -> Fate {
+    /// Reads what there is, answers it, and writes the replies in one go. `room` is what reads go into.
+    pub fn on_readable(&mut self, hung_up: bool, engine: &mut Engine, room: &mut [u8]) -> Next {
         self.hung_up |= hung_up;
-        let mut input = self.input.borrow(shared);
-        let read = self.read(&mut input, engine);
-        self.input.give_back(input, shared);
+        let read = self.read(engine, room);
         match (self.send(engine), read) {
-            (Fate::Over, _) | (_, Fate::Over) => Fate::Over,
+            (Next::Close, _) | (_, Next::Close) => Next::Close,
             // What was sent may have made room for more.
-            (_, Fate::Waits) if self.choked && self.outbox.unsent() <= MAX_UNSENT => Fate::Again,
+            (_, Next::Wait) if self.choked && self.outbox.unsent() <= MAX_UNSENT => Next::Read,
             (_, read) => read,
         }
     }
 
     /// Goes on writing, when the socket takes more or a hold has ended.
-    pub fn on_writable(&mut self, engine: &mut Engine) -> Fate {
-        if self.outbox.unsent() == 0 && self.mood != Mood::Leaving {
-            return Fate::Waits;
+    pub fn on_writable(&mut self, engine: &mut Engine) -> Next {
+        if self.outbox.unsent() == 0 && self.phase != Phase::Leaving {
+            return Next::Wait;
         }
         match self.send(engine) {
-            Fate::Waits if self.choked && self.outbox.unsent() <= MAX_UNSENT => Fate::Again,
-            fate => fate,
+            Next::Wait if self.choked && self.outbox.unsent() <= MAX_UNSENT => Next::Read,
+            next => next,
         }
     }
 
     /// Lets go of all replies that are held back.
-    pub fn release(&mut self, engine: &mut Engine) -> Fate {
+    pub fn release(&mut self, engine: &mut Engine) -> Next {
         self.outbox.release();
         self.on_writable(engine)
     }
 
-    fn read(&mut self, input: &mut ReadBuffer, engine: &mut Engine) -> Fate {
+    fn read(&mut self, engine: &mut Engine, room: &mut [u8]) -> Next {
         // Requests that were read before the client's replies choked it.
-        let waited = std::mem::take(&mut self.choked);
-        if waited {
-            self.answer(input, engine);
+        if std::mem::take(&mut self.choked) {
+            self.take_in(&[], engine);
         }
         for _ in 0..ROUNDS {
             if self.choked {
-                return Fate::Waits;
+                return Next::Wait;
             }
-            let spare = input.spare();
-            let room = spare.len();
-            let n = match self.socket.read(spare) {
-                Ok(0) => return Fate::Over,
+            let n = match self.socket.read(room) {
+                Ok(0) => return Next::Close,
                 Ok(n) => n,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Fate::Waits,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Next::Wait,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return Fate::Over,
+                Err(_) => return Next::Close,
             };
-            input.filled(n);
             self.count_read(n, engine);
-            self.answer(input, engine);
-            if input.unread().len() > MAX_UNREAD {
-                return Fate::Over;
+            self.take_in(&room[..n], engine);
+            if self.input.len() > MAX_UNREAD {
+                return Next::Close;
             }
             // A read that did not fill the buffer has drained the socket, and the next byte brings a new event.
-            if n < room && !self.hung_up {
-                return Fate::Waits;
+            if n < room.len() && !self.hung_up {
+                return Next::Wait;
             }
         }
-        Fate::Again
+        Next::Read
+    }
+
+    /// Answers what is whole of the bytes left over and of `new` ones, and keeps the rest. The usual case copies nothing.
+    fn take_in(&mut self, new: &[u8], engine: &mut Engine) {
+        let mut input = std::mem::take(&mut self.input);
+        if input.is_empty() {
+            let used = self.answer(new, engine);
+            self.input = new[used..].to_vec();
+        } else {
+            input.extend_from_slice(new);
+            let used = self.answer(&input, engine);
+            input.drain(..used);
+            self.input = if input.is_empty() { Vec::new() } else { input };
+        }
     }
 
     fn count_read(&self, n: usize, engine: &mut Engine) {
@@ -211,47 +218,44 @@ impl Connection {
         }
     }
 
-    /// Answers all whole requests in `input`.
-    fn answer(&mut self, input: &mut ReadBuffer, engine: &mut Engine) {
+    /// Answers all whole requests in `input`; how many bytes need not be kept.
+    fn answer(&mut self, input: &[u8], engine: &mut Engine) -> usize {
         engine.state.read_clock();
-        let mut position = 0;
-        while self.mood == Mood::Serving && !input.unread().is_empty() {
+        let (mut used, mut position) = (0, 0);
+        while self.phase == Phase::Serving && used < input.len() {
             if self.outbox.unsent() > MAX_UNSENT {
                 self.choked = true;
-                return;
+                return used;
             }
-            let authenticated =
-                engine.state.sessions[self.slot].as_ref().is_some_and(|session| session.authenticated);
-            let length = match self.parser.parse(input.unread(), authenticated) {
-                Ok(Progress::Complete(length)) => length,
-                Ok(Progress::Incomplete(_)) => return,
+            let unread = &input[used..];
+            let length = match self.parser.parse(unread) {
+                Ok(Some(length)) => length,
+                Ok(None) => return used,
                 Err(error) => {
                     engine.refuse_bytes(self.slot, &error, self.outbox.bytes());
-                    self.mood = Mood::Leaving;
+                    self.phase = Phase::Leaving;
                     break;
                 }
             };
-            let arguments = self.parser.arguments(input.unread());
+            let arguments = self.parser.arguments(unread);
             if !arguments.is_empty() {
                 position += 1;
                 let begin = self.outbox.length();
                 let request = Request { slot: self.slot, position, arguments };
-                let aftermath = engine.answer(request, self.outbox.bytes());
-                self.suffer(aftermath, begin, engine);
+                let fault = engine.answer(request, self.outbox.bytes());
+                self.apply(fault, begin, engine);
             }
-            input.consume(length);
+            used += length;
         }
-        if self.mood != Mood::Serving {
-            input.clear();
-        }
+        if self.phase == Phase::Serving { used } else { input.len() }
     }
 
     /// Does to the reply that begins at `begin` what the script of faults wants, and sees whether the client goes.
-    fn suffer(&mut self, aftermath: Aftermath, begin: usize, engine: &Engine) {
-        if !aftermath.delay.is_zero() {
-            self.outbox.hold(begin, engine.state.now_ns, aftermath.delay);
+    fn apply(&mut self, fault: ReplyFault, begin: usize, engine: &Engine) {
+        if !fault.delay.is_zero() {
+            self.outbox.hold(begin, engine.state.now_ns, fault.delay);
         }
-        match aftermath.damage {
+        match fault.damage {
             None => {}
             Some(Damage::Garbage) => {
                 self.outbox.cut_to(begin);
@@ -259,24 +263,23 @@ impl Connection {
             }
             Some(Damage::Cut { close }) => {
                 self.outbox.cut_to(begin + (self.outbox.length() - begin) / 2);
-                self.mood = if close { Mood::Leaving } else { Mood::Silent };
+                self.phase = if close { Phase::Leaving } else { Phase::Silent };
             }
             Some(Damage::Reset) => {
                 self.outbox.cut_to(begin);
-                self.mood = Mood::Resetting;
+                self.phase = Phase::Resetting;
             }
         }
-        let closing =
-            engine.state.sessions[self.slot].as_ref().map_or(Closing::Now, |session| session.closing);
-        if closing != Closing::No && self.mood == Mood::Serving {
-            self.mood = Mood::Leaving;
+        let leaving = engine.state.sessions[self.slot].as_ref().is_none_or(|session| session.leaving);
+        if leaving && self.phase == Phase::Serving {
+            self.phase = Phase::Leaving;
         }
     }
 
-    fn send(&mut self, engine: &mut Engine) -> Fate {
+    fn send(&mut self, engine: &mut Engine) -> Next {
         if self.outbox.unsent() > 0 {
             let Ok((went, writes)) = self.outbox.send(&mut self.socket, engine.state.now_ns) else {
-                return Fate::Over;
+                return Next::Close;
             };
             let net = &mut engine.state.stats.net;
             net.writes += writes;
@@ -285,14 +288,14 @@ impl Connection {
                 session.bytes_out += went as u64;
             }
         }
-        match self.mood {
-            Mood::Resetting => {
+        match self.phase {
+            Phase::Resetting => {
                 // If the option cannot be set the client sees a close, which is the nearest thing left.
                 let _ = self.socket.reset_on_close();
-                Fate::Over
+                Next::Close
             }
-            Mood::Leaving if self.outbox.unsent() == 0 => Fate::Over,
-            _ => Fate::Waits,
+            Phase::Leaving if self.outbox.unsent() == 0 => Next::Close,
+            _ => Next::Wait,
         }
     }
 }

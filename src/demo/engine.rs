@@ -1,4 +1,4 @@
-//! From a request to its reply: find the command, see whether it may run, run it, count it.
+//! From a request to its reply: find the command, see whether it may run, run it or queue it.
 //!
 //! It knows no sockets. The time that a command took is from the end of the one before it (or the wake-up of the
 //! event loop) to its own end, so one reading of the clock a command is enough.
@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::commands::{Asked, Command, CommandId, Flags, Found, Table, fail, run};
+use super::commands::{AT_ONCE, Asked, CommandId, GROWS, LOAD, OPEN, Table, fail, run};
 use super::failure::Failure;
-use super::faults::{Damage, Occasion, Script, Treatment};
+use super::faults::{Occasion, ReplyFault, Script, Treatment};
 use super::orders::Orders;
 use super::reply::{Protocol, Reply};
 use super::request::{Arguments, ProtocolError};
@@ -23,15 +23,6 @@ pub struct Request<'a> {
     pub position: u64,
     /// What is asked.
     pub arguments: Arguments<'a>,
-}
-
-/// What is still to happen to a reply that has been written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Aftermath {
-    /// How long it is held back.
-    pub delay: Duration,
-    /// What happens to its bytes.
-    pub damage: Option<Damage>,
 }
 
 /// The state, the commands on it, and the script of faults.
@@ -91,55 +82,52 @@ impl Engine {
     }
 
     /// Answers a request by appending its reply to `out`.
-    pub fn answer(&mut self, request: Request<'_>, out: &mut Vec<u8>) -> Aftermath {
-        let (authenticated, protocol) = match &self.state.sessions[request.slot] {
-            Some(session) => (session.authenticated, session.protocol),
-            None => return Aftermath::default(),
-        };
-        let id = match self.table.find(request.arguments) {
-            Found::Command(id) => id,
-            Found::Unknown(group) => {
-                let failure = unknown(request.arguments, group.map(|id| self.table.command(id)));
-                self.refuse(request.slot, None, &failure, out);
-                return Aftermath::default();
+    pub fn answer(&mut self, request: Request<'_>, out: &mut Vec<u8>) -> ReplyFault {
+        let Request { slot, arguments, .. } = request;
+        let id = match self.table.find(arguments) {
+            Ok(id) => id,
+            Err(failure) => {
+                self.refuse(slot, None, &failure, out);
+                return ReplyFault::default();
             }
         };
-        let command = self.table.command(id);
-        let treatment = self.treatment(request, id);
-        let aftermath = Aftermath { delay: treatment.delay, damage: treatment.damage };
-        let objection = if !command.arity.fits(request.arguments.len()) {
-            Some(self.table.arity_failure(id))
-        } else if !authenticated && !command.flags.has(Flags::OPEN) {
+        let mut treatment = self.treatment(request, id);
+        let asked = Asked { slot, id, arguments };
+        match self.objection(asked, treatment.error.take()) {
+            Some(failure) => self.refuse(slot, Some(id), &failure, out),
+            None => self.run_or_queue(asked, treatment.slow, out),
+        }
+        treatment.reply
+    }
+
+    /// Why a command may not run.
+    fn objection(&self, asked: Asked<'_>, injected: Option<String>) -> Option<Failure> {
+        let Asked { slot, id, arguments } = asked;
+        let authenticated = self.state.sessions[slot].as_ref().is_some_and(|session| session.authenticated);
+        if !self.table.takes(id, arguments.len()) {
+            Some(Failure::Arity(self.table.name(id)))
+        } else if !authenticated && !self.table.has(id, OPEN) {
             Some(Failure::other("NOAUTH Authentication required."))
-        } else if command.flags.has(Flags::GROWS) && !self.state.make_room() {
+        } else if self.table.has(id, GROWS) && !self.state.has_room() {
             Some(Failure::other("OOM command not allowed when used memory > 'maxmemory'."))
         } else {
-            treatment.error.map(Failure::other)
-        };
-        match objection {
-            Some(failure) => self.refuse(request.slot, Some(id), &failure, out),
+            injected.map(Failure::other)
+        }
+    }
+
+    fn run_or_queue(&mut self, asked: Asked<'_>, slow: Duration, out: &mut Vec<u8>) {
+        let Some(session) = self.state.sessions[asked.slot].as_mut() else { return };
+        let mut reply = Reply::new(out, session.protocol);
+        match session.transaction.as_mut().filter(|_| !self.table.has(asked.id, AT_ONCE)) {
+            Some(transaction) => {
+                transaction.queue(asked.id, asked.arguments, slow);
+                reply.status("QUEUED");
+            }
             None => {
-                let Engine { state, table, .. } = self;
-                let session = state.sessions[request.slot].as_mut();
-                let transaction = session.and_then(|session| session.transaction.as_mut());
-                match transaction.filter(|_| !command.flags.has(Flags::UNQUEUED)) {
-                    Some(transaction) => {
-                        transaction.queue(id, request.arguments, treatment.slow);
-                        Reply::new(out, protocol).status("QUEUED");
-                    }
-                    None => {
-                        state.sleep(treatment.slow);
-                        run(
-                            table,
-                            state,
-                            Asked { slot: request.slot, id, arguments: request.arguments },
-                            Reply::new(out, protocol),
-                        );
-                    }
-                }
+                self.state.sleep(slow);
+                run(&self.table, &mut self.state, asked, reply);
             }
         }
-        aftermath
     }
 
     /// An error reply to bytes that are no request.
@@ -152,10 +140,10 @@ impl Engine {
             return Treatment::default();
         }
         // A subcommand goes by the name of its group.
-        let name = self.table.full_name(id);
+        let name = self.table.name(id);
         let occasion = Occasion {
             command: name.split('|').next().unwrap_or(name),
-            is_load: self.table.command(id).is_load(),
+            is_load: self.table.has(id, LOAD),
             position: request.position,
             now_ns: self.state.now_ns,
         };
@@ -175,53 +163,29 @@ impl Engine {
     }
 }
 
-/// The error for a command or subcommand that there is not, with the start of what was asked, as Redis words it.
-fn unknown(arguments: Arguments<'_>, group: Option<&Command>) -> Failure {
-    /// Bytes of names and arguments that are repeated.
-    const REPEATED: usize = 128;
-    let text = |argument: Option<&[u8]>| {
-        let argument = argument.unwrap_or_default();
-        String::from_utf8_lossy(&argument[..argument.len().min(REPEATED)]).into_owned()
-    };
-    if let Some(group) = group {
-        let group = group.name.to_ascii_uppercase();
-        return Failure::other(format!(
-            "ERR unknown subcommand '{}'. Try {group} HELP.",
-            text(arguments.get(1))
-        ));
-    }
-    let mut repeated = String::new();
-    for argument in arguments.from(1) {
-        if repeated.len() >= REPEATED {
-            break;
-        }
-        repeated.push_str(&format!("'{}' ", text(Some(argument))));
-    }
-    let name = text(arguments.get(0));
-    Failure::other(format!("ERR unknown command '{name}', with args beginning with: {repeated}"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use crate::demo::commands::desk::Desk;
+    use crate::demo::commands::testing::TestServer;
     use crate::demo::faults::{Damage, Script};
 
-    fn with_faults(faults: &[&str]) -> Desk {
-        let mut desk = Desk::new();
+    fn with_faults(faults: &[&str]) -> TestServer {
+        let mut server = TestServer::new();
         let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-        desk.engine.set_script(Script::new(faults, 0, 1));
-        desk
+        server.engine.set_script(Script::new(faults, 0, 1));
+        server
     }
 
     #[test]
     fn an_injected_error_is_counted_as_a_rejection_and_nothing_runs() {
-        let mut desk = with_faults(&["error OOM on SET every 2"]);
-        desk.ok("SET a 1");
-        assert_eq!(desk.ask("SET a 2"), "-OOM command not allowed when used memory > 'maxmemory'.\n");
-        assert_eq!(desk.ask("GET a"), "$1\n1\n");
-        let info = desk.ask("INFO commandstats errorstats");
+        let mut server = with_faults(&["error OOM on SET every 2"]);
+        server.expect(&[
+            ("SET a 1", "+OK"),
+            ("SET a 2", "-OOM command not allowed when used memory > 'maxmemory'."),
+            ("GET a", "$1\n1"),
+        ]);
+        let info = server.ask("INFO commandstats errorstats");
         assert!(
             info.contains("rejected_calls=1,failed_calls=0") && info.contains("errorstat_OOM:count=1"),
             "{info}"
@@ -230,12 +194,12 @@ mod tests {
 
     #[test]
     fn a_slow_command_shows_in_the_slow_log_and_a_delayed_reply_does_not() {
-        let mut desk = with_faults(&["slow GET 11ms", "delay SET 1s", "garbage on INCR"]);
-        desk.ask("GET a");
-        desk.ok("SET a 1");
-        assert_eq!(desk.ask("SLOWLOG LEN"), ":1\n");
-        assert_eq!(desk.aftermath("SET a 1").delay, Duration::from_secs(1));
-        assert_eq!(desk.aftermath("INCR a").damage, Some(Damage::Garbage));
-        assert_eq!(desk.aftermath("CONFIG GET hz").damage, None);
+        let mut server = with_faults(&["slow GET 11ms", "delay SET 1s", "garbage on INCR"]);
+        server.expect(&[("GET a", "$-1"), ("SET a 1", "+OK"), ("SLOWLOG LEN", ":1")]);
+        assert_eq!(server.fault("SET a 1").delay, Duration::from_secs(1));
+        assert_eq!(server.fault("INCR a").damage, Some(Damage::Garbage));
+        assert_eq!(server.fault("CONFIG GET hz").damage, None);
+        server.expect(&[("MULTI", "+OK"), ("GET a", "+QUEUED"), ("SLOWLOG LEN", "+QUEUED")]);
+        server.expect(&[("EXEC", "*2\n$1\n2\n:2")]);
     }
 }

@@ -16,8 +16,7 @@ use mio::event::Event;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
 
-use super::buffer::ReadBuffer;
-use super::connection::{Connection, Fate, Socket};
+use super::connection::{Connection, Next, Socket};
 use super::engine::Engine;
 use super::faults::Script;
 use super::orders::Orders;
@@ -29,6 +28,8 @@ const TCP: Token = Token(1);
 const UNIX: Token = Token(2);
 /// Connections have the tokens from here on.
 const FIRST: usize = 3;
+/// Bytes of one read.
+const READ_SIZE: usize = 64 << 10;
 
 /// The loop and all it serves.
 pub struct EventLoop {
@@ -44,7 +45,8 @@ pub struct EventLoop {
     timers: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// Connections that have more to read.
     again: Vec<usize>,
-    shared: ReadBuffer,
+    /// What all connections read into.
+    room: Vec<u8>,
     next_tick_ns: u64,
     seed: u64,
 }
@@ -76,7 +78,7 @@ impl EventLoop {
             orders,
             timers: BinaryHeap::new(),
             again: Vec::new(),
-            shared: ReadBuffer::default(),
+            room: vec![0; READ_SIZE],
             next_tick_ns: 0,
             seed,
         })
@@ -89,7 +91,7 @@ impl EventLoop {
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         loop {
-            match self.poll.poll(&mut events, Some(self.patience())) {
+            match self.poll.poll(&mut events, Some(self.poll_timeout())) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 result => result?,
             }
@@ -97,7 +99,7 @@ impl EventLoop {
             self.run_stalls();
             for event in &events {
                 match event.token() {
-                    WAKER => self.obey(),
+                    WAKER => self.take_orders(),
                     TCP | UNIX => self.accept(),
                     Token(token) => self.on_event(token - FIRST, event),
                 }
@@ -106,15 +108,14 @@ impl EventLoop {
                 return Ok(());
             }
             for slot in std::mem::take(&mut self.again) {
-                self.with(slot, |connection, engine, shared| connection.on_readable(false, engine, shared));
+                self.with(slot, |connection, engine, room| connection.on_readable(false, engine, room));
             }
-            self.close_doomed();
             self.run_timers();
         }
     }
 
     /// How long the poll may wait.
-    fn patience(&self) -> Duration {
+    fn poll_timeout(&self) -> Duration {
         if !self.again.is_empty() {
             return Duration::ZERO;
         }
@@ -124,9 +125,8 @@ impl EventLoop {
         Duration::from_nanos(due_ns.saturating_sub(self.engine.state.now_ns))
     }
 
-    /// Takes orders.
-    fn obey(&mut self) {
-        self.orders.stand_while_paused();
+    fn take_orders(&mut self) {
+        self.orders.wait_while_paused();
         let now_ns = self.engine.state.read_clock();
         if let Some(faults) = self.orders.take_faults() {
             self.engine.set_script(Script::new(faults, now_ns, self.seed));
@@ -167,7 +167,7 @@ impl EventLoop {
     fn on_event(&mut self, slot: usize, event: &Event) {
         if event.is_readable() || event.is_read_closed() || event.is_error() {
             let hung_up = event.is_read_closed() || event.is_error();
-            self.with(slot, |connection, engine, shared| connection.on_readable(hung_up, engine, shared));
+            self.with(slot, |connection, engine, room| connection.on_readable(hung_up, engine, room));
         }
         if event.is_writable() {
             self.with(slot, |connection, engine, _| connection.on_writable(engine));
@@ -175,12 +175,12 @@ impl EventLoop {
     }
 
     /// Lets a connection do something, and does what it then needs.
-    fn with(&mut self, slot: usize, act: impl FnOnce(&mut Connection, &mut Engine, &mut ReadBuffer) -> Fate) {
+    fn with(&mut self, slot: usize, act: impl FnOnce(&mut Connection, &mut Engine, &mut [u8]) -> Next) {
         let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else { return };
-        match act(connection, &mut self.engine, &mut self.shared) {
-            Fate::Waits => {}
-            Fate::Again => self.again.push(slot),
-            Fate::Over => return self.close(slot),
+        match act(connection, &mut self.engine, &mut self.room) {
+            Next::Wait => {}
+            Next::Read => self.again.push(slot),
+            Next::Close => return self.close(slot),
         }
         let held_until_ns = connection.held_until_ns();
         if connection.timer_ns != held_until_ns {
@@ -196,15 +196,6 @@ impl EventLoop {
         if self.connections[slot].take().is_some() {
             self.engine.disconnect(slot);
             self.free.push(slot);
-        }
-    }
-
-    /// Closes those that CLIENT KILL was called upon.
-    fn close_doomed(&mut self) {
-        while let Some((slot, id)) = self.engine.state.doomed.pop_front() {
-            if self.engine.state.sessions[slot].as_ref().is_some_and(|session| session.id == id) {
-                self.close(slot);
-            }
         }
     }
 

@@ -30,7 +30,7 @@ pub enum Failure {
     ExpireTime(&'static str),
     /// Too few or too many arguments. `config|get` names a subcommand.
     #[error("ERR wrong number of arguments for '{0}' command")]
-    Arity(Cow<'static, str>),
+    Arity(&'static str),
     /// Any other, with its prefix.
     #[error("{0}")]
     Other(Cow<'static, str>),
@@ -41,9 +41,4 @@ impl Failure {
     pub fn other(text: impl Into<Cow<'static, str>>) -> Self {
         Self::Other(text.into())
     }
-}
-
-/// The first word of an error's text: what `INFO errorstats` counts by.
-pub fn prefix(text: &str) -> &str {
-    text.split(' ').next().unwrap_or(text)
 }

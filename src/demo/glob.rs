@@ -1,16 +1,7 @@
 //! Glob patterns as Redis matches them: `*`, `?`, `[abc]`, `[^a-z]`, `\` before a byte that is meant literally.
 
-/// Whether upper and lower case differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
-    /// They do: keys.
-    Sensitive,
-    /// They do not: names of parameters.
-    Insensitive,
-}
-
 /// Whether all of `text` matches `pattern`. Time is at most the product of their lengths.
-pub fn matches(pattern: &[u8], text: &[u8], case: Case) -> bool {
+pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut pattern, mut text) = (pattern, text);
     // Where to go on when what follows the last star does not fit: one byte further in the text.
     let mut retry: Option<(&[u8], &[u8])> = None;
@@ -23,7 +14,7 @@ pub fn matches(pattern: &[u8], text: &[u8], case: Case) -> bool {
         if pattern.is_empty() && text.is_empty() {
             return true;
         }
-        let stepped = text.split_first().and_then(|(byte, rest)| Some((one(pattern, *byte, case)?, rest)));
+        let stepped = text.split_first().and_then(|(byte, rest)| Some((one(pattern, *byte)?, rest)));
         if let Some(next) = stepped {
             (pattern, text) = next;
             continue;
@@ -39,17 +30,17 @@ pub fn matches(pattern: &[u8], text: &[u8], case: Case) -> bool {
 }
 
 /// Matches one byte against the head of `pattern`; the rest of the pattern if it fits.
-fn one(pattern: &[u8], byte: u8, case: Case) -> Option<&[u8]> {
+fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     match pattern {
         [] => None,
         [b'?', rest @ ..] => Some(rest),
-        [b'[', rest @ ..] => class(rest, byte, case),
-        [b'\\', literal, rest @ ..] | [literal, rest @ ..] => same(*literal, byte, case).then_some(rest),
+        [b'[', rest @ ..] => class(rest, byte),
+        [b'\\', literal, rest @ ..] | [literal, rest @ ..] => (*literal == byte).then_some(rest),
     }
 }
 
 /// Matches one byte against a class, whose `[` is already gone. A class that never closes ends with the pattern.
-fn class(pattern: &[u8], byte: u8, case: Case) -> Option<&[u8]> {
+fn class(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     let (negated, mut rest) = match pattern {
         [b'^', rest @ ..] => (true, rest),
         _ => (false, pattern),
@@ -63,29 +54,20 @@ fn class(pattern: &[u8], byte: u8, case: Case) -> Option<&[u8]> {
                 break;
             }
             [b'\\', literal, behind @ ..] => {
-                found |= same(*literal, byte, case);
+                found |= *literal == byte;
                 rest = behind;
             }
             [from, b'-', to, behind @ ..] if *to != b']' => {
-                let (low, high) = (fold(*from, case), fold(*to, case));
-                found |= (low.min(high)..=low.max(high)).contains(&fold(byte, case));
+                found |= (*from.min(to)..=*from.max(to)).contains(&byte);
                 rest = behind;
             }
             [literal, behind @ ..] => {
-                found |= same(*literal, byte, case);
+                found |= *literal == byte;
                 rest = behind;
             }
         }
     }
     (found != negated).then_some(rest)
-}
-
-fn same(a: u8, b: u8, case: Case) -> bool {
-    fold(a, case) == fold(b, case)
-}
-
-fn fold(byte: u8, case: Case) -> u8 {
-    if case == Case::Insensitive { byte.to_ascii_lowercase() } else { byte }
 }
 
 #[cfg(test)]
@@ -108,19 +90,18 @@ mod tests {
             ("[abc", "b"),
         ];
         for (pattern, text) in yes {
-            assert!(matches(pattern.as_bytes(), text.as_bytes(), Case::Sensitive), "{pattern} {text}");
+            assert!(matches(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
         }
         for (pattern, text) in
             [("", "a"), ("a", ""), ("h[^e]llo", "hello"), ("a\\*", "ab"), ("*a", "ab"), ("A", "a")]
         {
-            assert!(!matches(pattern.as_bytes(), text.as_bytes(), Case::Sensitive), "{pattern} {text}");
+            assert!(!matches(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
         }
-        assert!(matches(b"MaxMem*", b"maxmemory-policy", Case::Insensitive));
     }
 
     #[test]
     fn a_hostile_pattern_takes_no_exponential_time() {
         let pattern = "a*".repeat(40) + "b";
-        assert!(!matches(pattern.as_bytes(), &[b'a'; 2000], Case::Sensitive));
+        assert!(!matches(pattern.as_bytes(), &[b'a'; 2000]));
     }
 }

@@ -1,10 +1,10 @@
 //! The built-in server: a small Redis on one thread, for a first run without a server, for training and for tests.
 //!
 //! ```text
-//! socket ─► buffer ─► request parser ─► engine ─► commands ─► store
-//!                                         │  ▲
-//!                                         ▼  └ faults: what goes wrong on purpose
-//! socket ◄─ outbox ◄──────────────────── reply
+//! socket ─► request parser ─► engine ─► commands ─► store
+//!                               │  ▲
+//!                               ▼  └ faults: what goes wrong on purpose
+//! socket ◄─ outbox ◄────────── reply
 //! ```
 //! It speaks RESP2 and RESP3, follows Redis 7.0 in its words, and is a null server: cheap enough that a generator
 //! measured against it shows its own cost. It has no persistence, replication, cluster or scripts, and of
@@ -13,7 +13,6 @@
 //! It knows nothing of load, probes, sessions and screens; of the other rooms it uses the clock, the units and the type
 //! of a password.
 
-mod buffer;
 mod commands;
 mod connection;
 mod engine;
@@ -21,8 +20,6 @@ mod event_loop;
 mod failure;
 mod faults;
 mod glob;
-mod identity;
-mod inline;
 mod orders;
 mod outbox;
 mod reply;
@@ -33,3 +30,6 @@ mod store;
 
 pub use faults::{Fault, Kind, ParseFaultError, Scope, When};
 pub use server::{Error, Handle, Options, Server};
+
+/// The Redis whose commands and words it follows.
+const REDIS_VERSION: &str = "7.0.15";

@@ -67,8 +67,8 @@ impl Orders {
         faults
     }
 
-    /// For the server: stands still as long as it is paused.
-    pub fn stand_while_paused(&self) {
+    /// For the server: stands still for as long as it is paused.
+    pub fn wait_while_paused(&self) {
         let mut board = self.lock();
         while board.pause && !board.stop {
             board.paused = true;

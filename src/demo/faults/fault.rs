@@ -1,6 +1,5 @@
 //! One fault: what happens, to which commands, and when.
 
-use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 /// One line of a script.
@@ -63,56 +62,4 @@ pub enum When {
     EveryNth(u64),
     /// At the first occasion after each such period; a stall at its end.
     Every(Duration),
-}
-
-impl Display for Fault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let scope_first = matches!(self.kind, Kind::Slow(_) | Kind::Delay(_));
-        match &self.kind {
-            Kind::Stall(length) => write!(f, "stall {}", Length(*length))?,
-            Kind::Slow(length) => write!(f, "slow {} {}", self.scope, Length(*length))?,
-            Kind::Delay(length) => write!(f, "delay {} {}", self.scope, Length(*length))?,
-            Kind::Error(prefix) => write!(f, "error {prefix}")?,
-            Kind::Cut { close: false } => write!(f, "cut")?,
-            Kind::Cut { close: true } => write!(f, "cut close")?,
-            Kind::Reset => write!(f, "reset")?,
-            Kind::Garbage => write!(f, "garbage")?,
-        }
-        if !scope_first && self.scope != Scope::Load {
-            write!(f, " on {}", self.scope)?;
-        }
-        match self.when {
-            When::Always => {}
-            When::Once(after) if after.is_zero() => write!(f, " once")?,
-            When::Once(after) => write!(f, " after {}", Length(after))?,
-            When::Share(share) => write!(f, " {}%", share * 100.0)?,
-            When::EveryNth(n) => write!(f, " every {n}")?,
-            When::Every(period) => write!(f, " every {}", Length(period))?,
-        }
-        self.nth.map_or(Ok(()), |n| write!(f, " nth {n}"))
-    }
-}
-
-impl Display for Scope {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Load => write!(f, "load"),
-            Self::Any => write!(f, "any"),
-            Self::Command(name) => write!(f, "{}", name.to_ascii_uppercase()),
-        }
-    }
-}
-
-/// A duration in the largest unit that holds it without a fraction.
-struct Length(Duration);
-
-impl Display for Length {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let us = self.0.as_micros();
-        match us {
-            _ if us.is_multiple_of(1_000_000) => write!(f, "{}s", us / 1_000_000),
-            _ if us.is_multiple_of(1000) => write!(f, "{}ms", us / 1000),
-            _ => write!(f, "{us}us"),
-        }
-    }
 }

@@ -16,4 +16,4 @@ mod script;
 
 pub use fault::{Fault, Kind, Scope, When};
 pub use parse::ParseFaultError;
-pub use script::{Damage, Occasion, Script, Treatment};
+pub use script::{Damage, Occasion, ReplyFault, Script, Treatment};

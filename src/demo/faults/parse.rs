@@ -153,27 +153,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_form_reads_and_writes_back() {
-        for text in [
-            "stall 500ms every 5s",
-            "stall 500ms after 3s",
-            "stall 1s once",
-            "slow GET 2ms",
-            "delay GET 2ms nth 10",
-            "delay any 1500us every 3",
-            "delay load 1s",
-            "error LOADING 1%",
-            "error OOM on SET every 100 nth 2",
-            "cut every 10000",
-            "cut close on GET once",
-            "reset every 20s",
-            "garbage every 30s",
+    fn a_text_gives_kind_scope_time_and_position() {
+        let ms = Duration::from_millis;
+        let command = |name: &str| Scope::Command(name.to_owned());
+        for (text, kind, scope, when, nth) in [
+            ("stall 500ms every 5s", Kind::Stall(ms(500)), Scope::Load, When::Every(ms(5000)), None),
+            ("Stall 500ms after 3s", Kind::Stall(ms(500)), Scope::Load, When::Once(ms(3000)), None),
+            ("stall 1s", Kind::Stall(ms(1000)), Scope::Load, When::Once(ms(0)), None),
+            ("slow GET 2ms", Kind::Slow(ms(2)), command("get"), When::Always, None),
+            ("delay GET 2ms nth 10", Kind::Delay(ms(2)), command("get"), When::Always, Some(10)),
+            ("delay any 1500us every 3", Kind::Delay(ms(3) / 2), Scope::Any, When::EveryNth(3), None),
+            ("error LOADING 1%", Kind::Error("LOADING".into()), Scope::Load, When::Share(0.01), None),
+            ("error OOM on SET nth 2", Kind::Error("OOM".into()), command("set"), When::Always, Some(2)),
+            ("cut close on GET once", Kind::Cut { close: true }, command("get"), When::Once(ms(0)), None),
+            ("cut every 10000", Kind::Cut { close: false }, Scope::Load, When::EveryNth(10_000), None),
+            ("reset every 20s", Kind::Reset, Scope::Load, When::Every(ms(20_000)), None),
+            ("garbage every 1m", Kind::Garbage, Scope::Load, When::Every(ms(60_000)), None),
         ] {
-            let fault: Fault = text.parse().unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(fault.to_string(), text);
+            assert_eq!(text.parse(), Ok(Fault { kind, scope, when, nth }), "{text}");
         }
-        let stall: Fault = "Stall 1s".parse().unwrap();
-        assert_eq!(stall.when, When::Once(Duration::ZERO));
     }
 
     #[test]

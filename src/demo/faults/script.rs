@@ -27,10 +27,23 @@ pub struct Treatment {
     pub slow: Duration,
     /// The error that is the reply, prefix and message.
     pub error: Option<String>,
-    /// How long the reply is held back.
+    /// What happens to the reply then.
+    pub reply: ReplyFault,
+}
+
+/// What happens to a reply that has been written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplyFault {
+    /// How long it is held back.
     pub delay: Duration,
     /// What happens to its bytes.
     pub damage: Option<Damage>,
+}
+
+impl Treatment {
+    fn damage(&mut self, damage: Damage) {
+        self.reply.damage.get_or_insert(damage);
+    }
 }
 
 /// What happens to the bytes of a reply.
@@ -148,19 +161,13 @@ impl Rule {
         match &self.fault.kind {
             Kind::Stall(_) => {}
             Kind::Slow(length) => treatment.slow += *length,
-            Kind::Delay(length) => treatment.delay += *length,
+            Kind::Delay(length) => treatment.reply.delay += *length,
             Kind::Error(prefix) => {
                 treatment.error.get_or_insert_with(|| error_text(prefix));
             }
-            Kind::Cut { close } => {
-                treatment.damage.get_or_insert(Damage::Cut { close: *close });
-            }
-            Kind::Reset => {
-                treatment.damage.get_or_insert(Damage::Reset);
-            }
-            Kind::Garbage => {
-                treatment.damage.get_or_insert(Damage::Garbage);
-            }
+            Kind::Cut { close } => treatment.damage(Damage::Cut { close: *close }),
+            Kind::Reset => treatment.damage(Damage::Reset),
+            Kind::Garbage => treatment.damage(Damage::Garbage),
         }
     }
 }
@@ -206,7 +213,7 @@ mod tests {
         assert_eq!(errors, [false, false, true, false, false, true]);
         for position in 1..=16 {
             let treatment = script.judge(request("get", position, 0));
-            assert_eq!(treatment.delay > Duration::ZERO, position == 10, "position {position}");
+            assert_eq!(treatment.reply.delay > Duration::ZERO, position == 10, "position {position}");
             assert_eq!(treatment.error, None);
         }
     }
@@ -214,15 +221,16 @@ mod tests {
     #[test]
     fn a_fault_without_a_command_spares_what_looks_at_the_server() {
         let mut script = script(&["garbage", "slow any 1ms"]);
-        assert_eq!(script.judge(request("get", 1, 0)).damage, Some(Damage::Garbage));
+        assert_eq!(script.judge(request("get", 1, 0)).reply.damage, Some(Damage::Garbage));
         let spared = script.judge(request("info", 1, 0));
-        assert_eq!((spared.damage, spared.slow), (None, Duration::from_millis(1)));
+        assert_eq!((spared.reply.damage, spared.slow), (None, Duration::from_millis(1)));
     }
 
     #[test]
     fn a_share_strikes_about_that_often() {
         let mut script = script(&["reset 10%"]);
-        let struck = (0..10_000).filter(|_| script.judge(request("get", 1, 0)).damage.is_some()).count();
+        let struck =
+            (0..10_000).filter(|_| script.judge(request("get", 1, 0)).reply.damage.is_some()).count();
         assert!((800..1200).contains(&struck), "{struck} of 10000");
     }
 
@@ -234,10 +242,13 @@ mod tests {
         assert_eq!(script.take_stall(5 * SECOND_NS - 1), None);
         assert_eq!(script.take_stall(13 * SECOND_NS), Some(Duration::from_millis(500)));
         assert_eq!(script.next_stall_ns(), Some(15 * SECOND_NS), "the stall at 10 s is not made up");
-        assert_eq!(script.judge(request("get", 1, SECOND_NS / 2)).damage, None);
-        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, Some(Damage::Cut { close: false }));
-        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, None);
-        assert_eq!(script.judge(request("get", 1, 3 * SECOND_NS)).damage, Some(Damage::Reset));
-        assert_eq!(script.judge(request("get", 1, 4 * SECOND_NS - 1)).damage, None);
+        assert_eq!(script.judge(request("get", 1, SECOND_NS / 2)).reply.damage, None);
+        assert_eq!(
+            script.judge(request("get", 1, SECOND_NS)).reply.damage,
+            Some(Damage::Cut { close: false })
+        );
+        assert_eq!(script.judge(request("get", 1, SECOND_NS)).reply.damage, None);
+        assert_eq!(script.judge(request("get", 1, 3 * SECOND_NS)).reply.damage, Some(Damage::Reset));
+        assert_eq!(script.judge(request("get", 1, 4 * SECOND_NS - 1)).reply.damage, None);
     }
 }

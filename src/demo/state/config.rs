@@ -1,14 +1,12 @@
 //! The parameters that CONFIG knows, as a table of names, kinds and defaults.
 //!
-//! They act where the built-in server has what they speak of: `requirepass`, `maxmemory` and its policy, `maxclients`,
-//! `hz`, the slow log and the latency monitor. It has no persistence and no I/O threads; `save`, `appendonly`,
-//! `appendfsync` and `activedefrag` are kept and shown, as a Redis without traffic would show them, so that a client
-//! that turns them can be tried.
+//! They act where the built-in server has what they speak of: `requirepass`, `maxmemory`, `maxclients`, `hz`, the slow log
+//! and the latency monitor. It evicts nothing, has no persistence and no I/O threads; `save`, `appendonly`, `appendfsync`
+//! and `activedefrag` are kept and shown, as a Redis without traffic would show them, so that a client that turns them can
+//! be tried.
 
-use super::session::MAX_CLIENTS;
 use crate::demo::failure::Failure;
-use crate::demo::glob::{Case, matches};
-use crate::demo::store::Pressure;
+use crate::demo::glob::matches;
 use crate::units::parse_bytes;
 
 /// What a parameter may hold.
@@ -35,16 +33,8 @@ struct Parameter {
     default: &'static str,
 }
 
-const POLICIES: &[&str] = &[
-    "volatile-lru",
-    "volatile-lfu",
-    "volatile-random",
-    "volatile-ttl",
-    "allkeys-lru",
-    "allkeys-lfu",
-    "allkeys-random",
-    "noeviction",
-];
+/// The most connections that `maxclients` can allow.
+const MAX_CLIENTS: i64 = 100_000;
 
 const fn parameter(name: &'static str, kind: Kind, default: &'static str) -> Parameter {
     Parameter { name, kind, default }
@@ -58,24 +48,15 @@ const PARAMETERS: &[Parameter] = &[
     parameter("hz", Kind::Integer { low: 1, high: 500 }, "10"),
     parameter("io-threads", Kind::Fixed, "1"),
     parameter("latency-monitor-threshold", Kind::Integer { low: 0, high: i64::MAX }, "0"),
-    parameter("maxclients", Kind::Integer { low: 1, high: MAX_CLIENTS as i64 }, "10000"),
+    parameter("maxclients", Kind::Integer { low: 1, high: MAX_CLIENTS }, "10000"),
     parameter("maxmemory", Kind::Memory, "0"),
-    parameter("maxmemory-policy", Kind::OneOf(POLICIES), "noeviction"),
+    parameter("maxmemory-policy", Kind::OneOf(&["noeviction"]), "noeviction"),
     parameter("port", Kind::Fixed, "0"),
     parameter("requirepass", Kind::Text, ""),
     parameter("save", Kind::SavePoints, ""),
     parameter("slowlog-log-slower-than", Kind::Integer { low: -1, high: i64::MAX }, "10000"),
     parameter("slowlog-max-len", Kind::Integer { low: 0, high: i64::MAX }, "128"),
 ];
-
-/// What happens when a write needs room beyond `maxmemory`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvictionPolicy {
-    /// It fails.
-    NoEviction,
-    /// Keys go. The built-in server keeps no record of use: of all keys it takes any, of those that expire the soonest.
-    Evict(Pressure),
-}
 
 /// The values of all parameters; those that are looked at for every command also in their own types.
 #[derive(Debug, Clone)]
@@ -89,10 +70,8 @@ pub struct Config {
     pub slowlog_max_len: usize,
     /// Commands at least this long, in ms, enter the latency monitor; 0 is none.
     pub latency_threshold_ms: u64,
-    /// Bytes of data; 0 is no limit.
+    /// Bytes of data beyond which writes fail; 0 is no limit.
     pub maxmemory: u64,
-    /// What goes when there are more.
-    pub policy: EvictionPolicy,
     /// Connections.
     pub maxclients: usize,
 }
@@ -107,7 +86,6 @@ impl Config {
             slowlog_max_len: 0,
             latency_threshold_ms: 0,
             maxmemory: 0,
-            policy: EvictionPolicy::NoEviction,
             maxclients: 0,
         };
         config.store("port", port.to_string());
@@ -123,8 +101,8 @@ impl Config {
 
     /// Names and values of the parameters that match any of the patterns.
     pub fn matching<'a>(&'a self, patterns: &[&[u8]]) -> Vec<(&'static str, &'a str)> {
-        let wanted =
-            |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes(), Case::Insensitive));
+        let patterns: Vec<Vec<u8>> = patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).collect();
+        let wanted = |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes()));
         let all = PARAMETERS.iter().zip(&self.values);
         all.filter(|(parameter, _)| wanted(parameter.name))
             .map(|(p, value)| (p.name, value.as_str()))
@@ -173,11 +151,6 @@ impl Config {
         self.latency_threshold_ms = self.integer("latency-monitor-threshold");
         self.maxmemory = self.integer("maxmemory");
         self.maxclients = usize::try_from(self.integer("maxclients")).unwrap_or(usize::MAX);
-        self.policy = match self.value("maxmemory-policy") {
-            "noeviction" => EvictionPolicy::NoEviction,
-            policy if policy.starts_with("allkeys") => EvictionPolicy::Evict(Pressure::AnyKey),
-            _ => EvictionPolicy::Evict(Pressure::VolatileKeys),
-        };
     }
 
     fn integer(&self, name: &str) -> u64 {
@@ -246,19 +219,15 @@ mod tests {
         let mut config = Config::new(0, "");
         assert!(config.set(&[(b"hz", b"50"), (b"maxmemory", b"lots")]).is_err());
         assert_eq!(config.hz, 10);
-        assert!(
-            config
-                .set(&[(b"HZ", b"50"), (b"maxmemory", b"10mb"), (b"maxmemory-policy", b"Allkeys-LRU")])
-                .is_ok()
-        );
+        assert!(config.set(&[(b"HZ", b"50"), (b"maxmemory", b"10mb")]).is_ok());
         assert_eq!((config.hz, config.maxmemory), (50, 10 << 20));
-        assert_eq!(config.policy, EvictionPolicy::Evict(Pressure::AnyKey));
     }
 
     #[test]
     fn a_value_is_refused_in_the_words_of_redis() {
         let mut config = Config::new(0, "");
-        let cases: [(&str, &str, &str); 6] = [
+        let cases: [(&str, &str, &str); 7] = [
+            ("maxmemory-policy", "allkeys-lru", "argument(s) must be one of the following: noeviction"),
             ("nosuch", "1", "ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'"),
             ("hz", "foo", "argument couldn't be parsed into an integer"),
             ("appendonly", "maybe", "argument must be 'yes' or 'no'"),

@@ -1,21 +1,20 @@
 //! How long commands took: the latency monitor's events, and a histogram a command.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-/// Samples that an event keeps, as in Redis.
-const HISTORY: usize = 160;
-
-/// Spikes by event, as `LATENCY LATEST` and `LATENCY HISTORY` tell them.
+/// Spikes by event, as `LATENCY LATEST` tells them.
 #[derive(Debug, Default)]
 pub struct LatencyMonitor {
-    events: BTreeMap<&'static str, Spikes>,
+    events: BTreeMap<&'static str, Spike>,
 }
 
-/// The spikes of one event.
-#[derive(Debug, Default)]
-pub struct Spikes {
-    /// Unix time in seconds and the longest of that second in ms, oldest first.
-    pub samples: VecDeque<(u64, u64)>,
+/// The latest spike of one event, and the longest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spike {
+    /// Unix time of the latest in seconds.
+    pub at_s: u64,
+    /// The longest of that second in ms.
+    pub ms: u64,
     /// The longest ever, in ms.
     pub max_ms: u64,
 }
@@ -23,44 +22,22 @@ pub struct Spikes {
 impl LatencyMonitor {
     /// Notes a spike.
     pub fn add(&mut self, event: &'static str, at_s: u64, ms: u64) {
-        let spikes = self.events.entry(event).or_default();
-        spikes.max_ms = spikes.max_ms.max(ms);
-        match spikes.samples.back_mut() {
-            Some((second, longest)) if *second == at_s => *longest = ms.max(*longest),
-            _ => {
-                if spikes.samples.len() == HISTORY {
-                    spikes.samples.pop_front();
-                }
-                spikes.samples.push_back((at_s, ms));
-            }
-        }
+        let spike = self.events.entry(event).or_default();
+        let of_this_second = if spike.at_s == at_s { spike.ms } else { 0 };
+        *spike = Spike { at_s, ms: ms.max(of_this_second), max_ms: ms.max(spike.max_ms) };
     }
 
-    /// All events that have samples.
-    pub fn events(&self) -> impl ExactSizeIterator<Item = (&'static str, &Spikes)> {
-        self.events.iter().map(|(name, spikes)| (*name, spikes))
+    /// All events that have spikes.
+    pub fn events(&self) -> impl ExactSizeIterator<Item = (&'static str, Spike)> {
+        self.events.iter().map(|(name, spike)| (*name, *spike))
     }
 
-    /// One event's spikes.
-    pub fn event(&self, name: &[u8]) -> Option<&Spikes> {
-        self.events
-            .iter()
-            .find(|(event, _)| event.as_bytes().eq_ignore_ascii_case(name))
-            .map(|(_, spikes)| spikes)
-    }
-
-    /// Forgets one event; whether there was one.
-    pub fn forget(&mut self, name: &[u8]) -> bool {
+    /// Forgets these events, without names all of them; how many there were.
+    pub fn forget(&mut self, names: &[&[u8]]) -> usize {
         let before = self.events.len();
-        self.events.retain(|event, _| !event.as_bytes().eq_ignore_ascii_case(name));
-        self.events.len() < before
-    }
-
-    /// Forgets all events; how many there were.
-    pub fn clear(&mut self) -> usize {
-        let before = self.events.len();
-        self.events.clear();
-        before
+        let named = |event: &str| names.iter().any(|name| name.eq_ignore_ascii_case(event.as_bytes()));
+        self.events.retain(|event, _| !names.is_empty() && !named(event));
+        before - self.events.len()
     }
 }
 
@@ -105,22 +82,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spikes_of_a_second_are_one_sample_and_old_samples_go() {
+    fn the_spikes_of_a_second_are_one() {
         let mut monitor = LatencyMonitor::default();
-        for (at_s, ms) in [(10, 5), (10, 9), (10, 3), (11, 1)] {
+        for (at_s, ms, latest) in [(10, 5, 5), (10, 9, 9), (10, 3, 9), (11, 1, 1)] {
             monitor.add("command", at_s, ms);
+            let max_ms = latest.max(if at_s == 11 { 9 } else { 0 });
+            assert_eq!(monitor.events().next(), Some(("command", Spike { at_s, ms: latest, max_ms })));
         }
-        let spikes = monitor.event(b"COMMAND").unwrap();
         assert_eq!(
-            (spikes.samples.iter().copied().collect::<Vec<_>>(), spikes.max_ms),
-            (vec![(10, 9), (11, 1)], 9)
+            (monitor.forget(&[b"fork"]), monitor.forget(&[b"COMMAND"]), monitor.forget(&[])),
+            (0, 1, 0)
         );
-        for at_s in 100..400 {
-            monitor.add("command", at_s, 1);
-        }
-        assert_eq!(monitor.event(b"command").unwrap().samples.len(), HISTORY);
-        assert!(monitor.forget(b"command") && !monitor.forget(b"command"));
-        assert_eq!(monitor.clear(), 0);
     }
 
     #[test]

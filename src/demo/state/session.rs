@@ -1,22 +1,9 @@
 //! What the server knows of one client.
 
-use super::Transaction;
+use std::time::Duration;
+
 use crate::demo::reply::Protocol;
-
-/// The most connections that `maxclients` can allow.
-pub const MAX_CLIENTS: usize = 100_000;
-
-/// Whether a connection is to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Closing {
-    /// It is not.
-    #[default]
-    No,
-    /// When what is written so far has been sent.
-    AfterReplies,
-    /// At once.
-    Now,
-}
+use crate::demo::request::{Arguments, Span};
 
 /// One client.
 #[derive(Debug, Clone, Default)]
@@ -37,10 +24,6 @@ pub struct Session {
     pub protocol: Protocol,
     /// Whether it may run commands.
     pub authenticated: bool,
-    /// Whether it asked not to be evicted, and not to touch keys.
-    pub no_evict: bool,
-    /// Likewise; the built-in server keeps no record of use that could be touched.
-    pub no_touch: bool,
     /// When it connected.
     pub connected_ns: u64,
     /// When it last asked for something.
@@ -55,6 +38,46 @@ pub struct Session {
     pub commands: u64,
     /// What it asked for since MULTI.
     pub transaction: Option<Transaction>,
-    /// Whether it is to go.
-    pub closing: Closing,
+    /// Whether it goes when what is written so far has been sent.
+    pub leaving: bool,
+}
+
+/// Requests between MULTI and EXEC.
+#[derive(Debug, Clone, Default)]
+pub struct Transaction {
+    /// In the order in which they came.
+    pub queued: Vec<Queued>,
+    /// A request was refused: EXEC gives up all of them.
+    pub broken: bool,
+}
+
+/// A request that waits for EXEC, with its bytes.
+#[derive(Debug, Clone)]
+pub struct Queued {
+    /// The command's place in the table.
+    pub id: usize,
+    /// How much longer it takes, by the script of faults.
+    pub slow: Duration,
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+}
+
+impl Transaction {
+    /// Adds a request.
+    pub fn queue(&mut self, id: usize, arguments: Arguments<'_>, slow: Duration) {
+        let (mut bytes, mut spans) = (Vec::new(), Vec::new());
+        for argument in arguments.from(0) {
+            let start = bytes.len();
+            bytes.extend_from_slice(argument);
+            spans.push(Span { start, end: bytes.len() });
+        }
+        self.queued.push(Queued { id, slow, bytes, spans });
+    }
+}
+
+impl Queued {
+    /// What was asked, the command's name first.
+    pub fn arguments(&self) -> Arguments<'_> {
+        Arguments::new(&self.bytes, &self.spans)
+    }
 }

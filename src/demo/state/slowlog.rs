@@ -9,7 +9,7 @@ const KEPT_ARGUMENTS: usize = 32;
 const KEPT_BYTES: usize = 128;
 
 /// A command that took long.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SlowEntry {
     /// Counts up from 0 and never back.
     pub id: u64,
@@ -96,7 +96,7 @@ mod tests {
     fn short(request: &str) -> Vec<String> {
         let line = format!("{request}\n");
         let mut parser = Parser::default();
-        parser.parse(line.as_bytes(), true).unwrap();
+        parser.parse(line.as_bytes()).unwrap();
         let short = shortened(parser.arguments(line.as_bytes()));
         short.into_iter().map(|word| String::from_utf8(word).unwrap()).collect()
     }
@@ -118,14 +118,7 @@ mod tests {
 
     #[test]
     fn ids_go_on_when_old_entries_go() {
-        let entry = SlowEntry {
-            id: 0,
-            at_s: 1,
-            us: 2,
-            arguments: vec![],
-            address: String::new(),
-            name: String::new(),
-        };
+        let entry = SlowEntry { at_s: 1, us: 2, ..SlowEntry::default() };
         let mut log = Slowlog::default();
         for _ in 0..3 {
             log.add(entry.clone(), 2);

@@ -46,13 +46,9 @@ pub struct Stats {
     pub errors: BTreeMap<String, u64>,
     /// Commands that ran.
     pub commands_processed: u64,
-    /// Keys that went to make room.
-    pub evicted: u64,
     /// Traffic.
     pub net: NetCounters,
     ops: Rate,
-    bytes_in: Rate,
-    bytes_out: Rate,
 }
 
 impl Stats {
@@ -66,6 +62,16 @@ impl Stats {
         *self = Self::new(self.commands.len());
     }
 
+    /// Counts a command that ran for `ns`.
+    pub fn count_call(&mut self, id: usize, ns: u64, failed: bool) {
+        self.commands_processed += 1;
+        let counted = &mut self.commands[id];
+        counted.calls += 1;
+        counted.ns += ns;
+        counted.failed += u64::from(failed);
+        counted.durations.add(ns);
+    }
+
     /// Counts an error reply.
     pub fn count_error(&mut self, prefix: &str) {
         match self.errors.get_mut(prefix) {
@@ -76,16 +82,14 @@ impl Stats {
         }
     }
 
-    /// Samples the rates; ten times a second gives the mean over 1.6 s that Redis shows.
+    /// Samples the rate of commands; ten times a second gives the mean over 1.6 s that Redis shows.
     pub fn sample(&mut self, now_ns: u64) {
         self.ops.sample(now_ns, self.commands_processed);
-        self.bytes_in.sample(now_ns, self.net.bytes_in);
-        self.bytes_out.sample(now_ns, self.net.bytes_out);
     }
 
-    /// Commands, bytes in and bytes out per second, of late.
-    pub fn rates(&self) -> [f64; 3] {
-        [self.ops.mean(), self.bytes_in.mean(), self.bytes_out.mean()]
+    /// Commands per second, of late.
+    pub fn ops_per_s(&self) -> f64 {
+        self.ops.samples.iter().sum::<f64>() / self.ops.samples.len() as f64
     }
 }
 
@@ -108,10 +112,6 @@ impl Rate {
             self.next = (self.next + 1) % self.samples.len();
         }
     }
-
-    fn mean(&self) -> f64 {
-        self.samples.iter().sum::<f64>() / self.samples.len() as f64
-    }
 }
 
 #[cfg(test)]
@@ -125,9 +125,9 @@ mod tests {
             stats.commands_processed = tick * 100;
             stats.sample(tick * SECOND_NS / 10);
         }
-        assert_eq!(stats.rates()[0].round(), 1000.0);
+        assert_eq!(stats.ops_per_s().round(), 1000.0);
         stats.count_error("ERR");
         stats.reset();
-        assert_eq!((stats.commands.len(), stats.errors.len(), stats.rates()[0]), (1, 0, 0.0));
+        assert_eq!((stats.commands.len(), stats.errors.len(), stats.ops_per_s()), (1, 0, 0.0));
     }
 }

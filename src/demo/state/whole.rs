@@ -1,15 +1,17 @@
 //! The whole state of the server, but for its sockets.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Config, EvictionPolicy, LatencyMonitor, Session, Slowlog, Stats};
+use super::latency::LatencyMonitor;
+use super::slowlog::{SlowEntry, Slowlog, shortened};
+use super::{Config, Session, Stats};
 use crate::clock::Clock;
 use crate::demo::orders::Orders;
+use crate::demo::request::Arguments;
 use crate::demo::store::Database;
 
 /// How many databases there are.
@@ -33,9 +35,7 @@ pub struct State {
     pub latency: LatencyMonitor,
     /// The clients, by the slot of their connection.
     pub sessions: Vec<Option<Session>>,
-    /// Slots and ids of clients to be closed; the event loop does it.
-    pub doomed: VecDeque<(usize, u64)>,
-    /// Draws members and keys.
+    /// Draws members.
     pub rng: Pcg64Mcg,
     /// The id that the latest client got.
     pub last_client_id: u64,
@@ -63,7 +63,6 @@ impl State {
             slowlog: Slowlog::default(),
             latency: LatencyMonitor::default(),
             sessions: Vec::new(),
-            doomed: VecDeque::new(),
             rng: Pcg64Mcg::seed_from_u64(seed),
             last_client_id: 0,
             peak_bytes: 0,
@@ -103,23 +102,9 @@ impl State {
         self.databases.iter().map(Database::bytes).sum()
     }
 
-    /// Makes room if the data is beyond `maxmemory`; whether it is below it now.
-    pub fn make_room(&mut self) -> bool {
-        if self.config.maxmemory == 0 {
-            return true;
-        }
-        let mut used = self.used_bytes();
-        while used as u64 > self.config.maxmemory {
-            let EvictionPolicy::Evict(pressure) = self.config.policy else { return false };
-            let draw = self.rng.random_range(0..usize::MAX);
-            let evicted = self.databases.iter_mut().any(|database| database.evict(pressure, draw));
-            if !evicted {
-                return false;
-            }
-            self.stats.evicted += 1;
-            used = self.used_bytes();
-        }
-        true
+    /// Whether the data is below `maxmemory`.
+    pub fn has_room(&self) -> bool {
+        self.config.maxmemory == 0 || self.used_bytes() as u64 <= self.config.maxmemory
     }
 
     /// Housekeeping, `hz` times a second: expiry, rates, the peak of memory.
@@ -141,6 +126,20 @@ impl State {
             let at_s = self.unix_us() / 1_000_000;
             self.latency.add(event, at_s, ms);
         }
+    }
+
+    /// Notes in the slow log that a command took `us`.
+    pub fn note_slow(&mut self, slot: usize, arguments: Arguments<'_>, us: u64) {
+        let Some(session) = &self.sessions[slot] else { return };
+        let entry = SlowEntry {
+            id: 0,
+            at_s: self.unix_us() / 1_000_000,
+            us,
+            arguments: shortened(arguments),
+            address: session.address.clone(),
+            name: session.name.clone(),
+        };
+        self.slowlog.add(entry, self.config.slowlog_max_len);
     }
 
     /// The clients.

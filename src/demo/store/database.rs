@@ -6,23 +6,17 @@
 //! An entry keeps its place for as long as its key lives. So SCAN's cursor is a place, and a key that is there from
 //! the first call to the last is returned, whatever comes and goes meanwhile.
 
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::Value;
-use super::deadlines::Deadlines;
-use super::edit::Edit;
 use super::entry::Entry;
+use super::{Edit, Kind, Value};
+use crate::demo::failure::Failure;
 
-/// Which keys may go to make room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pressure {
-    /// Any.
-    AnyKey,
-    /// Those that expire, the soonest first.
-    VolatileKeys,
-}
+/// Keys sampled for the mean time to live.
+const TTL_SAMPLE: usize = 100;
 
 /// Keys and their values.
 #[derive(Debug, Default)]
@@ -30,7 +24,8 @@ pub struct Database {
     table: HashTable<u32>,
     places: Vec<Option<Entry>>,
     free: Vec<u32>,
-    deadlines: Deadlines,
+    /// When keys expire, in ms since 1970, each with the place of its key.
+    deadlines: BTreeSet<(u64, u32)>,
     hasher: DefaultHashBuilder,
     bytes: usize,
     now_ms: u64,
@@ -51,11 +46,11 @@ impl Database {
     }
 
     /// The value of `key`; counts a hit or a miss.
-    pub fn read(&mut self, key: &[u8]) -> Option<&Value> {
+    pub fn lookup(&mut self, key: &[u8]) -> Option<&Value> {
         match self.find_live(key) {
             Some(place) => {
                 self.hits += 1;
-                self.places[place as usize].as_ref().map(|entry| &entry.value)
+                Some(self.value(place))
             }
             None => {
                 self.misses += 1;
@@ -64,23 +59,40 @@ impl Database {
         }
     }
 
-    /// The value of `key`, uncounted.
-    pub fn peek(&mut self, key: &[u8]) -> Option<&Value> {
-        let place = self.find_live(key)?;
-        self.places[place as usize].as_ref().map(|entry| &entry.value)
+    /// The same as a value of type `T`.
+    ///
+    /// # Errors
+    /// When it is of another.
+    pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
+        self.lookup(key).map(|value| T::of(value).ok_or(Failure::WrongType)).transpose()
+    }
+
+    /// The same, uncounted.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn peek<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
+        let Some(place) = self.find_live(key) else { return Ok(None) };
+        T::of(self.value(place)).ok_or(Failure::WrongType).map(Some)
     }
 
     /// The value of `key` to change.
-    pub fn edit(&mut self, key: &[u8]) -> Option<Edit<'_>> {
-        let place = self.find_live(key)?;
-        Some(Edit::new(self, place))
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn edit<T: Kind>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, Failure> {
+        let Some(place) = self.find_live(key) else { return Ok(None) };
+        Edit::new(self, place).map(Some)
     }
 
-    /// The value of `key` to change, made by `new` if there is none.
-    pub fn edit_or(&mut self, key: &[u8], new: impl FnOnce() -> Value) -> Edit<'_> {
+    /// The value of `key` to change, made where there is none.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn edit_or_new<T: Kind>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, Failure> {
         let place = match self.find_live(key) {
             Some(place) => place,
-            None => self.insert(key, new()),
+            None => self.insert(key, T::default().wrap()),
         };
         Edit::new(self, place)
     }
@@ -132,12 +144,12 @@ impl Database {
     }
 
     /// Visits up to `count` places from `cursor` on; the cursor to go on from, 0 at the end.
-    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8], &Value)) -> u64 {
+    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8])) -> u64 {
         let start = usize::try_from(cursor).unwrap_or(usize::MAX).min(self.places.len());
         let end = start.saturating_add(count).min(self.places.len());
         for entry in self.places[start..end].iter().flatten() {
             if entry.expires_ms == 0 || entry.expires_ms > self.now_ms {
-                visit(entry.key.bytes(), &entry.value);
+                visit(entry.key.bytes());
             }
         }
         if end == self.places.len() { 0 } else { end as u64 }
@@ -146,31 +158,14 @@ impl Database {
     /// Removes keys whose time is over, at most `limit`.
     pub fn expire_due(&mut self, limit: usize) {
         for _ in 0..limit {
-            match self.deadlines.soonest() {
-                Some((at_ms, place)) if at_ms <= self.now_ms => {
+            match self.deadlines.first() {
+                Some(&(at_ms, place)) if at_ms <= self.now_ms => {
                     self.expired += 1;
                     self.vacate(place);
                 }
                 _ => return,
             }
         }
-    }
-
-    /// Removes one key to make room, near place `draw` if any may go; whether there was one.
-    pub fn evict(&mut self, pressure: Pressure, draw: usize) -> bool {
-        let place = match pressure {
-            Pressure::VolatileKeys => self.deadlines.soonest().map(|(_, place)| place),
-            Pressure::AnyKey if self.places.is_empty() => None,
-            Pressure::AnyKey => {
-                let start = draw % self.places.len();
-                let taken = |place: &usize| self.places[*place].is_some();
-                (start..self.places.len()).chain(0..start).find(taken).map(|place| place as u32)
-            }
-        };
-        if let Some(place) = place {
-            self.vacate(place);
-        }
-        place.is_some()
     }
 
     /// Removes every key.
@@ -200,7 +195,9 @@ impl Database {
 
     /// Mean time to live in ms of the keys that expire soonest; 0 if there is none.
     pub fn mean_ttl_ms(&self) -> u64 {
-        self.deadlines.mean_ttl_ms(self.now_ms)
+        let sample =
+            self.deadlines.iter().take(TTL_SAMPLE).map(|(at_ms, _)| at_ms.saturating_sub(self.now_ms));
+        sample.clone().sum::<u64>() / (sample.count() as u64).max(1)
     }
 
     /// Bytes of all keys and values.
@@ -240,7 +237,7 @@ impl Database {
     /// Counts a value's bytes anew after a change, or removes it if it was emptied.
     pub(super) fn settle(&mut self, place: u32) {
         self.changes += 1;
-        if self.value(place).is_gone() {
+        if self.value(place).is_emptied() {
             self.vacate(place);
         } else {
             self.charge(place);
@@ -287,7 +284,12 @@ impl Database {
     fn set_deadline(&mut self, place: u32, at_ms: u64) {
         let entry = self.entry_mut(place);
         let old = std::mem::replace(&mut entry.expires_ms, at_ms);
-        self.deadlines.move_to(place, old, at_ms);
+        if old > 0 {
+            self.deadlines.remove(&(old, place));
+        }
+        if at_ms > 0 {
+            self.deadlines.insert((at_ms, place));
+        }
     }
 
     fn charge(&mut self, place: u32) {
@@ -313,7 +315,7 @@ mod tests {
         }
         let (mut cursor, mut round, mut seen) = (0, 0, BTreeMap::new());
         loop {
-            cursor = database.scan(cursor, 7, |key, _| *seen.entry(key.to_vec()).or_insert(0) += 1);
+            cursor = database.scan(cursor, 7, |key| *seen.entry(key.to_vec()).or_insert(0) += 1);
             database.remove(format!("go:{round}").as_bytes());
             database.set_string(format!("new:{round}").as_bytes(), b"v");
             round += 1;
@@ -336,27 +338,14 @@ mod tests {
         }
         assert!(database.expire_at(b"a", Some(2000)) && database.expire_at(b"b", Some(2000)));
         assert_eq!(database.deadline(b"a"), Some(Some(2000)));
-        assert_eq!(database.deadline(b"c"), Some(None));
+        assert_eq!((database.deadline(b"c"), database.mean_ttl_ms()), (Some(None), 1000));
         database.set_now(2000);
-        assert!(database.read(b"a").is_none());
+        assert!(database.lookup(b"a").is_none());
         assert_eq!((database.len(), database.expired, database.misses), (2, 1, 1));
         database.expire_due(10);
         assert_eq!((database.len(), database.expired, database.volatile_len()), (1, 2, 0));
         assert!(!database.expire_at(b"b", None));
         assert!(database.expire_at(b"c", Some(1)), "a moment that has passed removes the key");
-        assert_eq!((database.len(), database.bytes()), (0, 0));
-    }
-
-    #[test]
-    fn eviction_takes_any_key_or_only_those_that_expire() {
-        let mut database = Database::default();
-        database.set_string(b"a", b"v");
-        database.set_string(b"b", b"v");
-        database.expire_at(b"b", Some(10));
-        assert!(database.evict(Pressure::VolatileKeys, 0));
-        assert!(!database.evict(Pressure::VolatileKeys, 0));
-        assert!(database.evict(Pressure::AnyKey, 1));
-        assert!(!database.evict(Pressure::AnyKey, 1));
         assert_eq!((database.len(), database.bytes()), (0, 0));
     }
 
@@ -374,8 +363,7 @@ mod tests {
                     }
                     1 => prop_assert_eq!(database.remove(&[key]), model.remove(&key).is_some()),
                     _ => {
-                        let found = database.read(&[key]).map(|v| v.as_string().unwrap().clone());
-                        prop_assert_eq!(found.as_ref(), model.get(&key));
+                        prop_assert_eq!(database.read::<Vec<u8>>(&[key]).unwrap(), model.get(&key));
                     }
                 }
                 prop_assert_eq!(database.len(), model.len());

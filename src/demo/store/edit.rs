@@ -1,39 +1,49 @@
 //! Changing a value in place.
 
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::{Database, Value};
+use super::{Database, Kind};
+use crate::demo::failure::Failure;
 
 /// A value that is being changed. When this goes, its bytes are counted anew, and a collection that was emptied is
 /// removed with its key.
 #[derive(Debug)]
-pub struct Edit<'a> {
+pub struct Edit<'a, T: Kind> {
     database: &'a mut Database,
     place: u32,
+    kind: PhantomData<T>,
 }
 
-impl<'a> Edit<'a> {
+impl<'a, T: Kind> Edit<'a, T> {
     /// Changes the value at `place`, which must be occupied.
-    pub(super) fn new(database: &'a mut Database, place: u32) -> Self {
-        Self { database, place }
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub(super) fn new(database: &'a mut Database, place: u32) -> Result<Self, Failure> {
+        T::of(database.value(place)).ok_or(Failure::WrongType)?;
+        Ok(Self { database, place, kind: PhantomData })
     }
 }
 
-impl Deref for Edit<'_> {
-    type Target = Value;
+/// Its type does not change while it is being changed.
+const CHECKED: &str = "the type was seen when the change began";
 
-    fn deref(&self) -> &Value {
-        self.database.value(self.place)
+impl<T: Kind> Deref for Edit<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        T::of(self.database.value(self.place)).expect(CHECKED)
     }
 }
 
-impl DerefMut for Edit<'_> {
-    fn deref_mut(&mut self) -> &mut Value {
-        self.database.value_mut(self.place)
+impl<T: Kind> DerefMut for Edit<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        T::of_mut(self.database.value_mut(self.place)).expect(CHECKED)
     }
 }
 
-impl Drop for Edit<'_> {
+impl<T: Kind> Drop for Edit<'_, T> {
     fn drop(&mut self) {
         self.database.settle(self.place);
     }
@@ -41,18 +51,19 @@ impl Drop for Edit<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::List;
     use super::*;
 
     #[test]
     fn an_emptied_list_is_gone_and_a_grown_one_is_counted() {
         let mut database = Database::default();
-        let new = || Value::List(Box::default());
-        database.edit_or(b"l", new).as_list_mut().unwrap().push_back(&[0; 1000]);
+        database.edit_or_new::<List>(b"l").unwrap().push_back(&[0; 1000]);
         assert!(database.bytes() > 1000);
-        database.edit(b"l").unwrap().as_list_mut().unwrap().pop_back();
+        assert_eq!(database.edit::<Vec<u8>>(b"l").unwrap_err(), Failure::WrongType);
+        database.edit::<List>(b"l").unwrap().unwrap().pop_back();
         assert_eq!((database.len(), database.bytes()), (0, 0));
-        assert!(database.edit(b"l").is_none());
-        drop(database.edit_or(b"l", new));
+        assert!(database.edit::<List>(b"l").unwrap().is_none());
+        drop(database.edit_or_new::<List>(b"l").unwrap());
         assert_eq!(database.len(), 0, "a list that nothing was added to is not kept");
     }
 }

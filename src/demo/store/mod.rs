@@ -3,13 +3,12 @@
 //! Pure: no sockets, no clock of its own (the time is told), no protocol.
 
 mod database;
-mod deadlines;
 mod edit;
 mod entry;
-mod key;
 mod sorted_set;
 mod value;
 
-pub use database::{Database, Pressure};
+pub use database::Database;
+pub use edit::Edit;
 pub use sorted_set::SortedSet;
-pub use value::{Hash, List, Set, Stream, StreamId, Value};
+pub use value::{Hash, Kind, List, Set, Stream, StreamId, Value};

@@ -76,7 +76,7 @@ impl SortedSet {
     }
 
     /// How many members there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn members(&self) -> usize {
         self.scores.len()
     }
 
@@ -103,6 +103,6 @@ mod tests {
             set.pop_first().map(|(member, score)| (member.to_vec(), score)),
             Some((b"c".to_vec(), -5.0))
         );
-        assert_eq!((set.score(b"c"), set.len(), set.bytes()), (None, 2, 2));
+        assert_eq!((set.score(b"c"), set.members(), set.bytes()), (None, 2, 2));
     }
 }

@@ -1,12 +1,11 @@
 //! The types of value. Each knows its size in bytes without walking over its members.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::HashMap;
 
 use super::SortedSet;
-use crate::demo::failure::Failure;
 
 /// What one member costs beside its own bytes; a rough figure, pointers and table share.
 pub(super) const MEMBER_OVERHEAD: usize = 32;
@@ -48,49 +47,65 @@ impl Value {
             Self::List(list) => list.bytes + list.items.len() * MEMBER_OVERHEAD,
             Self::Hash(hash) => hash.bytes + hash.fields.len() * 2 * MEMBER_OVERHEAD,
             Self::Set(set) => set.bytes + set.members.len() * MEMBER_OVERHEAD,
-            Self::SortedSet(set) => set.bytes() + set.len() * 3 * MEMBER_OVERHEAD,
+            Self::SortedSet(set) => set.bytes() + set.members() * 3 * MEMBER_OVERHEAD,
             Self::Stream(stream) => stream.bytes + stream.entries.len() * 2 * MEMBER_OVERHEAD,
         }
     }
 
     /// Whether it is a collection without members, which Redis removes. Strings and streams may be empty.
-    pub fn is_gone(&self) -> bool {
+    pub fn is_emptied(&self) -> bool {
         match self {
             Self::String(_) | Self::Stream(_) => false,
             Self::List(list) => list.items.is_empty(),
             Self::Hash(hash) => hash.fields.is_empty(),
             Self::Set(set) => set.members.is_empty(),
-            Self::SortedSet(set) => set.len() == 0,
+            Self::SortedSet(set) => set.members() == 0,
         }
     }
 }
 
-/// Borrowing a value as one type fails with WRONGTYPE when it has another.
-macro_rules! borrow_as {
-    ($($variant:ident, $type:ty, $shared:ident, $mutable:ident;)*) => {
-        impl Value {
-            $(
-                #[doc = concat!("The value as a ", stringify!($variant), ", else WRONGTYPE.")]
-                pub fn $shared(&self) -> Result<&$type, Failure> {
-                    if let Self::$variant(value) = self { Ok(value) } else { Err(Failure::WrongType) }
-                }
-
-                #[doc = concat!("The value as a ", stringify!($variant), " to change, else WRONGTYPE.")]
-                pub fn $mutable(&mut self) -> Result<&mut $type, Failure> {
-                    if let Self::$variant(value) = self { Ok(value) } else { Err(Failure::WrongType) }
-                }
-            )*
-        }
-    };
+/// A type of value.
+pub trait Kind: Default {
+    /// The value as this type, if it is of it.
+    fn of(value: &Value) -> Option<&Self>;
+    /// The same to change.
+    fn of_mut(value: &mut Value) -> Option<&mut Self>;
+    /// A value of this type.
+    fn wrap(self) -> Value;
+    /// How many bytes or members there are.
+    fn len(&self) -> usize;
 }
 
-borrow_as! {
-    String, Vec<u8>, as_string, as_string_mut;
-    List, List, as_list, as_list_mut;
-    Hash, Hash, as_hash, as_hash_mut;
-    Set, Set, as_set, as_set_mut;
-    SortedSet, SortedSet, as_sorted_set, as_sorted_set_mut;
-    Stream, Stream, as_stream, as_stream_mut;
+macro_rules! kinds {
+    ($($variant:ident, $type:ty, $len:expr;)*) => {$(
+        impl Kind for $type {
+            fn of(value: &Value) -> Option<&Self> {
+                if let Value::$variant(value) = value { Some(value) } else { None }
+            }
+
+            fn of_mut(value: &mut Value) -> Option<&mut Self> {
+                if let Value::$variant(value) = value { Some(value) } else { None }
+            }
+
+            fn wrap(self) -> Value {
+                Value::$variant(self.into())
+            }
+
+            fn len(&self) -> usize {
+                let len: fn(&Self) -> usize = $len;
+                len(self)
+            }
+        }
+    )*};
+}
+
+kinds! {
+    String, Vec<u8>, Vec::len;
+    List, List, |list| list.items.len();
+    Hash, Hash, |hash| hash.fields.len();
+    Set, Set, |set| set.members.len();
+    SortedSet, SortedSet, SortedSet::members;
+    Stream, Stream, |stream| stream.entries.len();
 }
 
 /// A list of byte strings.
@@ -125,11 +140,6 @@ impl List {
         let item = self.items.pop_back()?;
         self.bytes -= item.len();
         Some(item)
-    }
-
-    /// How many items there are.
-    pub fn len(&self) -> usize {
-        self.items.len()
     }
 
     /// The items `from..to`, which must lie inside.
@@ -171,11 +181,6 @@ impl Hash {
         true
     }
 
-    /// How many fields there are.
-    pub fn len(&self) -> usize {
-        self.fields.len()
-    }
-
     /// All fields and values, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.iter().map(|(field, value)| (&**field, &**value))
@@ -185,9 +190,8 @@ impl Hash {
 /// A set that can give a random member in constant time: members in a row, and a table of their places.
 #[derive(Debug, Default)]
 pub struct Set {
-    members: Vec<Box<[u8]>>,
-    places: HashTable<u32>,
-    hasher: DefaultHashBuilder,
+    members: Vec<Arc<[u8]>>,
+    places: HashMap<Arc<[u8]>, usize>,
     bytes: usize,
 }
 
@@ -197,63 +201,40 @@ impl Set {
         if self.contains(member) {
             return false;
         }
-        let place = u32::try_from(self.members.len()).expect("a set of 2^32 members does not fit in memory");
+        let shared: Arc<[u8]> = member.into();
         self.bytes += member.len();
-        self.members.push(member.into());
-        let (members, hasher) = (&self.members, &self.hasher);
-        self.places.insert_unique(hasher.hash_one(member), place, |place| {
-            hasher.hash_one(&*members[*place as usize])
-        });
+        self.places.insert(Arc::clone(&shared), self.members.len());
+        self.members.push(shared);
         true
     }
 
     /// Whether `member` is in it.
     pub fn contains(&self, member: &[u8]) -> bool {
-        let hash = self.hasher.hash_one(member);
-        self.places.find(hash, |place| &*self.members[*place as usize] == member).is_some()
+        self.places.contains_key(member)
     }
 
     /// Removes a member; whether it was there.
     pub fn remove(&mut self, member: &[u8]) -> bool {
-        let hash = self.hasher.hash_one(member);
-        match self.places.find_entry(hash, |place| &*self.members[*place as usize] == member) {
-            Ok(entry) => {
-                let (place, _) = entry.remove();
-                self.close_gap(place);
-                true
-            }
-            Err(_) => false,
+        let Some(place) = self.places.remove(member) else { return false };
+        self.bytes -= member.len();
+        self.members.swap_remove(place);
+        // The last member has moved into the gap.
+        if let Some(moved) = self.members.get(place) {
+            self.places.insert(Arc::clone(moved), place);
         }
+        true
     }
 
-    /// Takes the member at `place`, which must be below [`Self::len`].
-    pub fn take(&mut self, place: usize) -> Box<[u8]> {
-        let member = self.members[place].clone();
+    /// Takes the member at `place`, which must be below [`Kind::len`].
+    pub fn take(&mut self, place: usize) -> Arc<[u8]> {
+        let member = Arc::clone(&self.members[place]);
         self.remove(&member);
         member
-    }
-
-    /// How many members there are.
-    pub fn len(&self) -> usize {
-        self.members.len()
     }
 
     /// All members, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.members.iter().map(|member| &**member)
-    }
-
-    /// Moves the last member to `place`, whose own has lost its entry in the table.
-    fn close_gap(&mut self, place: u32) {
-        let gone = self.members.swap_remove(place as usize);
-        self.bytes -= gone.len();
-        if let Some(moved) = self.members.get(place as usize) {
-            let old_place = self.members.len() as u32;
-            let hash = self.hasher.hash_one(&**moved);
-            if let Some(entry) = self.places.find_mut(hash, |candidate| *candidate == old_place) {
-                *entry = place;
-            }
-        }
     }
 }
 
@@ -293,11 +274,6 @@ impl Stream {
     pub fn last_id(&self) -> StreamId {
         self.last
     }
-
-    /// How many entries there are.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
 }
 
 #[cfg(test)]
@@ -317,7 +293,7 @@ mod tests {
         for n in 0..100 {
             assert_eq!(set.contains(format!("m{n}").as_bytes()), n % 3 != 0);
         }
-        while set.len() > 0 {
+        while Kind::len(&set) > 0 {
             let member = set.take(set.len() / 2);
             assert!(!set.contains(&member));
         }
@@ -342,8 +318,7 @@ mod tests {
     #[test]
     fn a_value_is_small_and_refuses_the_wrong_type() {
         assert!(size_of::<Value>() <= 24, "{} bytes", size_of::<Value>());
-        let value = Value::String(b"a".to_vec());
-        assert!(value.as_string().is_ok());
-        assert_eq!(value.as_list().unwrap_err(), Failure::WrongType);
+        let value = b"a".to_vec().wrap();
+        assert!(Vec::<u8>::of(&value).is_some() && List::of(&value).is_none());
     }
 }

@@ -2,37 +2,38 @@
 
 use std::sync::Arc;
 
-use crate::demo::engine::{Aftermath, Engine, Request};
-use crate::demo::faults::Script;
+use crate::demo::engine::{Engine, Request};
+use crate::demo::faults::{ReplyFault, Script};
 use crate::demo::orders::Orders;
-use crate::demo::request::{Parser, Progress};
+use crate::demo::request::Parser;
 use crate::demo::state::Config;
 
 /// A server and its clients by slot; slot 0 is there from the start.
-pub struct Desk {
+pub struct TestServer {
     pub engine: Engine,
 }
 
-impl Desk {
+impl TestServer {
     pub fn new() -> Self {
         Self::with_password("")
     }
 
     pub fn with_password(password: &str) -> Self {
         let script = Script::new(Vec::new(), 0, 1);
-        let mut engine = Engine::new(Config::new(6379, password), script, Arc::new(Orders::default()), 1);
-        engine.connect(0, "127.0.0.1:50000".to_owned(), "127.0.0.1:6379".to_owned());
-        Self { engine }
+        let engine = Engine::new(Config::new(6379, password), script, Arc::new(Orders::default()), 1);
+        let mut server = Self { engine };
+        server.connect();
+        server
     }
 
-    /// Another client.
+    /// Another client; its slot.
     pub fn connect(&mut self) -> usize {
         let slot = self.engine.state.sessions.len();
         self.engine.connect(slot, format!("127.0.0.1:5000{slot}"), "127.0.0.1:6379".to_owned());
         slot
     }
 
-    /// The reply to an inline command as it goes over the wire, but with `\n` for its line ends.
+    /// The reply to words between spaces as it goes over the wire, but with `\n` for its line ends; `''` is an empty word.
     pub fn ask(&mut self, line: &str) -> String {
         self.ask_as(0, line)
     }
@@ -43,17 +44,19 @@ impl Desk {
         String::from_utf8_lossy(&reply).replace("\r\n", "\n")
     }
 
-    /// What is still to happen to the reply.
-    pub fn aftermath(&mut self, line: &str) -> Aftermath {
+    /// What the script of faults does to the reply.
+    pub fn fault(&mut self, line: &str) -> ReplyFault {
         self.answer(0, line, &mut Vec::new())
     }
 
-    fn answer(&mut self, slot: usize, line: &str, reply: &mut Vec<u8>) -> Aftermath {
-        let line = format!("{line}\n");
+    fn answer(&mut self, slot: usize, line: &str, reply: &mut Vec<u8>) -> ReplyFault {
+        let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('\'')).collect();
+        let bulk = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
+        let bytes = format!("*{}\r\n{}", words.len(), words.iter().map(bulk).collect::<String>());
         let mut parser = Parser::default();
-        assert_eq!(parser.parse(line.as_bytes(), true), Ok(Progress::Complete(line.len())));
+        assert_eq!(parser.parse(bytes.as_bytes()), Ok(Some(bytes.len())));
         self.engine.state.read_clock();
-        let request = Request { slot, position: 1, arguments: parser.arguments(line.as_bytes()) };
+        let request = Request { slot, position: 1, arguments: parser.arguments(bytes.as_bytes()) };
         self.engine.answer(request, reply)
     }
 
@@ -76,5 +79,19 @@ impl Desk {
     /// Asks for something that must succeed with `+OK`.
     pub fn ok(&mut self, line: &str) {
         assert_eq!(self.ask(line), "+OK\n", "{line}");
+    }
+
+    /// Asks each of these, and compares the replies, the last line feed left out.
+    pub fn expect(&mut self, exchanges: &[(&str, &str)]) {
+        for (request, reply) in exchanges {
+            assert_eq!(self.ask(request).trim_end_matches('\n'), *reply, "{request}");
+        }
+    }
+
+    /// Asks each of these of a key that holds another type.
+    pub fn expect_wrong_type(&mut self, requests: &[&str]) {
+        for request in requests {
+            assert!(self.ask(request).starts_with("-WRONGTYPE Operation against a key holding"), "{request}");
+        }
     }
 }

@@ -3,17 +3,9 @@
 
 use std::time::Duration;
 
-/// CPU time used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CpuTime {
-    /// In the kernel.
-    pub system: Duration,
-    /// Outside it.
-    pub user: Duration,
-}
-
-/// CPU time of the calling thread; where the system cannot tell (macOS), of the process. Zero if it tells neither.
-pub fn thread_cpu() -> CpuTime {
+/// CPU time of the calling thread in the kernel and outside it; where the system cannot tell (macOS), of the process.
+/// Zero if it tells neither.
+pub fn thread_cpu() -> [Duration; 2] {
     #[cfg(target_os = "linux")]
     const WHO: libc::c_int = libc::RUSAGE_THREAD;
     #[cfg(not(target_os = "linux"))]
@@ -22,16 +14,14 @@ pub fn thread_cpu() -> CpuTime {
     // SAFETY: the pointer is to memory of the right type, and it is read only if the call says it was filled.
     let usage = unsafe {
         if libc::getrusage(WHO, usage.as_mut_ptr()) != 0 {
-            return CpuTime::default();
+            return [Duration::ZERO; 2];
         }
         usage.assume_init()
     };
-    CpuTime { system: duration(usage.ru_stime), user: duration(usage.ru_utime) }
-}
-
-fn duration(time: libc::timeval) -> Duration {
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
+    [usage.ru_stime, usage.ru_utime].map(|time| {
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
+    })
 }
 
 /// Bytes of this process in memory, as `/proc` tells; `None` where there is none.
@@ -57,12 +47,13 @@ mod tests {
 
     #[test]
     fn cpu_time_grows_with_work() {
-        let before = thread_cpu();
+        let total = |times: [Duration; 2]| times.iter().sum::<Duration>();
+        let before = total(thread_cpu());
         let mut sum = 0_u64;
         // Bounded by work and not by time: one turn is far below a microsecond.
         for n in 0..500_000_000_u64 {
             sum = std::hint::black_box(sum.wrapping_add(n));
-            if n % 1_000_000 == 0 && thread_cpu().user + thread_cpu().system > before.user + before.system {
+            if n % 1_000_000 == 0 && total(thread_cpu()) > before {
                 return;
             }
         }

@@ -1,0 +1,19 @@
+//! What commands of several types do alike.
+
+use super::{Call, Outcome};
+use crate::demo::store::Kind;
+
+/// How many members a value has; 0 where there is none.
+pub fn len<T: Kind>(call: &mut Call<'_>) -> Outcome {
+    let (value, reply) = call.read::<T>()?;
+    reply.count(value.map_or(0, T::len));
+    Ok(())
+}
+
+/// Removes members; how many were there.
+pub fn remove<T: Kind>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bool) -> Outcome {
+    let members = call.arguments.from(2);
+    let (value, reply) = call.edit::<T>()?;
+    reply.count(value.map_or(0, |mut value| members.filter(|member| remove(&mut value, member)).count()));
+    Ok(())
+}

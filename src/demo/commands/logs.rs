@@ -1,0 +1,157 @@
+//! SLOWLOG, LATENCY, and DEBUG SLEEP, which fills them.
+
+use std::time::Duration;
+
+use super::call::float;
+use super::{Call, CommandId, Outcome};
+use crate::demo::failure::Failure;
+
+/// Entries given unless the request says how many.
+const DEFAULT_COUNT: usize = 10;
+
+pub fn slowlog_get(call: &mut Call<'_>) -> Outcome {
+    let count =
+        if call.argument(2).is_ok_and(|count| count == b"-1") { Some(usize::MAX) } else { call.count(2)? };
+    let entries = call.state.slowlog.entries();
+    let count = count.unwrap_or(DEFAULT_COUNT).min(entries.len());
+    let reply = &mut call.reply;
+    reply.array(count);
+    for entry in entries.take(count) {
+        reply.array(6);
+        for n in [entry.id, entry.at_s, entry.us] {
+            reply.integer(n as i64);
+        }
+        reply.array(entry.arguments.len());
+        entry.arguments.iter().for_each(|argument| reply.bulk(argument));
+        reply.text(&entry.address);
+        reply.text(&entry.name);
+    }
+    Ok(())
+}
+
+pub fn slowlog_len(call: &mut Call<'_>) -> Outcome {
+    call.reply.count(call.state.slowlog.entries().len());
+    Ok(())
+}
+
+pub fn slowlog_reset(call: &mut Call<'_>) -> Outcome {
+    call.state.slowlog.clear();
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn latency_latest(call: &mut Call<'_>) -> Outcome {
+    let events = call.state.latency.events();
+    call.reply.array(events.len());
+    for (name, spike) in events {
+        call.reply.array(4);
+        call.reply.text(name);
+        for n in [spike.at_s, spike.ms, spike.max_ms] {
+            call.reply.integer(n as i64);
+        }
+    }
+    Ok(())
+}
+
+pub fn latency_reset(call: &mut Call<'_>) -> Outcome {
+    let names: Vec<&[u8]> = call.arguments.from(2).collect();
+    call.reply.count(call.state.latency.forget(&names));
+    Ok(())
+}
+
+/// Commands that never ran, and unknown ones, are left out, as in Redis.
+pub fn latency_histogram(call: &mut Call<'_>) -> Outcome {
+    let names = call.arguments.from(2);
+    let mut ids: Vec<CommandId> = match names.len() {
+        0 => (0..call.table.len()).collect(),
+        _ => names.flat_map(|name| call.table.all_named(name)).collect(),
+    };
+    ids.retain(|id| call.state.stats.commands[*id].calls > 0);
+    call.reply.map(ids.len());
+    for id in ids {
+        let stats = &call.state.stats.commands[id];
+        call.reply.text(call.table.name(id));
+        call.reply.map(2);
+        call.reply.text("calls");
+        call.reply.integer(stats.calls as i64);
+        call.reply.text("histogram_usec");
+        let buckets = stats.durations.cumulative();
+        call.reply.map(buckets.len());
+        for (us, count) in buckets {
+            call.reply.integer(us as i64);
+            call.reply.integer(count as i64);
+        }
+    }
+    Ok(())
+}
+
+pub fn sleep(call: &mut Call<'_>) -> Outcome {
+    let seconds = float(call.argument(2)?)?;
+    call.state.sleep(Duration::try_from_secs_f64(seconds).map_err(|_| Failure::NotPositive)?);
+    call.reply.ok();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::demo::commands::testing::TestServer;
+
+    #[test]
+    fn slow_commands_are_logged_with_who_asked() {
+        let mut server = TestServer::new();
+        server.expect(&[("CLIENT SETNAME me", "+OK"), ("SLOWLOG GET", "*0"), ("DEBUG SLEEP 0.011", "+OK")]);
+        server.expect(&[("SLOWLOG LEN", ":1")]);
+        let words = server.words("SLOWLOG GET -1");
+        assert_eq!(words[0], "0");
+        assert!(words[2].parse::<u64>().unwrap() >= 11_000, "{words:?}");
+        assert_eq!(words[3..], ["DEBUG", "SLEEP", "0.011", "127.0.0.1:50000", "me"]);
+        server.expect(&[
+            ("SLOWLOG RESET", "+OK"),
+            ("SLOWLOG LEN", ":0"),
+            ("DEBUG SLEEP x", "-ERR value is not a valid float"),
+            ("DEBUG SLEEP -1", "-ERR value is out of range, must be positive"),
+            ("SLOWLOG GET x", "-ERR value is out of range, must be positive"),
+        ]);
+    }
+
+    #[test]
+    fn the_threshold_decides_what_is_slow() {
+        TestServer::new().expect(&[
+            ("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 2", "+OK"),
+            ("PING", "+PONG"),
+            ("PING", "+PONG"),
+            ("SLOWLOG LEN", ":2"),
+            ("CONFIG SET slowlog-log-slower-than -1", "+OK"),
+            ("SLOWLOG RESET", "+OK"),
+            ("PING", "+PONG"),
+            ("SLOWLOG LEN", ":0"),
+        ]);
+    }
+
+    #[test]
+    fn slow_commands_are_spikes_once_the_monitor_is_on() {
+        let mut server = TestServer::new();
+        server.expect(&[
+            ("DEBUG SLEEP 0.005", "+OK"),
+            ("LATENCY LATEST", "*0"),
+            ("CONFIG SET latency-monitor-threshold 5", "+OK"),
+            ("DEBUG SLEEP 0.005", "+OK"),
+        ]);
+        let latest = server.words("LATENCY LATEST");
+        assert_eq!((latest.len(), latest[0].as_str()), (4, "command"));
+        assert!(latest[2].parse::<u64>().unwrap() >= 5 && latest[3] == latest[2], "{latest:?}");
+        server.expect(&[("LATENCY RESET nosuch", ":0"), ("LATENCY RESET", ":1"), ("LATENCY LATEST", "*0")]);
+    }
+
+    #[test]
+    fn histograms_count_every_call() {
+        let mut server = TestServer::new();
+        server.expect(&[("GET a", "$-1"), ("GET a", "$-1"), ("GET a", "$-1")]);
+        server.ask("CONFIG GET hz");
+        let words = server.words("LATENCY HISTOGRAM get nosuch");
+        assert_eq!(words[..4], ["get", "calls", "3", "histogram_usec"]);
+        assert_eq!(words.last().map(String::as_str), Some("3"), "cumulative: {words:?}");
+        assert_eq!(server.words("LATENCY HISTOGRAM config")[0], "config|get");
+        server.expect(&[("LATENCY HISTOGRAM set", "*0")]);
+    }
+}
