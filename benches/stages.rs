@@ -17,14 +17,12 @@
 use std::hint::black_box;
 
 use divan::{Bencher, counter::ItemsCount};
-use rand::SeedableRng;
-use rand_pcg::Pcg64Mcg;
 use redyno::{
     host::OwnThread,
     load::{Arrivals, stages::PaceStage},
     protocol::{Reply, Skipper},
     stats::Recorder,
-    workload::{KeyNames, Mix, Requests, RunId, Values},
+    workload::{Draws, KeyNames, Program, RunId, Values, Workload},
 };
 
 /// Requests in a batch: what a stage is called for at once, so that the call itself does not count.
@@ -36,22 +34,22 @@ fn main() {
 
 #[divan::bench(args = ["get", "set 32 B", "mix 10:1"])]
 fn encode(bencher: Bencher, what: &str) {
-    let mix = match what {
-        "get" => Mix::ratio(0, 1),
-        "set 32 B" => Mix::ratio(1, 0),
-        _ => Mix::ratio(1, 10),
+    let workload = match what {
+        "get" => Workload::ratio(0, 1),
+        "set 32 B" => Workload::ratio(1, 0),
+        _ => Workload::ratio(1, 10),
     };
-    let requests = Requests::new(&mix, 10_000, Values::new(32, 1), &KeyNames::of_run(RunId::random()));
-    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let program = Program::new(&workload, 10_000, Values::new(32, 1), &KeyNames::of_run(RunId::random()));
+    let mut draws = Draws::new(1);
     let mut out = Vec::with_capacity(256 * BATCH);
-    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&requests, &mut random, &mut out));
+    bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&program, &mut draws, &mut out));
 }
 
 #[inline(never)]
-fn encode_batch(requests: &Requests, random: &mut Pcg64Mcg, out: &mut Vec<u8>) {
+fn encode_batch(program: &Program, draws: &mut Draws, out: &mut Vec<u8>) {
     out.clear();
     for _ in 0..BATCH {
-        black_box(requests.append(random, out));
+        black_box(program.append(draws, out));
     }
 }
 

@@ -14,11 +14,10 @@ use redyno::{
     probe::{Ping, Wake},
     server::Status,
     session::{
-        CommandInterval, End, Event, Interval, Moment, Record, Segment, ServerIdentity, SessionStart, Span,
+        End, Event, Interval, Moment, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Span,
         Tally, Writer,
     },
     stats::{Latency, Recorder},
-    workload::Command,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -92,12 +91,12 @@ impl Session {
         let set = self.latency(2_000, 220.0 + f64::from(clients), None);
         let service = Latency::merged([&get, &set]);
         let ops = service.count();
-        let of = |latency: Latency| CommandInterval {
+        let of = |latency: Latency| OperationInterval {
             ops: latency.count(),
             service: latency,
-            ..CommandInterval::default()
+            ..OperationInterval::default()
         };
-        let commands = [(Command::Get, of(get)), (Command::Set, of(set))].into();
+        let commands = [("GET".to_owned(), of(get)), ("SET".to_owned(), of(set))].into();
         let ops_per_s = ops as f64;
         let load = Interval {
             t_s,

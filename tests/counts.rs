@@ -11,12 +11,12 @@ use redyno::{
     demo,
     load::{Arrivals, Backlog, Knobs, Plan},
     session::{Record, Summary},
-    workload::Mix,
+    workload::Workload,
 };
 use rustix::process::Signal;
 
 fn gets(clients: u32) -> Knobs {
-    Knobs { load: true, clients, mix: Mix::ratio(0, 1), keyspace: 1000, ..Knobs::default() }
+    Knobs { load: true, clients, workload: Workload::ratio(0, 1), keyspace: 1000, ..Knobs::default() }
 }
 
 fn summary(outcome: &Outcome) -> Summary {

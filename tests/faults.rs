@@ -14,13 +14,13 @@ use redyno::{
     load::{Knobs, MAX_KINDS, Plan},
     session::{Event, Record},
     target::{Credentials, Password, Target},
-    workload::{Command, Mix},
+    workload::Workload,
 };
 
 const GET: &str = "*2\r\n$3\r\nGET\r\n$19\r\nredyno:000000000000\r\n";
 
 fn gets(clients: u32) -> Knobs {
-    Knobs { load: true, clients, mix: Mix::ratio(0, 1), keyspace: 1000, ..Knobs::default() }
+    Knobs { load: true, clients, workload: Workload::ratio(0, 1), keyspace: 1000, ..Knobs::default() }
 }
 
 /// Waits until `n` errors of this kind have come, and the run went on to `ops` good replies.
@@ -85,8 +85,10 @@ fn the_errors_of_real_servers_are_counted_and_the_run_goes_on() {
     let port = master.port_text();
     for (code, replica) in [("READONLY", Server::redis()), ("MASTERDOWN", Server::valkey())] {
         let server = replica.with_args(&["--replica-serve-stale-data", "no"]).start();
-        let mut session =
-            Driven::start(&plan(at_port(server.port())), Knobs { mix: Mix::ratio(1, 1), ..gets(5) });
+        let mut session = Driven::start(
+            &plan(at_port(server.port())),
+            Knobs { workload: Workload::ratio(1, 1), ..gets(5) },
+        );
         session.wait_for_work(1, 5, 100);
         server.cli(&["REPLICAOF", "127.0.0.1", &port]);
         if code == "MASTERDOWN" {
@@ -99,7 +101,7 @@ fn the_errors_of_real_servers_are_counted_and_the_run_goes_on() {
         });
         wait_for_errors(&mut session, code, 100, before + 5000);
         let past = session.finish();
-        assert_eq!(past.ops()[&Command::Set], server.calls(&[], "set"), "{code}");
+        assert_eq!(past.ops()["SET"], server.calls(&[], "set"), "{code}");
         assert_eq!(past.end.summary.service.count(), past.end.summary.ops);
     }
     let server = Server::redis().with_args(&["--busy-reply-threshold", "1"]).start();
@@ -113,7 +115,7 @@ fn the_errors_of_real_servers_are_counted_and_the_run_goes_on() {
     });
     let past = session.finish();
     assert_eq!(past.errors().keys().collect::<Vec<_>>(), ["BUSY"]);
-    assert_eq!(past.ops()[&Command::Get], server.calls(&[], "get"));
+    assert_eq!(past.ops()["GET"], server.calls(&[], "get"));
 }
 
 /// A server that invents error codes must not grow memory, and none of its errors may be lost.
@@ -273,7 +275,7 @@ fn a_server_that_is_stopped_for_three_seconds_loses_nothing() {
     assert_eq!((past.errors(), past.end.summary.outage_s), (BTreeMap::new(), 0.0));
     assert!(past.end.summary.service.max_ns() >= 2_900_000_000);
     assert_exact(&past, "SIGSTOP");
-    assert_eq!(past.ops()[&Command::Get], server.calls(&[], "get"));
+    assert_eq!(past.ops()["GET"], server.calls(&[], "get"));
 }
 
 /// A server with the user `ann`, who may do everything for now.

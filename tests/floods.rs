@@ -15,11 +15,18 @@ use redyno::{
     demo,
     load::{Knobs, Plan},
     session::Record,
-    workload::Mix,
+    workload::Workload,
 };
 
 fn gets(clients: u32, pipeline: u32) -> Knobs {
-    Knobs { load: true, clients, pipeline, mix: Mix::ratio(0, 1), keyspace: 1000, ..Knobs::default() }
+    Knobs {
+        load: true,
+        clients,
+        pipeline,
+        workload: Workload::ratio(0, 1),
+        keyspace: 1000,
+        ..Knobs::default()
+    }
 }
 
 /// Answers everything but GETs, which `answer` does until it hangs up.

@@ -12,11 +12,17 @@ use redyno::{
     load::{Arrivals, Backlog, Knobs, Plan},
     session::{Record, Summary},
     stats::Latency,
-    workload::Mix,
+    workload::Workload,
 };
 
 fn open(rate: u32) -> Knobs {
-    Knobs { load: true, rate: Some(rate), mix: Mix::ratio(0, 1), keyspace: 1000, ..Knobs::default() }
+    Knobs {
+        load: true,
+        rate: Some(rate),
+        workload: Workload::ratio(0, 1),
+        keyspace: 1000,
+        ..Knobs::default()
+    }
 }
 
 fn summary(outcome: &Outcome) -> Summary {

@@ -7,11 +7,11 @@ use crate::support::{
 };
 use redyno::{
     load::{Knobs, most_clients},
-    workload::Mix,
+    workload::Workload,
 };
 
 fn knobs(clients: u32) -> Knobs {
-    Knobs { load: true, clients, rate: Some(1000), mix: Mix::ratio(0, 1), ..Knobs::default() }
+    Knobs { load: true, clients, rate: Some(1000), workload: Workload::ratio(0, 1), ..Knobs::default() }
 }
 
 /// This process's memory in bytes, as the system counts it.

@@ -15,7 +15,7 @@ use redyno::{
     probe::Timing,
     session::{Encryption, Record},
     target::{ClientCertificate, ReachError, Target, Tls, TlsFailure, TlsSettings, Trust, reach},
-    workload::{Command, Mix},
+    workload::Workload,
 };
 use rustix::process::Signal;
 
@@ -32,7 +32,14 @@ fn target(port: u16, settings: TlsSettings) -> Target {
 }
 
 fn knobs(value_size: u32, pipeline: u32) -> Knobs {
-    Knobs { load: true, mix: Mix::ratio(1, 1), keyspace: 200, value_size, pipeline, ..Knobs::default() }
+    Knobs {
+        load: true,
+        workload: Workload::ratio(1, 1),
+        keyspace: 200,
+        value_size,
+        pipeline,
+        ..Knobs::default()
+    }
 }
 
 #[test]
@@ -56,8 +63,8 @@ fn the_load_counts_over_tls_what_the_server_counts() {
         });
         let past = session.finish();
         assert_eq!(past.errors(), [].into(), "{value_size} × {pipeline}");
-        assert_eq!(past.ops()[&Command::Set], server.server.calls(&[], "set"), "{value_size} × {pipeline}");
-        assert_eq!(past.ops()[&Command::Get], server.server.calls(&[], "get"), "{value_size} × {pipeline}");
+        assert_eq!(past.ops()["SET"], server.server.calls(&[], "set"), "{value_size} × {pipeline}");
+        assert_eq!(past.ops()["GET"], server.server.calls(&[], "get"), "{value_size} × {pipeline}");
         assert_eq!(past.end.summary.service.count(), past.end.summary.ops);
     }
 }
@@ -69,7 +76,7 @@ fn tls_1_2_is_spoken_too() {
     session.wait_for_work(1, 50, 1000);
     let past = session.finish();
     assert_eq!(past.errors(), [].into());
-    assert_eq!(past.ops()[&Command::Set], server.server.calls(&[], "set"));
+    assert_eq!(past.ops()["SET"], server.server.calls(&[], "set"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ use redyno::{
     load::{Knobs, Plan},
     session::Record,
     stats::Recorder,
-    workload::Mix,
+    workload::Workload,
 };
 
 /// A server that answers everything with OK and keeps what it saw.
@@ -103,7 +103,7 @@ fn request(reader: &mut BufReader<TcpStream>) -> Option<(Vec<String>, u64)> {
 }
 
 fn gets() -> Knobs {
-    Knobs { load: true, mix: Mix::ratio(0, 1), ..Knobs::default() }
+    Knobs { load: true, workload: Workload::ratio(0, 1), ..Knobs::default() }
 }
 
 /// memtier_benchmark: all clients ask for the same keys in the same order.
@@ -227,7 +227,7 @@ fn the_rate_of_an_interval_is_its_own_and_the_sum_has_its_own() {
 #[test]
 fn bytes_are_those_on_the_wire() {
     let witness = Witness::start();
-    let knobs = Knobs { clients: 3, pipeline: 4, mix: Mix::ratio(1, 1), ..gets() };
+    let knobs = Knobs { clients: 3, pipeline: 4, workload: Workload::ratio(1, 1), ..gets() };
     let mut session = Driven::start(&plan(at_port(witness.port)), knobs);
     session.wait_for_work(1, 3, 500);
     let past = session.finish();

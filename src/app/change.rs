@@ -50,10 +50,10 @@ mod tests {
     fn a_segment_is_named_by_what_was_turned() {
         let change = |before, now| change(before, now).join(", ");
         let off = Knobs::default();
-        let on = Knobs { load: true, ..off };
+        let on = Knobs { load: true, ..off.clone() };
         assert_eq!(change(None, &off), "load off");
         assert_eq!(change(Some(&off), &on), "50×1");
-        let more = Knobs { clients: 200, rate: Some(5000), ..on };
+        let more = Knobs { clients: 200, rate: Some(5000), ..on.clone() };
         assert_eq!(change(Some(&on), &more), "clients 200, rate 5000/s");
         assert_eq!(change(Some(&off), &more), "200×1, rate 5000/s");
         assert_eq!(change(Some(&more), &more), "as before");

@@ -49,7 +49,7 @@ pub fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
 
 /// The bytes of values that stand on the server when every key has been written.
 fn footprint(knobs: &Knobs) -> u64 {
-    if !knobs.load || knobs.mix.set == 0 {
+    if !knobs.load || knobs.workload.most_values() == 0 {
         return 0;
     }
     u64::from(knobs.value_size).saturating_mul(knobs.keyspace)
@@ -131,7 +131,7 @@ fn memory(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{server::Connections, workload::Mix};
+    use crate::{server::Connections, workload::Workload};
 
     fn loaded() -> Knobs {
         Knobs { load: true, ..Knobs::default() }
@@ -145,11 +145,15 @@ mod tests {
         assert!(question.starts_with("100 k keys of 4.00 KiB each may fill 391 MiB"), "{question}");
         assert!(question.contains("100 MiB are left below its maxmemory"), "{question}");
         assert_eq!(danger(&loaded(), &big, Room::default()), None, "it fits, as far as is known");
-        assert_eq!(danger(&Knobs { keyspace: 200_000, ..big }, &big, room), None, "less than before");
-        assert_eq!(danger(&loaded(), &Knobs { load: false, ..big }, room), None, "nothing is written yet");
-        assert!(danger(&Knobs { load: false, ..big }, &big, room).is_some(), "now it is");
+        assert_eq!(danger(&Knobs { keyspace: 200_000, ..big.clone() }, &big, room), None, "less than before");
         assert_eq!(
-            danger(&loaded(), &Knobs { mix: Mix::ratio(0, 1), ..big }, room),
+            danger(&loaded(), &Knobs { load: false, ..big.clone() }, room),
+            None,
+            "nothing is written yet"
+        );
+        assert!(danger(&Knobs { load: false, ..big.clone() }, &big, room).is_some(), "now it is");
+        assert_eq!(
+            danger(&loaded(), &Knobs { workload: Workload::ratio(0, 1), ..big }, room),
             None,
             "GET writes nothing"
         );
@@ -174,7 +178,7 @@ mod tests {
             "{question}"
         );
         assert_eq!(danger(&loaded(), &more, Room { others: Some(2), ..room }), None);
-        assert_eq!(danger(&Knobs { clients: 200, ..more }, &more, room), None, "fewer than before");
+        assert_eq!(danger(&Knobs { clients: 200, ..more.clone() }, &more, room), None, "fewer than before");
     }
 
     #[test]

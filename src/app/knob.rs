@@ -128,7 +128,7 @@ impl Knob {
                 knobs.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s")
             }
             Self::Arrivals => knobs.rate.map_or("closed", |_| knobs.arrivals.name()).to_owned(),
-            Self::Reads => knobs.mix.read_share().map_or_else(|| "none".to_owned(), units::percent),
+            Self::Reads => knobs.workload.read_share().map_or_else(|| "none".to_owned(), units::percent),
             Self::ValueSize => units::bytes(knobs.value_size.into()),
             Self::Keys => units::setting(knobs.keyspace),
         }
@@ -145,7 +145,7 @@ impl Knob {
         direction: Direction,
         ops_per_s: Option<f64>,
     ) -> Result<Knobs, TurnError> {
-        let mut turned = *knobs;
+        let mut turned = knobs.clone();
         match self {
             Self::Clients => turned.clients = stepped(knobs.clients, direction, MAX_CLIENTS),
             Self::Pipeline => turned.pipeline = stepped(knobs.pipeline, direction, MAX_PIPELINE),
@@ -158,8 +158,8 @@ impl Knob {
                 };
             }
             Self::Reads => {
-                let percent = knobs.mix.read_share().ok_or(TurnError::NoReads)? * 100.0;
-                turned.mix = knobs.mix.with_read_percent(turned_percent(percent, direction));
+                let percent = knobs.workload.read_share().ok_or(TurnError::NoReads)? * 100.0;
+                turned.workload = knobs.workload.with_read_percent(turned_percent(percent, direction));
             }
             Self::ValueSize => turned.value_size = doubled(knobs.value_size, direction, MAX_VALUE_SIZE),
             Self::Keys => turned.keyspace = step_125(knobs.keyspace, direction).clamp(1, MAX_KEYSPACE),
@@ -177,7 +177,7 @@ impl Knob {
     /// # Errors
     /// When the text is no such quantity or lies outside the range; the message says which.
     pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
-        let mut typed = *knobs;
+        let mut typed = knobs.clone();
         let text = text.trim();
         let narrow = |n: u64| u32::try_from(n).map_err(|_| TurnError::TooLarge { knob: self, given: n });
         match self {
@@ -193,11 +193,11 @@ impl Knob {
                 typed.arrivals = text.parse()?;
             }
             Self::Reads => {
-                knobs.mix.read_share().ok_or(TurnError::NoReads)?;
+                knobs.workload.read_share().ok_or(TurnError::NoReads)?;
                 let percent = units::parse_count(text.trim_end_matches('%').trim_end())?;
                 let percent = u32::try_from(percent).ok().filter(|p| *p <= 100);
                 let percent = percent.ok_or_else(|| TurnError::Share(percent_of(text)))?;
-                typed.mix = knobs.mix.with_read_percent(percent);
+                typed.workload = knobs.workload.with_read_percent(percent);
             }
             Self::ValueSize => typed.value_size = narrow(units::parse_bytes(text)?)?,
             Self::Keys => typed.keyspace = units::parse_count(text)?,
@@ -264,7 +264,7 @@ fn turned_percent(percent: f64, direction: Direction) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Mix;
+    use crate::workload::preset;
 
     fn walk(knob: Knob, direction: Direction, from: Knobs, steps: usize) -> Vec<String> {
         let mut knobs = from;
@@ -280,21 +280,21 @@ mod tests {
     fn counts_step_by_one_two_five_and_sizes_double() {
         let knobs = Knobs::default();
         assert_eq!(
-            walk(Knob::Clients, Direction::Up, knobs, 99).join(" "),
+            walk(Knob::Clients, Direction::Up, knobs.clone(), 99).join(" "),
             "100 200 500 1000 2000 5000 10000"
         );
-        assert_eq!(walk(Knob::Clients, Direction::Down, knobs, 99).join(" "), "20 10 5 2 1");
-        assert_eq!(walk(Knob::ValueSize, Direction::Up, knobs, 3).join(", "), "64 B, 128 B, 256 B");
+        assert_eq!(walk(Knob::Clients, Direction::Down, knobs.clone(), 99).join(" "), "20 10 5 2 1");
+        assert_eq!(walk(Knob::ValueSize, Direction::Up, knobs.clone(), 3).join(", "), "64 B, 128 B, 256 B");
         let odd = Knobs { clients: 37, value_size: 100, ..knobs };
-        assert_eq!(walk(Knob::Clients, Direction::Down, odd, 1), ["20"]);
+        assert_eq!(walk(Knob::Clients, Direction::Down, odd.clone(), 1), ["20"]);
         assert_eq!(walk(Knob::ValueSize, Direction::Down, odd, 1), ["64 B"]);
     }
 
     #[test]
     fn the_rate_comes_down_from_max_to_just_below_what_is_reached() {
         let knobs = Knobs::default();
-        assert_eq!(walk(Knob::Rate, Direction::Down, knobs, 3).join(", "), "100 k/s, 50 k/s, 20 k/s");
-        let high = Knobs { rate: Some(2_000_000), ..knobs };
+        assert_eq!(walk(Knob::Rate, Direction::Down, knobs.clone(), 3).join(", "), "100 k/s, 50 k/s, 20 k/s");
+        let high = Knobs { rate: Some(2_000_000), ..knobs.clone() };
         assert_eq!(walk(Knob::Rate, Direction::Up, high, 9).join(", "), "5 M/s, max");
         let idle = Knob::Rate.turned(&knobs, Direction::Down, None).unwrap();
         assert_eq!(idle.rate, Some(2_000_000));
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(Knob::Arrivals.value(&closed), "closed");
         assert_eq!(Knob::Arrivals.turned(&closed, Direction::Up, None), Err(TurnError::Closed));
         let open = Knobs { rate: Some(1000), ..closed };
-        assert_eq!(walk(Knob::Arrivals, Direction::Up, open, 9), ["poisson"]);
+        assert_eq!(walk(Knob::Arrivals, Direction::Up, open.clone(), 9), ["poisson"]);
         assert_eq!(Knob::Arrivals.typed(&open, "poisson").unwrap().arrivals, Arrivals::Poisson);
         let error = Knob::Arrivals.typed(&open, "x").unwrap_err().to_string();
         assert_eq!(error, "'x' is neither constant nor poisson");
@@ -315,9 +315,9 @@ mod tests {
     #[test]
     fn reads_turn_by_five_percent_to_round_numbers() {
         let knobs = Knobs::default();
-        assert_eq!(walk(Knob::Reads, Direction::Up, knobs, 9).join(" "), "95 % 100 %");
-        assert_eq!(walk(Knob::Reads, Direction::Down, knobs, 2).join(" "), "90 % 85 %");
-        let ping = Knobs { mix: Mix::preset("ping").unwrap(), ..knobs };
+        assert_eq!(walk(Knob::Reads, Direction::Up, knobs.clone(), 9).join(" "), "95 % 100 %");
+        assert_eq!(walk(Knob::Reads, Direction::Down, knobs.clone(), 2).join(" "), "90 % 85 %");
+        let ping = Knobs { workload: preset("ping").unwrap(), ..knobs };
         assert_eq!(Knob::Reads.turned(&ping, Direction::Up, None), Err(TurnError::NoReads));
     }
 
@@ -338,8 +338,8 @@ mod tests {
         assert_eq!(Knob::Keys.typed(&knobs, "1M").unwrap().keyspace, 1_000_000);
         assert_eq!(Knob::ValueSize.typed(&knobs, "4k").unwrap().value_size, 4096);
         assert_eq!(Knob::Rate.typed(&knobs, "5k/s").unwrap().rate, Some(5000));
-        assert_eq!(Knob::Rate.typed(&Knobs { rate: Some(1), ..knobs }, "max").unwrap().rate, None);
-        assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().mix, Mix::ratio(1, 1));
+        assert_eq!(Knob::Rate.typed(&Knobs { rate: Some(1), ..knobs.clone() }, "max").unwrap().rate, None);
+        assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().workload.to_string(), "GET:SET 1:1");
         for (knob, text, message) in [
             (Knob::Clients, "0", "clients must lie between 1 and 10000, not 0"),
             (Knob::Clients, "9G", "clients cannot be as high as 9000000000"),

@@ -181,7 +181,7 @@ impl Model {
             stretch: Stretch::default(),
             segment_table: SegmentTable::default(),
             log_view: LogView::default(),
-            panel: Panel::new(knobs),
+            panel: Panel::new(knobs.clone()),
             config: ConfigPanel::default(),
             mode: Mode::Screen,
             connection: Connection::default(),
@@ -286,7 +286,7 @@ impl Model {
             Notice::Info(text) => self.say(Tone::Info, text),
             Notice::Recording(state) => self.recording = state,
             Notice::LoadStaysOff(cause) => {
-                let in_force = *self.in_force();
+                let in_force = self.in_force().clone();
                 self.panel.follow(in_force);
                 self.say(Tone::Warning, format!("the load stays off: {cause}"));
             }

@@ -58,14 +58,14 @@ impl Panel {
     /// Turns the load on or off, which undo leaves alone.
     pub(super) fn set_load(&mut self, load: bool) -> Knobs {
         self.wanted.load = load;
-        self.wanted
+        self.wanted.clone()
     }
 
     /// Takes the last change back; `None` when there is none.
     pub(super) fn undo(&mut self) -> Option<Knobs> {
         let before = self.undo.pop()?;
         self.wanted = Knobs { load: self.wanted.load, ..before };
-        Some(self.wanted)
+        Some(self.wanted.clone())
     }
 
     /// Takes over what is in force without a change of ours: a replay, or another hand at the knobs.
@@ -75,13 +75,13 @@ impl Panel {
 
     /// Takes over a change that can be undone, but for the switch of the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
-        if (Knobs { load: knobs.load, ..self.wanted }) != knobs {
+        if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
             if self.undo.len() == UNDO_DEPTH {
                 self.undo.remove(0);
             }
-            self.undo.push(self.wanted);
+            self.undo.push(self.wanted.clone());
         }
-        self.wanted = knobs;
+        self.wanted = knobs.clone();
         knobs
     }
 }
@@ -94,7 +94,7 @@ mod tests {
     fn undo_brings_the_last_setting_back_and_leaves_the_load_on() {
         let mut panel = Panel::new(Knobs::default());
         panel.want(panel.turned(Direction::Up, None).unwrap());
-        panel.want(Knobs { load: true, ..*panel.wanted() });
+        panel.want(Knobs { load: true, ..panel.wanted().clone() });
         let knobs = panel.undo().unwrap();
         assert_eq!((knobs.clients, knobs.load), (50, true));
         assert_eq!(panel.undo(), None);

@@ -68,7 +68,7 @@ impl Model {
     /// The panel shows the knobs that held at the cursor of a recording.
     pub(super) fn follow_recording(&mut self) {
         if self.playback.is_some() {
-            let in_force = *self.in_force();
+            let in_force = self.in_force().clone();
             self.panel.follow(in_force);
         }
     }

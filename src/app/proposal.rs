@@ -74,7 +74,7 @@ mod tests {
     /// A load of 1000 a second on a server of 16 MiB that has so many clients in all.
     fn model(clients: u64) -> Model {
         let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
-        let mut model = Model::new(knobs, TimelineOptions::default());
+        let mut model = Model::new(knobs.clone(), TimelineOptions::default());
         take(
             &mut model,
             Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }),
@@ -96,13 +96,16 @@ mod tests {
     #[test]
     fn a_dangerous_change_waits_for_yes_and_no_leaves_the_knob_where_it_was() {
         let mut model = model(52);
-        let before = *model.panel.wanted();
+        let before = model.panel.wanted().clone();
         assert_eq!(press(&mut model, "jjjjj\n64k\n"), []);
         assert!(asks(&model, "maxmemory"));
         assert_eq!(press(&mut model, "\n"), [], "Enter is no");
         assert_eq!((model.panel.wanted(), &model.mode), (&before, &Mode::Screen));
         assert_eq!(model.message().unwrap().text, "nothing was changed");
-        assert_eq!(press(&mut model, "\n64k\ny"), [Effect::SetKnobs(Knobs { value_size: 65_536, ..before })]);
+        assert_eq!(
+            press(&mut model, "\n64k\ny"),
+            [Effect::SetKnobs(Knobs { value_size: 65_536, ..before.clone() })]
+        );
         assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(before)]);
     }
 

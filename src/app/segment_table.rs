@@ -230,7 +230,7 @@ mod tests {
             model.timeline.push(&Record::Segment(Segment {
                 t_s,
                 segment,
-                knobs,
+                knobs: knobs.clone(),
                 warmup: false,
                 config: None,
             }));

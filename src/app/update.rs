@@ -69,7 +69,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Refused(effect, reason) => {
             if matches!(effect, Effect::SetKnobs(_)) {
-                let in_force = *model.in_force();
+                let in_force = model.in_force().clone();
                 model.panel.follow(in_force);
             }
             if effect == Effect::GentleIntrinsic(true) {
@@ -85,7 +85,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = model.panel.wanted();
     let is_first = model.timeline.segments().current().is_none();
-    is_first && wanted.load && first.knobs == Knobs { load: false, ..*wanted }
+    is_first && wanted.load && first.knobs == Knobs { load: false, ..wanted.clone() }
 }
 
 fn on_record(model: &mut Model, record: &Record) {
@@ -94,7 +94,7 @@ fn on_record(model: &mut Model, record: &Record) {
         && !is_held_back(model, segment)
     {
         // Nobody is turning here and now, so the panel follows what holds: a replay, a warm-up's end.
-        model.panel.follow(segment.knobs);
+        model.panel.follow(segment.knobs.clone());
     }
     let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
         || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
@@ -195,7 +195,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             return model.change_speed(action == Action::Faster).into_iter().collect();
         }
         Action::ToggleLoad => {
-            let wanted = *model.panel.wanted();
+            let wanted = model.panel.wanted().clone();
             return model.propose(Knobs { load: !wanted.load, ..wanted });
         }
         Action::Select(direction) => model.panel.select(direction),

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::{
     load::{KnobError, Knobs, ParseChoiceError, most_workers},
     units::{ParseQuantityError, parse_bytes, parse_count},
-    workload::{KeyNames, Mix, ParseMixError},
+    workload::{KeyNames, NoPreset, RatioError, Workload, preset},
 };
 
 /// The longest prefix of keys, in bytes.
@@ -101,9 +101,12 @@ pub enum LoadArgsError {
     /// A knob is out of its range.
     #[error(transparent)]
     Knob(#[from] KnobError),
-    /// The ratio or workload is none.
+    /// The workload is none.
     #[error(transparent)]
-    Mix(#[from] ParseMixError),
+    Workload(#[from] NoPreset),
+    /// The ratio is none.
+    #[error(transparent)]
+    Ratio(#[from] RatioError),
     /// Arrivals or backlog is none of the choices.
     #[error("{option}: {cause}")]
     Choice {
@@ -152,10 +155,10 @@ impl LoadArgs {
     /// Names the first option that is wrong.
     pub fn knobs(&self, unless_told: bool) -> Result<Knobs, LoadArgsError> {
         let default = Knobs::default();
-        let mix = match (&self.workload, &self.ratio) {
-            (Some(name), _) => Mix::preset(name)?,
-            (None, Some(ratio)) => Mix::parse_ratio(ratio)?,
-            (None, None) => default.mix,
+        let workload = match (&self.workload, &self.ratio) {
+            (Some(name), _) => preset(name)?,
+            (None, Some(ratio)) => Workload::parse_ratio(ratio)?,
+            (None, None) => default.workload,
         };
         let knobs = Knobs {
             load: !self.no_load && (unless_told || self.asks_for_load()),
@@ -164,7 +167,7 @@ impl LoadArgs {
             rate: self.rate.as_deref().map(|rate| count("--rate", Some(rate), 0)).transpose()?,
             arrivals: choice("--arrivals", self.arrivals.as_deref(), default.arrivals)?,
             backlog: choice("--backlog", self.backlog.as_deref(), default.backlog)?,
-            mix,
+            workload,
             value_size: fitting(
                 "-d",
                 quantity("-d", self.data_size.as_deref(), default.value_size.into(), parse_bytes)?,

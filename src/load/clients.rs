@@ -17,7 +17,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::connection::{Connection, Phase};
-use crate::target::BackOff;
+use crate::{target::BackOff, workload::Draws};
 
 /// Connections that all workers together have in the making at a time. As many wait in the server's queue of
 /// connections to accept at the most, so that one of 128 (a common limit of the system) never overflows: what falls
@@ -30,8 +30,8 @@ const SPARE: usize = 256;
 /// One client.
 pub(super) struct Client {
     pub(super) link: Link,
-    /// Its own random numbers: two clients never ask the same.
-    pub(super) random: Pcg64Mcg,
+    /// What its requests are drawn from: two clients never ask the same.
+    pub(super) draws: Draws,
     /// Whether it stands in the queue of those that may write.
     queued: bool,
     /// Whether it stands in the queue of those whose sockets hold more.
@@ -44,10 +44,9 @@ pub(super) struct Client {
 
 impl Client {
     fn new(seed: u64) -> Self {
-        let random = Pcg64Mcg::seed_from_u64(seed);
         Self {
             link: Link::Down,
-            random,
+            draws: Draws::new(seed),
             queued: false,
             unread: false,
             back_off: BackOff::new(),

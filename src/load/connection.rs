@@ -23,7 +23,7 @@ use crate::{
     clock::Clock,
     protocol::{Dialect, ProtocolError, Reply, Skipper},
     target::{Greeter, Greeting, Transport, Turn, TurnedDown},
-    workload::Command,
+    workload::OpId,
 };
 
 /// Where a connection is in its life.
@@ -91,10 +91,12 @@ pub(super) struct Connection {
     pub(super) phase: Phase,
     skipper: Skipper,
     /// The batch in flight: what was asked, and how much of it is answered.
-    commands: Vec<Command>,
+    operations: Vec<OpId>,
     /// When each was due; empty in closed loop.
     dues: Vec<u64>,
     answered: usize,
+    /// The replies to an operation of several requests that have come so far.
+    part: Part,
     generation: u32,
     /// When the batch was written, or the connection begun.
     since_ns: u64,
@@ -128,9 +130,10 @@ impl Connection {
             token,
             phase: Phase::Connecting,
             skipper: dialect.skipper(),
-            commands: Vec::new(),
+            operations: Vec::new(),
             dues: Vec::new(),
             answered: 0,
+            part: Part::default(),
             generation: 0,
             since_ns: now_ns,
             heard_ns: now_ns,
@@ -161,9 +164,16 @@ impl Connection {
         self.is_closing = true;
     }
 
-    /// The segment of the batch in flight, and its requests that have no reply.
-    pub(super) fn unanswered(&self) -> (u32, &[Command]) {
-        (self.generation, &self.commands[self.answered..])
+    /// Counts the operations of the batch in flight that are not answered as lost.
+    pub(super) fn count_lost(&self, kind: &ErrorKind, segments: &mut Segments) {
+        let unanswered = self.unanswered();
+        if !unanswered.is_empty() {
+            segments.replies(self.generation, 0).count_lost(unanswered, self.part.has_failed, kind);
+        }
+    }
+
+    fn unanswered(&self) -> &[OpId] {
+        &self.operations[self.answered..]
     }
 
     /// The socket turned writable, or is ready in any way while it connects: goes on connecting, greets, or sends what
@@ -200,10 +210,10 @@ impl Connection {
     /// The next batch, to be filled before [`send`](Self::send).
     #[inline]
     pub(super) fn next_batch(&mut self) -> Batch<'_> {
-        self.commands.clear();
+        self.operations.clear();
         self.dues.clear();
         self.answered = 0;
-        Batch { commands: &mut self.commands, dues: &mut self.dues }
+        Batch { operations: &mut self.operations, dues: &mut self.dues }
     }
 
     /// Writes a batch that was due to be written at `now_ns`, in the current segment.
@@ -218,7 +228,7 @@ impl Connection {
         self.phase = Phase::Busy;
         self.since_ns = now_ns;
         self.generation = segments.generation();
-        segments.wrote(self.commands.len(), bytes.len());
+        segments.wrote(self.operations.len(), bytes.len());
         self.write(registry, bytes)
     }
 
@@ -270,7 +280,8 @@ impl Connection {
     fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
         match self.phase {
             Phase::Busy => {
-                let mut replies = read.segments.replies(self.generation);
+                let service_ns = read.now_ns.saturating_sub(self.since_ns);
+                let mut replies = read.segments.replies(self.generation, service_ns);
                 replies.count_bytes(bytes.len());
                 let began_ns = self.dues.get(self.answered).copied().unwrap_or(self.since_ns);
                 replies.held = read.waits.held(began_ns, read.now_ns);
@@ -289,17 +300,17 @@ impl Connection {
         mut replies: Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        let before = self.answered;
+        let before = (self.answered, self.part.replies);
         let taken = self.sort_replies(bytes, now_ns, &mut replies, first_errors);
-        replies.settle(now_ns.saturating_sub(self.since_ns));
-        if self.answered > before {
+        replies.settle();
+        if before != (self.answered, self.part.replies) {
             self.heard_ns = now_ns;
         }
-        if self.answered == self.commands.len() {
+        if self.answered == self.operations.len() {
             self.phase = Phase::Idle;
             // An idle connection does not keep the room of a batch far larger than its last.
-            if self.commands.capacity() > ROOMY * self.commands.len() + MIN_ROOM {
-                self.commands.shrink_to(self.commands.len());
+            if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
+                self.operations.shrink_to(self.operations.len());
                 self.dues = Vec::new();
             }
         }
@@ -315,24 +326,41 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
-            let Some(command) = self.commands.get(self.answered) else {
+            let Some(op) = self.operations.get(self.answered).copied() else {
                 return Err(Broken::Unasked);
             };
-            let due_ns = self.dues.get(self.answered);
-            self.answered += 1;
-            match reply {
-                Reply::Value | Reply::Nil => {
-                    let response_ns = due_ns.map(|due_ns| now_ns.saturating_sub(*due_ns));
-                    replies.take_good(*command, reply == Reply::Nil, response_ns);
-                }
-                Reply::Error(line) => {
-                    if replies.count_error(*command, line) {
-                        first_errors.push(line.to_vec());
-                    }
-                }
+            let (is_null, is_error) = (reply == Reply::Nil, matches!(reply, Reply::Error(_)));
+            if let Reply::Error(line) = reply
+                && !std::mem::replace(&mut self.part.has_failed, true)
+                && replies.count_error(op, line)
+            {
+                first_errors.push(line.to_vec());
             }
+            if (is_error || replies.replies_of(op) > 1) && !self.take_part(op, is_null, is_error, replies) {
+                continue;
+            }
+            let response_ns = self.dues.get(self.answered).map(|due_ns| now_ns.saturating_sub(*due_ns));
+            self.answered += 1;
+            replies.take_good(op, is_null, response_ns);
         }
         Ok(())
+    }
+
+    /// Takes a reply into account that is an error or one of several. Whether it is the last of a good operation.
+    fn take_part(&mut self, op: OpId, is_null: bool, is_error: bool, replies: &mut Replies) -> bool {
+        if !is_error {
+            replies.count_part(op, self.part.replies, is_null);
+        }
+        self.part.replies += 1;
+        if self.part.replies < replies.replies_of(op) {
+            return false;
+        }
+        let part = std::mem::take(&mut self.part);
+        if part.has_failed {
+            self.answered += 1;
+            replies.end_failed(op);
+        }
+        !part.has_failed
     }
 
     fn take_greeting(
@@ -353,10 +381,18 @@ impl Connection {
     }
 }
 
+/// What has come of an operation that is not answered whole.
+#[derive(Debug, Default)]
+struct Part {
+    replies: u32,
+    /// Whether one of them was an error.
+    has_failed: bool,
+}
+
 /// A batch that is being put together.
 pub(super) struct Batch<'a> {
     /// What is asked.
-    pub(super) commands: &'a mut Vec<Command>,
+    pub(super) operations: &'a mut Vec<OpId>,
     /// When each was due, in open loop.
     pub(super) dues: &'a mut Vec<u64>,
 }

@@ -21,11 +21,11 @@ use super::{
 use crate::{
     clock::Clock,
     target::Greeting,
-    workload::{KeyNames, Requests, Values},
+    workload::{KeyNames, Program, Values},
 };
 
 /// What the workers go by at the moment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Setting {
     /// Counts the changes of the knobs; also the number of the segment.
     pub(super) generation: u32,
@@ -37,31 +37,30 @@ pub(super) struct Setting {
     /// When the load ends, by each worker's own doing; `None` while that is not known.
     pub(super) until_ns: Option<u64>,
     /// What is asked. Made by who turns the knobs: a pool of values may take a tenth of a second.
-    pub(super) requests: Arc<Requests>,
+    pub(super) program: Arc<Program>,
 }
 
 impl Setting {
     /// What is asked under `knobs`; what is asked now, or with the values of now, where that is the same.
-    fn requests_for(&self, knobs: &Knobs, seed: u64, names: &KeyNames) -> Arc<Requests> {
-        let content = |knobs: &Knobs| (knobs.mix, knobs.keyspace, knobs.value_size);
-        if content(knobs) == content(&self.knobs) {
-            return Arc::clone(&self.requests);
+    fn program_for(&self, knobs: &Knobs, seed: u64, names: &KeyNames) -> Arc<Program> {
+        let is_same_size = knobs.value_size == self.knobs.value_size;
+        if is_same_size && knobs.keyspace == self.knobs.keyspace && knobs.workload == self.knobs.workload {
+            return Arc::clone(&self.program);
         }
-        let values = if knobs.value_size == self.knobs.value_size {
-            self.requests.values().clone()
+        let values = if is_same_size {
+            self.program.values().clone()
         } else {
             Values::new(knobs.value_size as usize, seed)
         };
-        Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values, names))
+        Arc::new(Program::new(&knobs.workload, knobs.keyspace, values, names))
     }
 
     /// That of the usual knobs.
     #[cfg(test)]
     pub(super) fn fixture(generation: u32) -> Self {
         let knobs = Knobs::default();
-        let values = Values::new(32, 7);
-        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values, &KeyNames::given("k:")));
-        Self { generation, knobs, since_ns: 0, is_counted: true, until_ns: None, requests }
+        let program = super::testing::program();
+        Self { generation, knobs, since_ns: 0, is_counted: true, until_ns: None, program }
     }
 }
 
@@ -143,10 +142,11 @@ impl Load {
         // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(knobs.value_size as usize, plan.seed);
-        let requests = Arc::new(Requests::new(&knobs.mix, knobs.keyspace, values, &plan.names));
+        let program = Arc::new(Program::new(&knobs.workload, knobs.keyspace, values, &plan.names));
+        let operations = program.operations().count();
         let since_ns = clock.now_ns();
         let until_ns = until_ns(plan.length.filter(|_| is_counted), since_ns);
-        let first = Setting { generation: 1, knobs, since_ns, is_counted, until_ns, requests };
+        let first = Setting { generation: 1, knobs, since_ns, is_counted, until_ns, program };
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
@@ -163,7 +163,7 @@ impl Load {
         for index in 0..plan.threads {
             let poll = Poll::new()?;
             load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
-            let (lane, end) = lane::pair();
+            let (lane, end) = lane::pair(operations);
             lanes.push(end);
             let outfit = Outfit {
                 index,
@@ -197,11 +197,11 @@ impl Load {
     pub fn set(&self, knobs: Knobs, is_counted: bool) -> (u32, u64) {
         let now = self.settings.load();
         let generation = now.generation + 1;
-        let requests = now.requests_for(&knobs, self.seed, &self.names);
+        let program = now.program_for(&knobs, self.seed, &self.names);
         // Only now: values take their time, in which the old knobs hold.
         let since_ns = self.clock.now_ns();
         let until_ns = now.until_ns.or_else(|| until_ns(self.length.filter(|_| is_counted), since_ns));
-        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns, requests });
+        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns, program });
         (generation, since_ns)
     }
 
@@ -214,8 +214,7 @@ impl Load {
     /// replies in flight, and hands up what it counted; then its lane ends.
     fn end_at(&self, at_ns: u64) {
         let now = self.settings.load_full();
-        let requests = Arc::clone(&now.requests);
-        self.publish(Setting { until_ns: Some(at_ns), requests, ..*now });
+        self.publish(Setting { until_ns: Some(at_ns), ..Setting::clone(&now) });
     }
 
     /// Whether [`Plan::length`] is over, or all [`Plan::requests`] were sent, and answered or lost.
@@ -262,13 +261,13 @@ mod tests {
     #[test]
     fn a_turn_makes_anew_only_what_it_changes() {
         let setting = Setting::fixture(1);
-        let knobs = setting.knobs;
+        let knobs = setting.knobs.clone();
         let names = KeyNames::given("k:");
-        let same = setting.requests_for(&Knobs { clients: 200, pipeline: 16, ..knobs }, 7, &names);
-        assert!(Arc::ptr_eq(&same, &setting.requests));
-        let fewer_keys = setting.requests_for(&Knobs { keyspace: 5, ..knobs }, 7, &names);
-        assert!(std::ptr::eq(fewer_keys.values().value(0), setting.requests.values().value(0)));
-        let larger = setting.requests_for(&Knobs { value_size: 64, ..knobs }, 7, &names);
+        let same = setting.program_for(&Knobs { clients: 200, pipeline: 16, ..knobs.clone() }, 7, &names);
+        assert!(Arc::ptr_eq(&same, &setting.program));
+        let fewer_keys = setting.program_for(&Knobs { keyspace: 5, ..knobs.clone() }, 7, &names);
+        assert!(std::ptr::eq(fewer_keys.values().value(0), setting.program.values().value(0)));
+        let larger = setting.program_for(&Knobs { value_size: 64, ..knobs }, 7, &names);
         assert_eq!(larger.values().size(), 64);
     }
 }

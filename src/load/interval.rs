@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{ClientCounts, ErrorCounts, ErrorKind, Setting};
-use crate::{stats::Recorder, workload::Command};
+use super::{ClientCounts, ErrorCounts, Setting};
+use crate::{stats::Recorder, workload::Operations};
 
 /// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
 #[derive(Debug)]
@@ -24,10 +24,6 @@ pub struct IntervalBuffer {
     pub bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// GETs that found their key.
-    pub hits: u64,
-    /// GETs that did not.
-    pub misses: u64,
     /// Requests that were due, by the schedule's count; in closed loop those that were sent.
     pub due: u64,
     /// Requests that were due and given up on purpose: they would have been too late, or the pace changed.
@@ -46,30 +42,29 @@ pub struct IntervalBuffer {
     pub connections_lost: ErrorCounts,
     /// Attempts to connect that failed.
     pub connects_failed: ErrorCounts,
-    /// Counts by command, in the order of [`Command::ALL`].
-    pub commands: [CommandCounts; Command::ALL.len()],
+    /// What the operations of the segment are called and answered with.
+    pub operations: Arc<Operations>,
+    /// Counts by operation, in their order.
+    pub counts: Vec<OperationCounts>,
     /// What the knobs of a segment that ended leave over, up to 300 MiB: freed by the collector, since a worker would
     /// have to stop for it.
     pub(super) spent: Option<(Arc<Setting>, Vec<u8>)>,
 }
 
-/// How many good replies there were to one command.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Good {
-    /// Those that are not null.
-    pub(super) values: u32,
-    /// Nulls.
-    pub(super) nils: u32,
-}
-
-/// Counts of one command.
+/// Counts of one operation.
 #[derive(Debug, Default)]
-pub struct CommandCounts {
-    /// Good replies.
+pub struct OperationCounts {
+    /// Those that were answered, and without an error.
     pub ops: u64,
-    /// Errors.
+    /// Replies that found what was asked for.
+    pub hits: u64,
+    /// Replies that did not.
+    pub misses: u64,
+    /// Those that were answered to the last reply, with or without an error.
+    pub answered: u64,
+    /// Errors; an operation has one at the most.
     pub errors: ErrorCounts,
-    /// From the write of a request to the last byte of its reply.
+    /// From the write of an operation to the last byte of its last reply.
     pub service: Recorder,
 }
 
@@ -85,8 +80,6 @@ impl IntervalBuffer {
             connected: 0,
             bytes_in: 0,
             bytes_out: 0,
-            hits: 0,
-            misses: 0,
             due: 0,
             shed: 0,
             owed: 0,
@@ -96,27 +89,32 @@ impl IntervalBuffer {
             errors: ErrorCounts::default(),
             connections_lost: ErrorCounts::default(),
             connects_failed: ErrorCounts::default(),
-            commands: Default::default(),
+            operations: Arc::default(),
+            counts: Vec::new(),
             spent: None,
         })
     }
 
-    /// Begins a stretch of `generation` at `start_ns`. The buffer is empty.
-    pub(super) fn begin(&mut self, generation: u32, start_ns: u64) {
+    /// Begins a stretch of `generation` at `start_ns`, in which these operations are asked for. The buffer is empty.
+    pub(super) fn begin(&mut self, generation: u32, operations: &Arc<Operations>, start_ns: u64) {
         self.generation = generation;
+        self.operations = Arc::clone(operations);
+        self.resize(operations.count());
         self.start_ns = start_ns;
         self.end_ns = start_ns;
     }
 
-    /// Forgets everything, and keeps the memory. It goes over up to a megabyte and a half of cells, so it is not for
-    /// the thread that measures.
+    /// Has counts for so many operations.
+    pub(super) fn resize(&mut self, operations: usize) {
+        self.counts.resize_with(operations, OperationCounts::default);
+    }
+
+    /// Forgets everything, and keeps the memory. It goes over many cells, so it is not for the thread that measures.
     pub(super) fn clear(&mut self) {
         self.closes_tick = false;
         self.connected = 0;
         self.bytes_in = 0;
         self.bytes_out = 0;
-        self.hits = 0;
-        self.misses = 0;
         self.due = 0;
         self.shed = 0;
         self.owed = 0;
@@ -126,34 +124,26 @@ impl IntervalBuffer {
         self.errors.clear();
         self.connections_lost.clear();
         self.connects_failed.clear();
-        for counts in &mut self.commands {
-            counts.ops = 0;
-            counts.errors.clear();
-            counts.service.reset();
-        }
+        self.counts.iter_mut().for_each(OperationCounts::clear);
         self.spent = None;
     }
+}
 
-    /// Counts good replies that one wake-up brought, each of them `service_ns` after its request was written.
+impl OperationCounts {
+    /// Counts `n` operations that were answered without an error, each `service_ns` after it was written.
     #[inline]
-    pub(super) fn count_good(&mut self, command: Command, good: Good, service_ns: u64) {
-        if command == Command::Get {
-            self.hits += u64::from(good.values);
-            self.misses += u64::from(good.nils);
-        }
-        let n = u64::from(good.values + good.nils);
-        let counts = &mut self.commands[command.index()];
-        counts.ops += n;
-        counts.service.record_n(service_ns, n);
+    pub(super) fn count_good(&mut self, n: u64, service_ns: u64) {
+        self.ops += n;
+        self.answered += n;
+        self.service.record_n(service_ns, n);
     }
 
-    /// Counts the error that a request was answered with. Whether it was the first of its kind here.
-    pub(super) fn count_error(&mut self, command: Command, line: &[u8]) -> bool {
-        self.commands[command.index()].errors.count_line(line)
-    }
-
-    /// Counts a request that got no reply.
-    pub(super) fn count_lost(&mut self, command: Command, kind: &ErrorKind) {
-        self.commands[command.index()].errors.count(kind, 1);
+    fn clear(&mut self) {
+        self.ops = 0;
+        self.hits = 0;
+        self.misses = 0;
+        self.answered = 0;
+        self.errors.clear();
+        self.service.reset();
     }
 }

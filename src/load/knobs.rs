@@ -1,12 +1,15 @@
 //! What a person can change while the load runs.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Arrivals, Backlog};
-use crate::{units, workload::Mix};
+use crate::{
+    units,
+    workload::{self, Workload, WorkloadError},
+};
 
 /// The most connections that one process is asked to hold.
 pub const MAX_CLIENTS: u32 = 10_000;
@@ -18,7 +21,7 @@ pub const MAX_VALUE_SIZE: u32 = 64 << 20;
 pub const MAX_KEYSPACE: u64 = 999_999_999_999;
 
 /// The settings of the load at one moment. Two segments of a session differ in them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Knobs {
     /// Whether requests are sent.
     pub load: bool,
@@ -35,17 +38,30 @@ pub struct Knobs {
     /// What becomes of those that cannot be sent in time.
     #[serde(default)]
     pub backlog: Backlog,
-    /// Which commands, how often.
-    pub mix: Mix,
-    /// Bytes of a value written by SET, 1 to [`MAX_VALUE_SIZE`].
+    /// What is asked, how often. Clones of the knobs share it.
+    #[serde(alias = "mix")]
+    pub workload: Arc<Workload>,
+    /// Bytes of a value, 1 to [`MAX_VALUE_SIZE`].
     pub value_size: u32,
     /// Keys that the workload chooses from, 1 to [`MAX_KEYSPACE`].
     pub keyspace: u64,
 }
 
 impl Default for Knobs {
+    /// Those that nobody has turned.
     fn default() -> Self {
-        Self::USUAL
+        Self {
+            load: false,
+            clients: 50,
+            pipeline: 1,
+            rate: None,
+            arrivals: Arrivals::Constant,
+            backlog: Backlog::Queue,
+            workload: workload::usual(),
+            value_size: 32,
+            // So few that SETs fill it within moments: the hit rate is steady when a person looks.
+            keyspace: 10_000,
+        }
     }
 }
 
@@ -67,33 +83,22 @@ pub enum KnobError {
     },
     /// Pipeline and value size together ask for too much memory.
     #[error(
-        "{pipeline} values of {} are more than the {} of a batch; lower the pipeline or the value size",
+        "{values} values of {} are more than the {} of a batch; lower the pipeline or the value size",
         units::bytes(*.value_size),
         units::bytes(MAX_BATCH)
     )]
     Batch {
-        /// Requests in a batch.
-        pipeline: u64,
+        /// Values in a batch.
+        values: u64,
         /// Bytes of each value.
         value_size: u64,
     },
+    /// The workload cannot be run.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
 }
 
 impl Knobs {
-    /// Those that nobody has turned.
-    pub const USUAL: Self = Self {
-        load: false,
-        clients: 50,
-        pipeline: 1,
-        rate: None,
-        arrivals: Arrivals::Constant,
-        backlog: Backlog::Queue,
-        mix: Mix::USUAL,
-        value_size: 32,
-        // So few that SETs fill it within moments: the hit rate is steady when a person looks.
-        keyspace: 10_000,
-    };
-
     /// The knobs, if each lies in its range.
     ///
     /// # Errors
@@ -111,9 +116,11 @@ impl Knobs {
         in_range("rate", self.rate.unwrap_or(1).into(), u32::MAX.into())?;
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
-        let (pipeline, value_size) = (u64::from(self.pipeline), u64::from(self.value_size));
-        if self.mix.set > 0 && pipeline * value_size > MAX_BATCH {
-            return Err(KnobError::Batch { pipeline, value_size });
+        self.workload.check()?;
+        let value_size = u64::from(self.value_size);
+        let values = u64::from(self.pipeline) * self.workload.most_values();
+        if values.saturating_mul(value_size) > MAX_BATCH {
+            return Err(KnobError::Batch { values, value_size });
         }
         Ok(self)
     }
@@ -148,7 +155,7 @@ impl fmt::Display for Knobs {
             self.clients,
             self.pipeline,
             self.pace(),
-            self.mix,
+            self.workload,
             units::bytes(self.value_size.into()),
             units::setting(self.keyspace),
         )
@@ -179,7 +186,10 @@ mod tests {
     fn knobs_of_an_older_recording_are_read() {
         let old = r#"{"load":true,"clients":5,"pipeline":1,"rate":null,"mix":{"GET":1,"SET":0,"INCR":0,"PING":0},
             "value_size":32,"keyspace":10}"#;
-        assert_eq!(serde_json::from_str::<Knobs>(old).unwrap().backlog, Backlog::Queue);
+        let read = serde_json::from_str::<Knobs>(old).unwrap();
+        assert_eq!((read.backlog, read.workload.to_string()), (Backlog::Queue, "GET".to_owned()));
+        let written = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<Knobs>(&written).unwrap(), read);
     }
 
     #[test]

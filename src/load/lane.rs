@@ -25,13 +25,15 @@ pub struct LaneEnd {
     /// Full buffers, in the order in which they were closed.
     pub intervals: Consumer<Box<IntervalBuffer>>,
     back: Producer<Box<IntervalBuffer>>,
+    /// The newest segment of which a buffer came, and how many operations it has.
+    newest: (u32, usize),
 }
 
-/// Both ends of a lane.
-pub(super) fn pair() -> (Lane, LaneEnd) {
+/// Both ends of a lane, for so many operations at first.
+pub(super) fn pair(operations: usize) -> (Lane, LaneEnd) {
     let (up, intervals) = RingBuffer::new(SLOTS);
     let (back_up, back) = RingBuffer::new(SLOTS);
-    let mut end = LaneEnd { intervals, back: back_up };
+    let mut end = LaneEnd { intervals, back: back_up, newest: (0, operations) };
     (0..SPARE).for_each(|_| end.recycle(IntervalBuffer::new()));
     (Lane { up, back }, end)
 }
@@ -59,9 +61,13 @@ impl Lane {
 }
 
 impl LaneEnd {
-    /// Empties a buffer and gives it back to its worker.
+    /// Empties a buffer and gives it back to its worker, with room for the operations of the newest segment.
     pub fn recycle(&mut self, mut buffer: Box<IntervalBuffer>) {
+        if buffer.generation > self.newest.0 {
+            self.newest = (buffer.generation, buffer.counts.len());
+        }
         buffer.clear();
+        buffer.resize(self.newest.1);
         // A full ring means that the worker has more than it needs: the buffer is freed.
         drop(self.back.push(buffer));
     }
@@ -70,24 +76,24 @@ impl LaneEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Command;
+    use crate::load::testing;
 
     #[test]
     fn a_buffer_comes_back_empty_without_the_workers_doing() {
-        let (mut lane, mut end) = pair();
+        let (program, (mut lane, mut end)) = (testing::program(), pair(2));
         let made: Vec<_> = (0..SPARE).map(|_| lane.empty()).collect();
         assert!(lane.back.is_empty(), "all that were made beforehand are taken");
         for mut buffer in made {
-            buffer.begin(1, 5);
-            buffer.hits = 7;
+            buffer.begin(1, program.operations(), 5);
+            buffer.due = 7;
             buffer.client.late_send(9);
-            buffer.commands[Command::Get.index()].service.record(1000);
+            buffer.counts[0].service.record(1000);
             lane.send(buffer);
             let full = end.intervals.pop().unwrap();
             end.recycle(full);
         }
         let again = lane.empty();
-        assert_eq!((again.hits, lane.back.slots()), (0, SPARE - 1));
-        assert!(again.client.late.is_empty() && again.commands.iter().all(|c| c.service.is_empty()));
+        assert_eq!((again.due, again.counts.len(), lane.back.slots()), (0, 2, SPARE - 1));
+        assert!(again.client.late.is_empty() && again.counts.iter().all(|c| c.service.is_empty()));
     }
 }

@@ -38,7 +38,7 @@ use engine::Setting;
 pub use engine::{Load, LoadEvent, Output};
 pub use errors::{ErrorCounts, ErrorKind, MAX_KINDS, OTHER};
 pub use file_limit::{most_clients, most_workers};
-pub use interval::{CommandCounts, IntervalBuffer};
+pub use interval::{IntervalBuffer, OperationCounts};
 pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE};
 use lane::Lane;
 pub use lane::LaneEnd;

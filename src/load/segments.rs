@@ -13,20 +13,51 @@
 
 use std::sync::Arc;
 
-use super::{
-    ClientCounts, ErrorKind, Lane, Setting,
-    interval::{Good, IntervalBuffer},
-};
+use super::{ClientCounts, ErrorKind, IntervalBuffer, Lane, Setting};
 use crate::{
     clock::{next_tick_ns, tick_of},
-    workload::Command,
+    workload::{Misses, OpId, Operations},
 };
 
 /// A segment with requests in flight, or the current one.
 struct Open {
     generation: u32,
+    /// Operations that wait for a reply.
     in_flight: u64,
     buffer: Box<IntervalBuffer>,
+    /// Good operations by their numbers, while the replies of one read are taken.
+    taken: Vec<Taken>,
+}
+
+/// The good operations of one number that a read completed.
+#[derive(Debug)]
+struct Taken {
+    good: u32,
+    /// Those of them that were answered with a null.
+    nulls: u32,
+    /// How many replies one has.
+    replies: u32,
+    /// Whether a null is a miss, and anything else a hit.
+    has_misses: bool,
+}
+
+impl Open {
+    fn new(generation: u32, operations: &Operations, buffer: Box<IntervalBuffer>) -> Self {
+        let taken = operations.iter().map(|expected| Taken {
+            good: 0,
+            nulls: 0,
+            replies: expected.requests.len() as u32,
+            has_misses: matches!(&*expected.requests, [only] if only.misses == Misses::Null),
+        });
+        Self { generation, in_flight: 0, buffer, taken: taken.collect() }
+    }
+
+    /// An empty buffer for what comes next.
+    fn next_buffer(&self, lane: &mut Lane) -> Box<IntervalBuffer> {
+        let mut next = lane.empty();
+        next.begin(self.generation, &self.buffer.operations, self.buffer.end_ns);
+        next
+    }
 }
 
 /// The current segment and those before it that still wait for replies.
@@ -40,11 +71,11 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Begins with the segment `generation`.
-    pub(super) fn new(generation: u32, now_ns: u64, mut lane: Lane) -> Self {
+    /// Begins with the segment `generation`, in which these operations are asked for.
+    pub(super) fn new(generation: u32, operations: &Arc<Operations>, now_ns: u64, mut lane: Lane) -> Self {
         let mut buffer = lane.empty();
-        buffer.begin(generation, now_ns);
-        let current = Open { generation, in_flight: 0, buffer };
+        buffer.begin(generation, operations, now_ns);
+        let current = Open::new(generation, operations, buffer);
         Self { current, earlier: Vec::new(), lane, has_begun: false, ended_ns: None }
     }
 
@@ -75,7 +106,7 @@ impl Segments {
         self.current.generation
     }
 
-    /// Requests of all segments that wait for a reply.
+    /// Operations of all segments that wait for a reply.
     pub(super) fn in_flight(&self) -> u64 {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
     }
@@ -85,23 +116,24 @@ impl Segments {
         self.current.buffer.spent = Some((setting, batch));
     }
 
-    /// Ends the current segment at `at_ns`, with so many connections, and begins `generation`.
-    pub(super) fn cut(&mut self, generation: u32, at_ns: u64, connected: u32) {
+    /// Ends the current segment at `at_ns`, with so many connections, and begins `generation`, in which these operations
+    /// are asked for.
+    pub(super) fn cut(&mut self, generation: u32, operations: &Arc<Operations>, at_ns: u64, connected: u32) {
         self.end_stretch(at_ns, connected);
         let mut buffer = self.lane.empty();
-        buffer.begin(generation, self.current.buffer.end_ns);
-        let next = Open { generation, in_flight: 0, buffer };
+        buffer.begin(generation, operations, self.current.buffer.end_ns);
+        let next = Open::new(generation, operations, buffer);
         self.earlier.push(std::mem::replace(&mut self.current, next));
     }
 
     /// A batch was written in the current segment.
-    pub(super) fn wrote(&mut self, requests: usize, bytes: usize) {
-        self.current.in_flight += requests as u64;
+    pub(super) fn wrote(&mut self, operations: usize, bytes: usize) {
+        self.current.in_flight += operations as u64;
         self.current.buffer.bytes_out += bytes as u64;
     }
 
-    /// The counts that replies to requests of `generation` go to.
-    pub(super) fn replies(&mut self, generation: u32) -> Replies<'_> {
+    /// The counts that replies to a batch of `generation` go to; they came `service_ns` after it was written.
+    pub(super) fn replies(&mut self, generation: u32, service_ns: u64) -> Replies<'_> {
         let open = if self.current.generation == generation {
             &mut self.current
         } else {
@@ -111,7 +143,9 @@ impl Segments {
         Replies {
             in_flight: &mut open.in_flight,
             buffer: &mut open.buffer,
-            good: Default::default(),
+            taken: &mut open.taken,
+            touched: 0,
+            service_ns,
             held: false,
             is_open: false,
         }
@@ -177,18 +211,18 @@ impl Segments {
             return;
         }
         for mut open in std::mem::take(&mut self.earlier) {
-            let mut next = self.lane.empty();
-            next.begin(open.generation, open.buffer.end_ns);
-            next.connected = open.buffer.connected;
             open.buffer.tick = tick;
-            self.lane.send(std::mem::replace(&mut open.buffer, next));
-            if open.in_flight > 0 {
-                self.earlier.push(open);
+            if open.in_flight == 0 {
+                self.lane.send(open.buffer);
+                continue;
             }
+            let mut next = open.next_buffer(&mut self.lane);
+            next.connected = open.buffer.connected;
+            self.lane.send(std::mem::replace(&mut open.buffer, next));
+            self.earlier.push(open);
         }
         self.end_stretch(now_ns, connected);
-        let mut next = self.lane.empty();
-        next.begin(self.current.generation, self.current.buffer.end_ns);
+        let next = self.current.next_buffer(&mut self.lane);
         let mut full = std::mem::replace(&mut self.current.buffer, next);
         full.tick = tick;
         full.closes_tick = true;
@@ -201,7 +235,10 @@ impl Segments {
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
-    good: [Good; Command::ALL.len()],
+    taken: &'a mut [Taken],
+    /// Which of `taken` hold something: bit n for those whose number is n modulo 64.
+    touched: u64,
+    service_ns: u64,
     /// Whether the requests waited for a core of ours for at least half of their time.
     pub(super) held: bool,
     /// Whether they had due times.
@@ -215,12 +252,20 @@ impl Replies<'_> {
         self.buffer.bytes_in += n as u64;
     }
 
-    /// Takes a good reply into account, which is null or not, and in open loop came so long after its request was due.
+    /// How many replies an operation has.
     #[inline]
-    pub(super) fn take_good(&mut self, command: Command, is_nil: bool, response_ns: Option<u64>) {
-        let good = &mut self.good[command.index()];
-        good.nils += u32::from(is_nil);
-        good.values += u32::from(!is_nil);
+    pub(super) fn replies_of(&self, op: OpId) -> u32 {
+        self.taken[op.index()].replies
+    }
+
+    /// Takes an operation into account whose last good reply came, which is null or not, and in open loop came so long
+    /// after it was due.
+    #[inline]
+    pub(super) fn take_good(&mut self, op: OpId, is_null: bool, response_ns: Option<u64>) {
+        let taken = &mut self.taken[op.index()];
+        taken.good += 1;
+        taken.nulls += u32::from(is_null);
+        self.touched |= 1 << (op.index() % TOUCHED);
         if let Some(response_ns) = response_ns {
             self.buffer.response.record(response_ns);
             self.is_open = true;
@@ -230,86 +275,132 @@ impl Replies<'_> {
         }
     }
 
-    /// Counts the good replies that were taken, each of them `service_ns` after its request was written.
+    /// Counts the good operations that were taken.
     #[inline]
-    pub(super) fn settle(self, service_ns: u64) {
-        for (command, good) in Command::ALL.into_iter().zip(self.good) {
-            let n = u64::from(good.values + good.nils);
-            *self.in_flight -= n;
-            if self.held && !self.is_open {
-                self.buffer.client.held.record_n(service_ns, n);
+    pub(super) fn settle(mut self) {
+        while self.touched != 0 {
+            let first = self.touched.trailing_zeros() as usize;
+            self.touched &= self.touched - 1;
+            for place in (first..self.taken.len()).step_by(TOUCHED) {
+                self.settle_one(place);
             }
-            self.buffer.count_good(command, good, service_ns);
         }
     }
 
-    /// Counts the error that a request was answered with. Whether it was the first of its kind in this interval.
-    pub(super) fn count_error(&mut self, command: Command, line: &[u8]) -> bool {
-        *self.in_flight -= 1;
-        self.buffer.count_error(command, line)
+    #[inline]
+    fn settle_one(&mut self, place: usize) {
+        let taken = &mut self.taken[place];
+        let n = u64::from(std::mem::take(&mut taken.good));
+        let nulls = u64::from(std::mem::take(&mut taken.nulls));
+        *self.in_flight -= n;
+        if self.held && !self.is_open {
+            self.buffer.client.held.record_n(self.service_ns, n);
+        }
+        let counts = &mut self.buffer.counts[place];
+        if taken.has_misses {
+            counts.hits += n - nulls;
+            counts.misses += nulls;
+        }
+        counts.count_good(n, self.service_ns);
     }
 
-    /// Counts requests that will get no reply.
-    pub(super) fn count_lost(&mut self, commands: &[Command], kind: &ErrorKind) {
-        *self.in_flight -= commands.len() as u64;
-        for command in commands {
-            self.buffer.count_lost(*command, kind);
+    /// Counts whether a reply of an operation that has several, the one with this number, found what was asked for.
+    pub(super) fn count_part(&mut self, op: OpId, reply: u32, is_null: bool) {
+        if self.buffer.operations.of(op).requests[reply as usize].misses == Misses::Null {
+            let counts = &mut self.buffer.counts[op.index()];
+            counts.hits += u64::from(!is_null);
+            counts.misses += u64::from(is_null);
+        }
+    }
+
+    /// Counts the error that an operation was answered with. Whether it was the first of its kind in this interval.
+    pub(super) fn count_error(&mut self, op: OpId, line: &[u8]) -> bool {
+        self.buffer.counts[op.index()].errors.count_line(line)
+    }
+
+    /// The last reply came of an operation that has an error.
+    pub(super) fn end_failed(&mut self, op: OpId) {
+        *self.in_flight -= 1;
+        self.buffer.counts[op.index()].answered += 1;
+    }
+
+    /// Counts operations that will get no reply, or not all. The first may have had an error, which is counted already.
+    pub(super) fn count_lost(&mut self, operations: &[OpId], has_failed: bool, kind: &ErrorKind) {
+        *self.in_flight -= operations.len() as u64;
+        for op in operations.iter().skip(usize::from(has_failed)) {
+            self.buffer.counts[op.index()].errors.count(kind, 1);
         }
     }
 }
 
+/// Bits of [`Replies::touched`].
+const TOUCHED: usize = u64::BITS as usize;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::lane;
+    use crate::load::{LaneEnd, lane, testing};
 
-    fn begun(lane: Lane) -> Segments {
-        let mut segments = Segments::new(1, 0, lane);
-        segments.begin(0);
-        segments
+    /// A segment of GETs and SETs.
+    fn of_one() -> (Segments, LaneEnd) {
+        let (lane, collector) = lane::pair(2);
+        (Segments::new(1, testing::program().operations(), 0, lane), collector)
     }
 
-    fn answer(segments: &mut Segments, generation: u32, command: Command, is_nil: bool) {
-        let mut replies = segments.replies(generation);
-        replies.take_good(command, is_nil, None);
-        replies.settle(5);
+    fn begun() -> (Segments, LaneEnd) {
+        let (mut segments, collector) = of_one();
+        segments.begin(0);
+        (segments, collector)
+    }
+
+    fn op(label: &str) -> OpId {
+        testing::program().operations().find(label).unwrap()
+    }
+
+    fn cut(segments: &mut Segments, connected: u32) {
+        segments.cut(2, testing::program().operations(), 100, connected);
+    }
+
+    fn answer(segments: &mut Segments, generation: u32, label: &str, is_null: bool) {
+        let mut replies = segments.replies(generation, 5);
+        replies.take_good(op(label), is_null, None);
+        replies.settle();
     }
 
     #[test]
     fn a_reply_counts_for_the_segment_that_its_request_was_written_in() {
-        let (lane, mut collector) = lane::pair();
-        let mut segments = begun(lane);
+        let (mut segments, mut collector) = begun();
         segments.wrote(2, 20);
-        answer(&mut segments, 1, Command::Get, false);
-        segments.cut(2, 100, 7);
+        answer(&mut segments, 1, "GET", false);
+        cut(&mut segments, 7);
         segments.wrote(1, 10);
-        answer(&mut segments, 1, Command::Get, true);
-        answer(&mut segments, 2, Command::Set, false);
+        answer(&mut segments, 1, "GET", true);
+        answer(&mut segments, 2, "SET", false);
         segments.close_tick(1, 250, 9);
 
         let first = collector.intervals.pop().unwrap();
         assert_eq!((first.generation, first.start_ns, first.end_ns, first.closes_tick), (1, 0, 100, false));
-        assert_eq!((first.hits, first.misses, first.bytes_out, first.connected), (1, 1, 20, 7));
+        let gets = &first.counts[0];
+        assert_eq!((gets.hits, gets.misses, first.bytes_out, first.connected), (1, 1, 20, 7));
         let second = collector.intervals.pop().unwrap();
         assert_eq!(
             (second.generation, second.start_ns, second.end_ns, second.closes_tick),
             (2, 100, 250, true)
         );
         assert_eq!((first.tick, second.tick, second.connected), (1, 1, 9));
-        assert_eq!(second.commands[Command::Set.index()].ops, 1);
+        assert_eq!(second.counts[1].ops, 1);
         assert!(segments.earlier.is_empty());
     }
 
     #[test]
     fn requests_that_waited_for_a_core_are_counted_with_the_time_that_is_judged() {
-        let (lane, mut collector) = lane::pair();
-        let mut segments = Segments::new(1, 0, lane);
+        let (mut segments, mut collector) = of_one();
         segments.wrote(4, 40);
         for (held, response_ns) in [(true, None), (false, None), (true, Some(900)), (false, Some(800))] {
-            let mut replies = segments.replies(1);
+            let mut replies = segments.replies(1, 5);
             replies.held = held;
-            replies.take_good(Command::Get, false, response_ns);
-            replies.settle(5);
+            replies.take_good(op("GET"), false, response_ns);
+            replies.settle();
         }
         segments.close_tick(1, 250, 1);
         let told = collector.intervals.pop().unwrap();
@@ -318,17 +409,16 @@ mod tests {
 
     #[test]
     fn a_segment_stays_open_for_its_late_replies_with_no_length() {
-        let (lane, mut collector) = lane::pair();
-        let mut segments = begun(lane);
+        let (mut segments, mut collector) = begun();
         segments.wrote(1, 10);
-        segments.cut(2, 100, 1);
+        cut(&mut segments, 1);
         segments.close_tick(1, 250, 1);
-        segments.replies(1).count_lost(&[Command::Get], &ErrorKind::Reset);
+        segments.replies(1, 0).count_lost(&[op("GET")], false, &ErrorKind::Reset);
         segments.close_tick(2, 500, 1);
 
         let of_first: Vec<_> = std::iter::from_fn(|| collector.intervals.pop().ok())
             .filter(|b| b.generation == 1)
-            .map(|b| (b.start_ns, b.end_ns, b.commands[Command::Get.index()].errors.is_empty()))
+            .map(|b| (b.start_ns, b.end_ns, b.counts[0].errors.is_empty()))
             .collect();
         assert_eq!(of_first, [(0, 100, true), (100, 100, false)]);
         assert_eq!(segments.in_flight(), 0);
@@ -337,12 +427,11 @@ mod tests {
     /// A pool of values of 64 MiB takes milliseconds to free, in which a worker would read no reply.
     #[test]
     fn what_a_turn_leaves_over_is_freed_by_the_collector() {
-        let (lane, mut collector) = lane::pair();
-        let mut segments = Segments::new(1, 0, lane);
+        let (mut segments, mut collector) = of_one();
         let setting = Arc::new(Setting::fixture(1));
         let old = Arc::downgrade(&setting);
         segments.leave(setting, vec![0; 1000]);
-        segments.cut(2, 100, 1);
+        cut(&mut segments, 1);
         segments.close_tick(1, 250, 1);
         assert!(old.upgrade().is_some());
         let full = collector.intervals.pop().unwrap();
@@ -352,27 +441,25 @@ mod tests {
 
     #[test]
     fn a_collector_that_does_not_come_loses_no_counts() {
-        let (lane, mut collector) = lane::pair();
-        let mut segments = begun(lane);
+        let (mut segments, mut collector) = begun();
         for tick in 1..=1000 {
             segments.wrote(1, 1);
-            answer(&mut segments, 1, Command::Get, false);
+            answer(&mut segments, 1, "GET", false);
             segments.close_tick(tick, tick, 1);
         }
         let mut taken = 0;
         while let Ok(buffer) = collector.intervals.pop() {
-            taken += buffer.hits;
+            taken += buffer.counts[0].hits;
         }
         segments.close_tick(1001, 1001, 1);
-        taken += collector.intervals.pop().unwrap().hits;
+        taken += collector.intervals.pop().unwrap().counts[0].hits;
         assert_eq!(taken, 1000);
     }
 
     /// The first connection and the last replies take their time, and none of it is time under load.
     #[test]
     fn time_counts_from_the_first_connection_to_the_end_of_the_load() {
-        let (lane, mut collector) = lane::pair();
-        let mut segments = Segments::new(1, 0, lane);
+        let (mut segments, mut collector) = of_one();
         segments.close_tick(1, 250, 0);
         segments.begin(300);
         segments.begin(400);

@@ -1,24 +1,32 @@
 //! Interval buffers for the tests of other rooms.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use super::{IntervalBuffer, interval::Good};
-use crate::workload::Command;
+use super::IntervalBuffer;
+use crate::workload::{KeyNames, Program, Values, Workload};
 
-/// A buffer of `generation` over `span_ns` with so many good replies of each command, at 1 µs each.
+/// GET and SET, in equal parts.
+pub fn program() -> Arc<Program> {
+    let names = KeyNames::given("k:");
+    Arc::new(Program::new(&Workload::ratio(1, 1), 10_000, Values::new(32, 7), &names))
+}
+
+/// A buffer of `generation` over `span_ns` with so many good GETs or SETs, at 1 µs each.
 pub fn interval(
     generation: u32,
     span_ns: Range<u64>,
-    ops: &[(Command, u64)],
+    ops: &[(&str, u64)],
     closes_tick: bool,
 ) -> Box<IntervalBuffer> {
     let mut buffer = IntervalBuffer::new();
-    buffer.begin(generation, span_ns.start);
+    let program = program();
+    buffer.begin(generation, program.operations(), span_ns.start);
     buffer.end_ns = span_ns.end;
     buffer.tick = 1;
     buffer.closes_tick = closes_tick;
-    for (command, n) in ops {
-        buffer.count_good(*command, Good { values: *n as u32, nils: 0 }, 1000);
+    for (label, n) in ops {
+        let op = program.operations().find(label).expect("it is GET or SET");
+        buffer.counts[op.index()].count_good(*n, 1000);
     }
     buffer
 }

@@ -12,5 +12,5 @@ mod skipper;
 pub use code::error_code;
 pub use dialect::Dialect;
 pub use gauge::{Excess, Gauge};
-pub use request::{KEY_DIGITS, Part, Template};
+pub use request::{Fill, KEY_DIGITS, Part, Template};
 pub use skipper::{ProtocolError, Reply, Skipper};

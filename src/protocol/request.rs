@@ -1,81 +1,183 @@
-//! Requests as bytes: a command encoded once, with slots that are filled for each request.
+//! Requests as bytes: commands encoded once, with slots that are filled for each request.
 //!
 //! ```text
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
-//! └──────────── head ────────┴── key slot ┴─────────┴ value ┴ tail
+//! └───────────────────── piece ──── digits ───┴─────────┴ value ┴ piece
 //! ```
-//! A key slot has twelve digits, as redis-benchmark's `__rand_int__`. The head is copied in blocks of a fixed size, a
+//! A slot of digits has twelve of them, as redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, a
 //! little too much of it, which takes a few vector moves where a copy of the exact length is a call.
 
-/// Digits of a key slot.
+/// Digits of a key's number.
 pub const KEY_DIGITS: usize = 12;
 
-/// Bytes copied at a time: more than the head of any command that the workload has.
+/// Bytes copied at a time: more than a whole GET or INCR.
 const BLOCK: usize = 64;
 
-/// One argument of a templated command.
-#[derive(Debug, Clone, Copy)]
+/// A part of an argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part<'a> {
     /// Sent as it is.
     Text(&'a [u8]),
-    /// A prefix followed by a key slot of [`KEY_DIGITS`] digits.
-    Key(&'a [u8]),
-    /// A value slot of so many bytes.
+    /// A number of this source in [`KEY_DIGITS`] digits.
+    Digits(u16),
+    /// A number of this source in as many digits as it has.
+    Number(u16),
+    /// A value of so many bytes.
     Value(usize),
 }
 
-/// A command encoded in RESP, with at most one key slot and, behind it, at most one value slot.
+/// What fills the slots of a request, in the order in which they stand on the wire. The numbers of the sources are those
+/// that the template was made with.
+pub trait Fill {
+    /// The next number of a source; below 10^12 where it fills [`Part::Digits`].
+    fn number(&mut self, source: u16) -> u64;
+    /// The next value, which is as long as its slot.
+    fn value(&mut self) -> &[u8];
+}
+
+/// Commands encoded in RESP that are sent in one go, with any number of slots.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// All up to the value slot, padded to whole blocks.
-    head: Vec<[u8; BLOCK]>,
-    head_length: usize,
-    key: Option<usize>,
-    /// All behind the value slot, where there is one.
-    tail: Option<Vec<u8>>,
+    pieces: Vec<Piece>,
+}
+
+/// Bytes whose length is known, and what follows them.
+#[derive(Debug, Clone)]
+struct Piece {
+    /// The bytes, padded to whole blocks.
+    blocks: Vec<[u8; BLOCK]>,
+    length: usize,
+    /// Where digits stand in them, and their sources.
+    digits: Vec<(usize, u16)>,
+    then: Then,
+}
+
+/// What follows a piece.
+#[derive(Debug, Clone)]
+enum Then {
+    /// The next piece, or nothing.
+    Piece,
+    /// A value.
+    Value,
+    /// An argument whose length is known when it is filled.
+    Argument(Vec<Fragment>),
+}
+
+/// A part of such an argument.
+#[derive(Debug, Clone)]
+enum Fragment {
+    Text(Vec<u8>),
+    Digits(u16),
+    Number(u16),
+    Value,
 }
 
 impl Template {
-    /// Encodes a command.
-    pub fn new(parts: &[Part]) -> Self {
-        let (mut bytes, mut key, mut value_end) = (header(b'*', parts.len()), None, None);
-        for part in parts {
-            match part {
-                Part::Text(text) => push_bulk(&mut bytes, text),
-                Part::Key(prefix) => {
-                    assert!(value_end.is_none(), "a key slot stands before the value slot");
-                    push_bulk(&mut bytes, &[prefix, [b'0'; KEY_DIGITS].as_slice()].concat());
-                    key = Some(bytes.len() - END.len() - KEY_DIGITS);
-                }
-                Part::Value(size) => {
-                    bytes.extend(header(b'$', *size));
-                    value_end = Some(bytes.len());
-                    bytes.extend_from_slice(END);
-                }
-            }
+    /// Encodes commands, each a list of arguments.
+    pub fn new(commands: &[Vec<Vec<Part>>]) -> Self {
+        let mut making = Making::default();
+        for arguments in commands {
+            making.bytes.extend(header(b'*', arguments.len()));
+            arguments.iter().for_each(|parts| making.add_argument(parts));
         }
-        let tail = value_end.map(|end| bytes.split_off(end));
-        let head_length = bytes.len();
-        bytes.resize(head_length.next_multiple_of(BLOCK), 0);
-        Self { head: bytes.as_chunks().0.to_vec(), head_length, key, tail }
+        making.end_piece(Then::Piece);
+        Self { pieces: making.pieces }
     }
 
-    /// Appends one request to `out`: the key slot holds `key`, the value slot what `value` gives, which is as long as
-    /// the slot.
+    /// Appends the commands to `out`, their slots filled by `fill`.
     #[inline]
-    pub fn append<'v>(&self, key: u64, value: impl FnOnce() -> &'v [u8], out: &mut Vec<u8>) {
-        let start = out.len();
-        for block in &self.head {
-            out.extend_from_slice(block);
+    pub fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
+        for piece in &self.pieces {
+            let start = out.len();
+            for block in &piece.blocks {
+                out.extend_from_slice(block);
+            }
+            for (at, source) in &piece.digits {
+                let slot = out[start + at..].first_chunk_mut().expect("a piece holds its digits whole");
+                *slot = digits(fill.number(*source));
+            }
+            out.truncate(start + piece.length);
+            match &piece.then {
+                Then::Piece => {}
+                Then::Value => out.extend_from_slice(fill.value()),
+                Then::Argument(fragments) => append_argument(fragments, fill, out),
+            }
         }
-        if let Some(at) = self.key {
-            let slot = out[start + at..].first_chunk_mut().expect("the head holds the whole key slot");
-            *slot = digits(key);
+    }
+}
+
+/// Appends an argument, and then puts its length before it.
+fn append_argument(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
+    let start = out.len();
+    for fragment in fragments {
+        match fragment {
+            Fragment::Text(text) => out.extend_from_slice(text),
+            Fragment::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
+            Fragment::Number(source) => {
+                out.extend_from_slice(itoa::Buffer::new().format(fill.number(*source)).as_bytes());
+            }
+            Fragment::Value => out.extend_from_slice(fill.value()),
         }
-        out.truncate(start + self.head_length);
-        if let Some(tail) = &self.tail {
-            out.extend_from_slice(value());
-            out.extend_from_slice(tail);
+    }
+    let length = header(b'$', out.len() - start);
+    out.splice(start..start, length);
+    out.extend_from_slice(END);
+}
+
+/// A template that is being made.
+#[derive(Default)]
+struct Making {
+    pieces: Vec<Piece>,
+    /// The piece that is not ended yet.
+    bytes: Vec<u8>,
+    digits: Vec<(usize, u16)>,
+}
+
+impl Making {
+    fn add_argument(&mut self, parts: &[Part]) {
+        let lengths = parts.iter().map(|part| match part {
+            Part::Text(text) => Some(text.len()),
+            Part::Digits(_) => Some(KEY_DIGITS),
+            Part::Value(size) => Some(*size),
+            Part::Number(_) => None,
+        });
+        match lengths.sum::<Option<usize>>() {
+            Some(length) => {
+                self.bytes.extend(header(b'$', length));
+                parts.iter().for_each(|part| self.add_part(part));
+                self.bytes.extend_from_slice(END);
+            }
+            None => self.end_piece(Then::Argument(parts.iter().map(Fragment::of).collect())),
+        }
+    }
+
+    /// Adds a part whose length is known.
+    fn add_part(&mut self, part: &Part) {
+        match part {
+            Part::Text(text) => self.bytes.extend_from_slice(text),
+            Part::Digits(source) | Part::Number(source) => {
+                self.digits.push((self.bytes.len(), *source));
+                self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
+            }
+            Part::Value(_) => self.end_piece(Then::Value),
+        }
+    }
+
+    fn end_piece(&mut self, then: Then) {
+        let length = self.bytes.len();
+        self.bytes.resize(length.next_multiple_of(BLOCK), 0);
+        let blocks = std::mem::take(&mut self.bytes).as_chunks().0.to_vec();
+        self.pieces.push(Piece { blocks, length, digits: std::mem::take(&mut self.digits), then });
+    }
+}
+
+impl Fragment {
+    fn of(part: &Part) -> Self {
+        match part {
+            Part::Text(text) => Self::Text(text.to_vec()),
+            Part::Digits(source) => Self::Digits(*source),
+            Part::Number(source) => Self::Number(*source),
+            Part::Value(_) => Self::Value,
         }
     }
 }
@@ -139,32 +241,74 @@ mod tests {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
+    /// Counts up: the first slot of a source is filled with 10 times its number, each next with one more.
+    #[derive(Default)]
+    struct Counting([u64; 4], u8);
+
+    impl Fill for Counting {
+        fn number(&mut self, source: u16) -> u64 {
+            let count = &mut self.0[usize::from(source)];
+            *count += 1;
+            *count - 1 + 10 * u64::from(source)
+        }
+
+        fn value(&mut self) -> &[u8] {
+            self.1 += 1;
+            [b"abc", b"def"][usize::from(self.1 - 1)]
+        }
+    }
+
+    fn filled(times: usize, commands: &[Vec<Vec<Part>>]) -> String {
+        let (template, mut fill, mut out) = (Template::new(commands), Counting::default(), Vec::new());
+        (0..times).for_each(|_| template.append(&mut fill, &mut out));
+        text(&out)
+    }
+
+    fn word(text: &str) -> Vec<Part<'_>> {
+        vec![Part::Text(text.as_bytes())]
+    }
+
     #[test]
     fn a_command_is_an_array_of_bulk_strings() {
         assert_eq!(text(&encode_command(&[b"SELECT", b"3"])), "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n");
     }
 
     #[test]
-    fn key_and_value_slots_are_patched_in_each_request() {
-        let set = Template::new(&[Part::Text(b"SET"), Part::Key(b"k:"), Part::Value(3)]);
-        let mut out = Vec::new();
-        set.append(42, || b"abc", &mut out);
-        set.append(999_999_999_999, || b"def", &mut out);
+    fn key_and_value_slots_are_filled_in_each_request() {
+        let key = vec![Part::Text(b"k:"), Part::Digits(1)];
         assert_eq!(
-            text(&out),
-            "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000042\r\n$3\r\nabc\r\n\
-             *3\r\n$3\r\nSET\r\n$14\r\nk:999999999999\r\n$3\r\ndef\r\n"
+            filled(2, &[vec![word("SET"), key, vec![Part::Value(3)]]]),
+            "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000010\r\n$3\r\nabc\r\n\
+             *3\r\n$3\r\nSET\r\n$14\r\nk:000000000011\r\n$3\r\ndef\r\n"
         );
     }
+
     #[test]
-    fn a_head_of_any_length_is_whole() {
+    fn slots_stand_in_any_order_any_number_of_times_and_inside_of_text() {
+        let json = vec![Part::Text(b"<"), Part::Value(3), Part::Text(b">"), Part::Digits(0)];
+        let mixed = vec![Part::Text(b"n"), Part::Number(1), Part::Value(3), Part::Digits(0)];
+        assert_eq!(
+            filled(1, &[vec![json, vec![Part::Number(1)], mixed, vec![Part::Digits(2), Part::Digits(2)]]]),
+            "*4\r\n$17\r\n<abc>000000000000\r\n$2\r\n10\r\n$18\r\nn11def000000000001\r\n\
+             $24\r\n000000000020000000000021\r\n"
+        );
+    }
+
+    #[test]
+    fn several_commands_are_sent_in_one_go() {
+        assert_eq!(
+            filled(1, &[vec![word("MULTI")], vec![word("INCR"), vec![Part::Digits(0)]], vec![word("EXEC")]]),
+            "*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINCR\r\n$12\r\n000000000000\r\n*1\r\n$4\r\nEXEC\r\n"
+        );
+    }
+
+    #[test]
+    fn a_piece_of_any_length_is_whole() {
         for length in [0, 1, 40, 55, 56, 57, 64, 119, 120, 200] {
             let prefix = "k".repeat(length);
-            let get = Template::new(&[Part::Text(b"GET"), Part::Key(prefix.as_bytes())]);
-            let mut out = Vec::new();
-            get.append(7, || unreachable!("there is no value slot"), &mut out);
-            let key = format!("{prefix}000000000007");
-            assert_eq!(text(&out), format!("*2\r\n$3\r\nGET\r\n${}\r\n{key}\r\n", key.len()));
+            let key = vec![Part::Text(prefix.as_bytes()), Part::Digits(0)];
+            let expected = format!("*2\r\n$3\r\nGET\r\n${}\r\n{prefix}000000000000\r\n", length + KEY_DIGITS);
+            assert_eq!(filled(1, &[vec![word("GET"), key]]), expected);
         }
     }
 

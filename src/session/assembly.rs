@@ -10,8 +10,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Client, Interval, WorkerCost, add_counts};
-use crate::{clock::seconds, load::IntervalBuffer, stats::Latency, workload::Command};
+use super::{
+    Client, Interval, OperationInterval, WorkerCost,
+    interval::{add_count, add_counts},
+};
+use crate::{clock::seconds, load::IntervalBuffer, stats::Latency};
 
 /// So many ticks a worker may lag behind the others before a tick goes on without it: half a second.
 const PATIENCE: u64 = 2;
@@ -150,8 +153,6 @@ impl Part {
 fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.bytes_in += buffer.bytes_in;
     interval.bytes_out += buffer.bytes_out;
-    interval.hits += buffer.hits;
-    interval.misses += buffer.misses;
     interval.due += buffer.due;
     interval.shed += buffer.shed;
     interval.owed += buffer.owed;
@@ -162,20 +163,27 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     buffer.errors.add_to(&mut interval.errors);
     buffer.connections_lost.add_to(&mut interval.connections_lost);
     buffer.connects_failed.add_to(&mut interval.connects_failed);
-    for (command, counts) in Command::ALL.into_iter().zip(&buffer.commands) {
-        if counts.ops == 0 && counts.errors.is_empty() {
+    for (expected, counts) in buffer.operations.iter().zip(&buffer.counts) {
+        if counts.answered + counts.hits + counts.misses == 0 && counts.errors.is_empty() {
             continue;
         }
-        let service = counts.service.latency();
-        let of_command = interval.commands.entry(command).or_default();
-        let mut errors = BTreeMap::new();
-        counts.errors.add_to(&mut errors);
-        add_counts(&mut interval.errors, &errors);
-        add_counts(&mut of_command.errors, &errors);
-        of_command.ops += counts.ops;
-        of_command.service.merge(&service);
-        interval.ops += counts.ops;
-        interval.service.merge(&service);
+        let mut part = OperationInterval {
+            ops: counts.ops,
+            hits: counts.hits,
+            misses: counts.misses,
+            service: counts.service.latency(),
+            ..OperationInterval::default()
+        };
+        counts.errors.add_to(&mut part.errors);
+        add_counts(&mut interval.errors, &part.errors);
+        interval.ops += part.ops;
+        interval.hits += part.hits;
+        interval.misses += part.misses;
+        interval.service.merge(&part.service);
+        interval.operation(&expected.label).merge(&part);
+        for request in &expected.requests {
+            add_count(&mut interval.requests, &request.command, counts.answered);
+        }
     }
 }
 
@@ -188,7 +196,7 @@ mod tests {
 
     /// A buffer of segment 1 that closes `tick`, from `from_ms` to `to_ms`.
     fn closing(tick: u64, from_ms: u64, to_ms: u64, ops: u64) -> Box<IntervalBuffer> {
-        let mut buffer = testing::interval(1, from_ms * MS..to_ms * MS, &[(Command::Get, ops)], true);
+        let mut buffer = testing::interval(1, from_ms * MS..to_ms * MS, &[("GET", ops)], true);
         buffer.tick = tick;
         buffer.connected = 5;
         buffer
@@ -201,11 +209,11 @@ mod tests {
     #[test]
     fn a_tick_is_complete_when_every_worker_has_closed_it() {
         let mut assembly = Assembly::new(2);
-        assembly.add(0, &testing::interval(1, 0..250, &[(Command::Get, 3)], true));
+        assembly.add(0, &testing::interval(1, 0..250, &[("GET", 3)], true));
         assert_eq!(assembly.take(), None);
-        assembly.add(1, &testing::interval(1, 0..100, &[(Command::Get, 2)], false));
+        assembly.add(1, &testing::interval(1, 0..100, &[("GET", 2)], false));
         assert_eq!(assembly.take(), None);
-        assembly.add(1, &testing::interval(2, 100..250, &[(Command::Set, 4)], true));
+        assembly.add(1, &testing::interval(2, 100..250, &[("SET", 4)], true));
         let intervals = assembly.take().unwrap();
         let seen: Vec<_> = intervals.iter().map(|i| (i.segment, i.ops, i.service.count())).collect();
         assert_eq!(seen, [(1, 5, 5), (2, 4, 4)]);
@@ -275,7 +283,7 @@ mod tests {
     #[test]
     fn late_replies_have_no_length_and_no_rate() {
         let mut assembly = Assembly::new(1);
-        assembly.add(0, &testing::interval(1, 5..5, &[(Command::Get, 1)], false));
+        assembly.add(0, &testing::interval(1, 5..5, &[("GET", 1)], false));
         assembly.add(0, &testing::interval(2, 5..250, &[], true));
         let late = &assembly.take().unwrap()[0];
         assert_eq!((late.segment, late.ops, late.length_s, late.ops_per_s), (1, 1, 0.0, 0.0));

@@ -196,7 +196,7 @@ impl Collector {
     fn on_order(&mut self, order: Order) {
         match order {
             Order::Segment { at_ns, segment, knobs, warmup, config } => {
-                self.knobs.insert(segment, knobs);
+                self.knobs.insert(segment, knobs.clone());
                 self.outages.want(knobs.clients, at_ns);
                 self.emit(Record::Segment(Segment { t_s: seconds(at_ns), segment, knobs, warmup, config }));
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Client;
-use crate::{stats::Latency, workload::Command};
+use crate::{load::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
 /// What the load did in a stretch of one segment.
 ///
@@ -27,9 +27,9 @@ pub struct Interval {
     pub bytes_in: u64,
     /// Bytes written to it.
     pub bytes_out: u64,
-    /// GETs that found their key.
+    /// Reads that found their key.
     pub hits: u64,
-    /// GETs that did not.
+    /// Reads that did not.
     pub misses: u64,
     /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
     /// none. They are neither in `ops` nor in a distribution.
@@ -64,19 +64,29 @@ pub struct Interval {
     pub service: Latency,
     /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
     pub response: Option<Latency>,
-    /// The same by command.
-    pub commands: BTreeMap<Command, CommandInterval>,
+    /// The same by operation.
+    pub commands: BTreeMap<String, OperationInterval>,
+    /// Requests on the wire that were answered, by command: an operation may be several, and what holds it together (MULTI,
+    /// EXEC) is none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requests: BTreeMap<String, u64>,
     /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did
     /// not measure it.
     #[serde(default)]
     pub client: Option<Client>,
 }
 
-/// One command's part of an [`Interval`].
+/// One operation's part of an [`Interval`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CommandInterval {
-    /// Good replies.
+pub struct OperationInterval {
+    /// How often it was answered without an error.
     pub ops: u64,
+    /// Reads of it that found their key.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub hits: u64,
+    /// Reads of it that did not.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub misses: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
     /// From write to last byte.
@@ -110,12 +120,16 @@ impl Interval {
         if let Some(later) = &later.response {
             self.response.get_or_insert_default().merge(later);
         }
-        for (command, later) in &later.commands {
-            let mine = self.commands.entry(*command).or_default();
-            mine.ops += later.ops;
-            add_counts(&mut mine.errors, &later.errors);
-            mine.service.merge(&later.service);
+        for (label, later) in &later.commands {
+            self.operation(label).merge(later);
         }
+        add_counts(&mut self.requests, &later.requests);
+    }
+
+    /// The part of the operation called `label`. A recording that has ever new ones has no more of them than a workload.
+    pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
+        let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
+        self.commands.entry(if is_known { label } else { OTHER }.to_owned()).or_default()
     }
 
     /// Whether nothing was counted in it.
@@ -125,18 +139,36 @@ impl Interval {
     }
 }
 
+impl OperationInterval {
+    /// Adds what `later` holds.
+    pub(super) fn merge(&mut self, later: &Self) {
+        self.ops += later.ops;
+        self.hits += later.hits;
+        self.misses += later.misses;
+        add_counts(&mut self.errors, &later.errors);
+        self.service.merge(&later.service);
+    }
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 fn is_zero(seconds: &f64) -> bool {
     *seconds == 0.0
 }
 
 /// Adds counts by kind to counts by kind.
 pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
-    for (kind, n) in from {
-        match into.get_mut(kind) {
-            Some(count) => *count += n,
-            None => {
-                into.insert(kind.clone(), *n);
-            }
+    from.iter().for_each(|(kind, n)| add_count(into, kind, *n));
+}
+
+/// Adds a count to counts by kind.
+pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
+    match into.get_mut(kind) {
+        Some(count) => *count += n,
+        None => {
+            into.insert(kind.to_owned(), n);
         }
     }
 }

@@ -85,12 +85,17 @@ impl Live {
         let (orders_up, orders) = std::sync::mpsc::channel();
         let (probes_up, probes) = std::sync::mpsc::channel();
         let Beginning { start, knobs, warmup, heard, server } = beginning;
-        let (load, output) = Load::start(plan, knobs, warmup.is_none(), clock)?;
+        let (load, output) = Load::start(plan, knobs.clone(), warmup.is_none(), clock)?;
         let inputs = Inputs { load: output, probes, server, orders };
         let mut collector = Collector::new(clock, inputs, listeners);
         let changed_ns = load.since_ns();
-        let first =
-            Order::Segment { at_ns: changed_ns, segment: 1, knobs, warmup: warmup.is_some(), config: None };
+        let first = Order::Segment {
+            at_ns: changed_ns,
+            segment: 1,
+            knobs: knobs.clone(),
+            warmup: warmup.is_some(),
+            config: None,
+        };
         collector.begin(start, first, heard);
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let ping = PingProbe::start(PingPlan::new(plan.target.clone()), clock, probes_up.clone())?;
@@ -104,7 +109,7 @@ impl Live {
             intrinsic,
             orders: orders_up,
             collector,
-            in_force: knobs,
+            in_force: knobs.clone(),
             wanted: knobs,
             changed_ns,
             warmup_until_ns: warmup.map(|length| changed_ns + length.as_nanos() as u64),
@@ -113,7 +118,7 @@ impl Live {
 
     /// The knobs that hold now.
     pub fn knobs(&self) -> Knobs {
-        self.in_force
+        self.in_force.clone()
     }
 
     /// Asks for other knobs. They hold at once, or, when the last change is younger than a tenth of a second,
@@ -125,7 +130,7 @@ impl Live {
 
     /// Turns the load off, and leaves all else as it is wanted.
     pub fn stop_load(&mut self) {
-        self.turn(Knobs { load: false, ..self.wanted });
+        self.turn(Knobs { load: false, ..self.wanted.clone() });
     }
 
     /// Brings the last change into force when its time has come, and ends the warm-up when it is over. To be called
@@ -140,18 +145,24 @@ impl Live {
         if warm {
             self.warmup_until_ns = None;
         }
-        self.in_force = self.wanted;
+        self.in_force = self.wanted.clone();
         let warmup = self.warmup_until_ns.is_some();
-        let (segment, at_ns) = self.load.set(self.in_force, !warmup);
+        let (segment, at_ns) = self.load.set(self.in_force.clone(), !warmup);
         self.changed_ns = at_ns;
-        self.order(Order::Segment { at_ns, segment, knobs: self.in_force, warmup, config: None });
+        self.order(Order::Segment { at_ns, segment, knobs: self.in_force.clone(), warmup, config: None });
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
         let warmup = self.warmup_until_ns.is_some();
-        let (segment, at_ns) = self.load.set(self.in_force, !warmup);
-        self.order(Order::Segment { at_ns, segment, knobs: self.in_force, warmup, config: Some(change) });
+        let (segment, at_ns) = self.load.set(self.in_force.clone(), !warmup);
+        self.order(Order::Segment {
+            at_ns,
+            segment,
+            knobs: self.in_force.clone(),
+            warmup,
+            config: Some(change),
+        });
     }
 
     /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost.

@@ -24,7 +24,7 @@ pub use coalesce::Coalesce;
 pub use event::Event;
 pub use file::{FileError, Writer, line};
 pub use fresh::fresh_file;
-pub use interval::{CommandInterval, Interval, add_counts};
+pub use interval::{Interval, OperationInterval, add_counts};
 pub use live::{Beginning, Live, LiveError};
 pub use reader::{ReadError, Reader};
 pub use record::{

@@ -88,7 +88,13 @@ mod tests {
         let mut tally = Tally::new();
         let knobs = Knobs { load: true, ..Knobs::default() };
         for (segment, warmup) in [(1, true), (2, false)] {
-            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup, config: None }));
+            tally.push(&Record::Segment(Segment {
+                t_s: 0.0,
+                segment,
+                knobs: knobs.clone(),
+                warmup,
+                config: None,
+            }));
             tally.push(&Record::Interval(Box::new(Interval {
                 length_s: 1.0,
                 segment,

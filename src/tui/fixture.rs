@@ -62,14 +62,15 @@ impl MadeUp {
             target,
             host: Host::default(),
         };
-        let mut session = Self { tick: 0, random: 7, segment: 0, knobs, recorder: Recorder::new() };
+        let mut session =
+            Self { tick: 0, random: 7, segment: 0, knobs: knobs.clone(), recorder: Recorder::new() };
         let records = vec![Record::Session(start), session.turn(knobs)];
         (session, records)
     }
 
     /// New knobs from now on.
     pub fn turn(&mut self, knobs: Knobs) -> Record {
-        self.knobs = knobs;
+        self.knobs = knobs.clone();
         self.segment += 1;
         Record::Segment(Segment {
             t_s: self.now_s(),
@@ -306,14 +307,14 @@ fn config() -> BTreeMap<String, String> {
 /// a second, a fork and a note; then an open loop with an outage, and another note.
 pub fn session() -> Vec<Record> {
     let idle = Knobs::default();
-    let on = Knobs { load: true, ..idle };
+    let on = Knobs { load: true, ..idle.clone() };
     let (mut made, mut records) = MadeUp::new(idle);
     for tick in 1..=400 {
         match tick {
-            40 => records.push(made.turn(on)),
-            160 => records.push(made.turn(Knobs { clients: 200, ..on })),
-            240 => records.push(made.turn(Knobs { clients: 200, pipeline: 4, ..on })),
-            340 => records.push(made.turn(Knobs { clients: 200, rate: Some(60_000), ..on })),
+            40 => records.push(made.turn(on.clone())),
+            160 => records.push(made.turn(Knobs { clients: 200, ..on.clone() })),
+            240 => records.push(made.turn(Knobs { clients: 200, pipeline: 4, ..on.clone() })),
+            340 => records.push(made.turn(Knobs { clients: 200, rate: Some(60_000), ..on.clone() })),
             _ => {}
         }
         let mut of_tick = made.next_tick();

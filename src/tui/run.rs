@@ -48,7 +48,7 @@ impl Options {
     fn model(&self) -> Model {
         let model = match &self.playback {
             Some(playback) => Model::replaying(playback.clone(), self.timeline),
-            None => Model::new(self.knobs, self.timeline),
+            None => Model::new(self.knobs.clone(), self.timeline),
         };
         model.with_themes(&THEMES)
     }

@@ -11,13 +11,13 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use thiserror::Error;
 
-use super::{Command, Mix};
+use super::Workload;
 use crate::protocol::KEY_DIGITS;
 
 /// What the name of every key begins with that redyno writes of its own accord.
 pub const NAMESPACE: &str = "redyno:";
 /// What stands between prefix and number of a counter: counters and values share no key.
-const COUNTER: &str = "counter:";
+pub(super) const COUNTER: &str = "counter:";
 
 /// Letters of a run's name, 5 random bits each: Crockford's base 32, which leaves out i, l, o and u.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -122,10 +122,13 @@ pub struct KeySpan {
 }
 
 impl KeySpan {
-    /// What a load of `mix` over `keyspace` keys may write.
-    pub fn written_by(mix: &Mix, keyspace: u64) -> Self {
-        let of = |command| if mix.weight(command) > 0 { keyspace } else { 0 };
-        Self { values: of(Command::Set), counters: of(Command::Incr) }
+    /// What a load of `workload` over `keyspace` keys may write.
+    pub fn written_by(workload: &Workload, keyspace: u64) -> Self {
+        let of = |is_counters| {
+            let mut written = workload.written_keys();
+            if written.any(|keys| (keys.prefix == COUNTER) == is_counters) { keyspace } else { 0 }
+        };
+        Self { values: of(false), counters: of(true) }
     }
 
     /// How many names it is in all.
@@ -161,6 +164,7 @@ impl KeySpan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::preset;
 
     #[test]
     fn a_run_has_a_name_of_its_own_that_is_read_strictly() {
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_span_is_what_the_commands_that_write_may_reach() {
-        let of = |mix: &str| KeySpan::written_by(&Mix::preset(mix).unwrap(), 10);
+        let of = |name: &str| KeySpan::written_by(&preset(name).unwrap(), 10);
         assert_eq!(of("cache"), KeySpan { values: 10, counters: 0 });
         assert_eq!(of("incr"), KeySpan { values: 0, counters: 10 });
         assert!(of("get").is_empty() && of("ping").is_empty());

@@ -1,14 +1,26 @@
-//! What is asked of the server: weighted commands, keys, values.
+//! What is asked of the server: weighted operations, keys, values.
 //!
-//! Knows no socket and no clock. A workload turns random numbers into request bytes; who sends them, and when,
-//! is [`load`](crate::load)'s business.
+//! ```text
+//!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
+//! ```
+//! Knows no socket and no clock. A program turns random numbers into request bytes; who sends them, and when, is
+//! [`load`](crate::load)'s business.
 
+mod commands;
+mod data;
 mod key_names;
-mod mix;
-mod requests;
+mod presets;
+mod program;
+mod read_share;
+mod recorded;
+mod step;
 mod values;
 
+pub use commands::Misses;
+pub use data::{
+    Distribution, Keyspace, MAX_OPERATIONS, MAX_WEIGHT, Operation, Together, Workload, WorkloadError,
+};
 pub use key_names::{KeyNames, KeySpan, NAMESPACE, NoRunId, RunId};
-pub use mix::{Command, MAX_WEIGHT, Mix, ParseMixError};
-pub use requests::Requests;
+pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
+pub use program::{Draws, OpId, Operations, Program};
 pub use values::Values;

@@ -14,7 +14,7 @@ use redyno::{
     load::{Knobs, Plan},
     session::{Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart},
     target::{Address, Target},
-    workload::{Command, KeyNames},
+    workload::KeyNames,
 };
 
 /// How long a test waits for a record.
@@ -69,7 +69,7 @@ impl Driven {
     pub fn turn(&mut self, change: impl FnOnce(&mut Knobs)) -> u32 {
         let mut knobs = self.live.knobs();
         change(&mut knobs);
-        self.live.turn(knobs);
+        self.live.turn(knobs.clone());
         self.wait_for("the new segment", |records| {
             let mut segments = records.iter().filter_map(|record| match &**record {
                 Record::Segment(segment) => Some(segment),
@@ -161,11 +161,11 @@ impl Past {
         assert_eq!(summary.due, summary.ops + errors + summary.shed + summary.owed, "{summary:?}");
     }
 
-    /// Good replies by command, over everything.
-    pub fn ops(&self) -> BTreeMap<Command, u64> {
+    /// Good operations by their labels, over everything.
+    pub fn ops(&self) -> BTreeMap<String, u64> {
         let mut ops = BTreeMap::new();
-        for (command, part) in self.intervals().flat_map(|interval| &interval.commands) {
-            *ops.entry(*command).or_default() += part.ops;
+        for (label, part) in self.intervals().flat_map(|interval| &interval.commands) {
+            *ops.entry(label.clone()).or_default() += part.ops;
         }
         ops
     }

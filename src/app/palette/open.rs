@@ -64,7 +64,7 @@ mod tests {
         app::{Effect, Key, KeyCode, Mode, Model, Msg, Playback, Screen, update},
         load::{Backlog, Knobs},
         session::TimelineOptions,
-        workload::Mix,
+        workload::{Workload, preset},
     };
 
     fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
@@ -86,10 +86,10 @@ mod tests {
     fn what_is_typed_is_carried_out() {
         let knobs = Knobs::default();
         for (typed, effects) in [
-            ("clients 200", vec![Effect::SetKnobs(Knobs { clients: 200, ..knobs })]),
-            ("rate 5k", vec![Effect::SetKnobs(Knobs { rate: Some(5000), ..knobs })]),
-            ("backlog shed", vec![Effect::SetKnobs(Knobs { backlog: Backlog::Shed, ..knobs })]),
-            ("workload get", vec![Effect::SetKnobs(Knobs { mix: Mix::ratio(0, 1), ..knobs })]),
+            ("clients 200", vec![Effect::SetKnobs(Knobs { clients: 200, ..knobs.clone() })]),
+            ("rate 5k", vec![Effect::SetKnobs(Knobs { rate: Some(5000), ..knobs.clone() })]),
+            ("backlog shed", vec![Effect::SetKnobs(Knobs { backlog: Backlog::Shed, ..knobs.clone() })]),
+            ("workload get", vec![Effect::SetKnobs(Knobs { workload: preset("get").unwrap(), ..knobs })]),
             ("quit", vec![Effect::Quit]),
             ("theme mono", vec![Effect::Theme("mono")]),
             ("load on", vec![Effect::SetKnobs(Knobs { load: true, ..knobs })]),
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!((chosen, offers[2].title.as_str()), (2, "preset write-heavy"));
         let effects = press(&mut model, "\n");
         assert!(
-            matches!(effects[..], [Effect::SetKnobs(knobs)] if knobs.mix == Mix::ratio(9, 1)),
+            matches!(&effects[..], [Effect::SetKnobs(knobs)] if knobs.workload == Workload::ratio(9, 1)),
             "{effects:?}"
         );
         assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(Knobs::default())]);

@@ -3,7 +3,7 @@
 use super::super::Knob;
 use crate::{
     load::{Arrivals, Backlog, Knobs},
-    workload::Mix,
+    workload::{preset, presets},
 };
 
 /// Something that can be set by a word and a value.
@@ -49,7 +49,7 @@ impl Setting {
         match self {
             Self::Knob(knob) => knob.value(knobs),
             Self::Backlog => knobs.backlog.to_string(),
-            Self::Workload => knobs.mix.to_string(),
+            Self::Workload => knobs.workload.to_string(),
         }
     }
 
@@ -60,7 +60,7 @@ impl Setting {
             Self::Knob(Knob::Arrivals) => vec![Arrivals::Constant.name(), Arrivals::Poisson.name()],
             Self::Knob(_) => Vec::new(),
             Self::Backlog => vec![Backlog::Queue.name(), Backlog::Shed.name()],
-            Self::Workload => Mix::presets().map(|(name, _)| name).collect(),
+            Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),
         }
     }
 
@@ -84,8 +84,8 @@ impl Setting {
     pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, String> {
         let typed = match self {
             Self::Knob(knob) => return knob.typed(knobs, value).map_err(|error| error.to_string()),
-            Self::Backlog => Knobs { backlog: value.parse().map_err(to_string)?, ..*knobs },
-            Self::Workload => Knobs { mix: Mix::preset(value).map_err(to_string)?, ..*knobs },
+            Self::Backlog => Knobs { backlog: value.parse().map_err(to_string)?, ..knobs.clone() },
+            Self::Workload => Knobs { workload: preset(value).map_err(to_string)?, ..knobs.clone() },
         };
         typed.checked().map_err(to_string)
     }
@@ -116,11 +116,11 @@ mod tests {
     fn values_are_taken_or_refused_in_words() {
         let knobs = Knobs::default();
         assert_eq!(Setting::Backlog.typed(&knobs, "shed").unwrap().backlog, Backlog::Shed);
-        assert_eq!(Setting::Workload.typed(&knobs, "get").unwrap().mix, Mix::ratio(0, 1));
+        assert_eq!(Setting::Workload.typed(&knobs, "get").unwrap().workload, preset("get").unwrap());
         assert!(Setting::Workload.typed(&knobs, "x").unwrap_err().starts_with("there is no workload 'x'"));
         for setting in Setting::all() {
             assert!(setting.typed(&knobs, "?").is_err(), "{setting:?}");
-            let open = Knobs { rate: Some(1000), ..knobs };
+            let open = Knobs { rate: Some(1000), ..knobs.clone() };
             for choice in setting.choices() {
                 assert!(setting.typed(&open, choice).is_ok(), "{setting:?} {choice}");
             }

@@ -36,7 +36,7 @@ fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
 fn a_turn_goes_out_at_once_and_undo_takes_it_back() {
     let mut model = model();
     let knobs = Knobs::default();
-    assert_eq!(press(&mut model, ">"), [Effect::SetKnobs(Knobs { clients: 100, ..knobs })]);
+    assert_eq!(press(&mut model, ">"), [Effect::SetKnobs(Knobs { clients: 100, ..knobs.clone() })]);
     assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(knobs)]);
     assert_eq!(press(&mut model, "u"), []);
     assert_eq!(model.message().unwrap().text, "no change to undo");
@@ -150,7 +150,7 @@ fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
 fn the_panel_follows_what_holds_unless_a_change_is_under_way() {
     let mut model = model();
     let recorded = Knobs { clients: 7, ..Knobs::default() };
-    segment(&mut model, 1.0, recorded);
+    segment(&mut model, 1.0, recorded.clone());
     assert_eq!(model.panel.wanted(), &recorded);
     press(&mut model, ">>");
     segment(&mut model, 2.0, Knobs { clients: 10, ..recorded });
@@ -160,7 +160,7 @@ fn the_panel_follows_what_holds_unless_a_change_is_under_way() {
 #[test]
 fn a_load_that_waits_at_the_start_stays_wanted_until_it_is_refused() {
     let wanted = Knobs { load: true, ..Knobs::default() };
-    let mut model = Model::new(wanted, TimelineOptions::default());
+    let mut model = Model::new(wanted.clone(), TimelineOptions::default());
     segment(&mut model, 0.0, Knobs { load: false, ..wanted });
     assert!(model.panel.wanted().load && !model.in_force().load);
     let notice = Notice::LoadStaysOff("a replica".to_owned());
@@ -172,8 +172,8 @@ fn a_load_that_waits_at_the_start_stays_wanted_until_it_is_refused() {
 #[test]
 fn a_load_that_the_server_refuses_is_off_on_the_panel_too_and_can_be_tried_again() {
     let on = Knobs { load: true, ..Knobs::default() };
-    let mut model = Model::new(on, TimelineOptions::default());
-    segment(&mut model, 0.0, on);
+    let mut model = Model::new(on.clone(), TimelineOptions::default());
+    segment(&mut model, 0.0, on.clone());
     deliver(&mut model, Notice::LoadStopped("NOPERM".to_owned()));
     assert!(!model.panel.wanted().load);
     assert_eq!(model.message().unwrap().text, "the load is off: NOPERM");

@@ -249,5 +249,5 @@ impl Gate {
 
 /// The names that may be written under these knobs.
 fn span(knobs: &Knobs) -> KeySpan {
-    if knobs.load { KeySpan::written_by(&knobs.mix, knobs.keyspace) } else { KeySpan::default() }
+    if knobs.load { KeySpan::written_by(&knobs.workload, knobs.keyspace) } else { KeySpan::default() }
 }

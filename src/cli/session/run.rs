@@ -293,11 +293,11 @@ fn pass(
     gate: &mut Gate,
     notices: &mut VecDeque<Notice>,
 ) -> Result<Knobs, Failure> {
-    let off = Knobs { load: false, ..wishes.knobs };
+    let off = Knobs { load: false, ..wishes.knobs.clone() };
     if let Some(error) = &destination.unreachable {
         notices.push_back(Notice::Unreachable { since_s: 0.0, cause: error.to_string() });
     }
-    if let Some(knobs) = gate.want(wishes.knobs, control) {
+    if let Some(knobs) = gate.want(wishes.knobs.clone(), control) {
         return Ok(knobs);
     }
     if destination.unreachable.is_some() {
@@ -339,7 +339,7 @@ fn on_screen(
 ) -> anyhow::Result<(EndedBy, Timeline)> {
     let options = tui::Options {
         theme: wishes.theme,
-        knobs: wishes.knobs,
+        knobs: wishes.knobs.clone(),
         timeline: wishes.timeline,
         playback: None,
         mouse: wishes.mouse,

@@ -51,7 +51,7 @@ pub struct LiveSource {
 
 impl LiveSource {
     fn set_knobs(&mut self, knobs: Knobs) {
-        match self.gate.want(knobs, &self.control) {
+        match self.gate.want(knobs.clone(), &self.control) {
             Some(knobs) => self.live.turn(knobs),
             // What is wanted is allowed, and holds as soon as the marker tells of it.
             None if self.gate.is_extending() => {}
@@ -200,7 +200,7 @@ impl Source for LiveSource {
         match effect {
             Effect::SetKnobs(knobs) => {
                 check_clients(knobs, self.most_clients).map_err(Refused)?;
-                self.set_knobs(*knobs);
+                self.set_knobs(knobs.clone());
             }
             Effect::SetConfig(setting) => self.tuning.set(setting, &self.control),
             Effect::RunIntrinsic(length) => self.live.intrinsic().run(*length),

@@ -6,7 +6,7 @@ use mio::Poll;
 
 use super::*;
 use crate::{
-    load::{IntervalBuffer, lane},
+    load::{IntervalBuffer, lane, testing},
     target::Target,
 };
 
@@ -31,15 +31,16 @@ impl Bench {
     fn new() -> Self {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        let (lane, end) = lane::pair();
+        let (lane, end) = lane::pair(2);
         let connection = Connection {
             transport: Transport::Plain(ours.into()),
             token: Token(0),
             phase: Phase::Idle,
             skipper: Skipper::new(),
-            commands: Vec::new(),
+            operations: Vec::new(),
             dues: Vec::new(),
             answered: 0,
+            part: Part::default(),
             generation: 1,
             since_ns: 0,
             heard_ns: 0,
@@ -51,7 +52,7 @@ impl Bench {
             connection,
             server,
             poll: Poll::new().unwrap(),
-            segments: Segments::new(1, 0, lane),
+            segments: Segments::new(1, testing::program().operations(), 0, lane),
             end,
             greeting: Greeting::new(&Target::default(), "test"),
             clock: Clock::start(),
@@ -61,7 +62,8 @@ impl Bench {
 
     /// Writes a batch of so many requests at the moment 0.
     fn ask(&mut self, requests: usize) {
-        self.connection.next_batch().commands.extend((0..requests).map(|_| Command::Get));
+        let get = testing::program().operations().find("GET").unwrap();
+        self.connection.next_batch().operations.extend((0..requests).map(|_| get));
         self.connection.send(self.poll.registry(), b"x", 0, &mut self.segments).unwrap();
     }
 
@@ -92,7 +94,7 @@ fn replies_beyond_the_first_read_have_the_stamp_of_their_own_read() {
     // The event is told to be older than the clock ever was.
     std::thread::sleep(std::time::Duration::from_millis(1));
     bench.read(1).unwrap();
-    let service = bench.counted().commands[Command::Get.index()].service.latency();
+    let service = bench.counted().counts[0].service.latency();
     assert_eq!(service.count(), 2 * IN_A_BUFFER as u64);
     assert_eq!(service.cells()[0], (1, IN_A_BUFFER as u64), "what the event told of has its stamp");
     assert!(service.value_at_quantile(0.51) >= 1_000_000, "the others came when they were read");
@@ -123,10 +125,10 @@ fn what_is_left_unread_is_read_in_the_next_turn_and_none_is_lost() {
     for turn in 1..=2 {
         bench.read(1).unwrap();
         assert!(bench.connection.has_more());
-        assert_eq!(bench.connection.unanswered().1.len(), replies - turn * READS * IN_A_BUFFER);
+        assert_eq!(bench.connection.unanswered().len(), replies - turn * READS * IN_A_BUFFER);
     }
     bench.read(1).unwrap();
-    assert_eq!((bench.connection.phase, bench.counted().hits), (Phase::Idle, replies as u64));
+    assert_eq!((bench.connection.phase, bench.counted().counts[0].hits), (Phase::Idle, replies as u64));
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn what_was_said_before_a_hangup_is_read_and_then_the_hangup() {
     drop(std::mem::replace(&mut bench.server, UnixStream::pair().unwrap().0));
     bench.connection.closes();
     assert!(matches!(bench.read(1), Err(Broken::Closed)));
-    assert_eq!(bench.connection.unanswered().1.len(), 1);
+    assert_eq!(bench.connection.unanswered().len(), 1);
 }
 
 #[test]

@@ -19,10 +19,7 @@ impl Worker {
         match self.clients.connection(i).filter(|connection| !is_opening(connection)) {
             None => self.segments.count_failed_connect(&kind),
             Some(connection) => {
-                let (generation, commands) = connection.unanswered();
-                if !commands.is_empty() {
-                    self.segments.replies(generation).count_lost(commands, &kind);
-                }
+                connection.count_lost(&kind, &mut self.segments);
                 // It is we who close it then.
                 if !matches!(broken, Broken::Unanswered) {
                     self.segments.count_lost_connection(&kind);

@@ -118,7 +118,7 @@ impl Worker {
         let mut worker = Self {
             clients: Clients::new(outfit.seed ^ outfit.index as u64, outfit.threads),
             watches: Watches::default(),
-            segments: Segments::new(setting.generation, setting.since_ns, lane),
+            segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, lane),
             pace: Pace::new(),
             allowance: Allowance::of(outfit.budget.clone()),
             free_since_ns: now_ns,

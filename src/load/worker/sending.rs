@@ -82,8 +82,8 @@ impl Worker {
         let (pipeline, is_counted) = (self.setting.knobs.pipeline, self.setting.is_counted);
         if self.pace.is_closed() {
             let n = if is_counted { self.allowance.take_of(pipeline) } else { pipeline };
-            let append = |_| self.setting.requests.append(&mut client.random, &mut self.out);
-            batch.commands.extend((0..n).map(append));
+            let append = |_| self.setting.program.append(&mut client.draws, &mut self.out);
+            batch.operations.extend((0..n).map(append));
             self.segments.count_due(n.into());
         } else {
             for _ in 0..pipeline {
@@ -91,10 +91,10 @@ impl Worker {
                     break;
                 }
                 batch.dues.extend(self.pace.take());
-                batch.commands.push(self.setting.requests.append(&mut client.random, &mut self.out));
+                batch.operations.push(self.setting.program.append(&mut client.draws, &mut self.out));
             }
         }
-        if batch.commands.is_empty() {
+        if batch.operations.is_empty() {
             return;
         }
         let now_ns = self.outfit.clock.now_ns();

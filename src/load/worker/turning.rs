@@ -21,7 +21,8 @@ impl Worker {
         self.count_lap();
         // The largest batch so far may have been far larger than those to come.
         self.segments.leave(old, std::mem::take(&mut self.out));
-        self.segments.cut(self.setting.generation, since_ns, connected);
+        let operations = self.setting.program.operations();
+        self.segments.cut(self.setting.generation, operations, since_ns, connected);
     }
 
     /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is

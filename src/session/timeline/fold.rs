@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     ErrorCell, ErrorLog, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell, PingWindows,
-    Segments, ServerCell, commands::CommandLanes, history::Merge, memo::Memos,
+    Segments, ServerCell, history::Merge, memo::Memos, operations::OperationLanes,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -48,7 +48,7 @@ pub struct Timeline {
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
     pub(super) outages: Outages,
     pub(super) lanes: [Lane; Measure::ALL.len()],
-    pub(super) commands: CommandLanes,
+    pub(super) operations: OperationLanes,
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
@@ -86,7 +86,7 @@ impl Timeline {
             recent_ops: VecDeque::new(),
             outages: Outages::default(),
             lanes: Measure::ALL.map(|_| Lane::new(KEPT)),
-            commands: CommandLanes::default(),
+            operations: OperationLanes::default(),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
@@ -217,7 +217,7 @@ impl Timeline {
                 lane.push_late(segment, t_s, latency);
             }
         }
-        self.commands.push(interval);
+        self.operations.push(interval);
         if interval.ops > 0 {
             self.last_reply_s = Some(t_s);
         }

@@ -22,7 +22,6 @@
 
 mod against;
 mod cells;
-mod commands;
 mod errors;
 mod fold;
 mod heat;
@@ -32,6 +31,7 @@ mod intrinsic;
 mod lane;
 mod levels;
 mod memo;
+mod operations;
 mod outages;
 mod parts;
 mod pings;

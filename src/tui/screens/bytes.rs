@@ -26,7 +26,7 @@ const LENGTH: u64 = 5;
 /// A session under load that is so old that its charts are full and move.
 static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, mut records) = MadeUp::new(knobs);
+    let (mut made, mut records) = MadeUp::new(knobs.clone());
     (0..120 * 4).for_each(|_| records.extend(made.next_tick()));
     let mut model = Model::new(knobs, TimelineOptions::default());
     let columns = super::chart_columns(AREA, &model);

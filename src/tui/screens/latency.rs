@@ -25,7 +25,6 @@ use crate::{
             knob_line, percentiles, spectrum,
         },
     },
-    workload::Command,
 };
 
 /// Below this the curve would be too narrow to be read beside a table.
@@ -84,11 +83,10 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     spectrum::draw(paint, below, &spectrum::bars(&first.latency, below.height));
 }
 
-/// How the commands look.
-const COMMANDS: [Ink; Command::ALL.len()] =
-    [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
+/// How the operations look, by their place in the workload, over and over.
+const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
 
-/// All that is drawn: service and response, the baseline, the commands where there are several.
+/// All that is drawn: service and response, the baseline, the operations where there are several.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     let one = |name: &str, letter, ink, latency| Series {
         name: name.to_owned(),
@@ -109,15 +107,16 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         let latency = Cow::Borrowed(&base.total.service);
         all.push(Series { is_ghost: true, ..one(&name, '.', Ink::Faint, latency) });
     }
-    let commands = segment.map(|segment| &segment.total.commands).filter(|commands| commands.len() > 1);
-    for (command, part) in commands.into_iter().flatten() {
-        let latency = match seconds(model.stretch) {
-            Some(length_s) => Cow::Owned(reading.of_command(*command, length_s)),
-            None => Cow::Borrowed(&part.service),
-        };
-        let name = command.name();
-        let letter = name.chars().next().unwrap_or('c');
-        all.push(one(name, letter, COMMANDS[command.index()], latency));
+    for segment in segment.into_iter().filter(|segment| segment.total.commands.len() > 1) {
+        for (label, part) in &segment.total.commands {
+            let latency = match seconds(model.stretch) {
+                Some(length_s) => Cow::Owned(reading.of_operation(label, length_s)),
+                None => Cow::Borrowed(&part.service),
+            };
+            let letter = label.chars().next().unwrap_or('c');
+            let place = segment.start.knobs.workload.place(label).unwrap_or(0);
+            all.push(one(label, letter, OPERATIONS[place % OPERATIONS.len()], latency));
+        }
     }
     all
 }

@@ -131,8 +131,8 @@ fn one_slow_request_among_thousands_is_seen_on_the_heat_map() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
-        let (mut made, records) = MadeUp::new(knobs);
-        let mut model = Model::new(knobs, TimelineOptions::default());
+        let (mut made, records) = MadeUp::new(knobs.clone());
+        let mut model = Model::new(knobs.clone(), TimelineOptions::default());
         deliver(&mut model, records);
         for tick in 0..80 {
             let mut records = made.next_tick();
@@ -189,7 +189,7 @@ fn overlays_and_states_look_as_they_did() {
 #[test]
 fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs);
+    let (mut made, records) = MadeUp::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     for tick in 0..40 {
@@ -297,7 +297,7 @@ proptest! {
 fn a_client_that_is_the_limit_is_told_at_every_size() {
     let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs);
+    let (mut made, records) = MadeUp::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     (0..8).for_each(|_| deliver(&mut model, made.next_tick_of_client(0.97)));

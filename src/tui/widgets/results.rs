@@ -63,12 +63,12 @@ pub fn fitted(words: &[String], width: usize) -> String {
     text((1..=words.len()).rev().find(fits).unwrap_or(words.len().min(1)))
 }
 
-/// The commands of the current segment.
+/// The operations of the current segment.
 pub fn commands(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = table(area);
     table.write(paint, 0, |key, _| (key.heading("", "command"), Ink::Faint));
     let Some(total) = reading.segment().map(|segment| &segment.total) else { return };
-    for (n, (command, part)) in total.commands.iter().enumerate() {
+    for (n, (label, part)) in total.commands.iter().enumerate() {
         let figures = Figures {
             ops_per_s: (total.length_s > 0.0).then(|| part.ops as f64 / total.length_s),
             service: &part.service,
@@ -76,13 +76,13 @@ pub fn commands(paint: &mut Paint, area: Rect, reading: &Reading) {
         };
         table.write(paint, n as u16 + 1, |key, _| match key {
             Key::Number => (String::new(), Ink::Text),
-            Key::What => (command.name().to_owned(), Ink::Text),
+            Key::What => (label.clone(), Ink::Text),
             Key::Figure(n) => figures.cell(n, Ink::Text),
         });
     }
 }
 
-/// How many commands the current segment has sent.
+/// How many operations the current segment has sent.
 pub fn command_rows(reading: &Reading) -> u16 {
     reading.segment().map_or(0, |segment| segment.total.commands.len() as u16)
 }

@@ -151,7 +151,7 @@ fn load(knobs: &Knobs) -> String {
     let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
     format!(
         "{clients} client{plural}, {pipeline} in flight each, {pace}: {}, {size} values, {keys} keys",
-        knobs.mix
+        knobs.workload
     )
 }
 
@@ -160,7 +160,7 @@ pub(super) fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let pace = knobs.rate.map_or_else(|| "closed loop".to_owned(), |_| knobs.pace());
     let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
-    format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys} keys", knobs.mix)
+    format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys} keys", knobs.workload)
 }
 
 /// What a segment did, in a line.
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn silence_is_said_and_ends_with_the_next_reply() {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let (mut made, records) = MadeUp::new(knobs);
+        let (mut made, records) = MadeUp::new(knobs.clone());
         let mut model = Model::new(knobs, TimelineOptions::default());
         let take = |model: &mut Model, records: Vec<Record>| {
             for record in records {

@@ -79,7 +79,7 @@ fn the_server_screen_shows_the_moment_under_the_cursor() {
 #[test]
 fn a_frozen_view_stands_still_while_the_measurement_goes_on() {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs);
+    let (mut made, records) = MadeUp::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     (0..20).for_each(|_| deliver(&mut model, made.next_tick()));

@@ -4,10 +4,9 @@ use super::*;
 use crate::{
     app::{Context, Part, Screen},
     happening::Happening,
-    session::{CommandInterval, Event, Interval, Mark},
+    session::{Event, Interval, Mark, OperationInterval},
     stats::{Latency, Recorder},
     tui::fixture::slow_command,
-    workload::Command,
 };
 
 /// `latency`, each of it so many times as long.
@@ -21,11 +20,14 @@ fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
 
 /// An interval as the load makes it: by command, and in an open loop with its response time.
 fn whole(interval: &Interval, is_open: bool) -> Interval {
-    let part =
-        |service: Latency| CommandInterval { ops: service.count(), service, ..CommandInterval::default() };
+    let part = |service: Latency| OperationInterval {
+        ops: service.count(),
+        service,
+        ..OperationInterval::default()
+    };
     let commands = [
-        (Command::Get, part(longer(&interval.service, 0.95, 1))),
-        (Command::Set, part(longer(&interval.service, 1.6, 11))),
+        ("GET".to_owned(), part(longer(&interval.service, 0.95, 1))),
+        ("SET".to_owned(), part(longer(&interval.service, 1.6, 11))),
     ];
     let response = is_open.then(|| longer(&interval.service, 1.9, 1));
     let behind_us = if is_open { 3_400 } else { 0 };
@@ -35,17 +37,17 @@ fn whole(interval: &Interval, is_open: bool) -> Interval {
 /// 90 s: idle, then 50 clients, 200, pipeline 4, an open loop, and for three seconds 10 clients; errors, events, marks.
 fn session() -> Vec<Record> {
     let idle = Knobs::default();
-    let on = Knobs { load: true, ..idle };
-    let open = Knobs { rate: Some(40_000), ..on };
+    let on = Knobs { load: true, ..idle.clone() };
+    let open = Knobs { rate: Some(40_000), ..on.clone() };
     let (mut made, mut records) = MadeUp::new(idle);
     let mut is_open = false;
     for tick in 1..=360 {
         let knobs = match tick {
-            20 => Some(on),
-            100 => Some(Knobs { clients: 200, ..on }),
-            180 => Some(Knobs { clients: 200, pipeline: 4, ..on }),
-            260 => Some(open),
-            348 => Some(Knobs { clients: 10, ..on }),
+            20 => Some(on.clone()),
+            100 => Some(Knobs { clients: 200, ..on.clone() }),
+            180 => Some(Knobs { clients: 200, pipeline: 4, ..on.clone() }),
+            260 => Some(open.clone()),
+            348 => Some(Knobs { clients: 10, ..on.clone() }),
             _ => None,
         };
         if let Some(knobs) = knobs {

@@ -16,7 +16,7 @@ use crate::{
 /// Ten seconds without load, in which pings were answered.
 fn idle() -> (MadeUp, Model) {
     let knobs = Knobs { load: false, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs);
+    let (mut made, records) = MadeUp::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     (0..40).for_each(|_| deliver(&mut model, made.next_tick()));

@@ -21,8 +21,8 @@ const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (40, 12)];
 /// 30.5 s under load in two segments, the second of which goes on, with errors and an intrinsic probe.
 fn under_load() -> (MadeUp, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs);
-    let mut model = Model::new(knobs, TimelineOptions::default());
+    let (mut made, records) = MadeUp::new(knobs.clone());
+    let mut model = Model::new(knobs.clone(), TimelineOptions::default());
     deliver(&mut model, records);
     (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
     let turned = made.turn(Knobs { clients: 200, ..knobs });
@@ -119,7 +119,7 @@ fn push_more(timeline: &mut Timeline, made: &mut MadeUp) {
 #[test]
 fn what_is_held_stands_still_to_the_last_digit_while_the_session_goes_on() {
     let knobs = Knobs { load: true, ..Knobs::default() };
-    let (mut made, records) = MadeUp::new(knobs);
+    let (mut made, records) = MadeUp::new(knobs.clone());
     let mut timeline = Timeline::default();
     records.iter().for_each(|record: &Record| timeline.push(record));
     (0..90).for_each(|_| push_more(&mut timeline, &mut made));

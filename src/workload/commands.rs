@@ -1,0 +1,36 @@
+//! What is known of commands by their names.
+
+/// Which replies of a command say that there was nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Misses {
+    /// It neither hits nor misses.
+    #[default]
+    Never,
+    /// A null; every other good reply is a hit.
+    Null,
+}
+
+/// The commands that change nothing, and what of theirs is a miss. What is not here is taken to write.
+const READING: [(&str, Misses); 7] = [
+    ("ECHO", Misses::Never),
+    ("EXISTS", Misses::Never),
+    ("GET", Misses::Null),
+    ("HGET", Misses::Null),
+    ("LRANGE", Misses::Never),
+    ("MGET", Misses::Never),
+    ("PING", Misses::Never),
+];
+
+fn found(command: &str) -> Option<Misses> {
+    READING.iter().find(|(name, _)| name.eq_ignore_ascii_case(command)).map(|(_, misses)| *misses)
+}
+
+/// Whether `command` is known to change nothing.
+pub(super) fn only_reads(command: &str) -> bool {
+    found(command).is_some()
+}
+
+/// Which replies of `command` are misses.
+pub(super) fn misses(command: &str) -> Misses {
+    found(command).unwrap_or_default()
+}

@@ -1,0 +1,192 @@
+//! A workload as data: what a preset, a file or a recording says of it.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{
+    commands,
+    recorded::Recorded,
+    step::{Fragment, Step},
+};
+
+/// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
+pub const MAX_WEIGHT: u32 = 1_000_000;
+/// The most operations of a workload.
+pub const MAX_OPERATIONS: usize = 256;
+
+/// What is asked of a server: operations by weight, and the keys that they choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Recorded")]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// The sets of keys, by the name that a step has for them: `{key}` draws one of `key`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub keys: BTreeMap<String, Keyspace>,
+    /// The operations, in the order in which they are listed everywhere.
+    pub operations: Vec<Operation>,
+}
+
+/// A set of keys, as many as the knob of keys says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Keyspace {
+    /// What stands before the number, behind the prefix of all keys of the run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub prefix: String,
+    /// How often each is drawn.
+    pub distribution: Distribution,
+}
+
+/// How keys are drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Distribution {
+    /// Each as often as any other.
+    #[default]
+    Uniform,
+}
+
+/// One or more commands that are asked for and timed as one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// What it is called.
+    pub name: String,
+    /// How often it is asked for, in relation to the others; 0 is not at all.
+    pub weight: u32,
+    /// How its steps belong together.
+    #[serde(default, skip_serializing_if = "Together::is_default")]
+    pub together: Together,
+    /// Whether it changes the server's data, where its commands do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<bool>,
+    /// Its commands, at least one: words with placeholders, `SET {key} {value} EX {number 60..3600}`. Braces that name
+    /// nothing stay as they are.
+    pub steps: Vec<String>,
+}
+
+/// How the steps of an operation belong together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Together {
+    /// Written at once.
+    #[default]
+    Pipeline,
+    /// Written at once, between MULTI and EXEC.
+    Multi,
+}
+
+/// What is no workload.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum WorkloadError {
+    /// No operation is asked for.
+    #[error("the workload '{0}' asks for nothing; give at least one operation a weight")]
+    Nothing(String),
+    /// A weight above [`MAX_WEIGHT`].
+    #[error("the weights of operations go up to {MAX_WEIGHT}, '{0}' goes beyond")]
+    Weight(String),
+    /// An operation without a command.
+    #[error("the operation '{0}' has a step without a command, or no step at all")]
+    Step(String),
+    /// Too many operations.
+    #[error("a workload has up to {MAX_OPERATIONS} operations, not {0}")]
+    Operations(usize),
+    /// Two operations of one name.
+    #[error("there are two operations called '{0}'")]
+    Twice(String),
+}
+
+impl Together {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Operation {
+    /// An operation of one command, called by its first word.
+    pub fn command(step: &str, weight: u32) -> Self {
+        let name = step.split(' ').next().unwrap_or_default().to_owned();
+        Self { name, weight, steps: vec![step.to_owned()], ..Self::default() }
+    }
+
+    /// Whether it changes the server's data. A command that is not known to read is taken to write.
+    pub fn writes(&self) -> bool {
+        self.writes.unwrap_or_else(|| !self.steps.iter().all(|step| commands::only_reads(first_word(step))))
+    }
+}
+
+/// The name of a step's command.
+pub(super) fn first_word(step: &str) -> &str {
+    step.split_whitespace().next().unwrap_or_default()
+}
+
+impl Workload {
+    /// The workload, if it can be run.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        if self.operations.len() > MAX_OPERATIONS {
+            return Err(WorkloadError::Operations(self.operations.len()));
+        }
+        for (n, operation) in self.operations.iter().enumerate() {
+            let name = &operation.name;
+            if operation.weight > MAX_WEIGHT {
+                return Err(WorkloadError::Weight(name.clone()));
+            }
+            if operation.steps.is_empty() || operation.steps.iter().any(|step| first_word(step).is_empty()) {
+                return Err(WorkloadError::Step(name.clone()));
+            }
+            if self.operations[..n].iter().any(|other| other.name == *name) {
+                return Err(WorkloadError::Twice(name.clone()));
+            }
+        }
+        if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
+    }
+
+    /// The operations that have a weight.
+    pub fn asked(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(|operation| operation.weight > 0)
+    }
+
+    /// The place of the operation called `name`.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.operations.iter().position(|operation| operation.name == name)
+    }
+
+    /// How many values the operation that has most of them sends; 0 when no value is written.
+    pub fn most_values(&self) -> u64 {
+        let is_value = |fragment: &&Fragment| matches!(fragment, Fragment::Value);
+        let in_step = |step: &Step| step.fragments().filter(is_value).count() as u64;
+        let values = |operation: &Operation| self.steps(operation).map(|step| in_step(&step)).sum();
+        self.asked().map(values).max().unwrap_or(0)
+    }
+
+    /// The sets of keys that operations with a weight may write to.
+    pub fn written_keys(&self) -> impl Iterator<Item = &Keyspace> {
+        let writing = || self.asked().filter(|operation| operation.writes());
+        self.keys.values().enumerate().filter_map(move |(n, keyspace)| {
+            let names_it = |step: Step| step.fragments().any(|f| *f == Fragment::Key(n as u16));
+            writing().flat_map(|operation| self.steps(operation)).any(names_it).then_some(keyspace)
+        })
+    }
+
+    /// The steps of an operation, read.
+    pub(super) fn steps(&self, operation: &Operation) -> impl Iterator<Item = Step> {
+        operation.steps.iter().map(|step| Step::read(step, &self.keys))
+    }
+}
+
+impl fmt::Display for Workload {
+    /// `GET:SET 10:1`, with the operations that have a weight; one alone is just its name.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let names: Vec<_> = self.asked().map(|operation| operation.name.as_str()).collect();
+        let weights: Vec<_> = self.asked().map(|operation| operation.weight.to_string()).collect();
+        match names.len() {
+            1 => f.write_str(names[0]),
+            _ => write!(f, "{} {}", names.join(":"), weights.join(":")),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The workloads that have names of their own.
+
+use std::{
+    collections::BTreeMap,
+    str::FromStr,
+    sync::{Arc, LazyLock},
+};
+
+use thiserror::Error;
+
+use super::{Keyspace, MAX_WEIGHT, Operation, Workload, key_names::COUNTER};
+
+/// All presets, in the order in which they are listed.
+static PRESETS: LazyLock<Vec<Arc<Workload>>> = LazyLock::new(|| {
+    let strings = |name: &str, set, get| Arc::new(Workload { name: name.to_owned(), ..strings(set, get) });
+    vec![
+        strings("cache", 1, 10),
+        strings("mixed", 1, 1),
+        strings("get", 0, 1),
+        strings("set", 1, 0),
+        alone("incr", "INCR {counter}", counters()),
+        alone("ping", "PING", BTreeMap::new()),
+    ]
+});
+
+/// A name that is no preset's.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("there is no workload '{0}'; there are {names}", names = preset_names())]
+pub struct NoPreset(String);
+
+/// Why a text is no ratio.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum RatioError {
+    /// Not of the form `SET:GET`.
+    #[error("'{0}' is not a ratio SET:GET of two whole numbers, such as 1:10")]
+    Form(String),
+    /// A side above [`MAX_WEIGHT`].
+    #[error("the weights of a ratio go up to {MAX_WEIGHT}, '{0}' goes beyond")]
+    TooLarge(String),
+    /// Both sides are 0.
+    #[error("a ratio of 0:0 asks for nothing; give at least one side a weight, such as 1:10")]
+    Nothing,
+}
+
+/// The preset called `name`.
+///
+/// # Errors
+/// When there is none; the message lists those there are.
+pub fn preset(name: &str) -> Result<Arc<Workload>, NoPreset> {
+    let found = presets().find(|preset| preset.name == name).map(Arc::clone);
+    found.ok_or_else(|| NoPreset(name.to_owned()))
+}
+
+/// All presets.
+pub fn presets() -> impl Iterator<Item = &'static Arc<Workload>> {
+    PRESETS.iter()
+}
+
+/// The names of all presets, for a message or a help text.
+pub fn preset_names() -> String {
+    presets().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What is asked where nobody says: ten GET for each SET, as memtier_benchmark does.
+pub fn usual() -> Arc<Workload> {
+    Arc::clone(&PRESETS[0])
+}
+
+impl Workload {
+    /// `set` SETs for every `get` GETs.
+    pub fn ratio(set: u32, get: u32) -> Arc<Self> {
+        Arc::new(strings(set, get))
+    }
+
+    /// Reads memtier_benchmark's `SET:GET`.
+    ///
+    /// # Errors
+    /// When the text has another form, or asks for nothing.
+    pub fn parse_ratio(text: &str) -> Result<Arc<Self>, RatioError> {
+        let form = || RatioError::Form(text.to_owned());
+        let (set, get) = text.split_once(':').ok_or_else(form)?;
+        let weight = |part: &str| u32::from_str(part.trim()).map_err(|_| form());
+        match (weight(set)?, weight(get)?) {
+            (0, 0) => Err(RatioError::Nothing),
+            (set, get) if get.max(set) > MAX_WEIGHT => Err(RatioError::TooLarge(text.to_owned())),
+            (set, get) => Ok(Self::ratio(set, get)),
+        }
+    }
+}
+
+/// GETs and SETs of the same keys.
+fn strings(set: u32, get: u32) -> Workload {
+    let operations = vec![Operation::command("GET {key}", get), Operation::command("SET {key} {value}", set)];
+    Workload { name: "ratio".to_owned(), keys: [("key".to_owned(), Keyspace::default())].into(), operations }
+}
+
+/// One command and nothing else.
+fn alone(name: &str, step: &str, keys: BTreeMap<String, Keyspace>) -> Arc<Workload> {
+    Arc::new(Workload { name: name.to_owned(), keys, operations: vec![Operation::command(step, 1)] })
+}
+
+/// Counters, which share no key with values.
+pub(super) fn counters() -> BTreeMap<String, Keyspace> {
+    let keyspace = Keyspace { prefix: COUNTER.to_owned(), ..Keyspace::default() };
+    [("counter".to_owned(), keyspace)].into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_set_before_get() {
+        assert_eq!(Workload::parse_ratio("1:10"), Ok(Workload::ratio(1, 10)));
+        assert_eq!(Workload::ratio(1, 10).to_string(), "GET:SET 10:1");
+        assert_eq!(Workload::parse_ratio("0:0"), Err(RatioError::Nothing));
+        for bad in ["1", "1:", "a:b", "1:2:3", "-1:2"] {
+            assert_eq!(Workload::parse_ratio(bad), Err(RatioError::Form(bad.to_owned())));
+        }
+    }
+
+    #[test]
+    fn an_unknown_preset_names_the_known_ones() {
+        let message = preset("zip").unwrap_err().to_string();
+        assert_eq!(message, "there is no workload 'zip'; there are cache, mixed, get, set, incr, ping");
+    }
+
+    #[test]
+    fn every_preset_can_be_run_and_says_what_it_asks() {
+        let said: Vec<_> = presets().map(|preset| (preset.check(), preset.to_string())).collect();
+        let asks = ["GET:SET 10:1", "GET:SET 1:1", "GET", "SET", "INCR", "PING"];
+        assert_eq!(said, asks.map(|asked| (Ok(()), asked.to_owned())));
+    }
+}

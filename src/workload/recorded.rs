@@ -1,0 +1,76 @@
+//! A workload as recordings have it: whole, or, in those of before workloads were data, as the weights of four commands.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Keyspace, Operation, Workload};
+
+/// Either form.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Recorded {
+    /// A workload.
+    Whole {
+        name: String,
+        #[serde(default)]
+        keys: BTreeMap<String, Keyspace>,
+        operations: Vec<Operation>,
+    },
+    /// `{"GET":10,"SET":1,"INCR":0,"PING":0}`.
+    Weights {
+        #[serde(rename = "GET")]
+        get: u32,
+        #[serde(rename = "SET")]
+        set: u32,
+        #[serde(rename = "INCR")]
+        incr: u32,
+        #[serde(rename = "PING")]
+        ping: u32,
+    },
+}
+
+impl From<Recorded> for Workload {
+    fn from(recorded: Recorded) -> Self {
+        match recorded {
+            Recorded::Whole { name, keys, operations } => Self { name, keys, operations },
+            Recorded::Weights { get, set, incr, ping } => {
+                let mut workload = (*Self::ratio(set, get)).clone();
+                workload.keys.extend(super::presets::counters());
+                let others = [("INCR {counter}", incr), ("PING", ping)].into_iter();
+                let others = others.filter(|(_, weight)| *weight > 0);
+                workload.operations.extend(others.map(|(step, weight)| Operation::command(step, weight)));
+                workload
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::presets;
+
+    #[test]
+    fn a_workload_is_read_as_it_was_written() {
+        for preset in presets() {
+            let written = serde_json::to_string(preset).unwrap();
+            assert_eq!(serde_json::from_str::<Workload>(&written).unwrap(), **preset, "{written}");
+        }
+        let written = serde_json::to_string(&*Workload::ratio(1, 10)).unwrap();
+        let expected = r#"{"name":"ratio","keys":{"key":{"distribution":"uniform"}},"operations":[
+            {"name":"GET","weight":10,"steps":["GET {key}"]},
+            {"name":"SET","weight":1,"steps":["SET {key} {value}"]}]}"#;
+        assert_eq!(written, expected.replace("\n            ", ""));
+    }
+
+    #[test]
+    fn the_weights_of_an_older_recording_are_a_workload() {
+        let read = |old: &str| serde_json::from_str::<Workload>(old).unwrap();
+        let mixed = read(r#"{"GET":10,"SET":1,"INCR":0,"PING":2}"#);
+        assert_eq!(mixed.to_string(), "GET:SET:PING 10:1:2");
+        let reads = read(r#"{"GET":1,"SET":0,"INCR":0,"PING":0}"#);
+        assert_eq!((reads.to_string(), reads.read_share()), ("GET".to_owned(), Some(1.0)));
+        assert!(serde_json::from_str::<Workload>("{\"GET\":1}").is_err());
+    }
+}
