@@ -11,7 +11,8 @@ use crate::support::{
     wait_for,
 };
 use redyno::{
-    load::{Knobs, MAX_KINDS, Plan},
+    load::{Knobs, Plan},
+    protocol::MAX_KINDS,
     session::{Event, Record},
     target::{Credentials, Password, Target},
     workload::Workload,

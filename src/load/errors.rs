@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, io};
 
-use crate::{protocol::error_code, target::TlsFailure};
-
-/// How [`ErrorKind::Other`] is written.
-pub const OTHER: &str = "other";
+use crate::{
+    protocol::{MAX_KINDS, OTHER, error_code},
+    target::TlsFailure,
+};
 
 /// A kind of error. Errors are neither operations nor latencies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -29,10 +29,6 @@ pub enum ErrorKind {
     /// A server's error of a kind beyond the [`MAX_KINDS`] that are told apart.
     Other,
 }
-
-/// So many kinds of errors are told apart; a server that invents more has them counted as `other`. Redis and Valkey
-/// have some thirty.
-pub const MAX_KINDS: usize = 64;
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

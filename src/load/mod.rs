@@ -36,7 +36,7 @@ pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
 pub use client_counts::ClientCounts;
 use engine::Setting;
 pub use engine::{Load, LoadEvent, Output};
-pub use errors::{ErrorCounts, ErrorKind, MAX_KINDS, OTHER};
+pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_workers};
 pub use interval::{IntervalBuffer, OperationCounts};
 pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE};

@@ -6,11 +6,13 @@
 mod code;
 mod dialect;
 mod gauge;
+mod kinds;
 mod request;
 mod skipper;
 
 pub use code::error_code;
 pub use dialect::Dialect;
 pub use gauge::{Excess, Gauge};
+pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use request::{Fill, KEY_DIGITS, Part, Template};
 pub use skipper::{ProtocolError, Reply, Skipper};

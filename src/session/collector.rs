@@ -19,13 +19,14 @@ use std::{
 
 use super::{
     End, Event, Interval, Mark, Moment, Record, Segment, SessionStart, Span, Tally, assembly::Assembly,
-    kinds::Kinds, outages::Outages,
+    outages::Outages,
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
     happening::Happening,
     load::{Knobs, LaneEnd, LoadEvent, Output},
     probe,
+    protocol::Kinds,
     server::{self, ConfigChange},
 };
 

@@ -8,7 +8,6 @@ mod event;
 mod file;
 mod fresh;
 mod interval;
-mod kinds;
 mod live;
 mod outages;
 mod reader;

@@ -5,7 +5,6 @@ use crate::load::{
     ErrorKind, LoadEvent,
     clients::is_opening,
     connection::{Broken, Phase},
-    errors::MAX_KINDS,
 };
 
 impl Worker {
@@ -58,9 +57,9 @@ impl Worker {
 
     /// Tells the first message of each kind, and of no more kinds than are told apart.
     pub(super) fn tell_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
-        if !self.told_errors.contains(kind) && self.told_errors.len() < MAX_KINDS {
-            self.told_errors.insert(kind.clone());
-            self.tell(LoadEvent::FirstError { kind: kind.to_string(), message: message() });
+        let kind = kind.to_string();
+        if self.told_errors.is_new(&kind) {
+            self.tell(LoadEvent::FirstError { kind, message: message() });
         }
     }
 

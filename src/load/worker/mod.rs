@@ -12,7 +12,6 @@ mod turning;
 mod waiting;
 
 use std::{
-    collections::HashSet,
     sync::{Arc, mpsc::Sender},
     time::Duration,
 };
@@ -39,6 +38,7 @@ use crate::{
     clock::{Clock, next_tick_ns, tick_of},
     foreign,
     host::OwnThread,
+    protocol::Kinds,
     target::{Endpoints, Greeting, Tls, Transport},
 };
 
@@ -100,7 +100,7 @@ pub(super) struct Worker {
     stopping_since_ns: Option<u64>,
     /// Whether everything is sent that may be.
     is_spent: bool,
-    told_errors: HashSet<ErrorKind>,
+    told_errors: Kinds,
     losses: Losses,
     /// What this thread costs; known once it runs.
     own: Option<OwnThread>,
@@ -128,7 +128,7 @@ impl Worker {
             until_ns: setting.until_ns.unwrap_or(u64::MAX),
             stopping_since_ns: None,
             is_spent: false,
-            told_errors: HashSet::new(),
+            told_errors: Kinds::default(),
             losses: Losses::default(),
             own: None,
             waits: CoreWaits::new(),

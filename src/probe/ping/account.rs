@@ -1,9 +1,6 @@
 //! The ping probe's books: each PING that was due ends in them exactly once, as a sample or as an error of a kind.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::mpsc::Sender,
-};
+use std::{collections::BTreeMap, sync::mpsc::Sender};
 
 use super::{
     failure::Failure,
@@ -12,12 +9,9 @@ use super::{
 };
 use crate::{
     probe::{Message, Ping, TcpRtt, Timing},
-    protocol::error_code,
+    protocol::{Kinds, error_code},
     stats::{Latency, Recorder, Samples},
 };
-
-/// So many kinds of errors have their first message told; a server that invents kinds is not followed further.
-const MOST_KINDS_TOLD: usize = 64;
 
 /// Why there is no connection, for the PINGs that come due meanwhile.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,7 +63,7 @@ pub(super) struct Account {
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<Outage>,
-    told: BTreeSet<String>,
+    told: Kinds,
     /// Whether the first attempt to connect has ended, well or not: PINGs are due from then on.
     begun: bool,
     /// Whether nobody listens any more.
@@ -86,7 +80,7 @@ impl Account {
             timing: None,
             errors: BTreeMap::new(),
             outage: None,
-            told: BTreeSet::new(),
+            told: Kinds::default(),
             begun: false,
             unheard: false,
         }
@@ -134,8 +128,7 @@ impl Account {
     fn book_error_reply(&mut self, text: &str, at_ns: u64) {
         let kind = error_code(text.as_bytes());
         self.count(kind, 1);
-        if !self.told.contains(kind) && self.told.len() < MOST_KINDS_TOLD {
-            self.told.insert(kind.to_owned());
+        if self.told.is_new(kind) {
             self.say(Message::ErrorReply { at_ns, kind: kind.to_owned(), text: text.to_owned() });
         }
     }

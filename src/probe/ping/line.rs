@@ -5,9 +5,9 @@
 use std::{collections::VecDeque, io};
 
 use super::{
-    connection::Connection,
     failure::Failure,
     parts::{LeftOut, Parts, Stamps, Wall},
+    stamped_socket::StampedSocket,
 };
 use crate::{
     clock::Clock,
@@ -57,7 +57,7 @@ pub(super) struct WakeUp {
 /// Connected, up to and with the PINGs.
 #[derive(Debug)]
 pub(super) struct Line {
-    connection: Connection,
+    socket: StampedSocket,
     ping: &'static [u8],
     skipper: Skipper,
     /// While the greeting is not answered; PINGs follow when it is.
@@ -91,12 +91,12 @@ impl Sent {
 
 impl Line {
     /// Greets over a connection that is open; the greeting must be answered by `greeted_by_ns`.
-    pub(super) fn begin(mut connection: Connection, greeting: &Greeting, greeted_by_ns: u64) -> Self {
-        connection.begin_stamps();
+    pub(super) fn begin(mut socket: StampedSocket, greeting: &Greeting, greeted_by_ns: u64) -> Self {
+        socket.begin_stamps();
         let (greeter, words) = greeting.begin();
-        connection.queue(words);
+        socket.queue(words);
         Self {
-            connection,
+            socket,
             ping: greeting.dialect().ping(),
             skipper: greeting.dialect().skipper(),
             greeter: Some(greeter),
@@ -106,9 +106,9 @@ impl Line {
         }
     }
 
-    /// The connection below.
-    pub(super) fn connection(&self) -> &Connection {
-        &self.connection
+    /// The socket below.
+    pub(super) fn socket(&self) -> &StampedSocket {
+        &self.socket
     }
 
     /// Whether PINGs may follow.
@@ -136,16 +136,16 @@ impl Line {
 
     /// Puts a PING on its way that was due at `due_ns`.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64, clock: &Clock) {
-        let stamped = self.connection.timing() == Some(Timing::Kernel);
+        let stamped = self.socket.timing() == Some(Timing::Kernel);
         let wall = stamped.then(|| Wall::read(clock));
-        let key = self.connection.queue(self.ping);
+        let key = self.socket.queue(self.ping);
         let departure = wall.map(|wall| Departing { key, wall, left_wall_ns: None });
         self.outstanding.push_back(Sent { due_ns, sent_ns: now_ns, departure });
     }
 
     /// Writes what is queued.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.connection.flush()?;
+        self.socket.flush()?;
         // Mostly there at once; those that are not would end the wait.
         while self.awaits_departure() && self.take_departure() {}
         Ok(())
@@ -159,7 +159,7 @@ impl Line {
 
     /// Takes one departure that the kernel has to tell of; whether there was one.
     fn take_departure(&mut self) -> bool {
-        let Some(departed) = self.connection.next_departure() else { return false };
+        let Some(departed) = self.socket.next_departure() else { return false };
         let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
         // The greeting's is nobody's; of a segment that was sent again the first departure counts.
         if let Some(departure) = known.find(|departure| departure.key == departed.key) {
@@ -181,7 +181,7 @@ impl Line {
         wake_up: WakeUp,
         tell: &mut dyn FnMut(News),
     ) -> Result<(), Failure> {
-        let Some(read) = self.connection.read()? else {
+        let Some(read) = self.socket.read()? else {
             return Ok(());
         };
         if read.bytes.is_empty() {

@@ -10,10 +10,10 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::{
-    connection::{Connection, Readiness},
     failure::Failure,
     line::{Line, News, WakeUp},
     parts::Wall,
+    stamped_socket::{Readiness, StampedSocket},
 };
 use crate::{
     clock::Clock,
@@ -31,7 +31,7 @@ const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
 enum Phase {
     Resting { until_ns: u64 },
     Resolving { resolution: Resolution, deadline_ns: u64 },
-    Connecting { connection: Connection, others: VecDeque<Endpoint>, deadline_ns: u64 },
+    Connecting { socket: StampedSocket, others: VecDeque<Endpoint>, deadline_ns: u64 },
     Connected(Box<Line>),
 }
 
@@ -79,12 +79,12 @@ impl Link {
 
     /// Whether the kernel stamps the connection, or why not; `None` without one.
     pub(super) fn timing(&self) -> Option<Timing> {
-        self.line().and_then(|line| line.connection().timing())
+        self.line().and_then(|line| line.socket().timing())
     }
 
     /// The kernel's own figures of the round trip; `None` where there are none.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
-        self.line().and_then(|line| line.connection().tcp())
+        self.line().and_then(|line| line.socket().tcp())
     }
 
     fn line(&self) -> Option<&Line> {
@@ -158,9 +158,9 @@ impl Link {
         mut last: Option<Failure>,
     ) -> Result<(), Failure> {
         while let Some(endpoint) = endpoints.pop_front() {
-            match Connection::open(&endpoint, self.target.tls.as_ref()) {
-                Ok(connection) => {
-                    self.phase = Phase::Connecting { connection, others: endpoints, deadline_ns };
+            match StampedSocket::open(&endpoint, self.target.tls.as_ref()) {
+                Ok(socket) => {
+                    self.phase = Phase::Connecting { socket, others: endpoints, deadline_ns };
                     return Ok(());
                 }
                 Err(error) => last = Some(error.into()),
@@ -173,8 +173,8 @@ impl Link {
     pub(super) fn wait(&self, now_ns: u64, until_ns: u64) -> Readiness {
         let longest = Duration::from_nanos(until_ns.min(self.deadline_ns()).saturating_sub(now_ns));
         match &self.phase {
-            Phase::Connecting { connection, .. } => connection.wait(true, longest),
-            Phase::Connected(line) => line.connection().wait(false, longest),
+            Phase::Connecting { socket, .. } => socket.wait(true, longest),
+            Phase::Connected(line) => line.socket().wait(false, longest),
             Phase::Resolving { .. } => {
                 pause(longest.min(LOOK_FOR_NAME));
                 Readiness::default()
@@ -211,20 +211,20 @@ impl Link {
 
     fn finish_connecting(&mut self, at_ns: u64) -> Result<(), Failure> {
         let resting = Phase::Resting { until_ns: at_ns };
-        let Phase::Connecting { mut connection, others, deadline_ns } =
+        let Phase::Connecting { mut socket, others, deadline_ns } =
             std::mem::replace(&mut self.phase, resting)
         else {
             return Ok(());
         };
-        match connection.finish_open() {
+        match socket.finish_open() {
             Ok(true) => {}
             Ok(false) => {
-                self.phase = Phase::Connecting { connection, others, deadline_ns };
+                self.phase = Phase::Connecting { socket, others, deadline_ns };
                 return Ok(());
             }
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
-        self.phase = Phase::Connected(Box::new(Line::begin(connection, &self.greeting, deadline_ns)));
+        self.phase = Phase::Connected(Box::new(Line::begin(socket, &self.greeting, deadline_ns)));
         Ok(())
     }
 

@@ -25,7 +25,6 @@
 //! unanswered when the probe is dropped are in its last report, with their wait so far.
 
 mod account;
-mod connection;
 mod failure;
 mod lead;
 mod line;
@@ -33,6 +32,7 @@ mod link;
 mod parts;
 mod probe;
 mod schedule;
+mod stamped_socket;
 mod stamps;
 mod tcp_info;
 

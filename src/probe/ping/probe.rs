@@ -4,10 +4,10 @@ use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
 
 use super::{
     account::{Account, LinkState},
-    connection::Readiness,
     lead::Lead,
     link::Link,
     schedule::Schedule,
+    stamped_socket::Readiness,
 };
 use crate::{
     clock::{Clock, TICK_NS},

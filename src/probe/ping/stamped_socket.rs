@@ -45,7 +45,7 @@ pub(super) struct Input<'a> {
 
 /// A socket with the bytes that still have to be written to it.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct StampedSocket {
     transport: Transport,
     /// Whether the socket is connected, so that a TLS handshake may be under way.
     is_open: bool,
@@ -60,7 +60,7 @@ pub(super) struct Connection {
     stamper: Option<Result<Stamper, Timing>>,
 }
 
-impl Connection {
+impl StampedSocket {
     /// Begins to connect. The connection becomes writable when the attempt goes on or has ended;
     /// [`finish_open`](Self::finish_open) tells how.
     pub(super) fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {

@@ -1,0 +1,78 @@
+//! The kinds of errors that are told apart: one bound for whoever counts or tells what servers answer. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many kinds of errors are told apart of those that servers answer; what is beyond them is counted as [`OTHER`].
+/// Redis and Valkey have some thirty.
+pub const MAX_KINDS: usize = 64;
+
+/// The name of all kinds beyond these.
+pub const OTHER: &str = "other";
+
+/// The first [`MAX_KINDS`] kinds that servers answered, so that a server that invents kinds grows neither our memory nor
+/// a recording's lines. Our own kinds are few, and written in small letters: `timeout`.
+#[derive(Debug, Default)]
+pub struct Kinds(BTreeSet<String>);
+
+impl Kinds {
+    /// Whether this kind is met for the first time, and is one that is told apart.
+    pub fn is_new(&mut self, kind: &str) -> bool {
+        let is_new = !self.0.contains(kind) && (is_ours(kind) || self.0.len() < MAX_KINDS);
+        if is_new {
+            self.0.insert(kind.to_owned());
+        }
+        is_new
+    }
+
+    /// The name under which an error of this kind is counted.
+    pub fn name<'a>(&mut self, kind: &'a str) -> &'a str {
+        if is_ours(kind) || self.0.contains(kind) || self.is_new(kind) { kind } else { OTHER }
+    }
+
+    /// Counts what is beyond them as [`OTHER`].
+    pub fn limit(&mut self, errors: &mut BTreeMap<String, u64>) {
+        let beyond: Vec<_> = errors.keys().filter(|kind| self.name(kind) == OTHER).cloned().collect();
+        for kind in beyond.into_iter().filter(|kind| kind != OTHER) {
+            let n = errors.remove(&kind).unwrap_or(0);
+            *errors.entry(OTHER.to_owned()).or_default() += n;
+        }
+    }
+}
+
+fn is_ours(kind: &str) -> bool {
+    kind.starts_with(|first: char| first.is_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_kinds_keep_their_names_and_no_error_is_lost() {
+        let mut kinds = Kinds::default();
+        let mut sum = 0;
+        for tick in 0..100 {
+            let new = (0..10).map(|n| (format!("E{}", tick * 10 + n), 1));
+            let mut errors: BTreeMap<_, _> =
+                new.chain([("timeout".to_owned(), 1), ("E3".to_owned(), 1)]).collect();
+            let before: u64 = errors.values().sum();
+            kinds.limit(&mut errors);
+            assert_eq!(errors.values().sum::<u64>(), before);
+            assert!(errors.contains_key("timeout") && errors.contains_key("E3"));
+            sum += errors.get(OTHER).unwrap_or(&0);
+        }
+        assert_eq!((kinds.0.len(), sum), (MAX_KINDS, 1000 - MAX_KINDS as u64));
+        assert_eq!((kinds.name("E3"), kinds.name("E999")), ("E3", OTHER));
+    }
+
+    #[test]
+    fn what_is_new_is_told_once_and_our_own_kinds_always() {
+        let mut kinds = Kinds::default();
+        let told = (0..1000).filter(|n| kinds.is_new(&format!("E{}", n % 500))).count();
+        assert_eq!(told, MAX_KINDS);
+        assert_eq!(
+            [kinds.is_new("timeout"), kinds.is_new("timeout"), kinds.is_new("E0")],
+            [true, false, false]
+        );
+    }
+}
