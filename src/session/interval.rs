@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Client;
-use crate::{load::OTHER, stats::Latency, workload::MAX_OPERATIONS};
+use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
 /// What the load did in a stretch of one segment.
 ///

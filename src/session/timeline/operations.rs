@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Reading, history::History, parts::Parts};
 use crate::{
     clock::{TICK_NS, seconds},
-    load::OTHER,
+    protocol::OTHER,
     session::Interval,
     stats::{Blend, Latency},
     workload::MAX_OPERATIONS,
