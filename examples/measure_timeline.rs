@@ -6,7 +6,7 @@
 
 use std::{error::Error, hint::black_box, path::PathBuf, time::Instant};
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::layout::Rect;
 use redyno::{
     app::{Model, Msg, Zoom, update},
     load::Knobs,
@@ -61,18 +61,14 @@ fn draw_overview(timeline: Timeline) {
     model.zoom = Zoom::Whole;
     let area = Rect::new(0, 0, 200, 60);
     let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
-    let columns = screens::chart_columns(area, &model);
+    let columns = screens::plan(area, &model).chart_columns();
     update(&mut model, Msg::Columns(columns));
     time("a frame of the Overview at 200x60, whole session", || {
-        let mut buffer = Buffer::empty(area);
-        screens::draw(&mut buffer, theme, &model);
-        drop(black_box(buffer));
+        drop(black_box(screens::picture(area, theme, &model)));
     });
     model.zoom = Zoom::default();
     time("a frame of the Overview at 200x60, a second a column", || {
-        let mut buffer = Buffer::empty(area);
-        screens::draw(&mut buffer, theme, &model);
-        drop(black_box(buffer));
+        drop(black_box(screens::picture(area, theme, &model)));
     });
 }
 

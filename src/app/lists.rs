@@ -1,9 +1,9 @@
-//! What keys do on the screens with lists and parts.
+//! What keys do on the screens with lists and panes.
 
-use super::{Action, Effect, Entry, Model, Part, Purpose, Screen, Tone};
+use super::{Action, Effect, Entry, Model, Pane, Purpose, Screen, Tone};
 
 impl Model {
-    /// Shows a screen, with all its parts.
+    /// Shows a screen, with all its panes.
     pub(super) fn show(&mut self, screen: Screen) {
         self.screen = screen;
         self.maximised = None;
@@ -17,16 +17,17 @@ impl Model {
             Action::SortBy(direction) => self.segment_table.sort_by_next(direction),
             Action::ReverseOrder => self.segment_table.reverse(),
             Action::PinBaseline => self.pin_baseline(),
-            Action::SelectRow(by) if self.screen == Screen::Log => self.select_line(by),
-            Action::SelectRow(by) => self.select_segment(by),
+            Action::SelectRow(by) => {
+                if let Some(list) = self.screen.list() {
+                    (list.select)(self, by);
+                }
+            }
             Action::TurnFilter(direction) => self.turn_filter(direction),
             Action::BeginSearch => self.begin_typing(Purpose::Search, Entry::sentence("")),
             Action::FindNext(direction) => self.find_next(direction),
             Action::GoToRow => {
-                if self.screen == Screen::Log {
-                    self.go_to_line();
-                } else {
-                    self.go_to_segment();
+                if let Some(list) = self.screen.list() {
+                    (list.go)(self);
                 }
                 return self.play_on();
             }
@@ -36,10 +37,10 @@ impl Model {
     }
 
     fn maximise(&mut self) {
-        if Part::of(self.screen).is_empty() {
+        if self.screen.panes().is_empty() {
             self.say(Tone::Info, format!("the screen {} is one part already", self.screen.name()));
         }
-        self.maximised = Part::after(self.screen, self.maximised);
+        self.maximised = Pane::after(self.screen, self.maximised);
     }
 }
 
@@ -64,9 +65,9 @@ mod tests {
     fn a_part_is_maximised_in_turn_and_another_screen_shows_all_of_its_parts() {
         let mut model = model();
         press(&mut model, &[KeyCode::Char('z')]);
-        assert_eq!((model.maximised, model.contexts()[0]), (Some(Part::Throughput), Context::Maximised));
+        assert_eq!((model.maximised, model.contexts()[0]), (Some(Pane::Throughput), Context::Maximised));
         press(&mut model, &[KeyCode::Char('z')]);
-        assert_eq!(model.maximised, Some(Part::Latency));
+        assert_eq!(model.maximised, Some(Pane::Latency));
         press(&mut model, &[KeyCode::Esc]);
         assert_eq!(model.maximised, None);
         press(&mut model, &[KeyCode::Char('z'), KeyCode::Char('4'), KeyCode::Char('z')]);
@@ -92,6 +93,6 @@ mod tests {
         assert_eq!(press(&mut model, &[KeyCode::Char('q'), KeyCode::Char('?'), KeyCode::Backspace]), []);
         assert_eq!(model.needle(), "q");
         press(&mut model, &[KeyCode::Esc]);
-        assert_eq!((model.needle().as_str(), model.contexts()[0]), ("", Context::Log));
+        assert_eq!((model.needle().as_str(), model.contexts()[0]), ("", Context::Screen(Screen::Log)));
     }
 }

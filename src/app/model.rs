@@ -1,51 +1,14 @@
 //! Everything the screen shows.
 
 use super::{
-    ConfigPanel, LogView, Mode, Notice, Panel, Part, Playback, Question, RecordingState, SegmentTable,
-    Stretch, View, Zoom, view::USUAL_COLUMNS,
+    ConfigPanel, LogView, Mode, Notice, Pane, Panel, Playback, Question, RecordingState, Screen,
+    SegmentTable, Stretch, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{ClientLimit, ClientWatch},
     load::Knobs,
     session::{Timeline, TimelineOptions, timeline::Held},
 };
-
-/// The screens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Screen {
-    /// Load, latency, probes, server and knobs on one time axis.
-    #[default]
-    Overview,
-    /// Distributions and percentiles in full.
-    Latency,
-    /// What the server says of itself.
-    Server,
-    /// All segments with their knobs and results.
-    Segments,
-    /// Events and errors in words.
-    Log,
-}
-
-impl Screen {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Overview, Self::Latency, Self::Server, Self::Segments, Self::Log];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Overview => "Overview",
-            Self::Latency => "Latency",
-            Self::Server => "Server",
-            Self::Segments => "Segments",
-            Self::Log => "Log",
-        }
-    }
-
-    /// The one so many further, round the end.
-    pub fn turned(self, by: usize) -> Self {
-        Self::ALL[(self as usize + by) % Self::ALL.len()]
-    }
-}
 
 /// Whether the target answers.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -134,8 +97,8 @@ pub struct Model {
     pub playback: Option<Playback>,
     /// Which screen.
     pub screen: Screen,
-    /// The part of it that has all of its body; `None` shows all parts.
-    pub maximised: Option<Part>,
+    /// The pane of it that has all of its body; `None` shows all of them.
+    pub maximised: Option<Pane>,
     /// Which stretch the Latency screen shows.
     pub stretch: Stretch,
     /// The table of the segments.

@@ -1,8 +1,6 @@
 //! What the mouse does. It never does what no key can.
 
-use super::{
-    Action, Context, Effect, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act,
-};
+use super::{Action, Effect, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act};
 
 /// What lies under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,14 +73,9 @@ impl Model {
         if let Spot::Chart { .. } = spot {
             return act(self, if up { Action::ZoomIn } else { Action::ZoomOut });
         }
-        let own = match self.screen {
-            Screen::Server => Context::Server,
-            Screen::Segments => Context::Segments,
-            Screen::Log => Context::Log,
-            Screen::Overview | Screen::Latency => return Vec::new(),
-        };
         let arrow = Key::plain(if up { KeyCode::Up } else { KeyCode::Down });
-        action(&[own], arrow).map(|action| act(self, action)).unwrap_or_default()
+        let own = self.screen.context(self);
+        own.and_then(|own| action(&[own], arrow)).map(|action| act(self, action)).unwrap_or_default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Purpose,
-    Question, Screen, Setting, Tone, Typing, View, action,
+    Question, Setting, Tone, Typing, View, action,
 };
 use crate::{
     load::Knobs,
@@ -119,14 +119,7 @@ impl Model {
     }
 
     pub(super) fn contexts_of_screen(&self) -> Vec<Context> {
-        let screen = match self.screen {
-            Screen::Overview => None,
-            Screen::Latency => Some(Context::Latency),
-            // A moment in the past is not to be turned.
-            Screen::Server => (self.playback.is_none() && self.view == View::Live).then_some(Context::Server),
-            Screen::Segments => Some(Context::Segments),
-            Screen::Log => Some(Context::Log),
-        };
+        let screen = self.screen.context(self);
         let time: &[_] = match (&self.playback, self.view) {
             (Some(_), _) => &[Context::Replay, Context::Time],
             (None, View::Live) => &[],

@@ -15,6 +15,8 @@
 
 use ratatui::layout::Rect;
 
+use crate::app::Pane;
+
 /// How much fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
@@ -41,15 +43,19 @@ pub struct Columns {
     pub value: u16,
 }
 
-/// The plan of the screen.
+/// The plan of the screen, made once for each frame: what is drawn and what the mouse hits goes by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
+    /// The whole screen.
+    pub area: Rect,
     /// How much fits.
     pub tier: Tier,
     /// Target, load, time.
     pub header: Rect,
     /// The sentence that says what goes on.
     pub status: Rect,
+    /// All between status and footer: what a screen has for itself.
+    pub body: Rect,
     /// Throughput: a rule and the chart.
     pub throughput: Rect,
     /// Service time: a rule and five lanes.
@@ -97,8 +103,28 @@ const NUMBERS_MIN: (u16, u16) = (24, 5);
 /// From this width on there is room for long names, the segment's own figures and a roomy panel.
 const WIDE: u16 = 110;
 
-/// The plan for a terminal of `area`'s size.
-pub fn plan(area: Rect) -> Plan {
+impl Plan {
+    /// How many columns the charts have.
+    pub fn chart_columns(&self) -> u16 {
+        match self.columns.plot {
+            // Without lanes there is at most a line of throughput.
+            0 => self.area.width,
+            plot => plot,
+        }
+    }
+}
+
+/// The plan for a terminal of `area`'s size, with one pane alone if one is; there must be room for charts.
+pub fn plan(area: Rect, alone: Option<Pane>) -> Plan {
+    let whole = of_all(area);
+    match (alone, whole.tier) {
+        (Some(pane), Tier::Panel | Tier::Compact) => with_one(whole, pane),
+        _ => whole,
+    }
+}
+
+/// The plan with all panes.
+fn of_all(area: Rect) -> Plan {
     let (w, h) = (area.width, area.height);
     let tier = match () {
         () if w >= PANEL_MIN_WIDTH && h >= PANEL_MIN_HEIGHT => Tier::Panel,
@@ -112,57 +138,52 @@ pub fn plan(area: Rect) -> Plan {
     }
 }
 
-/// A part of the charts, from top to bottom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Throughput,
-    Latency,
-    Heat,
-    Probes,
-}
+/// The charts from top to bottom.
+const CHARTS: [Pane; 4] = [Pane::Throughput, Pane::Latency, Pane::Heat, Pane::Probes];
 
 /// What the rows of the charts go to, one grant after another while they last: first the least that says something
 /// of each part, the most needed part first, then more of it. What is left over makes the throughput higher.
-const GRANTS: [(Part, u16); 19] = [
-    (Part::Latency, 1 + LEVELS),
+const GRANTS: [(Pane, u16); 19] = [
+    (Pane::Latency, 1 + LEVELS),
     // A rule and a chart of two rows.
-    (Part::Throughput, 3),
+    (Pane::Throughput, 3),
     // Ping.
-    (Part::Probes, 1),
-    (Part::Throughput, 2),
+    (Pane::Probes, 1),
+    (Pane::Throughput, 2),
     // A rule and three rows: with less, a decade is less than a row.
-    (Part::Heat, 4),
+    (Pane::Heat, 4),
     // The server's CPU.
-    (Part::Probes, 1),
-    (Part::Heat, 1),
+    (Pane::Probes, 1),
+    (Pane::Heat, 1),
     // A third lane, and with it a rule.
-    (Part::Probes, 2),
-    (Part::Heat, 2),
-    (Part::Throughput, 1),
-    (Part::Probes, 2),
-    (Part::Heat, 1),
-    (Part::Probes, 2),
-    (Part::Probes, 1),
-    (Part::Heat, 2),
-    (Part::Throughput, 2),
+    (Pane::Probes, 2),
+    (Pane::Heat, 2),
+    (Pane::Throughput, 1),
+    (Pane::Probes, 2),
+    (Pane::Heat, 1),
+    (Pane::Probes, 2),
+    (Pane::Probes, 1),
+    (Pane::Heat, 2),
+    (Pane::Throughput, 2),
     // From here on lanes are two rows high.
-    (Part::Latency, LEVELS),
-    (Part::Heat, 2),
-    (Part::Probes, PROBE_LANES),
+    (Pane::Latency, LEVELS),
+    (Pane::Heat, 2),
+    (Pane::Probes, PROBE_LANES),
 ];
 
-/// The rows of throughput, latency, heat map and probes, of `rows` for all of them.
-fn granted(rows: u16) -> [u16; 4] {
-    let mut granted = [0; 4];
+/// The rows of each of [`CHARTS`], of `rows` for all of them.
+fn granted(rows: u16) -> [u16; CHARTS.len()] {
+    let mut granted = [0; CHARTS.len()];
     let mut left = rows;
-    for (part, wanted) in GRANTS {
+    let of = |pane| CHARTS.iter().position(|chart| *chart == pane).unwrap_or(0);
+    for (pane, wanted) in GRANTS {
         if wanted > left {
             break;
         }
-        granted[part as usize] += wanted;
+        granted[of(pane)] += wanted;
         left -= wanted;
     }
-    granted[Part::Throughput as usize] += left;
+    granted[of(Pane::Throughput)] += left;
     granted
 }
 
@@ -199,9 +220,11 @@ fn charts(area: Rect, tier: Tier) -> Plan {
     let [knob_line, news, server] =
         [knob_rows, news_rows, server_rows].map(|rows| Rect { width: w, ..next(rows) });
     Plan {
+        area,
         tier,
         header: line(area, 0),
         status: line(area, 1),
+        body: Rect { y: area.y + 2, height: h - 3, ..area },
         throughput,
         latency,
         latency_rows,
@@ -219,6 +242,43 @@ fn charts(area: Rect, tier: Tier) -> Plan {
     }
 }
 
+/// The plan with `pane` on all that the charts and the panel had. The time axis stays below a chart, and so does what
+/// stands below that, figures of the server or of the cursor.
+fn with_one(whole: Plan, pane: Pane) -> Plan {
+    let area = whole.area;
+    let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
+    let none = Rect { width: 0, height: 0, ..body };
+    let alone = Plan {
+        throughput: none,
+        latency: none,
+        latency_rows: 0,
+        heat: none,
+        probes: none,
+        axis: none,
+        panel: none,
+        ..whole
+    };
+    let axis = whole.axis.height;
+    let chart = Rect { width: area.width - 1, height: body.height - axis, ..body };
+    let columns = columns(chart.width);
+    let axis = Rect { y: chart.bottom(), height: axis, ..chart };
+    match pane {
+        Pane::Panel => Plan { panel: body, ..alone },
+        Pane::Latency => {
+            let latency_rows = ((chart.height - 1) / LEVELS).max(1);
+            Plan { latency: chart, latency_rows, axis, columns, ..alone }
+        }
+        Pane::Heat => Plan { heat: chart, axis, columns, ..alone },
+        Pane::Probes => {
+            let probe_rows = ((chart.height - 1) / PROBE_LANES).max(1);
+            Plan { probes: chart, probe_rows, probe_rule: true, axis, columns, ..alone }
+        }
+        Pane::Throughput | Pane::Curve | Pane::Percentiles | Pane::Distribution => {
+            Plan { throughput: chart, axis, columns, ..alone }
+        }
+    }
+}
+
 /// Wide enough for its tables, never more than a third of the screen.
 fn panel_width(w: u16) -> u16 {
     match w {
@@ -231,7 +291,7 @@ fn panel_width(w: u16) -> u16 {
 }
 
 /// `1.94 ms` with two blanks before it, one where room is short; `12.4 k/s` needs eight.
-pub fn columns(main: u16) -> Columns {
+fn columns(main: u16) -> Columns {
     let wide = main >= 70;
     let gutter = if wide { 10 } else { 7 };
     let value = if wide { 9 } else { 8 };
@@ -246,9 +306,11 @@ fn line(area: Rect, n: u16) -> Rect {
 fn empty(area: Rect, tier: Tier) -> Plan {
     let none = Rect { width: 0, height: 0, ..area };
     Plan {
+        area,
         tier,
         header: none,
         status: none,
+        body: none,
         throughput: none,
         latency: none,
         latency_rows: 0,
@@ -273,7 +335,7 @@ mod tests {
     use super::*;
 
     fn of(w: u16, h: u16) -> Plan {
-        plan(Rect::new(0, 0, w, h))
+        plan(Rect::new(0, 0, w, h), None)
     }
 
     #[test]
@@ -298,7 +360,7 @@ mod tests {
         #[test]
         fn the_parts_lie_inside_and_do_not_overlap(w in 0_u16..260, h in 0_u16..90) {
             let area = Rect::new(0, 0, w, h);
-            let plan = plan(area);
+            let plan = plan(area, None);
             let parts = [
                 plan.header, plan.status, plan.throughput, plan.latency, plan.heat, plan.probes, plan.axis,
                 plan.panel, plan.knob_line, plan.news, plan.server, plan.footer,

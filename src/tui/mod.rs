@@ -1,24 +1,23 @@
 //! The terminal: the only room that knows ratatui and crossterm.
 //!
 //! ```text
-//!   events ──► app::update ──► app::Model ──► screens ──► widgets ──► paint ──► terminal
-//!                                              layout, scale, theme
+//!   events ──► app::update ──► app::Model ──► layout ──► screens ──► widgets ──► paint ──► terminal
+//!     mouse ◄── spots ◄──────────────────────────────────────────────────────────┘
 //! ```
-//! It borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing
+//! The layout is made once a frame, and what is drawn says what the mouse finds there. It borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing
 //! characters; one function, [`layout::plan`], knows sizes.
 
 pub mod events;
 #[cfg(test)]
 mod fixture;
-mod hit;
 pub mod layout;
-pub mod maximised;
 pub mod pace;
 pub mod paint;
 pub mod run;
 pub mod scale;
 pub mod screens;
 pub mod share;
+mod spots;
 pub mod svg;
 pub mod terminal;
 pub mod theme;

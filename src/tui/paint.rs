@@ -2,7 +2,11 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
-use super::theme::{Glyphs, Ink, Theme};
+use super::{
+    spots::Spots,
+    theme::{Glyphs, Ink, Theme},
+};
+use crate::app::Spot;
 
 /// From this width on a cut is shown; below it, each character counts.
 const SHOWN_CUT: u16 = 4;
@@ -11,12 +15,24 @@ const SHOWN_CUT: u16 = 4;
 pub struct Paint<'a> {
     buffer: &'a mut Buffer,
     theme: Theme,
+    spots: Spots,
 }
 
 impl<'a> Paint<'a> {
     /// A brush for `buffer`.
     pub fn new(buffer: &'a mut Buffer, theme: Theme) -> Self {
-        Self { buffer, theme }
+        Self { buffer, theme, spots: Spots::default() }
+    }
+
+    /// Says what the mouse finds in `area`.
+    pub fn spot(&mut self, area: Rect, spot: Spot) {
+        self.spots.put(area, spot);
+    }
+
+    /// The last step of a frame; what the mouse finds on it.
+    pub fn finish(self) -> Spots {
+        self.theme.finish(self.buffer);
+        self.spots
     }
 
     /// The theme.

@@ -12,9 +12,9 @@ use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
     events::{Event, Events, Gesture, TerminalEvents},
-    hit,
     pace::Pace,
     screens, share,
+    spots::Spots,
     terminal::{self, Canvas, Guard},
     theme::{Theme, choice::THEMES},
     wire::Wire,
@@ -94,7 +94,7 @@ pub fn run(
     let wire = Wire::open().context("cannot write to the terminal")?;
     let mut canvas = Canvas::new(wire, terminal::size()).with_mouse(options.mouse);
     canvas.enter().context("cannot write to the terminal")?;
-    let mut screen = Loop { canvas, events, size: terminal::size, options };
+    let mut screen = Loop { canvas, events, size: terminal::size, options, spots: Spots::default() };
     let finished = screen.run(source, signals);
     drop(guard);
     finished
@@ -106,6 +106,8 @@ struct Loop<W, E> {
     events: E,
     size: fn() -> Rect,
     options: Options,
+    /// What the mouse finds on the last frame.
+    spots: Spots,
 }
 
 /// Whether something must be drawn, and how soon.
@@ -141,9 +143,11 @@ impl<W: Write, E: Events> Loop<W, E> {
             if !is_behind && (due == Due::Now || (due == Due::Data && pace.allows(Instant::now()))) {
                 let theme = self.options.theme;
                 pace = Pace::begun(Instant::now());
-                let columns = screens::chart_columns((self.size)(), &model);
-                update(&mut model, Msg::Columns(columns));
-                is_behind = !self.canvas.frame(|buffer| screens::draw(buffer, theme, &model))?;
+                let plan = screens::plan(self.canvas.area(), &model);
+                update(&mut model, Msg::Columns(plan.chart_columns()));
+                let spots = &mut self.spots;
+                let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
+                is_behind = !self.canvas.frame(draw)?;
                 due = Due::Nothing;
             }
             // All queued input is taken before the next frame: a held key must not lag behind itself.
@@ -195,7 +199,7 @@ impl<W: Write, E: Events> Loop<W, E> {
     }
 
     fn on_mouse(&self, gesture: Gesture, (x, y): (u16, u16), model: &mut Model) -> Vec<Effect> {
-        let spot = hit::spot((self.size)(), model, x, y);
+        let spot = self.spots.at(x, y);
         let mouse = match gesture {
             Gesture::Click => Mouse::Click(spot),
             Gesture::WheelUp => Mouse::Wheel { spot, up: true },

@@ -3,7 +3,7 @@
 use std::{io::Write, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::layout::Rect;
 
 use super::{screens, svg, theme::Theme};
 use crate::{
@@ -17,8 +17,7 @@ const MOST_COPIED: usize = 74_994;
 
 /// The screen as a picture of that form.
 pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String {
-    let mut buffer = Buffer::empty(area);
-    screens::draw(&mut buffer, theme, model);
+    let buffer = screens::picture(area, theme, model);
     match form {
         Picture::Svg => svg::render(&buffer, theme),
         Picture::Text => svg::text(&buffer),

@@ -183,6 +183,11 @@ impl<W: Write> Canvas<W> {
         self.aside.extend_from_slice(bytes);
     }
 
+    /// The size of the screen.
+    pub fn area(&self) -> Rect {
+        self.next.area
+    }
+
     /// The terminal has this size now; the next frame paints everything.
     pub fn resize(&mut self, area: Rect) {
         self.shown = Buffer::empty(area);

@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::layout::Rect;
 use redyno::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, Playback, Screen, summary, update},
     cli::lines::Lines,
@@ -312,10 +312,9 @@ fn draw(dice: &mut Dice, records: &[Arc<Record>]) {
             let keys: Vec<_> = keys.chain(others).collect();
             update(&mut model, Msg::Key(Key::plain(dice.pick(&keys))));
         }
-        let columns = screens::chart_columns(area, &model);
+        let columns = screens::plan(area, &model).chart_columns();
         update(&mut model, Msg::Columns(columns));
-        let mut buffer = Buffer::empty(area);
-        screens::draw(&mut buffer, Theme::new(Palette::Ansi16, GlyphSet::Unicode), &model);
+        let buffer = screens::picture(area, Theme::new(Palette::Ansi16, GlyphSet::Unicode), &model);
         buffer.content.iter().for_each(|cell| assert_shown(cell.symbol()));
     }
 }

@@ -206,14 +206,8 @@ pub enum Context {
     Replay,
     /// While one part of a screen is shown alone.
     Maximised,
-    /// On the screen of the distributions.
-    Latency,
-    /// On the screen of the server.
-    Server,
-    /// On that of the segments.
-    Segments,
-    /// On that of events and errors.
-    Log,
+    /// On one screen.
+    Screen(Screen),
     /// While a search in the log is typed.
     Search,
     /// While something is typed.
@@ -228,23 +222,21 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 15] = [
-        Self::Main,
-        Self::Maximised,
-        Self::Latency,
-        Self::Server,
-        Self::Segments,
-        Self::Log,
-        Self::Search,
-        Self::Frozen,
-        Self::Replay,
-        Self::Time,
-        Self::Typing,
-        Self::Palette,
-        Self::Question,
-        Self::Help,
-        Self::Anywhere,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        const BEHIND: [Context; 9] = [
+            Context::Search,
+            Context::Frozen,
+            Context::Replay,
+            Context::Time,
+            Context::Typing,
+            Context::Palette,
+            Context::Question,
+            Context::Help,
+            Context::Anywhere,
+        ];
+        let screens = Screen::ALL.into_iter().filter(|screen| !screen.keys().is_empty());
+        [Self::Main, Self::Maximised].into_iter().chain(screens.map(Self::Screen)).chain(BEHIND)
+    }
 
     /// Its heading in the help.
     pub fn title(self) -> &'static str {
@@ -252,11 +244,8 @@ impl Context {
             Self::Anywhere => "Everywhere",
             Self::Main => "On every screen",
             Self::Maximised => "One part shown alone",
-            Self::Latency => "Latency",
+            Self::Screen(screen) => screen.name(),
             Self::Search => "While typing a search",
-            Self::Server => "Server",
-            Self::Segments => "Segments",
-            Self::Log => "Log",
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",
             Self::Replay => "In a recording",

@@ -47,7 +47,7 @@ pub fn footer(contexts: &[Context], width: usize) -> Vec<(&'static str, &'static
 /// The key table as Markdown, for the README.
 pub fn markdown() -> String {
     let mut text = String::from("| where | keys | what they do |\n|---|---|---|\n");
-    for context in Context::ALL {
+    for context in Context::all() {
         for binding in bindings().filter(|binding| binding.context == context) {
             let Binding { written, help, .. } = binding;
             text += &format!("| {context} | {written} | {help} |\n");
@@ -59,7 +59,7 @@ pub fn markdown() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::KeyCode;
+    use crate::app::{KeyCode, Screen};
 
     fn every_key() -> Vec<Key> {
         use KeyCode::{
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_in_one_context() {
-        for context in Context::ALL {
+        for context in Context::all() {
             for key in every_key() {
                 let here = bindings().filter(|b| b.context == context || b.context == Context::Anywhere);
                 let found: Vec<_> =
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_footer_names_no_key_twice() {
-        let hints = footer(&[Context::Segments, Context::Main, Context::Anywhere], 300);
+        let hints = footer(&[Context::Screen(Screen::Segments), Context::Main, Context::Anywhere], 300);
         let of =
             |keys: &str| hints.iter().filter(|hint| hint.0 == keys).map(|hint| hint.1).collect::<Vec<_>>();
         assert_eq!((of("↑↓"), of("←→"), of("Enter")), (vec!["select"], vec!["sort"], vec!["go there"]));

@@ -2,11 +2,11 @@
 
 mod main;
 mod overlays;
-mod screens;
 mod time;
 mod typing;
 
 use super::{Action, Context, KeyCode, Pattern};
+use crate::app::Screen;
 
 /// One line of the key table.
 #[derive(Debug, Clone, Copy)]
@@ -25,9 +25,9 @@ pub struct Binding {
 
 /// All bindings, in the order in which help, footer and palette list them.
 pub fn bindings() -> impl Iterator<Item = &'static Binding> {
-    const PARTS: [&[Binding]; 7] =
-        [main::STEER, screens::KEYS, main::KEEP, time::KEYS, typing::KEYS, overlays::KEYS, ANYWHERE];
-    PARTS.into_iter().flatten()
+    let screens = Screen::ALL.into_iter().map(Screen::keys);
+    let parts = [main::STEER, main::ALONE].into_iter().chain(screens);
+    parts.chain([main::KEEP, time::KEYS, typing::KEYS, overlays::KEYS, ANYWHERE]).flatten()
 }
 
 const ANYWHERE: &[Binding] = &[
@@ -51,10 +51,26 @@ const ANYWHERE: &[Binding] = &[
 const ZOOM: &[(Pattern, Action)] =
     &[(on('+'), Action::ZoomIn), (on('='), Action::ZoomIn), (on('-'), Action::ZoomOut)];
 
-const fn on(c: char) -> Pattern {
+/// A character.
+pub(in crate::app) const fn on(c: char) -> Pattern {
     Pattern::Key(KeyCode::Char(c))
 }
 
-const fn key(code: KeyCode) -> Pattern {
+/// A key that is no character.
+pub(in crate::app) const fn key(code: KeyCode) -> Pattern {
     Pattern::Key(code)
 }
+
+/// Through the rows of a list.
+pub(in crate::app) const ROWS: &[(Pattern, Action)] = &[
+    (key(KeyCode::Up), Action::SelectRow(-1)),
+    (key(KeyCode::Down), Action::SelectRow(1)),
+    (on('k'), Action::SelectRow(-1)),
+    (on('j'), Action::SelectRow(1)),
+    (key(KeyCode::PageUp), Action::SelectRow(-10)),
+    (key(KeyCode::PageDown), Action::SelectRow(10)),
+    (key(KeyCode::Home), Action::SelectRow(i16::MIN)),
+    (key(KeyCode::End), Action::SelectRow(i16::MAX)),
+];
+/// The same, as help and README write them.
+pub(in crate::app) const ROWS_WRITTEN: &str = "↑, ↓, k, j, PgUp, PgDn, Home, End";

@@ -62,7 +62,7 @@ impl Shot {
         }
         deliver(Delivery::Notice(Notice::Ended));
         model.screen = self.screen;
-        let columns = screens::chart_columns(self.area, &model);
+        let columns = screens::plan(self.area, &model).chart_columns();
         update(&mut model, Msg::Columns(columns));
         let now_s = model.timeline.now_s();
         if let Some(at_s) = self.at_s {

@@ -80,7 +80,8 @@ fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Fin
     let canvas = Canvas::new(&mut frames, size());
     let (sender, receiver) = mpsc::channel();
     signals.iter().for_each(|signal| sender.send(*signal).unwrap());
-    let finished = Loop { canvas, events: script(keys), size, options }.run(source, &receiver);
+    let finished =
+        Loop { canvas, events: script(keys), size, options, spots: Spots::default() }.run(source, &receiver);
     (finished, frames)
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use ratatui::layout::Rect;
 
-use super::draw;
+use super::{draw, plan};
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Screen, update},
     load::Knobs,
@@ -29,7 +29,7 @@ static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| {
     let (mut made, mut records) = MadeUp::new(knobs.clone());
     (0..120 * 4).for_each(|_| records.extend(made.next_tick()));
     let mut model = Model::new(knobs, TimelineOptions::default());
-    let columns = super::chart_columns(AREA, &model);
+    let columns = super::plan(AREA, &model).chart_columns();
     update(&mut model, Msg::Columns(columns));
     deliver(&mut model, records);
     (made, model)
@@ -61,7 +61,8 @@ impl Session {
     }
 
     fn frame(&mut self) {
-        self.canvas.frame(|buffer| draw(buffer, self.theme, &self.model)).unwrap();
+        let draw = |buffer: &mut _| drop(draw(buffer, self.theme, &self.model, &plan(AREA, &self.model)));
+        self.canvas.frame(draw).unwrap();
     }
 
     /// Bytes a second from here on. The records of a tick come one by one, and each may bring a frame: more frames

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::layout::Rect;
 
-use super::{chart_columns, draw};
+use super::{picture, plan};
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, Screen, update},
     load::Knobs,
@@ -58,12 +58,11 @@ fn states() -> Vec<Model> {
 
 fn try_size(model: &mut Model, number: usize, width: u16, height: u16) {
     let area = Rect::new(0, 0, width, height);
-    let columns = chart_columns(area, model);
+    let columns = plan(area, model).chart_columns();
     update(model, Msg::Columns(columns));
     // By turns, so that each meets every width, every height and every screen.
     let (palette, glyphs) = THEMES[(number + usize::from(width) + usize::from(height)) % THEMES.len()];
-    let mut buffer = Buffer::empty(area);
-    draw(&mut buffer, Theme::new(palette, glyphs), model);
+    let buffer = picture(area, Theme::new(palette, glyphs), model);
     let is_ascii = buffer.content.iter().all(|cell| cell.symbol().is_ascii());
     assert!(glyphs == GlyphSet::Unicode || is_ascii, "{width}x{height} in ASCII is not all ASCII");
 }

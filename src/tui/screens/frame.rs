@@ -1,4 +1,4 @@
-//! What all screens but the Overview have around them: header, status line, footer.
+//! What all screens have around them: header, status line, footer; and what stands in for one that has no room.
 
 use ratatui::layout::Rect;
 
@@ -6,46 +6,59 @@ use crate::{
     app::Model,
     session::timeline::Reading,
     tui::{
-        layout::{self, Tier},
+        layout::{Plan, Tier},
         paint::{Paint, row},
         widgets::{footer, header, readout, status},
     },
 };
 
-/// Below this a screen has no form of its own: a line of the least that each has to say would not fit, or only one.
+/// What a screen draws from.
+pub struct View<'a> {
+    /// What is shown.
+    pub model: &'a Model,
+    /// The moment of it.
+    pub reading: &'a Reading<'a>,
+    /// Where everything goes.
+    pub plan: &'a Plan,
+}
+
+/// Draws the inside of a screen.
+pub type Body = fn(&mut Paint, Rect, &View);
+
+/// How a screen is drawn.
+pub struct Drawing {
+    /// All of it.
+    pub body: Body,
+    /// The most important lines, where there is no room for that; where it has none, the numbers of the Overview.
+    pub few: Option<Body>,
+}
+
+/// Below this a line of the least that each screen has to say would not fit, or only one.
 const FEW_MIN: (u16, u16) = (30, 8);
 /// From this height on what is to be said may take two rows.
 const ROOM_FOR_WORDS: u16 = 10;
 
-/// Draws the frame, and `body` into what it leaves; into less than that `few`, the most important lines. Where there is
-/// no room for those, the numbers of the Overview say more.
-pub fn draw(
-    paint: &mut Paint,
-    area: Rect,
-    model: &Model,
-    body: impl FnOnce(&mut Paint, Rect, &Model, &Reading),
-    few: impl FnOnce(&mut Paint, Rect, &Model, &Reading),
-) {
-    let plan = layout::plan(area);
-    match plan.tier {
-        Tier::Line => readout::line(paint, plan.header, model),
-        Tier::Numbers if area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1 => {
-            let reading = model.shown();
+/// Draws a screen and what stands around it.
+pub fn draw(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
+    let area = plan.area;
+    let is_enough = area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1;
+    let reading = model.shown();
+    let view = View { model, reading: &reading, plan };
+    match (plan.tier, drawing.few.filter(|_| is_enough)) {
+        (Tier::Line, _) => readout::line(paint, plan.header, model),
+        (Tier::Numbers, None) => readout::numbers(paint, area, model),
+        (Tier::Numbers, Some(few)) => {
             header::draw(paint, row(area, 0), model, &reading);
             let words = if area.height >= ROOM_FOR_WORDS { 2 } else { 1 };
             let said = status::wrap(paint, Rect { y: area.y + 1, height: words, ..area }, model);
-            let inside = Rect { y: area.y + 1 + said, height: area.height - 2 - said, ..area };
-            few(paint, inside, model, &reading);
+            few(paint, Rect { y: area.y + 1 + said, height: area.height - 2 - said, ..area }, &view);
             footer::draw(paint, row(area, area.height - 1), model);
         }
-        Tier::Numbers => readout::numbers(paint, area, model),
-        Tier::Compact | Tier::Panel => {
-            let reading = model.shown();
-            header::draw(paint, row(area, 0), model, &reading);
-            status::draw(paint, row(area, 1), model);
-            let inside = Rect { y: area.y + 2, height: area.height - 3, ..area };
-            body(paint, inside, model, &reading);
-            footer::draw(paint, row(area, area.height - 1), model);
+        (Tier::Compact | Tier::Panel, _) => {
+            header::draw(paint, plan.header, model, &reading);
+            status::draw(paint, plan.status, model);
+            (drawing.body)(paint, plan.body, &view);
+            footer::draw(paint, plan.footer, model);
         }
     }
 }

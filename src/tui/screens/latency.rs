@@ -13,8 +13,9 @@ use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
+use super::frame::View;
 use crate::{
-    app::{Model, Part, Stretch},
+    app::{Model, Pane, Stretch},
     session::timeline::{Level, Measure, Reading, SegmentTotal},
     stats::Latency,
     tui::{
@@ -33,12 +34,12 @@ const LEAST_CURVE: u16 = 34;
 const LEAST_BARS: u16 = 5;
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+pub fn draw(paint: &mut Paint, area: Rect, &View { model, reading, .. }: &View) {
     let series = series(model, reading);
     let body = Rect { height: area.height.saturating_sub(1), ..area };
     match model.maximised {
-        Some(Part::Percentiles) => table(paint, body, &series),
-        Some(Part::Distribution) => bars(paint, body, model, &series),
+        Some(Pane::Percentiles) => table(paint, body, &series),
+        Some(Pane::Distribution) => bars(paint, body, model, &series),
         Some(_) => lines(paint, body, model, &series),
         None => all(paint, body, model, &series),
     }

@@ -2,13 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use crate::{
-    app::Model,
-    session::timeline::Reading,
-    tui::{paint::Paint, widgets::log_lines},
-};
+use super::frame::View;
+use crate::tui::{paint::Paint, widgets::log_lines};
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model, _: &Reading) {
-    log_lines::draw(paint, area, model);
+pub fn draw(paint: &mut Paint, area: Rect, view: &View) {
+    log_lines::draw(paint, area, view.model);
 }

@@ -15,29 +15,47 @@ mod tests;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{maximised, paint::Paint, theme::Theme, widgets};
+pub use self::frame::View;
+use self::frame::{Body, Drawing};
+use super::{
+    layout::{self, Plan},
+    paint::Paint,
+    spots::Spots,
+    theme::Theme,
+    widgets::{latency_rows, overlay, server_rows},
+};
 use crate::app::{Model, Screen};
 
-/// How many columns the charts have on a screen of `area`'s size.
-pub fn chart_columns(area: Rect, model: &Model) -> u16 {
-    match maximised::plan(area, model).columns.plot {
-        // Without lanes there is at most a line of throughput.
-        0 => area.width,
-        plot => plot,
+/// How each screen is drawn.
+const fn drawing(screen: Screen) -> Drawing {
+    const fn row(body: Body, few: Option<Body>) -> Drawing {
+        Drawing { body, few }
+    }
+    match screen {
+        Screen::Overview => row(overview::draw, None),
+        Screen::Latency => row(latency::draw, Some(latency_rows::draw)),
+        Screen::Server => row(server::draw, Some(server_rows::draw)),
+        Screen::Segments => row(segments::draw, Some(segments::draw)),
+        Screen::Log => row(log::draw, Some(log::draw)),
     }
 }
 
-/// Draws everything `model` shows into `buffer`.
-pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model) {
-    let area: Rect = buffer.area;
+/// Where everything goes on a screen of `area`'s size that shows `model`.
+pub fn plan(area: Rect, model: &Model) -> Plan {
+    layout::plan(area, model.maximised)
+}
+
+/// Draws everything `model` shows into `buffer`, by the plan for that; what the mouse finds there.
+pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
-    match model.screen {
-        Screen::Overview => overview::draw(&mut paint, area, model),
-        Screen::Latency => frame::draw(&mut paint, area, model, latency::draw, widgets::latency_rows::draw),
-        Screen::Server => frame::draw(&mut paint, area, model, server::draw, widgets::server_rows::draw),
-        Screen::Segments => frame::draw(&mut paint, area, model, segments::draw, segments::draw),
-        Screen::Log => frame::draw(&mut paint, area, model, log::draw, log::draw),
-    }
-    widgets::overlay::draw(&mut paint, area, model);
-    theme.finish(buffer);
+    frame::draw(&mut paint, plan, model, &drawing(model.screen));
+    overlay::draw(&mut paint, plan.area, model);
+    paint.finish()
+}
+
+/// What `model` shows, on a screen of `area`'s size.
+pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
+    let mut buffer = Buffer::empty(area);
+    draw(&mut buffer, theme, model, &plan(area, model));
+    buffer
 }

@@ -2,34 +2,21 @@
 
 use ratatui::layout::Rect;
 
+use super::frame::View;
 use crate::{
-    app::Model,
+    app::{Model, Spot},
     tui::{
         layout::{Plan, Tier},
-        maximised,
         paint::Paint,
         widgets::{
-            Lanes, cursor, footer, header, heat_map, knob_line, latency, panel, probes, readout, server_line,
-            status, throughput, time_axis,
+            Lanes, cursor, heat_map, knob_line, latency, panel, probes, server_line, throughput, time_axis,
         },
     },
 };
 
-/// Draws the Overview.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
-    let plan = maximised::plan(area, model);
-    match plan.tier {
-        Tier::Line => readout::line(paint, plan.header, model),
-        Tier::Numbers => readout::numbers(paint, area, model),
-        Tier::Compact | Tier::Panel => charts(paint, &plan, model),
-    }
-}
-
-fn charts(paint: &mut Paint, plan: &Plan, model: &Model) {
-    let reading = model.shown();
-    let lanes = Lanes::new(&reading, plan.columns, model);
-    header::draw(paint, plan.header, model, &reading);
-    status::draw(paint, plan.status, model);
+/// Draws the inside of the screen.
+pub fn draw(paint: &mut Paint, body: Rect, &View { model, reading, plan }: &View) {
+    let lanes = Lanes::new(reading, plan.columns, model);
     throughput::draw(paint, plan.throughput, &lanes);
     let scale = lanes.log_scale();
     latency::draw(paint, plan.latency, &lanes, scale, plan.latency_rows);
@@ -37,9 +24,11 @@ fn charts(paint: &mut Paint, plan: &Plan, model: &Model) {
     probes::draw(paint, plan, &lanes, scale);
     time_axis::draw(paint, plan.axis, &lanes);
     cursor::line(paint, plan, &lanes);
-    panel::draw(paint, plan.panel, model, &reading);
+    // From the status to the axis, whichever lanes there are.
+    let charts = Rect { height: plan.axis.bottom() - body.y, ..body };
+    paint.spot(lanes.plot(charts), Spot::Chart { column: 0 });
+    panel::draw(paint, plan.panel, model, reading);
     foot(paint, plan, &lanes, model);
-    footer::draw(paint, plan.footer, model);
 }
 
 /// Live, what the server says; frozen, what the cursor reads.

@@ -2,9 +2,8 @@
 
 use ratatui::layout::Rect;
 
+use super::frame::View;
 use crate::{
-    app::Model,
-    session::timeline::Reading,
     tui::{
         paint::{Paint, row},
         widgets::{segment_details, segment_table},
@@ -16,7 +15,7 @@ use crate::{
 const LEAST_TABLE: u16 = 6;
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model, _: &Reading) {
+pub fn draw(paint: &mut Paint, area: Rect, &View { model, .. }: &View) {
     let segments = model.segments();
     let n = segments.iter().count();
     let title = match segments.forgotten() {

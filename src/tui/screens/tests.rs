@@ -56,10 +56,7 @@ fn press(model: &mut Model, code: KeyCode) {
 }
 
 fn drawn(model: &Model, theme: Theme, width: u16, height: u16) -> Buffer {
-    let area = Rect::new(0, 0, width, height);
-    let mut buffer = Buffer::empty(area);
-    draw(&mut buffer, theme, model);
-    buffer
+    super::picture(Rect::new(0, 0, width, height), theme, model)
 }
 
 const THEMES: [(&str, Palette, GlyphSet); 3] = [
@@ -141,7 +138,7 @@ fn one_slow_request_among_thousands_is_seen_on_the_heat_map() {
             }
             deliver(&mut model, records);
         }
-        let plan = layout::plan(Rect::new(0, 0, 120, 36));
+        let plan = layout::plan(Rect::new(0, 0, 120, 36), None);
         let buffer = drawn(&model, theme, 120, 36);
         let top = plan.heat.y + 1;
         let filled = (0..20).filter(|column| buffer[(plan.columns.gutter + column, top)].symbol() != " ");
@@ -218,7 +215,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
 
 #[test]
 fn figures_stand_in_fixed_columns_whatever_their_size() {
-    let columns = layout::plan(Rect::new(0, 0, 120, 36)).columns;
+    let columns = layout::plan(Rect::new(0, 0, 120, 36), None).columns;
     let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
     for (clients, pipeline) in [(1, 1), (50, 1), (10_000, 10), (10_000, 10_000)] {
         let (mut made, mut records) =
@@ -245,7 +242,8 @@ fn ascii_sends_only_ascii_and_mono_no_colour() {
     let mut wire = Vec::new();
     let mut canvas = Canvas::new(&mut wire, Rect::new(0, 0, 120, 36));
     let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
-    canvas.frame(|buffer| draw(buffer, theme, &model)).unwrap();
+    let plan = super::plan(canvas.area(), &model);
+    canvas.frame(|buffer| drop(draw(buffer, theme, &model, &plan))).unwrap();
     drop(canvas);
     let text = String::from_utf8(wire).unwrap();
     assert!(text.contains("\x1b[1m"), "mono still has bold");

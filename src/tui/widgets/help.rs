@@ -45,7 +45,7 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
     for text in READING {
         lines.extend(wrapped(text, width).into_iter().map(|line| (line, Ink::Text)));
     }
-    for context in Context::ALL {
+    for context in Context::all() {
         lines.push((String::new(), Ink::Text));
         lines.push((context.title().to_owned(), Ink::Strong));
         for binding in bindings().filter(|binding| binding.context == context) {

@@ -22,6 +22,7 @@ use crate::{
     stats::Latency,
     tui::{
         paint::{Paint, row},
+        screens::View,
         theme::Ink,
     },
 };
@@ -46,7 +47,7 @@ const LINES: [(u8, Line); 7] = [
 ];
 
 /// Draws the heading, the rows that fit, and the knob in hand.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+pub fn draw(paint: &mut Paint, area: Rect, &View { model, reading, .. }: &View) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
     knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
 }

@@ -8,12 +8,16 @@ use super::{
     help, palette,
 };
 use crate::{
-    app::{Mode, Model, Purpose, Question, Setting, Typing, value_words},
+    app::{Mode, Model, Purpose, Question, Setting, Spot, Typing, value_words},
     tui::paint::Paint,
 };
 
 /// Draws what lies over the screen, if anything does.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+    if model.mode != Mode::Screen {
+        // The mouse finds nothing of what lies below.
+        paint.spot(area, Spot::Elsewhere);
+    }
     match &model.mode {
         Mode::Screen => {}
         Mode::Help { scroll } => help::draw(paint, area, *scroll),

@@ -16,7 +16,7 @@ use super::{
     input, scroll,
 };
 use crate::{
-    app::{Command, Model, Offer},
+    app::{Command, Model, Offer, Spot},
     tui::{
         paint::{Paint, from_column, row, wrapped},
         theme::Ink,
@@ -40,7 +40,9 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     input::draw(paint, from_column(line, x), entry);
     let list = list(inner);
     for (y, n) in scroll::around(chosen, offers.len(), list.height).enumerate() {
-        draw_offer(paint, row(list, y as u16), &offers[n], n == chosen);
+        let line = row(list, y as u16);
+        draw_offer(paint, line, &offers[n], n == chosen);
+        paint.spot(line, Spot::Offer(n));
     }
     let (help, ink) = match offers.get(chosen) {
         Some(Offer { command: Command::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
@@ -68,22 +70,6 @@ fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
     if keys > 0 {
         paint.right(from_column(line, line.right() - keys), &offer.keys, Ink::Faint);
     }
-}
-
-/// The offer that stands at a place of the screen while the list is open.
-pub fn offer_at(area: Rect, model: &Model, x: u16, y: u16) -> Option<usize> {
-    let (_, offers, chosen) = model.palette()?;
-    let place = place(area);
-    let inner = Rect {
-        x: place.x + 1,
-        y: place.y + 1,
-        width: place.width.checked_sub(2)?,
-        height: place.height.checked_sub(2)?,
-    };
-    let list = list(inner);
-    list.contains((x, y).into())
-        .then(|| scroll::around(chosen, offers.len(), list.height).start + usize::from(y - list.y))
-        .filter(|n| *n < offers.len())
 }
 
 /// The box: below header and status, where there is room, so that what they say stays to be seen.

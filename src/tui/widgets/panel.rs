@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 use super::{input, parts, results, spectrum, tables};
 use crate::{
-    app::{Knob, Model, Purpose},
+    app::{Knob, Model, Purpose, Spot},
     session::timeline::Reading,
     tui::{
         paint::{Paint, from_column, row},
@@ -111,11 +111,6 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
 }
 
-/// The knob that stands in row `y` of the screen, in a panel at `area`: below the heading and the switch of the load.
-pub fn knob_at(area: Rect, y: u16) -> Option<Knob> {
-    Knob::ALL.get(usize::from(y.checked_sub(area.y + 2)?)).copied().filter(|_| y < area.bottom())
-}
-
 /// Width of the names, the pointer before them included.
 const NAME: u16 = 12;
 /// Width of the values: `1.50 KiB`.
@@ -139,6 +134,7 @@ fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
     }
     for (n, knob) in Knob::ALL.into_iter().enumerate() {
         let line = row(area, n as u16 + 1);
+        paint.spot(line, Spot::Knob(knob));
         let selected = model.panel.selected() == knob;
         let ink = if selected { Ink::Selected } else { Ink::Text };
         let pointer = if selected { glyphs.pointer } else { ' ' };

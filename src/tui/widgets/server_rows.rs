@@ -11,17 +11,14 @@
 use ratatui::layout::Rect;
 
 use super::{config_list, server_figures, server_tables};
-use crate::{
-    app::Model,
-    session::timeline::Reading,
-    tui::{
-        paint::{Paint, row},
-        theme::Ink,
-    },
+use crate::tui::{
+    paint::{Paint, row},
+    screens::View,
+    theme::Ink,
 };
 
 /// Draws the rows.
-pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+pub fn draw(paint: &mut Paint, area: Rect, &View { model, reading, .. }: &View) {
     let Some(moment) = reading.status() else {
         paint.text(row(area, 0), " the server has not said anything yet", Ink::Faint);
         return;

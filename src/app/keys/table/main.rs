@@ -24,18 +24,20 @@ pub(super) const STEER: &[Binding] = &[
     },
     Binding {
         context: Context::Main,
+        keys: SHOW,
+        written: "its number",
+        hint: None,
+        help: "Show a screen. The last line has them all.",
+    },
+    Binding {
+        context: Context::Main,
         keys: &[
-            (on('1'), Action::Show(Screen::Overview)),
-            (on('2'), Action::Show(Screen::Latency)),
-            (on('3'), Action::Show(Screen::Server)),
-            (on('4'), Action::Show(Screen::Segments)),
-            (on('5'), Action::Show(Screen::Log)),
             (key(KeyCode::Tab), Action::TurnScreen(1)),
             (key(KeyCode::BackTab), Action::TurnScreen(Screen::ALL.len() - 1)),
         ],
-        written: "1-5, Tab",
+        written: "Tab",
         hint: None,
-        help: "Show a screen: Overview, Latency, Server, Segments, Log. Tab shows the next, Shift-Tab the one before.",
+        help: "Show the next screen; Shift-Tab the one before.",
     },
     Binding {
         context: Context::Main,
@@ -167,5 +169,34 @@ pub(super) const KEEP: &[Binding] = &[
         written: "y",
         hint: None,
         help: "Copy the summary of the session to the clipboard, where the terminal allows that (OSC 52).",
+    },
+];
+
+/// Each screen by its key.
+const SHOW: &[(Pattern, Action)] = &{
+    let mut keys = [(on(' '), Action::Help); Screen::ALL.len()];
+    let mut n = 0;
+    while n < keys.len() {
+        keys[n] = (on(Screen::ALL[n].key()), Action::Show(Screen::ALL[n]));
+        n += 1;
+    }
+    keys
+};
+
+/// While one pane of a screen is shown alone.
+pub(super) const ALONE: &[Binding] = &[
+    Binding {
+        context: Context::Maximised,
+        keys: &[(on('z'), Action::Maximise)],
+        written: "z",
+        hint: Some(("z", "next part", 1)),
+        help: "Show the next part alone, and after the last all of them.",
+    },
+    Binding {
+        context: Context::Maximised,
+        keys: &[(key(KeyCode::Esc), Action::Minimise)],
+        written: "Esc",
+        hint: Some(("Esc", "all parts", 1)),
+        help: "Show all parts of the screen again.",
     },
 ];

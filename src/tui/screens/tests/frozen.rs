@@ -1,6 +1,6 @@
 //! A frozen view: what each moment shows, what the cursor says of it, and that it stands still.
 
-use super::{super::chart_columns, *};
+use super::{super::plan, *};
 
 /// Moments of the session that a person looks for, and what the cursor calls each.
 const FINDS: [(&str, f64, &[&str]); 7] = [
@@ -15,7 +15,7 @@ const FINDS: [(&str, f64, &[&str]); 7] = [
 
 fn frozen_at(t_s: f64) -> Model {
     let mut model = model();
-    update(&mut model, Msg::Columns(layout::plan(Rect::new(0, 0, 120, 36)).columns.plot));
+    update(&mut model, Msg::Columns(layout::plan(Rect::new(0, 0, 120, 36), None).chart_columns()));
     press(&mut model, KeyCode::Char(' '));
     let columns = ((model.timeline.now_s() - t_s) / 1.0).floor() as usize;
     (0..columns).for_each(|_| press(&mut model, KeyCode::Left));
@@ -28,7 +28,7 @@ fn the_overview_looks_as_it_did_at_each_find() {
         let mut model = frozen_at(t_s);
         for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
             let area = Rect::new(0, 0, width, height);
-            let columns = chart_columns(area, &model);
+            let columns = plan(area, &model).chart_columns();
             update(&mut model, Msg::Columns(columns));
             for (name, palette, glyphs) in THEMES {
                 // Once in each size is enough to see the glyphs.
@@ -46,7 +46,7 @@ fn the_cursor_names_what_stands_on_it() {
     for (find, t_s, words) in FINDS {
         let mut model = frozen_at(t_s);
         for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 15)] {
-            let columns = chart_columns(Rect::new(0, 0, width, height), &model);
+            let columns = plan(Rect::new(0, 0, width, height), &model).chart_columns();
             update(&mut model, Msg::Columns(columns));
             let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
             let rows = lines(&drawn(&model, theme, width, height));
@@ -85,7 +85,7 @@ fn a_frozen_view_stands_still_while_the_measurement_goes_on() {
     (0..20).for_each(|_| deliver(&mut model, made.next_tick()));
     press(&mut model, KeyCode::Char(' '));
     let area = Rect::new(0, 0, 120, 36);
-    let columns = layout::plan(area).columns;
+    let columns = layout::plan(area, None).columns;
     let charts = |model: &Model| -> Vec<String> {
         let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
         let plot = |line: String| {

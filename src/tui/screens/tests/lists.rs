@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    app::{Context, Part, Screen},
+    app::{Context, Pane, Screen},
     happening::Happening,
     session::{Event, Interval, Mark, OperationInterval},
     stats::{Latency, Recorder},
@@ -182,7 +182,7 @@ fn the_baseline_stands_as_a_ghost_in_the_charts() {
 #[test]
 fn a_part_alone_has_the_whole_body_and_the_rest_is_gone() {
     let mut model = of_all();
-    for part in Part::of(Screen::Overview) {
+    for part in Screen::Overview.panes() {
         press(&mut model, KeyCode::Char('z'));
         assert_eq!((model.maximised, model.contexts()[0]), (Some(*part), Context::Maximised));
         let screen = text(&model, 120, 36);
@@ -191,11 +191,11 @@ fn a_part_alone_has_the_whole_body_and_the_rest_is_gone() {
                 .map(|rule| screen.contains(rule));
         assert_eq!(shown.iter().filter(|shown| **shown).count(), 1, "{part:?}\n{screen}");
     }
-    snapshot("throughput_alone_120x36", &drawn(&with_part(Part::Throughput), unicode(), 120, 36));
-    snapshot("lanes_alone_120x36", &drawn(&with_part(Part::Latency), unicode(), 120, 36));
-    snapshot("probes_alone_80x24", &drawn(&with_part(Part::Probes), unicode(), 80, 24));
+    snapshot("throughput_alone_120x36", &drawn(&with_part(Pane::Throughput), unicode(), 120, 36));
+    snapshot("lanes_alone_120x36", &drawn(&with_part(Pane::Latency), unicode(), 120, 36));
+    snapshot("probes_alone_80x24", &drawn(&with_part(Pane::Probes), unicode(), 80, 24));
     press(&mut model, KeyCode::Char('2'));
-    for part in Part::of(Screen::Latency) {
+    for part in Screen::Latency.panes() {
         press(&mut model, KeyCode::Char('z'));
         assert_eq!(model.maximised, Some(*part));
         drawn(&model, unicode(), 80, 24);
@@ -206,7 +206,7 @@ fn unicode() -> Theme {
     Theme::new(Palette::Ansi16, GlyphSet::Unicode)
 }
 
-fn with_part(part: Part) -> Model {
+fn with_part(part: Pane) -> Model {
     let mut model = of_all();
     model.maximised = Some(part);
     model

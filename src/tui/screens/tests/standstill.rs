@@ -42,7 +42,7 @@ fn go_on(model: &mut Model, made: &mut MadeUp) {
 /// The screen with this key without the sentence that says how far behind the view is.
 fn shown(model: &mut Model, screen: char, (width, height): (u16, u16)) -> Vec<String> {
     press(model, KeyCode::Char(screen));
-    let columns = super::super::chart_columns(Rect::new(0, 0, width, height), model);
+    let columns = super::super::plan(Rect::new(0, 0, width, height), model).chart_columns();
     update(model, Msg::Columns(columns));
     let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
     let mut lines = lines(&drawn(model, theme, width, height));

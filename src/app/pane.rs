@@ -1,10 +1,10 @@
-//! One part of a screen on all of its body.
+//! A pane of a screen on all of its body.
 
 use super::Screen;
 
-/// A part of a screen that can be shown alone.
+/// A pane of a screen that can be shown alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum Pane {
     /// The throughput over time.
     Throughput,
     /// The lanes of the service time.
@@ -23,7 +23,7 @@ pub enum Part {
     Distribution,
 }
 
-impl Part {
+impl Pane {
     /// Its name, for the line that says what is shown.
     pub fn name(self) -> &'static str {
         match self {
@@ -38,21 +38,12 @@ impl Part {
         }
     }
 
-    /// The parts of `screen`; none where it is one table.
-    pub fn of(screen: Screen) -> &'static [Self] {
-        match screen {
-            Screen::Overview => &[Self::Throughput, Self::Latency, Self::Heat, Self::Probes, Self::Panel],
-            Screen::Latency => &[Self::Curve, Self::Percentiles, Self::Distribution],
-            Screen::Server | Screen::Segments | Screen::Log => &[],
-        }
-    }
-
-    /// What is shown after `shown`: the first part, then each, then the whole screen again.
+    /// What is shown after `shown`: the first pane, then each, then the whole screen again.
     pub(super) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
-        let parts = Self::of(screen);
+        let panes = screen.panes();
         let next =
-            shown.and_then(|shown| parts.iter().position(|part| *part == shown)).map_or(0, |at| at + 1);
-        parts.get(next).copied()
+            shown.and_then(|shown| panes.iter().position(|pane| *pane == shown)).map_or(0, |at| at + 1);
+        panes.get(next).copied()
     }
 }
 
@@ -61,12 +52,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_comes_once_and_then_the_whole_screen() {
+    fn each_pane_comes_once_and_then_the_whole_screen() {
         for screen in Screen::ALL {
-            let mut shown = Part::after(screen, None);
-            for part in Part::of(screen) {
-                assert_eq!(shown, Some(*part));
-                shown = Part::after(screen, shown);
+            let mut shown = Pane::after(screen, None);
+            for pane in screen.panes() {
+                assert_eq!(shown, Some(*pane));
+                shown = Pane::after(screen, shown);
             }
             assert_eq!(shown, None);
         }
