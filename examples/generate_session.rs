@@ -9,6 +9,7 @@
 use std::{error::Error, path::PathBuf};
 
 use redyno::{
+    gauge::Gauge,
     happening::Happening,
     load::Knobs,
     probe::{Ping, Wake},
@@ -114,16 +115,19 @@ impl Session {
         self.write(&Record::Ping(Box::new(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } })))?;
         let late = self.latency(900, 55.0, None);
         self.write(&Record::Wake(Span { t_s, length_s, body: Wake { late } }))?;
-        let cpu = Some(0.8 + 0.15 * self.random());
+        let cpu = 0.8 + 0.15 * self.random();
         let body = Status {
             name: "redis".to_owned(),
             version: "7.0.15".to_owned(),
             mode: "standalone".to_owned(),
             role: "master".to_owned(),
-            clients: Some(u64::from(clients) + 2),
-            used_memory: Some(14_300_000),
-            ops_per_s: Some(ops_per_s),
-            cpu,
+            gauges: [
+                (Gauge::Clients, f64::from(clients) + 2.0),
+                (Gauge::UsedMemory, 14_300_000.0),
+                (Gauge::OpsPerS, ops_per_s),
+                (Gauge::Cpu, cpu),
+            ]
+            .into(),
             ..Status::default()
         };
         self.write(&Record::Server(Box::new(Moment { t_s, body })))?;

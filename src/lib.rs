@@ -17,6 +17,7 @@
 //! |---|---|---|
 //! | [`units`], [`clock`], [`signals`] | how quantities are written; the one monotonic clock; signals as messages | anything else |
 //! | [`happening`] | what can happen: each event with its fields, its name and its words | who tells it |
+//! | [`gauge`] | the table of all figures that are sampled of server and host | who reads them |
 //! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
@@ -41,6 +42,7 @@ pub mod clock;
 pub mod demo;
 pub mod diagnose;
 pub mod foreign;
+pub mod gauge;
 pub mod happening;
 pub mod host;
 pub mod load;

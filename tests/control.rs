@@ -9,6 +9,7 @@ use std::{
 use crate::support::{Server, wait_among, wait_for};
 use redyno::{
     clock::Clock,
+    gauge::Gauge,
     happening::Happening,
     server::{Control, Foreign, Ledger, Message, Owner, ServerError, Status, Writes},
     target::{Address, Credentials, Password, Target},
@@ -68,7 +69,7 @@ fn redis_and_valkey_tell_their_status_by_port_and_by_socket() {
             let status = status(&messages);
             assert_eq!((status.name.as_str(), status.role.as_str()), (name, "master"));
             assert!(status.version.starts_with(version), "{}", status.version);
-            assert_eq!((status.mode.as_str(), status.keys), ("standalone", Some(1)));
+            assert_eq!((status.mode.as_str(), status.gauges[Gauge::Keys]), ("standalone", Some(1.0)));
         }
     }
 }
@@ -80,15 +81,15 @@ fn differences_come_with_the_second_status() {
     // Far enough apart for the CPU that was used between two polls to mean something.
     let (news, messages) = channel();
     let _control = Control::start(at(&server), Clock::start(), Duration::from_millis(150), news).unwrap();
-    assert_eq!(status(&messages).hits, None);
+    assert_eq!(status(&messages).gauges[Gauge::Hits], None);
     server.cli(&["GET", "a"]);
     server.cli(&["GET", "b"]);
     let (mut hits, mut misses) = (0, 0);
     wait_among(&messages, "a hit and a miss", |message| {
         let Message::Status { status, .. } = message else { return None };
-        hits += status.hits.unwrap();
-        misses += status.misses.unwrap();
-        assert!(status.cpu.is_some_and(|cpu| cpu >= 0.0), "{:?}", status.cpu);
+        hits += status.gauges.whole(Gauge::Hits).unwrap();
+        misses += status.gauges.whole(Gauge::Misses).unwrap();
+        assert!(status.gauges[Gauge::Cpu].is_some_and(|cpu| cpu >= 0.0), "{:?}", status.gauges);
         ((hits, misses) == (1, 1)).then_some(())
     });
 }
@@ -100,7 +101,7 @@ fn passwords_and_acl_users_are_let_in() {
         for (user, password) in [(None, "pw"), (Some("ann".to_owned()), "pw-ann")] {
             let who = Credentials { user, password: Password::new(password) };
             let (_control, messages) = start(Target { credentials: Some(who), ..at(&server) });
-            assert!(status(&messages).clients.is_some());
+            assert!(status(&messages).gauges[Gauge::Clients].is_some());
         }
         let (_control, messages) = start(at(&server));
         assert!(unreachable(&messages).contains("wants a password"));
@@ -141,7 +142,8 @@ fn a_killed_server_is_unreachable_and_a_restarted_one_is_back() {
     });
     assert!(is_back(&next), "{next:?}");
     let status = status(&messages);
-    assert_eq!((status.hits, status.cpu), (None, None), "a new process has nothing to compare with");
+    let differences = [Gauge::Hits, Gauge::Cpu].map(|gauge| status.gauges[gauge]);
+    assert_eq!(differences, [None, None], "a new process has nothing to compare with");
     assert_eq!(control.survey().wait(LIMIT).unwrap().unwrap().keys, 0);
 }
 

@@ -107,7 +107,7 @@ fn commands_are_counted_between_polls() {
             if let Some(get) = status.command_stats.get("get") {
                 calls += get.calls;
                 rejected += get.rejected.unwrap();
-                assert!(status.poll_s.unwrap() > 0.0 && status.memory.policy.is_some());
+                assert!(status.poll_s.unwrap() > 0.0 && status.policy.is_some());
             }
             ((calls, rejected) == (3, 1)).then_some(())
         });

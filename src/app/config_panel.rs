@@ -1,7 +1,10 @@
 //! The parameters of the server beside the knobs: which is selected, and what it is turned to.
 
 use super::{Direction, Model, danger::setting_harm, list::turned};
-use crate::server::{PARAMETERS, Parameter};
+use crate::{
+    gauge::Gauge,
+    server::{PARAMETERS, Parameter},
+};
 
 /// A parameter that a person wants to set, before and after the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +59,7 @@ impl Model {
     pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
         let parameter = self.config.selected();
         let from = self.parameter_now()?;
-        let used = self.timeline.status().and_then(|status| status.body.used_memory);
+        let used = self.timeline.status().and_then(|status| status.body.gauges.whole(Gauge::UsedMemory));
         let end = || format!("{} has no further step; Enter: type a value", parameter.name);
         let to = parameter.turned(from, direction == Direction::Up, used).ok_or_else(end)?;
         Ok(self.parameter_set(from, to))

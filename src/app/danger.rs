@@ -8,6 +8,7 @@
 //! | a limit of memory is set, or what happens there | more is in use than the limit |
 
 use crate::{
+    gauge::Gauge,
     load::Knobs,
     server::{Status, config_word},
     units,
@@ -30,10 +31,10 @@ pub struct Room {
 impl Room {
     /// The room that a server has which said this, and has so many connections that are not ours.
     pub fn new(status: Option<&Status>, others: Option<u64>) -> Self {
-        let limit = status.and_then(|status| status.maxmemory).filter(|limit| *limit > 0);
-        let used = status.and_then(|status| status.used_memory);
+        let whole = |gauge| status.and_then(|status| status.gauges.whole(gauge));
+        let (limit, used) = (whole(Gauge::MaxMemory).filter(|n| *n > 0), whole(Gauge::UsedMemory));
         let memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
-        Self { memory, max_clients: status.and_then(|status| status.connections.max), others }
+        Self { memory, max_clients: whole(Gauge::MaxClients), others }
     }
 }
 
@@ -104,10 +105,10 @@ fn full_speed(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
 
 /// What setting the parameter `name` to `to` does at once to a server that said this, if it does harm.
 pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
-    let used = status.used_memory?;
+    let used = status.gauges.whole(Gauge::UsedMemory)?;
     let (limit, policy) = match name {
         "maxmemory" => (memory(to)?, status.config.get("maxmemory-policy").map(String::as_str)),
-        "maxmemory-policy" => (status.maxmemory?, Some(to)),
+        "maxmemory-policy" => (status.gauges.whole(Gauge::MaxMemory)?, Some(to)),
         _ => return None,
     };
     if limit == 0 || used <= limit {
@@ -131,7 +132,7 @@ fn memory(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{server::Connections, workload::Workload};
+    use crate::workload::Workload;
 
     fn loaded() -> Knobs {
         Knobs { load: true, ..Knobs::default() }
@@ -195,8 +196,8 @@ mod tests {
     #[test]
     fn a_limit_below_what_is_in_use_says_what_will_happen() {
         let status = |policy: &str, maxmemory| Status {
-            used_memory: Some(320 << 20),
-            maxmemory: Some(maxmemory),
+            gauges: [(Gauge::UsedMemory, f64::from(320 << 20)), (Gauge::MaxMemory, f64::from(maxmemory))]
+                .into(),
             config: [("maxmemory-policy".to_owned(), policy.to_owned())].into(),
             ..Status::default()
         };
@@ -218,14 +219,12 @@ mod tests {
     #[test]
     fn the_room_is_what_the_server_said() {
         let status = Status {
-            maxmemory: Some(100),
-            used_memory: Some(30),
-            connections: Connections { max: Some(10), ..Connections::default() },
+            gauges: [(Gauge::MaxMemory, 100.0), (Gauge::UsedMemory, 30.0), (Gauge::MaxClients, 10.0)].into(),
             ..Status::default()
         };
         let room = Room { memory: Some(70), max_clients: Some(10), others: Some(3) };
         assert_eq!(Room::new(Some(&status), Some(3)), room);
-        let unlimited = Status { maxmemory: Some(0), ..status };
+        let unlimited = Status { gauges: [(Gauge::MaxMemory, 0.0)].into(), ..status };
         assert_eq!(Room::new(Some(&unlimited), None).memory, None);
         assert_eq!(Room::new(None, None), Room::default());
     }

@@ -1,7 +1,7 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
 use super::{Effect, Mode, Model, Question, Room, Tone, danger};
-use crate::{load::Knobs, server::Status, session::Moment};
+use crate::{gauge::Gauge, load::Knobs, server::Status, session::Moment};
 
 /// Connections of ours that carry no load: that of the ping and that of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
@@ -47,7 +47,7 @@ impl Model {
         // They stay connected when the load goes off.
         let had_load = self.timeline.segments().iter().any(|segment| segment.start.knobs.load);
         let ours = if had_load { u64::from(self.in_force().clients) } else { 0 };
-        let clients = status.body.clients;
+        let clients = status.body.gauges.whole(Gauge::Clients);
         self.others = clients.map(|clients| clients.saturating_sub(ours + OURS_BESIDE_LOAD));
     }
 }
@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Key, KeyCode, Msg, update},
+        gauge::Gauges,
         session::{Record, Segment, TimelineOptions},
     };
 
@@ -79,12 +80,10 @@ mod tests {
             &mut model,
             Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }),
         );
-        let body = Status {
-            clients: Some(clients),
-            maxmemory: Some(16 << 20),
-            used_memory: Some(1 << 20),
-            ..Status::default()
-        };
+        let memory = [(Gauge::MaxMemory, f64::from(16 << 20)), (Gauge::UsedMemory, f64::from(1 << 20))];
+        let mut gauges = Gauges::from(memory);
+        gauges.set(Gauge::Clients, Some(clients as f64));
+        let body = Status { gauges, ..Status::default() };
         take(&mut model, Record::Server(Box::new(Moment { t_s: 5.0, body })));
         model
     }

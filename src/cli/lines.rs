@@ -9,6 +9,7 @@
 
 use crate::{
     diagnose::ClientWatch,
+    gauge::Gauge,
     probe::{Ping, Timing},
     server::Status,
     session::{Interval, Record, Span, timeline::PingCell},
@@ -194,8 +195,9 @@ fn longest_so_far(ping: &Ping) -> String {
 }
 
 fn server_columns(status: &Status) -> String {
-    let ops = status.ops_per_s.map_or_else(|| "-".to_owned(), units::rate);
-    let clients = status.clients.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    let none = || "-".to_owned();
+    let ops = status.told(Gauge::OpsPerS).unwrap_or_else(none);
+    let clients = status.gauges.whole(Gauge::Clients).map_or_else(none, |n| n.to_string());
     format!("{ops:>12} {clients:>8}")
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Info, figures::CommandStat};
+use super::{CommandStat, Info};
 
 /// The counts of all commands at one poll.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Status,
-    figures::{Connections, Traffic},
+use super::Status;
+use crate::{
+    clock::seconds,
+    gauge::{GAUGES, Gauge, Gauges, Kind, Source},
 };
 
 /// The fields of one INFO. Names are unique over all sections, so sections are not kept apart.
@@ -15,20 +16,12 @@ pub struct Info<'a> {
     has_keyspace: bool,
 }
 
-/// Counters since the server's start, as one INFO gave them, to tell what was added until the next.
+/// What the sources of all gauges said in one INFO, to tell what was added until the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     at_ns: u64,
     run_id: String,
-    hits: Option<u64>,
-    misses: Option<u64>,
-    evicted: Option<u64>,
-    expired: Option<u64>,
-    cpu_s: Option<f64>,
-    active_s: Option<f64>,
-    rejected: Option<u64>,
-    input: Option<u64>,
-    output: Option<u64>,
+    sources: Gauges,
 }
 
 impl<'a> Info<'a> {
@@ -50,6 +43,11 @@ impl<'a> Info<'a> {
         self.text(name)?.parse().ok()
     }
 
+    /// A field that is 0 or something else.
+    pub(super) fn flag(&self, name: &str) -> Option<bool> {
+        self.number::<u8>(name).map(|flag| flag != 0)
+    }
+
     /// The fields whose names begin so, without that beginning.
     pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
@@ -65,13 +63,17 @@ impl<'a> Info<'a> {
         self.fields.iter().filter_map(db).collect()
     }
 
+    /// Of a replica: its master, `host:port`.
+    pub(super) fn master(&self) -> Option<String> {
+        Some(format!("{}:{}", self.text("master_host")?, self.text("master_port")?))
+    }
+
     /// The server's state at `at_ns`, with what was added since `previous`, and the counters for the next time.
     ///
     /// A difference is `None` the first time, after a restart, and where a counter went back (CONFIG RESETSTAT).
     pub fn status(&self, at_ns: u64, previous: Option<&Counters>) -> (Status, Counters) {
         let now = self.counters(at_ns);
         let before = previous.filter(|before| before.run_id == now.run_id);
-        let added = |field: fn(&Counters) -> Option<u64>| field(&now)?.checked_sub(field(before?)?);
         let (name, version) = self.name_and_version();
         let status = Status {
             name: name.to_owned(),
@@ -79,32 +81,10 @@ impl<'a> Info<'a> {
             // Valkey calls it server_mode.
             mode: self.text("redis_mode").or(self.text("server_mode")).unwrap_or_default().to_owned(),
             role: self.text("role").unwrap_or_default().to_owned(),
-            uptime_s: self.number("uptime_in_seconds"),
-            clients: self.number("connected_clients"),
-            blocked_clients: self.number("blocked_clients"),
-            used_memory: self.number("used_memory"),
-            used_memory_rss: self.number("used_memory_rss"),
-            maxmemory: self.number("maxmemory"),
-            ops_per_s: self.number("instantaneous_ops_per_sec"),
-            commands: self.number("total_commands_processed"),
-            hits: added(|c| c.hits),
-            misses: added(|c| c.misses),
-            keys: self.has_keyspace.then(|| self.keys_by_db().values().sum()),
-            evicted_keys: added(|c| c.evicted),
-            expired_keys: added(|c| c.expired),
-            cpu: before.and_then(|before| share(before, &now, |c| c.cpu_s)),
-            active: before.and_then(|before| share(before, &now, |c| c.active_s)),
-            poll_s: before.map(|before| crate::clock::seconds(at_ns.saturating_sub(before.at_ns))),
-            memory: self.memory(),
-            connections: Connections {
-                max: self.number("maxclients"),
-                input_buffer: self.number("client_recent_max_input_buffer"),
-                output_buffer: self.number("client_recent_max_output_buffer"),
-                rejected: added(|c| c.rejected),
-            },
-            persistence: self.persistence(),
-            replication: self.replication(),
-            traffic: Traffic { input: added(|c| c.input), output: added(|c| c.output) },
+            policy: self.text("maxmemory_policy").map(str::to_owned),
+            master: self.master(),
+            poll_s: before.map(|before| seconds(at_ns.saturating_sub(before.at_ns))),
+            gauges: now.since(before),
             ..Status::default()
         };
         (status, now)
@@ -125,35 +105,71 @@ impl<'a> Info<'a> {
     }
 
     fn counters(&self, at_ns: u64) -> Counters {
-        let cpu = |of: &str| {
-            let user = self.number::<f64>(&format!("used_cpu_user{of}"))?;
-            Some(user + self.number::<f64>(&format!("used_cpu_sys{of}"))?)
-        };
-        Counters {
-            at_ns,
-            run_id: self.text("run_id").unwrap_or_default().to_owned(),
-            hits: self.number("keyspace_hits"),
-            misses: self.number("keyspace_misses"),
-            evicted: self.number("evicted_keys"),
-            expired: self.number("expired_keys"),
-            cpu_s: cpu("_main_thread").or_else(|| cpu("")),
-            active_s: self.number("used_active_time_main_thread"),
-            rejected: self.number("rejected_connections"),
-            input: self.number("total_net_input_bytes"),
-            output: self.number("total_net_output_bytes"),
+        let mut sources = Gauges::default();
+        for gauge in GAUGES {
+            let value = match gauge.about().source {
+                // -1 is none so far.
+                Source::Info(name) => self.number(name).filter(|number| *number >= 0.0),
+                Source::InfoWord(name, word) => self.text(name).map(|text| f64::from(text == word)),
+                Source::Own => self.own(gauge),
+            };
+            sources.set(gauge, value);
+        }
+        let run_id = self.text("run_id").unwrap_or_default().to_owned();
+        Counters { at_ns, run_id, sources }
+    }
+
+    /// Gauges that are no single field.
+    fn own(&self, gauge: Gauge) -> Option<f64> {
+        match gauge {
+            Gauge::Cpu => {
+                let used = |of: &str| {
+                    let user = self.number::<f64>(&format!("used_cpu_user{of}"))?;
+                    Some(user + self.number::<f64>(&format!("used_cpu_sys{of}"))?)
+                };
+                used("_main_thread").or_else(|| used(""))
+            }
+            Gauge::Keys => self.has_keyspace.then(|| self.keys_by_db().values().map(|n| *n as f64).sum()),
+            Gauge::ReplicaLag => {
+                let own: u64 = self.number("master_repl_offset")?;
+                let replicas = (0..).map_while(|n| self.text(&format!("slave{n}")));
+                let offset = |line: &str| {
+                    line.split(',').find_map(|part| part.strip_prefix("offset="))?.parse::<u64>().ok()
+                };
+                replicas.filter_map(offset).min().map(|furthest| own.saturating_sub(furthest) as f64)
+            }
+            _ => None,
         }
     }
 }
 
-/// Polls closer together than this, as after a stall, measure the jitter of their arrival and not the server.
-const CPU_MIN_S: f64 = 0.1;
-
-/// Seconds used per second between two polls.
-fn share(before: &Counters, now: &Counters, of: fn(&Counters) -> Option<f64>) -> Option<f64> {
-    let passed_s = crate::clock::seconds(now.at_ns.checked_sub(before.at_ns)?);
-    let used_s = of(now)? - of(before)?;
-    (passed_s >= CPU_MIN_S && used_s >= 0.0).then(|| used_s / passed_s)
+impl Counters {
+    /// The gauges now, where these were those `before`.
+    fn since(&self, before: Option<&Self>) -> Gauges {
+        let mut gauges = Gauges::default();
+        for gauge in GAUGES {
+            let added = || {
+                let (now, then) = (self.sources[gauge]?, before?.sources[gauge]?);
+                (now >= then).then_some(now - then)
+            };
+            let value = match gauge.about().kind {
+                Kind::Level => self.sources[gauge],
+                Kind::Added => added(),
+                Kind::Share => {
+                    let passed_s =
+                        before.map_or(0.0, |before| seconds(self.at_ns.saturating_sub(before.at_ns)));
+                    added().filter(|_| passed_s >= SHARE_MIN_S).map(|used_s| used_s / passed_s)
+                }
+            };
+            gauges.set(gauge, value);
+        }
+        gauges.derive();
+        gauges
+    }
 }
+
+/// Polls closer together than this, as after a stall, measure the jitter of their arrival and not the server.
+const SHARE_MIN_S: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {
@@ -182,13 +198,14 @@ mod tests {
     #[test]
     fn fields_are_read_and_what_is_not_there_is_none() {
         let (status, _) = Info::parse(VALKEY_9).status(0, None);
-        assert_eq!(status.clients, Some(1));
-        assert_eq!(status.maxmemory, Some(0));
-        assert_eq!(status.keys, Some(5));
-        assert_eq!((status.hits, status.cpu), (None, None), "a first poll has no difference");
+        let told = [Gauge::Clients, Gauge::MaxMemory, Gauge::Keys].map(|gauge| status.gauges[gauge]);
+        assert_eq!(told, [Some(1.0), Some(0.0), Some(5.0)]);
+        let differences = [Gauge::Hits, Gauge::Cpu].map(|gauge| status.gauges[gauge]);
+        assert_eq!(differences, [None, None], "a first poll has none");
         let (bare, _) = Info::parse("# Server\r\nredis_version:2.4.0\r\n").status(0, None);
-        assert_eq!((bare.clients, bare.used_memory, bare.keys), (None, None, None));
-        assert_eq!(Info::parse("# Keyspace\r\n").status(0, None).0.keys, Some(0), "an empty server");
+        assert_eq!(bare.gauges, Gauges::default());
+        let (empty, _) = Info::parse("# Keyspace\r\n").status(0, None);
+        assert_eq!(empty.gauges[Gauge::Keys], Some(0.0));
     }
 
     #[test]
@@ -208,8 +225,9 @@ mod tests {
         let (first, second) = (poll(100, 1.0), poll(130, 1.75));
         let (_, counters) = Info::parse(&first).status(0, None);
         let (status, _) = Info::parse(&second).status(SECOND_NS, Some(&counters));
-        assert_eq!((status.hits, status.misses, status.cpu), (Some(30), Some(0), Some(0.75)));
-        assert_eq!(status.hit_rate(), Some(1.0));
+        let told = [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
+        assert_eq!(told, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
+        assert_eq!(status.poll_s, Some(1.0));
     }
 
     #[test]
@@ -217,7 +235,29 @@ mod tests {
         let (_, counters) = Info::parse("run_id:a\nkeyspace_hits:100\n").status(0, None);
         for later in ["run_id:b\nkeyspace_hits:130\n", "run_id:a\nkeyspace_hits:3\n"] {
             let (status, _) = Info::parse(later).status(SECOND_NS, Some(&counters));
-            assert_eq!(status.hits, None, "{later}");
+            assert_eq!(status.gauges[Gauge::Hits], None, "{later}");
         }
+    }
+
+    #[test]
+    fn states_are_read_and_what_never_happened_is_none() {
+        let (status, _) = Info::parse(REDIS_7).status(0, None);
+        let told = [Gauge::Saving, Gauge::SavedOk, Gauge::SaveTook, Gauge::Aof, Gauge::Replicas];
+        let expected = [Some(0.0), Some(1.0), None, Some(0.0), Some(0.0)];
+        assert_eq!(told.map(|gauge| status.gauges[gauge]), expected);
+        assert_eq!((status.policy.as_deref(), status.master), (Some("noeviction"), None));
+    }
+
+    #[test]
+    fn the_furthest_replica_and_the_master_are_told() {
+        let text = "master_repl_offset:1000\nconnected_slaves:2\n\
+                    slave0:ip=10.0.0.1,port=1,state=online,offset=990,lag=0\n\
+                    slave1:ip=10.0.0.2,port=1,state=online,offset=400,lag=1\n";
+        assert_eq!(Info::parse(text).status(0, None).0.gauges[Gauge::ReplicaLag], Some(600.0));
+        let text = "role:slave\nmaster_host:10.0.0.9\nmaster_port:6379\nmaster_link_status:down\n\
+                    master_last_io_seconds_ago:-1\n";
+        let (replica, _) = Info::parse(text).status(0, None);
+        let told = [Gauge::LinkUp, Gauge::HeardMaster].map(|gauge| replica.gauges[gauge]);
+        assert_eq!((replica.master.as_deref(), told), (Some("10.0.0.9:6379"), [Some(0.0), None]));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{datum::Datum, figures::LatencyEvent};
+use super::{LatencyEvent, datum::Datum};
 use crate::happening::Happening;
 
 /// When, how long, and the longest, as the server told it.

@@ -1,12 +1,12 @@
-//! The server's state, read out of INFO.
+//! The server's state, as a poll finds it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::figures::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Traffic};
+use crate::gauge::{Gauge, Gauges, Kind};
 
-/// What one INFO said. A field that the server does not have is `None`.
+/// What one poll said: words, gauges, and lists. What the server does not have is empty or `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
@@ -18,50 +18,17 @@ pub struct Status {
     pub mode: String,
     /// `master` or `slave`.
     pub role: String,
-    /// Seconds since its start.
-    pub uptime_s: Option<u64>,
-    /// Connections, redyno's own included.
-    pub clients: Option<u64>,
-    /// Clients waiting in a blocking command.
-    pub blocked_clients: Option<u64>,
-    /// Bytes that its allocator gave out.
-    pub used_memory: Option<u64>,
-    /// Bytes resident, as the operating system counts.
-    pub used_memory_rss: Option<u64>,
-    /// Its memory limit in bytes; 0 is none.
-    pub maxmemory: Option<u64>,
-    /// Commands per second as the server counts them.
-    pub ops_per_s: Option<f64>,
-    /// Commands since its start.
-    pub commands: Option<u64>,
-    /// GETs that found their key, since the previous poll.
-    pub hits: Option<u64>,
-    /// GETs that did not, since the previous poll.
-    pub misses: Option<u64>,
-    /// Keys in all databases.
-    pub keys: Option<u64>,
-    /// Keys evicted since the previous poll.
-    pub evicted_keys: Option<u64>,
-    /// Keys expired since the previous poll.
-    pub expired_keys: Option<u64>,
-    /// Share of one core used by the main thread (where the server tells), else by the process, since the
-    /// previous poll.
-    pub cpu: Option<f64>,
-    /// Share of the time in which the main thread was at work since the previous poll, where the server tells (Valkey
-    /// 9.1). With I/O threads it waits busily, and this is truer than `cpu`.
-    pub active: Option<f64>,
+    /// What it does at its limit of memory: `noeviction`, `allkeys-lru`, …
+    #[serde(rename = "memory_policy")]
+    pub policy: Option<String>,
+    /// Of a replica: its master, `host:port`.
+    #[serde(rename = "replication_master")]
+    pub master: Option<String>,
     /// Seconds since the previous poll.
     pub poll_s: Option<f64>,
-    /// More of its memory.
-    pub memory: Memory,
-    /// Limits and buffers of its connections.
-    pub connections: Connections,
-    /// How it saves its data.
-    pub persistence: Persistence,
-    /// Its place among master and replicas.
-    pub replication: Replication,
-    /// Bytes over its network since the previous poll.
-    pub traffic: Traffic,
+    /// Its figures.
+    #[serde(flatten)]
+    pub gauges: Gauges,
     /// Its commands since the previous poll, those of redyno's control plane among them; commands without a call or a
     /// refusal do not appear.
     pub command_stats: BTreeMap<String, CommandStat>,
@@ -72,14 +39,59 @@ pub struct Status {
 }
 
 impl Status {
-    /// Hits among hits and misses since the previous poll, 0 to 1; `None` when nothing was looked up.
-    pub fn hit_rate(&self) -> Option<f64> {
-        let (hits, misses) = (self.hits? as f64, self.misses? as f64);
-        (hits + misses > 0.0).then(|| hits / (hits + misses))
+    /// A gauge in words, one that counts what was added as so much per second: `13.6 MiB`, `3.91 MiB/s`.
+    pub fn told(&self, gauge: Gauge) -> Option<String> {
+        let value = self.gauges[gauge]?;
+        if gauge.about().kind != Kind::Added {
+            return Some(gauge.written(value));
+        }
+        Some(format!("{}/s", gauge.written(self.per_s(value)?)))
+    }
+
+    /// The memory in use, and its limit where there is one: `13.6 MiB of 512 MiB`.
+    pub fn memory_told(&self) -> Option<String> {
+        let used = self.told(Gauge::UsedMemory)?;
+        let limit = self.gauges[Gauge::MaxMemory].filter(|limit| *limit > 0.0);
+        Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
     /// `n` since the previous poll, per second.
-    pub fn per_s(&self, n: u64) -> Option<f64> {
-        self.poll_s.filter(|s| *s > 0.0).map(|s| n as f64 / s)
+    pub fn per_s(&self, n: f64) -> Option<f64> {
+        self.poll_s.filter(|s| *s > 0.0).map(|s| n / s)
     }
+}
+
+/// What one command did since the previous poll, by the server's own count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommandStat {
+    /// Calls.
+    pub calls: u64,
+    /// Microseconds spent in them.
+    pub usec: u64,
+    /// Calls that failed while they ran; `None` before Redis 6.2.
+    pub failed: Option<u64>,
+    /// Calls refused before they ran (wrong arguments, OOM, ACL); `None` likewise.
+    pub rejected: Option<u64>,
+}
+
+impl CommandStat {
+    /// Mean execution time in microseconds; `None` without a call.
+    pub fn mean_us(&self) -> Option<f64> {
+        (self.calls > 0).then(|| self.usec as f64 / self.calls as f64)
+    }
+}
+
+/// What the latency monitor last saw of one kind of event.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LatencyEvent {
+    /// `command`, `fork`, `aof-write`, …
+    pub name: String,
+    /// Seconds since it happened, by the server's clock, which counts whole ones.
+    pub age_s: Option<u64>,
+    /// How long it held the server, in milliseconds.
+    pub last_ms: u64,
+    /// The longest of its kind, in milliseconds.
+    pub max_ms: u64,
 }

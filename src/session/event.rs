@@ -44,20 +44,9 @@ impl From<Event> for Written {
 
 impl From<Written> for Event {
     fn from(Written { t_s, name, detail, fields }: Written) -> Self {
-        let what = serde_json::from_value(Value::Object(fields)).unwrap_or_else(|_| of_words(name, detail));
+        let foreign = || Happening::Foreign { name, detail };
+        let what = serde_json::from_value(Value::Object(fields)).unwrap_or_else(|_| foreign());
         Self { t_s, what }
-    }
-}
-
-/// What another version told, which had no fields or has others. Three of them mean something beside themselves.
-fn of_words(name: String, detail: String) -> Happening {
-    match (name.as_str(), detail.split_once(": ")) {
-        ("unreachable", _) => Happening::Unreachable { cause: detail },
-        ("reachable", _) => Happening::Reachable,
-        ("error", Some((error, message))) => {
-            Happening::FirstError { error: error.to_owned(), message: message.to_owned() }
-        }
-        _ => Happening::Foreign { name, detail },
     }
 }
 
@@ -83,18 +72,10 @@ mod tests {
 
     #[test]
     fn events_of_other_versions_keep_their_words() {
-        let old = |name: &str, detail: &str| {
-            read(&format!(r#"{{"kind":"event","t_s":1.0,"name":"{name}","detail":"{detail}"}}"#)).what
-        };
-        let foreign = Happening::Foreign { name: "fork".to_owned(), detail: "a fork".to_owned() };
-        assert_eq!(old("fork", "a fork"), foreign);
-        assert_eq!((foreign.name(), foreign.to_string().as_str()), ("fork", "a fork"));
-        assert_eq!(old("unreachable", "refused"), Happening::Unreachable { cause: "refused".to_owned() });
-        let first = Happening::FirstError { error: "OOM".to_owned(), message: "OOM full: 1".to_owned() };
-        assert_eq!(old("error", "OOM: OOM full: 1"), first);
         let later = r#"{"kind":"event","t_s":1.0,"name":"flood","detail":"3 m","event":"flood","m":3}"#;
         let foreign = Happening::Foreign { name: "flood".to_owned(), detail: "3 m".to_owned() };
         assert_eq!(read(later).what, foreign);
+        assert_eq!((foreign.name(), foreign.to_string().as_str()), ("flood", "3 m"));
         let again = line(&Record::Event(read(later))).unwrap();
         assert_eq!(read(&again).what, foreign);
     }

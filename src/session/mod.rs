@@ -9,6 +9,7 @@ mod file;
 mod fresh;
 mod interval;
 mod live;
+mod older;
 mod outages;
 mod reader;
 mod record;

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::Record;
+use super::{Record, older::renew};
 use crate::foreign;
 
 /// Ten years: later moments and longer stretches are garbage, which must not stretch the time axis.
@@ -34,6 +34,7 @@ pub(super) fn made_sound(line: &[u8], counted: &mut Counted) -> Result<Record, S
     let is_bounded = value.get("kind").is_none_or(|kind| kind != SERVER);
     let mut pass = Pass { is_bounded, sum: 0 };
     pass.value(&mut value)?;
+    value.as_object_mut().into_iter().for_each(renew);
     let sum = counted.0.checked_add(pass.sum).filter(|sum| *sum < MOST);
     let sum = sum.ok_or("its counts and those before it are together more than any session has")?;
     // What the deserializer says repeats words of the line, which have passed by now.

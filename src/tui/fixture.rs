@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    gauge::{Gauge, Gauges},
     happening::Happening,
     load::Knobs,
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
-    server::{CommandStat, Connections, LatencyEvent, Memory, Persistence, Replication, Status, Traffic},
+    server::{CommandStat, LatencyEvent, Status},
     session::{
         Client, Encryption, Event, Host, Interval, Mark, Moment, Record, Segment, ServerIdentity,
         SessionStart, Span, WorkerCost,
@@ -159,42 +160,9 @@ impl MadeUp {
             version: "7.0.15".to_owned(),
             mode: "standalone".to_owned(),
             role: "master".to_owned(),
-            uptime_s: Some(93_784 + self.tick / 4),
-            clients: Some(u64::from(self.knobs.clients) + 2),
-            blocked_clients: Some(0),
-            used_memory: Some(14_300_000),
-            used_memory_rss: Some(21_000_000),
-            maxmemory: Some(0),
-            ops_per_s: Some(ops_per_s.round() + 100.0),
-            hits: Some(910),
-            misses: Some(90),
-            keys: Some(100_000),
-            evicted_keys: Some(0),
-            expired_keys: Some(0),
-            cpu: Some(0.03 + 0.94 * busy),
+            policy: Some("noeviction".to_owned()),
             poll_s: Some(1.0),
-            memory: Memory {
-                peak: Some(15_100_000),
-                fragmentation: Some(1.47),
-                policy: Some("noeviction".to_owned()),
-            },
-            connections: Connections {
-                max: Some(10_000),
-                input_buffer: Some(20_480),
-                output_buffer: Some(0),
-                rejected: Some(0),
-            },
-            persistence: Persistence {
-                saving: Some(false),
-                last_save_ok: Some(true),
-                last_save_s: Some(1),
-                unsaved_changes: Some(4321),
-                aof: Some(false),
-                last_fork_us: Some(412),
-                ..Persistence::default()
-            },
-            replication: Replication { replicas: Some(1), lag_bytes: Some(14), ..Replication::default() },
-            traffic: Traffic { input: Some(4_100_000), output: Some(600_000) },
+            gauges: self.gauges(ops_per_s, busy),
             command_stats: command_stats(ops_per_s as u64),
             latency_events: vec![LatencyEvent {
                 name: "command".to_owned(),
@@ -205,6 +173,42 @@ impl MadeUp {
             config: config(),
             ..Status::default()
         }
+    }
+
+    fn gauges(&self, ops_per_s: f64, busy: f64) -> Gauges {
+        let mut gauges = Gauges::from([
+            (Gauge::Uptime, 93_784.0 + (self.tick / 4) as f64),
+            (Gauge::Clients, f64::from(self.knobs.clients) + 2.0),
+            (Gauge::BlockedClients, 0.0),
+            (Gauge::UsedMemory, 14_300_000.0),
+            (Gauge::ResidentMemory, 21_000_000.0),
+            (Gauge::PeakMemory, 15_100_000.0),
+            (Gauge::Fragmentation, 1.47),
+            (Gauge::MaxMemory, 0.0),
+            (Gauge::OpsPerS, ops_per_s.round() + 100.0),
+            (Gauge::Hits, 910.0),
+            (Gauge::Misses, 90.0),
+            (Gauge::Keys, 100_000.0),
+            (Gauge::EvictedKeys, 0.0),
+            (Gauge::ExpiredKeys, 0.0),
+            (Gauge::Cpu, 0.03 + 0.94 * busy),
+            (Gauge::MaxClients, 10_000.0),
+            (Gauge::InputBuffer, 20_480.0),
+            (Gauge::OutputBuffer, 0.0),
+            (Gauge::RejectedClients, 0.0),
+            (Gauge::Saving, 0.0),
+            (Gauge::SavedOk, 1.0),
+            (Gauge::SaveTook, 1.0),
+            (Gauge::Unsaved, 4321.0),
+            (Gauge::Aof, 0.0),
+            (Gauge::LastFork, 412.0),
+            (Gauge::Replicas, 1.0),
+            (Gauge::ReplicaLag, 14.0),
+            (Gauge::BytesIn, 4_100_000.0),
+            (Gauge::BytesOut, 600_000.0),
+        ]);
+        gauges.derive();
+        gauges
     }
 
     /// Errors of one kind in the last tick.

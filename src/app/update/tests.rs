@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     app::{Notice, Playback, Screen},
+    gauge::Gauge,
     session::TimelineOptions,
 };
 
@@ -94,7 +95,11 @@ fn a_parameter_of_the_server_is_set_after_a_yes_only() {
     press(&mut model, "3>");
     assert!(model.message().unwrap().text.contains("does not tell its maxmemory"));
     let config = [("maxmemory".to_owned(), "0".to_owned())].into();
-    let status = crate::server::Status { config, used_memory: Some(1 << 20), ..Default::default() };
+    let status = crate::server::Status {
+        config,
+        gauges: [(Gauge::UsedMemory, f64::from(1 << 20))].into(),
+        ..Default::default()
+    };
     let record = Record::Server(Box::new(crate::session::Moment { t_s: 1.0, body: status }));
     update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     assert_eq!(press(&mut model, ">"), []);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::history::Merge;
 use crate::{
+    gauge::Gauges,
     probe::Ping,
     server::Status,
     session::{Interval, Moment, add_counts},
@@ -124,22 +125,19 @@ impl Merge for PingCell {
 pub struct ServerCell {
     /// Its last word in this cell.
     pub last: Option<Box<Moment<Status>>>,
-    /// The highest share of one core in it.
-    pub cpu: Option<f64>,
+    /// The highest value of each gauge in it.
+    pub highest: Gauges,
 }
 
 impl ServerCell {
     pub(super) fn add(&mut self, moment: &Moment<Status>) {
-        self.merge(Self { cpu: moment.body.cpu, last: Some(Box::new(moment.clone())) });
+        self.merge(Self { highest: moment.body.gauges.clone(), last: Some(Box::new(moment.clone())) });
     }
 }
 
 impl Merge for ServerCell {
     fn merge(&mut self, later: Self) {
-        self.cpu = match (self.cpu, later.cpu) {
-            (Some(mine), Some(other)) => Some(mine.max(other)),
-            (one, None) | (None, one) => one,
-        };
+        self.highest.raise(&later.highest);
         let is_later = |other: &Moment<Status>| self.last.as_ref().is_none_or(|mine| mine.t_s <= other.t_s);
         if later.last.as_deref().is_some_and(is_later) {
             self.last = later.last;
@@ -150,6 +148,7 @@ impl Merge for ServerCell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gauge::Gauge;
 
     #[test]
     fn merged_load_keeps_its_slowest_and_fastest_tick() {
@@ -183,9 +182,12 @@ mod tests {
 
     #[test]
     fn a_cell_keeps_the_servers_last_word_and_its_busiest_moment() {
-        let at = |t_s, cpu| Moment { t_s, body: Status { cpu: Some(cpu), ..Status::default() } };
+        let at = |t_s, cpu| {
+            let gauges = [(Gauge::Cpu, cpu)].into();
+            Moment { t_s, body: Status { gauges, ..Status::default() } }
+        };
         let mut cell = ServerCell::default();
         [at(1.0, 0.2), at(2.0, 0.9), at(3.0, 0.4)].iter().for_each(|moment| cell.add(moment));
-        assert_eq!((cell.cpu, cell.last.map(|last| last.t_s)), (Some(0.9), Some(3.0)));
+        assert_eq!((cell.highest[Gauge::Cpu], cell.last.map(|last| last.t_s)), (Some(0.9), Some(3.0)));
     }
 }

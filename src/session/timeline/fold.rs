@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     clock::{TICK_NS, seconds},
+    gauge::Gauge,
     happening::Happening,
     probe::{Ping, TcpRtt, Timing},
     server::Status,
@@ -239,7 +240,7 @@ impl Timeline {
             self.status.as_ref().map_or(moment.t_s, |before| before.t_s).max(moment.t_s - POLL_REACH_S);
         let length_s = (moment.t_s - since_s).max(0.0);
         self.server.entry(moment.t_s, length_s).add(moment);
-        if let Some(cpu) = moment.body.cpu {
+        if let Some(cpu) = moment.body.gauges[Gauge::Cpu] {
             self.segments.push_cpu(since_s, length_s, cpu);
         }
         self.status = Some(moment.clone());

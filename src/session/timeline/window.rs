@@ -101,7 +101,7 @@ impl<'a> Window<'a> {
         self.remembered(&self.timeline.memos.pings, |window| window.merged(&window.timeline.ping_cells))
     }
 
-    /// What the server said in each column, and its highest share of a core.
+    /// What the server said in each column, and the highest of each of its gauges.
     pub fn server(&self) -> Vec<Option<ServerCell>> {
         self.remembered(&self.timeline.memos.server, |window| window.merged(&window.timeline.server))
     }

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     app::{Kind, Occurrence, turned},
+    gauge::Gauge,
     session::timeline::{Level, LoadCell, Measure},
     tui::{
         layout::Plan,
@@ -139,8 +140,8 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
         pieces.push((format!("behind {}", units::latency(behind.saturating_mul(1000))), Ink::Text));
     }
     pieces.extend(ping(lanes));
-    let cpu = lanes.reading.status().and_then(|status| status.body.cpu);
-    pieces.extend(cpu.map(|cpu| (format!("server CPU {}", units::percent(cpu)), Ink::Text)));
+    let cpu = lanes.reading.status().and_then(|status| status.body.told(Gauge::Cpu));
+    pieces.extend(cpu.map(|cpu| (format!("server CPU {cpu}"), Ink::Text)));
     let wake = lanes.level_shown(Measure::Wake, Level::Max);
     pieces.extend(wake.map(|ns| (format!("wake max {}", units::latency(ns)), Ink::Text)));
     pieces

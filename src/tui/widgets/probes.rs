@@ -7,6 +7,7 @@ use super::{
     lanes::{Cell, Lanes, Row, steps},
 };
 use crate::{
+    gauge::Gauge,
     probe::Timing,
     session::timeline::{ErrorCell, Level, LoadCell, Measure},
     tui::{
@@ -27,23 +28,25 @@ enum Shown {
     Behind,
     Wake,
     Intrinsic,
-    Cpu,
-    ServerOps,
+    Of(Gauge),
     Errors,
 }
 
-use Shown::{Behind, Cpu, Errors, Intrinsic, Kernel, Ping, PingMax, ServerOps, Wake};
+use Shown::{Behind, Errors, Intrinsic, Kernel, Of, Ping, PingMax, Wake};
+
+const CPU: Shown = Of(Gauge::Cpu);
+const OPS: Shown = Of(Gauge::OpsPerS);
 
 impl Shown {
     /// From top to bottom: the network and the server, our own machine, the server's own word.
-    const ORDER: [Self; 9] = [Ping, PingMax, Kernel, Behind, Wake, Intrinsic, Cpu, ServerOps, Errors];
+    const ORDER: [Self; 9] = [Ping, PingMax, Kernel, Behind, Wake, Intrinsic, CPU, OPS, Errors];
 
     /// The most telling first.
     fn needed(is_open: bool) -> [Self; PROBE_LANES as usize] {
         if is_open {
-            [Ping, Cpu, Behind, Wake, PingMax, Errors, Kernel, ServerOps]
+            [Ping, CPU, Behind, Wake, PingMax, Errors, Kernel, OPS]
         } else {
-            [Ping, Cpu, Wake, PingMax, Errors, Kernel, ServerOps, Intrinsic]
+            [Ping, CPU, Wake, PingMax, Errors, Kernel, OPS, Intrinsic]
         }
     }
 
@@ -56,8 +59,9 @@ impl Shown {
             Behind => ("behind", "behind"),
             Wake => ("wake", "wake max"),
             Intrinsic => ("intr.", "intrins."),
-            Cpu => ("cpu", "srv cpu"),
-            ServerOps => ("ops", "srv ops"),
+            Of(Gauge::Cpu) => ("cpu", "srv cpu"),
+            Of(Gauge::OpsPerS) => ("ops", "srv ops"),
+            Of(gauge) => (gauge.alone(), gauge.alone()),
             Errors => ("errs", "errors"),
         }
     }
@@ -107,8 +111,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
         Behind => behind(lanes, scale, rows),
         Wake => latency(Measure::Wake, Level::Max, Ink::Machine),
         Intrinsic => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
-        Cpu => server_cpu(lanes, rows),
-        ServerOps => server_ops(lanes, rows),
+        Of(gauge) => of_gauge(gauge, lanes, rows),
         Errors => errors(lanes, rows),
     };
     let (short, long) = shown.names();
@@ -165,29 +168,16 @@ fn behind(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
     }
 }
 
-/// Commands per second by the server's own count.
-fn server_ops(lanes: &Lanes, rows: u16) -> Row {
-    let ops: Vec<_> = lanes.window.server().into_iter().map(|cell| cell?.last?.body.ops_per_s).collect();
-    let top = linear_top(ops.iter().flatten().copied().fold(0.0, f64::max));
-    let now = lanes.reading.status().and_then(|status| status.body.ops_per_s);
+/// A gauge of the server on a linear scale, the highest value of each column.
+fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Row {
+    let values: Vec<_> = lanes.window.server().into_iter().map(|cell| cell?.highest[gauge]).collect();
+    let top = linear_top(values.iter().flatten().copied().fold(gauge.about().top, f64::max));
+    let now = lanes.reading.status().and_then(|status| status.body.told(gauge));
     Row {
         name: "",
         ink: Ink::Server,
-        cells: ops.into_iter().map(|ops| ops.map_or(Cell::Gap, |ops| linear(ops, top, rows))).collect(),
-        values: [now.map_or_else(|| NONE.to_owned(), units::rate), String::new(), String::new()],
-    }
-}
-
-/// Share of one core, on a linear scale to 100 % or to what a server of many threads needs.
-fn server_cpu(lanes: &Lanes, rows: u16) -> Row {
-    let shares: Vec<_> = lanes.window.server().into_iter().map(|cell| cell?.cpu).collect();
-    let top = linear_top(shares.iter().flatten().copied().fold(1.0, f64::max));
-    let now = lanes.reading.status().and_then(|status| status.body.cpu);
-    Row {
-        name: "",
-        ink: Ink::Server,
-        cells: shares.into_iter().map(|share| share.map_or(Cell::Gap, |s| linear(s, top, rows))).collect(),
-        values: [now.map_or_else(|| NONE.to_owned(), units::percent), String::new(), String::new()],
+        cells: values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect(),
+        values: [now.unwrap_or_else(|| NONE.to_owned()), String::new(), String::new()],
     }
 }
 

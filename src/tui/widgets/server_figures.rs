@@ -3,17 +3,28 @@
 use ratatui::layout::Rect;
 
 use crate::{
+    gauge::{Alarm, Gauge, Group},
     server::Status,
     tui::{
         paint::{Paint, row},
         theme::Ink,
     },
-    units,
 };
 
 /// A name and its value, and whether that needs attention.
 struct Figure(&'static str, String, Ink);
 
+/// The most telling gauges; those that give alarm when they are more than nothing only then.
+const FEW: [Gauge; 8] = [
+    Gauge::Cpu,
+    Gauge::OpsPerS,
+    Gauge::UsedMemory,
+    Gauge::Clients,
+    Gauge::BlockedClients,
+    Gauge::EvictedKeys,
+    Gauge::HitRate,
+    Gauge::Keys,
+];
 /// Columns of a group's name.
 const NAME: u16 = 9;
 
@@ -38,24 +49,14 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
 
 /// Draws the most telling figures of all groups in as few rows as they need; how many that were.
 pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
-    let memory = status.used_memory.map(|used| match status.maxmemory {
-        Some(limit) if limit > 0 => format!("{} of {}", units::bytes(used), units::bytes(limit)),
-        _ => units::bytes(used),
-    });
-    let some = |n: Option<u64>| n.filter(|n| *n > 0);
-    let figures = told(
-        [
-            ("cpu", status.cpu.map(units::percent), false),
-            ("ops", status.ops_per_s.map(units::rate), false),
-            ("memory", memory, false),
-            ("clients", count(status.clients), false),
-            ("blocked", count(some(status.blocked_clients)), true),
-            ("evicted", some(status.evicted_keys).and_then(|n| per_s(status, Some(n))), true),
-            ("hits", status.hit_rate().map(units::percent), false),
-            ("keys", count(status.keys), false),
-        ],
-        Ink::Warn,
-    );
+    let is_told = |gauge: &Gauge| {
+        gauge.about().alarm != Alarm::Some || status.gauges[*gauge].is_some_and(|value| value > 0.0)
+    };
+    let figure = |gauge| match gauge {
+        Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_told()?, Ink::Text)),
+        gauge => figure(status, gauge).map(|Figure(_, value, ink)| Figure(gauge.alone(), value, ink)),
+    };
+    let figures: Vec<_> = FEW.into_iter().filter(is_told).filter_map(figure).collect();
     let lines = flow(&figures, area.width);
     let rows = (lines.len() as u16).min(area.height);
     for (n, line) in lines.into_iter().enumerate().take(rows.into()) {
@@ -88,124 +89,62 @@ fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
 }
 
 /// What the server does not tell is not there.
-fn groups(status: &Status) -> [(&'static str, Vec<Figure>); 6] {
-    [
-        ("work", work(status)),
-        ("memory", memory(status)),
-        ("clients", clients(status)),
-        ("keys", keys(status)),
-        ("saving", saving(status)),
-        ("replicas", replication(status)),
-    ]
+fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::ALL.len()] {
+    Group::ALL.map(|group| {
+        let gauges = group.gauges().filter_map(|gauge| figure(status, gauge));
+        let [before, after] = words(group, status);
+        (group.name(), before.into_iter().chain(gauges).chain(after).collect())
+    })
 }
 
-fn told(figures: impl IntoIterator<Item = (&'static str, Option<String>, bool)>, bad: Ink) -> Vec<Figure> {
-    let figure = |(name, value, is_bad): (&'static str, Option<String>, bool)| {
-        Some(Figure(name, value?, if is_bad { bad } else { Ink::Text }))
+/// A gauge under its name in its group.
+fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
+    let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
+        (Alarm::Some, value) if value > 0.0 => Ink::Warn,
+        (Alarm::Zero, 0.0) => Ink::Bad,
+        _ => Ink::Text,
     };
-    figures.into_iter().filter_map(figure).collect()
+    Some(Figure(gauge.about().label, status.told(gauge)?, ink))
 }
 
-fn count(n: Option<u64>) -> Option<String> {
-    n.map(|n| units::count(n as f64))
-}
-
-fn per_s(status: &Status, n: Option<u64>) -> Option<String> {
-    status.per_s(n?).map(units::rate)
-}
-
-fn bytes_per_s(status: &Status, n: Option<u64>) -> Option<String> {
-    status.per_s(n?).map(|n| format!("{}/s", units::bytes(n as u64)))
-}
-
-fn work(status: &Status) -> Vec<Figure> {
-    let up = status.uptime_s.map(|s| units::elapsed(s.saturating_mul(1_000_000_000)));
-    let figures = [
-        ("cpu", status.cpu.map(units::percent), false),
-        ("active", status.active.map(units::percent), false),
-        ("ops", status.ops_per_s.map(units::rate), false),
-        ("in", bytes_per_s(status, status.traffic.input), false),
-        ("out", bytes_per_s(status, status.traffic.output), false),
-        ("up", up, false),
-    ];
-    told(figures, Ink::Warn)
-}
-
-fn memory(status: &Status) -> Vec<Figure> {
-    let limit = status.maxmemory.map(|n| if n == 0 { "none".to_owned() } else { units::bytes(n) });
-    let fragmentation = status.memory.fragmentation.map(|ratio| format!("{ratio:.2}"));
-    let figures = [
-        ("used", status.used_memory.map(units::bytes), false),
-        ("limit", limit, false),
-        ("rss", status.used_memory_rss.map(units::bytes), false),
-        ("peak", status.memory.peak.map(units::bytes), false),
-        ("fragmentation", fragmentation, false),
-        ("policy", status.memory.policy.clone(), false),
-    ];
-    told(figures, Ink::Warn)
-}
-
-fn clients(status: &Status) -> Vec<Figure> {
-    let connections = &status.connections;
-    let some = |n: Option<u64>| n.is_some_and(|n| n > 0);
-    let figures = [
-        ("connected", count(status.clients), false),
-        ("blocked", count(status.blocked_clients), some(status.blocked_clients)),
-        ("rejected", per_s(status, connections.rejected), some(connections.rejected)),
-        ("limit", count(connections.max), false),
-        ("in buffer", connections.input_buffer.map(units::bytes), false),
-        ("out buffer", connections.output_buffer.map(units::bytes), false),
-    ];
-    told(figures, Ink::Warn)
-}
-
-fn keys(status: &Status) -> Vec<Figure> {
-    let some = |n: Option<u64>| n.is_some_and(|n| n > 0);
-    let figures = [
-        ("held", count(status.keys), false),
-        ("hits", status.hit_rate().map(units::percent), false),
-        ("evicted", per_s(status, status.evicted_keys), some(status.evicted_keys)),
-        ("expired", per_s(status, status.expired_keys), false),
-    ];
-    told(figures, Ink::Warn)
-}
-
-fn saving(status: &Status) -> Vec<Figure> {
-    let saved = &status.persistence;
-    let took = saved.last_save_s.map_or_else(String::new, |s| format!(", {s} s"));
-    let snapshot = match (saved.saving, saved.last_save_ok) {
-        (Some(true), _) => Some("under way".to_owned()),
-        (_, Some(true)) => Some(format!("ok{took}")),
-        (_, Some(false)) => Some(format!("failed{took}")),
-        (_, None) => None,
+/// What a group tells in words, before and after its gauges.
+fn words(group: Group, status: &Status) -> [Vec<Figure>; 2] {
+    let word = |name, word: Option<&str>| {
+        word.filter(|word| !word.is_empty()).map(|word| Figure(name, word.to_owned(), Ink::Text))
     };
-    let aof = saved.aof.map(|on| match (on, saved.aof_rewriting, saved.aof_ok) {
-        (false, ..) => "off",
-        (true, _, Some(false)) => "failed",
-        (true, Some(true), _) => "rewriting",
-        (true, ..) => "on",
-    });
-    let figures = [
-        ("snapshot", snapshot, saved.last_save_ok == Some(false)),
-        ("aof", aof.map(str::to_owned), saved.aof_ok == Some(false)),
-        ("unsaved", count(saved.unsaved_changes), false),
-        ("last fork", saved.last_fork_us.map(|us| units::latency(us.saturating_mul(1000))), false),
-    ];
-    told(figures, Ink::Bad)
+    let told = |figures: [Option<Figure>; 2]| figures.into_iter().flatten().collect();
+    match group {
+        Group::Memory => [Vec::new(), told([word("policy", status.policy.as_deref()), None])],
+        Group::Saving => [told([snapshot(status), append_only_file(status)]), Vec::new()],
+        Group::Replicas => {
+            [told([word("role", Some(&status.role)), word("of", status.master.as_deref())]), Vec::new()]
+        }
+        Group::Work | Group::Clients | Group::Keys => [Vec::new(), Vec::new()],
+    }
 }
 
-fn replication(status: &Status) -> Vec<Figure> {
-    let place = &status.replication;
-    let link = place.link_up.map(|up| if up { "up" } else { "down" }.to_owned());
-    let figures = [
-        ("role", Some(status.role.clone()).filter(|role| !role.is_empty()), false),
-        ("of", place.master.clone(), false),
-        ("link", link, place.link_up == Some(false)),
-        ("heard", place.heard_s.map(|s| format!("{s} s ago")), false),
-        ("replicas", count(place.replicas), false),
-        ("behind", place.lag_bytes.map(units::bytes), false),
-    ];
-    told(figures, Ink::Bad)
+fn snapshot(status: &Status) -> Option<Figure> {
+    let took = status.gauges.whole(Gauge::SaveTook).map_or_else(String::new, |s| format!(", {s} s"));
+    let is_ok = status.gauges.flag(Gauge::SavedOk);
+    let ink = if is_ok == Some(false) { Ink::Bad } else { Ink::Text };
+    let text = match (status.gauges.flag(Gauge::Saving), is_ok?) {
+        (Some(true), _) => "under way".to_owned(),
+        (_, true) => format!("ok{took}"),
+        (_, false) => format!("failed{took}"),
+    };
+    Some(Figure("snapshot", text, ink))
+}
+
+fn append_only_file(status: &Status) -> Option<Figure> {
+    let flag = |gauge| status.gauges.flag(gauge);
+    let is_ok = flag(Gauge::AofOk) != Some(false);
+    let text = match (flag(Gauge::Aof)?, flag(Gauge::Rewriting)) {
+        (false, _) => "off",
+        (true, _) if !is_ok => "failed",
+        (true, Some(true)) => "rewriting",
+        (true, _) => "on",
+    };
+    Some(Figure("aof", text.to_owned(), if is_ok { Ink::Text } else { Ink::Bad }))
 }
 
 #[cfg(test)]

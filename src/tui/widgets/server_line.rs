@@ -3,11 +3,24 @@
 use ratatui::layout::Rect;
 
 use crate::{
+    gauge::Gauge,
     server::Status,
     session::timeline::Reading,
     tui::{paint::Paint, theme::Ink},
-    units,
 };
+
+const SHOWN: [Gauge; 10] = [
+    Gauge::OpsPerS,
+    Gauge::Clients,
+    Gauge::UsedMemory,
+    Gauge::HitRate,
+    Gauge::Keys,
+    Gauge::EvictedKeys,
+    Gauge::ResidentMemory,
+    Gauge::BlockedClients,
+    Gauge::ExpiredKeys,
+    Gauge::Uptime,
+];
 
 /// Draws the line.
 pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
@@ -30,25 +43,9 @@ pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
 
 /// Name and value, the most telling first. What the server does not tell is not there.
 fn figures(status: &Status) -> Vec<(&'static str, String)> {
-    let count = |n: u64| units::count(n as f64);
-    let memory = status.used_memory.map(|used| match status.maxmemory {
-        Some(limit) if limit > 0 => format!("{} of {}", units::bytes(used), units::bytes(limit)),
-        _ => units::bytes(used),
-    });
-    let up = status.uptime_s.map(|s| units::elapsed(s.saturating_mul(1_000_000_000)));
-    [
-        ("ops", status.ops_per_s.map(units::rate)),
-        ("clients", status.clients.map(count)),
-        ("memory", memory),
-        ("hits", status.hit_rate().map(units::percent)),
-        ("keys", status.keys.map(count)),
-        ("evicted", status.evicted_keys.map(count)),
-        ("rss", status.used_memory_rss.map(units::bytes)),
-        ("blocked", status.blocked_clients.map(count)),
-        ("expired", status.expired_keys.map(count)),
-        ("up", up),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name, value?)))
-    .collect()
+    let told = |gauge| match gauge {
+        Gauge::UsedMemory => status.memory_told(),
+        gauge => status.told(gauge),
+    };
+    SHOWN.into_iter().filter_map(|gauge| Some((gauge.alone(), told(gauge)?))).collect()
 }

@@ -66,7 +66,7 @@ fn figures(status: &Status, stat: &CommandStat, sum_us: u64, is_wide: bool) -> V
         Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
         n => (n.map_or(NONE, |_| "0").to_owned(), Ink::Faint),
     };
-    let calls = text(status.per_s(stat.calls).map(units::rate));
+    let calls = text(status.per_s(stat.calls as f64).map(units::rate));
     let mean = text(stat.mean_us().map(|us| units::latency((us * 1e3) as u64)));
     if !is_wide {
         return vec![

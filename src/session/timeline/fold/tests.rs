@@ -78,11 +78,13 @@ fn what_was_not_measured_is_a_gap() {
 #[test]
 fn a_status_stands_for_the_seconds_since_the_previous_one() {
     let status = |t_s, cpu| {
-        Record::Server(Box::new(Moment { t_s, body: Status { cpu: Some(cpu), ..Status::default() } }))
+        let gauges = [(Gauge::Cpu, cpu)].into();
+        Record::Server(Box::new(Moment { t_s, body: Status { gauges, ..Status::default() } }))
     };
     let timeline = fold([status(0.99, 0.1), status(2.01, 0.2), status(60.0, 0.3)]);
     let server = timeline.window(0.0, 60.0, 60).server();
-    let cpu = [0, 1, 3, 53, 55, 59].map(|second: usize| server[second].as_ref().and_then(|c| c.cpu));
+    let cpu = [0, 1, 3, 53, 55, 59]
+        .map(|second: usize| server[second].as_ref().and_then(|c| c.highest[Gauge::Cpu]));
     assert_eq!(cpu, [Some(0.1), Some(0.2), None, None, Some(0.3), Some(0.3)]);
 }
 

@@ -1,0 +1,13 @@
+//! Gauges: the figures that are sampled, of a server and of its host. One table says what each is; lanes, panels, files
+//! and exports go through it.
+//!
+//! A new gauge is a row of the [table](GAUGES). Where its source is a field of INFO that is all; where it is
+//! [`Own`](Source::Own), the server's reader of INFO has a line for it.
+
+mod about;
+mod sample;
+mod table;
+
+pub use about::{About, Alarm, Group, Kind, Source, Unit};
+pub use sample::Gauges;
+pub use table::{GAUGES, Gauge};

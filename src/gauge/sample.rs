@@ -1,0 +1,125 @@
+//! A sample of all gauges at one moment.
+
+use std::ops::Index;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value};
+
+use super::{GAUGES, Gauge};
+
+/// A sample of all gauges: a number each, or nothing where there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gauges([Option<f64>; GAUGES.len()]);
+
+impl Default for Gauges {
+    fn default() -> Self {
+        Self([None; GAUGES.len()])
+    }
+}
+
+impl Index<Gauge> for Gauges {
+    type Output = Option<f64>;
+
+    fn index(&self, gauge: Gauge) -> &Option<f64> {
+        &self.0[gauge as usize]
+    }
+}
+
+impl<const N: usize> From<[(Gauge, f64); N]> for Gauges {
+    fn from(values: [(Gauge, f64); N]) -> Self {
+        let mut gauges = Self::default();
+        values.into_iter().for_each(|(gauge, value)| gauges.set(gauge, Some(value)));
+        gauges
+    }
+}
+
+impl Gauges {
+    /// Puts a value down.
+    pub fn set(&mut self, gauge: Gauge, value: Option<f64>) {
+        self.0[gauge as usize] = value.filter(|value| value.is_finite());
+    }
+
+    /// A value that counts something, as a whole number.
+    pub fn whole(&self, gauge: Gauge) -> Option<u64> {
+        self[gauge].map(|value| value as u64)
+    }
+
+    /// A flag.
+    pub fn flag(&self, gauge: Gauge) -> Option<bool> {
+        self[gauge].map(|value| value != 0.0)
+    }
+
+    /// Those that there are.
+    pub fn iter(&self) -> impl Iterator<Item = (Gauge, f64)> {
+        GAUGES.iter().zip(&self.0).filter_map(|(gauge, value)| Some((*gauge, (*value)?)))
+    }
+
+    /// Takes of each the higher one of both.
+    pub fn raise(&mut self, other: &Self) {
+        for (mine, other) in self.0.iter_mut().zip(&other.0) {
+            *mine = match (*mine, *other) {
+                (Some(mine), Some(other)) => Some(mine.max(other)),
+                (one, None) | (None, one) => one,
+            };
+        }
+    }
+
+    /// What follows from the others.
+    pub fn derive(&mut self) {
+        if let (Some(hits), Some(misses)) = (self[Gauge::Hits], self[Gauge::Misses]) {
+            self.set(Gauge::HitRate, Some(hits / (hits + misses)));
+        }
+    }
+}
+
+impl Serialize for Gauges {
+    /// `{"cpu":0.97,"clients":52,…}`, without those that there are not.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// From here on not every whole number is one of 64 bits with a fraction.
+        const LARGEST: f64 = 9_007_199_254_740_992.0;
+        let mut map = serializer.serialize_map(None)?;
+        for (gauge, value) in self.iter() {
+            let name = gauge.about().name;
+            match value {
+                whole if whole.fract() == 0.0 && whole.abs() < LARGEST => {
+                    map.serialize_entry(name, &(whole as i64))?;
+                }
+                value => map.serialize_entry(name, &value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Gauges {
+    /// What it knows of a map.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let map = Map::deserialize(deserializer)?;
+        let mut gauges = Self::default();
+        for gauge in GAUGES {
+            gauges.set(gauge, map.get(gauge.about().name).and_then(Value::as_f64));
+        }
+        gauges.derive();
+        Ok(gauges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_written_by_name_and_read_back() {
+        let gauges = Gauges::from([(Gauge::Cpu, 0.25), (Gauge::Clients, 52.0), (Gauge::Commands, 0.5)]);
+        let text = serde_json::to_string(&gauges).unwrap();
+        assert_eq!(text, r#"{"cpu":0.25,"commands":0.5,"clients":52}"#);
+        assert_eq!(serde_json::from_str::<Gauges>(&text).unwrap(), gauges);
+    }
+
+    #[test]
+    fn a_hit_rate_of_nothing_is_none() {
+        let mut gauges = Gauges::from([(Gauge::Hits, 0.0), (Gauge::Misses, 0.0)]);
+        gauges.derive();
+        assert_eq!(gauges[Gauge::HitRate], None);
+    }
+}

@@ -1,0 +1,178 @@
+//! The table of all gauges.
+
+use super::{
+    About, Alarm, Group, Kind,
+    Source::{Info, InfoWord, Own},
+    Unit,
+    Unit::{Ago, Bytes, Count, Flag, Limit, Micros, Rate, Ratio, Seconds, Times},
+};
+use crate::units;
+
+macro_rules! gauges {
+    ($($id:ident $name:literal $group:ident $label:literal $unit:expr, $kind:ident $source:expr, $top:literal $alarm:ident
+        $help:literal;)*) => {
+        /// A gauge, as an index of the table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Gauge {
+            $(#[doc = $help] $id,)*
+        }
+
+        /// All gauges, in the order in which panels show them.
+        pub static GAUGES: [Gauge; ABOUT.len()] = [$(Gauge::$id,)*];
+
+        const ABOUT: &[About] = &[$(About {
+            name: $name,
+            group: Group::$group,
+            label: $label,
+            unit: $unit,
+            kind: Kind::$kind,
+            source: $source,
+            top: $top,
+            alarm: Alarm::$alarm,
+            help: $help,
+        },)*];
+    };
+}
+
+const YES_NO: Unit = Flag("no", "yes");
+const UP_DOWN: Unit = Flag("down", "up");
+
+gauges! {
+    Cpu "cpu" Work "cpu" Ratio, Share Own, 1.0 Never
+        "Share of one core used by the main thread where the server tells, else by the process.";
+    Active "active" Work "active" Ratio, Share Info("used_active_time_main_thread"), 1.0 Never
+        "Share of the time in which the main thread was at work (Valkey 9.1).";
+    OpsPerS "ops_per_s" Work "ops" Rate, Level Info("instantaneous_ops_per_sec"), 0.0 Never
+        "Commands per second as the server counts them.";
+    Commands "commands" Work "" Count, Level Info("total_commands_processed"), 0.0 Never
+        "Commands since its start.";
+    BytesIn "traffic_input" Work "in" Bytes, Added Info("total_net_input_bytes"), 0.0 Never
+        "Bytes read from its clients since the previous poll.";
+    BytesOut "traffic_output" Work "out" Bytes, Added Info("total_net_output_bytes"), 0.0 Never
+        "Bytes written to its clients since the previous poll.";
+    Uptime "uptime_s" Work "up" Seconds, Level Info("uptime_in_seconds"), 0.0 Never
+        "Seconds since its start.";
+    UsedMemory "used_memory" Memory "used" Bytes, Level Info("used_memory"), 0.0 Never
+        "Bytes that its allocator gave out.";
+    MaxMemory "maxmemory" Memory "limit" Limit, Level Info("maxmemory"), 0.0 Never
+        "Its limit of memory in bytes; 0 is none.";
+    ResidentMemory "used_memory_rss" Memory "rss" Bytes, Level Info("used_memory_rss"), 0.0 Never
+        "Bytes resident, as the operating system counts.";
+    PeakMemory "memory_peak" Memory "peak" Bytes, Level Info("used_memory_peak"), 0.0 Never
+        "The most bytes that its allocator ever gave out.";
+    Fragmentation "memory_fragmentation" Memory "fragmentation" Times, Level Info("mem_fragmentation_ratio"), 1.0 Never
+        "Resident bytes by given out bytes.";
+    Clients "clients" Clients "connected" Count, Level Info("connected_clients"), 0.0 Never
+        "Connections, redyno's own included.";
+    BlockedClients "blocked_clients" Clients "blocked" Count, Level Info("blocked_clients"), 0.0 Some
+        "Clients that wait in a blocking command.";
+    RejectedClients "connections_rejected" Clients "rejected" Count, Added Info("rejected_connections"), 0.0 Some
+        "Connections rejected at maxclients since the previous poll.";
+    MaxClients "connections_max" Clients "limit" Count, Level Info("maxclients"), 0.0 Never
+        "The most connections that it takes.";
+    InputBuffer "connections_input_buffer" Clients "in buffer" Bytes,
+        Level Info("client_recent_max_input_buffer"), 0.0 Never
+        "The largest input buffer among its clients lately, in bytes.";
+    OutputBuffer "connections_output_buffer" Clients "out buffer" Bytes,
+        Level Info("client_recent_max_output_buffer"), 0.0 Never
+        "The largest output buffer among its clients lately, in bytes.";
+    Keys "keys" Keys "held" Count, Level Own, 0.0 Never
+        "Keys in all databases.";
+    Hits "hits" Keys "" Count, Added Info("keyspace_hits"), 0.0 Never
+        "Lookups that found their key, since the previous poll.";
+    Misses "misses" Keys "" Count, Added Info("keyspace_misses"), 0.0 Never
+        "Lookups that did not, since the previous poll.";
+    HitRate "hit_rate" Keys "hits" Ratio, Level Own, 1.0 Never
+        "Hits among hits and misses since the previous poll.";
+    EvictedKeys "evicted_keys" Keys "evicted" Count, Added Info("evicted_keys"), 0.0 Some
+        "Keys evicted since the previous poll.";
+    ExpiredKeys "expired_keys" Keys "expired" Count, Added Info("expired_keys"), 0.0 Never
+        "Keys expired since the previous poll.";
+    Saving "persistence_saving" Saving "" YES_NO, Level Info("rdb_bgsave_in_progress"), 1.0 Never
+        "Whether a child writes a snapshot now.";
+    SavedOk "persistence_last_save_ok" Saving "" YES_NO, Level InfoWord("rdb_last_bgsave_status", "ok"), 1.0 Zero
+        "Whether the last snapshot succeeded.";
+    SaveTook "persistence_last_save_s" Saving "" Seconds, Level Info("rdb_last_bgsave_time_sec"), 0.0 Never
+        "Seconds that the last snapshot took.";
+    Aof "persistence_aof" Saving "" YES_NO, Level Info("aof_enabled"), 1.0 Never
+        "Whether an append-only file is kept.";
+    Rewriting "persistence_aof_rewriting" Saving "" YES_NO, Level Info("aof_rewrite_in_progress"), 1.0 Never
+        "Whether a child rewrites the append-only file now.";
+    AofOk "persistence_aof_ok" Saving "" YES_NO, Level InfoWord("aof_last_write_status", "ok"), 1.0 Zero
+        "Whether the last write to the append-only file succeeded.";
+    Unsaved "persistence_unsaved_changes" Saving "unsaved" Count, Level Info("rdb_changes_since_last_save"), 0.0 Never
+        "Writes since the last snapshot.";
+    LastFork "persistence_last_fork_us" Saving "last fork" Micros, Level Info("latest_fork_usec"), 0.0 Never
+        "Microseconds for which the last fork held the server.";
+    LinkUp "replication_link_up" Replicas "link" UP_DOWN, Level InfoWord("master_link_status", "up"), 1.0 Zero
+        "Of a replica: whether the link to its master is up.";
+    HeardMaster "replication_heard_s" Replicas "heard" Ago, Level Info("master_last_io_seconds_ago"), 0.0 Never
+        "Of a replica: seconds since its master was last heard.";
+    Replicas "replication_replicas" Replicas "replicas" Count, Level Info("connected_slaves"), 0.0 Never
+        "Replicas connected to it.";
+    ReplicaLag "replication_lag_bytes" Replicas "behind" Bytes, Level Own, 0.0 Never
+        "Bytes by which the furthest replica is behind.";
+}
+
+impl Gauge {
+    /// Its row of the table.
+    pub fn about(self) -> &'static About {
+        &ABOUT[self as usize]
+    }
+
+    /// Its name on screen where its panel is not named.
+    pub fn alone(self) -> &'static str {
+        match self {
+            Self::UsedMemory | Self::Clients | Self::Keys => self.about().group.name(),
+            _ => self.about().label,
+        }
+    }
+
+    /// `value` with its unit: `13.6 MiB`, `97 %`, `none`.
+    pub fn written(self, value: f64) -> String {
+        // Whole units of what cannot be more than 64 bits hold.
+        let whole = value as u64;
+        match self.about().unit {
+            Count => units::count(value),
+            Rate => units::rate(value),
+            Limit if whole == 0 => "none".to_owned(),
+            Bytes | Limit => units::bytes(whole),
+            Ratio => units::percent(value),
+            Times => format!("{value:.2}"),
+            Seconds => units::elapsed(whole.saturating_mul(1_000_000_000)),
+            Ago => format!("{whole} s ago"),
+            Micros => units::latency(whole.saturating_mul(1000)),
+            Flag(no, yes) => if whole == 0 { no } else { yes }.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_gauge_says_what_it_is() {
+        let names: BTreeSet<_> = GAUGES.iter().map(|gauge| gauge.about().name).collect();
+        assert_eq!(names.len(), GAUGES.len());
+        for about in ABOUT {
+            let is_plain = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(about.name.chars().all(is_plain) && about.help.ends_with('.'), "{about:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_written_with_its_unit() {
+        for (gauge, value, expected) in [
+            (Gauge::UsedMemory, 14_300_000.0, "13.6 MiB"),
+            (Gauge::MaxMemory, 0.0, "none"),
+            (Gauge::Cpu, 0.97, "97 %"),
+            (Gauge::LinkUp, 0.0, "down"),
+            (Gauge::LastFork, 1200.0, "1.20 ms"),
+        ] {
+            assert_eq!(gauge.written(value), expected);
+        }
+    }
+}
