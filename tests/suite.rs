@@ -23,6 +23,7 @@ mod hostile;
 mod marker;
 mod oneshot;
 mod open_loop;
+mod operations;
 mod outage;
 mod ping;
 mod ping_parts;

@@ -94,9 +94,7 @@ pub(super) struct Connection {
     operations: Vec<OpId>,
     /// When each was due; empty in closed loop.
     dues: Vec<u64>,
-    answered: usize,
-    /// The replies to an operation of several requests that have come so far.
-    part: Part,
+    answered: Answered,
     generation: u32,
     /// When the batch was written, or the connection begun.
     since_ns: u64,
@@ -132,8 +130,7 @@ impl Connection {
             skipper: dialect.skipper(),
             operations: Vec::new(),
             dues: Vec::new(),
-            answered: 0,
-            part: Part::default(),
+            answered: Answered::default(),
             generation: 0,
             since_ns: now_ns,
             heard_ns: now_ns,
@@ -168,12 +165,12 @@ impl Connection {
     pub(super) fn count_lost(&self, kind: &ErrorKind, segments: &mut Segments) {
         let unanswered = self.unanswered();
         if !unanswered.is_empty() {
-            segments.replies(self.generation, 0).count_lost(unanswered, self.part.has_failed, kind);
+            segments.replies(self.generation, 0).count_lost(unanswered, self.answered.has_failed, kind);
         }
     }
 
     fn unanswered(&self) -> &[OpId] {
-        &self.operations[self.answered..]
+        &self.operations[self.answered.place()..]
     }
 
     /// The socket turned writable, or is ready in any way while it connects: goes on connecting, greets, or sends what
@@ -212,7 +209,7 @@ impl Connection {
     pub(super) fn next_batch(&mut self) -> Batch<'_> {
         self.operations.clear();
         self.dues.clear();
-        self.answered = 0;
+        self.answered = Answered::default();
         Batch { operations: &mut self.operations, dues: &mut self.dues }
     }
 
@@ -283,7 +280,7 @@ impl Connection {
                 let service_ns = read.now_ns.saturating_sub(self.since_ns);
                 let mut replies = read.segments.replies(self.generation, service_ns);
                 replies.count_bytes(bytes.len());
-                let began_ns = self.dues.get(self.answered).copied().unwrap_or(self.since_ns);
+                let began_ns = self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
                 replies.held = read.waits.held(began_ns, read.now_ns);
                 self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
             }
@@ -300,13 +297,13 @@ impl Connection {
         mut replies: Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        let before = (self.answered, self.part.replies);
+        let before = self.answered;
         let taken = self.sort_replies(bytes, now_ns, &mut replies, first_errors);
         replies.settle();
-        if before != (self.answered, self.part.replies) {
+        if before != self.answered {
             self.heard_ns = now_ns;
         }
-        if self.answered == self.operations.len() {
+        if self.answered.place() == self.operations.len() {
             self.phase = Phase::Idle;
             // An idle connection does not keep the room of a batch far larger than its last.
             if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
@@ -326,12 +323,12 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
-            let Some(op) = self.operations.get(self.answered).copied() else {
+            let Some(op) = self.operations.get(self.answered.place()).copied() else {
                 return Err(Broken::Unasked);
             };
             let (is_null, is_error) = (reply == Reply::Nil, matches!(reply, Reply::Error(_)));
             if let Reply::Error(line) = reply
-                && !std::mem::replace(&mut self.part.has_failed, true)
+                && !std::mem::replace(&mut self.answered.has_failed, true)
                 && replies.count_error(op, line)
             {
                 first_errors.push(line.to_vec());
@@ -339,8 +336,9 @@ impl Connection {
             if (is_error || replies.replies_of(op) > 1) && !self.take_part(op, is_null, is_error, replies) {
                 continue;
             }
-            let response_ns = self.dues.get(self.answered).map(|due_ns| now_ns.saturating_sub(*due_ns));
-            self.answered += 1;
+            let response_ns =
+                self.dues.get(self.answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
+            self.answered.whole += 1;
             replies.take_good(op, is_null, response_ns);
         }
         Ok(())
@@ -349,18 +347,19 @@ impl Connection {
     /// Takes a reply into account that is an error or one of several. Whether it is the last of a good operation.
     fn take_part(&mut self, op: OpId, is_null: bool, is_error: bool, replies: &mut Replies) -> bool {
         if !is_error {
-            replies.count_part(op, self.part.replies, is_null);
+            replies.count_part(op, self.answered.replies, is_null);
         }
-        self.part.replies += 1;
-        if self.part.replies < replies.replies_of(op) {
+        self.answered.replies += 1;
+        if self.answered.replies < replies.replies_of(op) {
             return false;
         }
-        let part = std::mem::take(&mut self.part);
-        if part.has_failed {
-            self.answered += 1;
+        self.answered.replies = 0;
+        let has_failed = std::mem::take(&mut self.answered.has_failed);
+        if has_failed {
+            self.answered.whole += 1;
             replies.end_failed(op);
         }
-        !part.has_failed
+        !has_failed
     }
 
     fn take_greeting(
@@ -381,12 +380,23 @@ impl Connection {
     }
 }
 
-/// What has come of an operation that is not answered whole.
-#[derive(Debug, Default)]
-struct Part {
-    replies: u32,
-    /// Whether one of them was an error.
+/// How much of a batch is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Answered {
+    /// Operations that are answered whole.
+    whole: u32,
+    /// Replies to the next one, which has several.
+    replies: u16,
+    /// Whether one of those was an error.
     has_failed: bool,
+}
+
+impl Answered {
+    /// The place of the operation that the next reply belongs to.
+    #[inline]
+    fn place(self) -> usize {
+        self.whole as usize
+    }
 }
 
 /// A batch that is being put together.

@@ -36,7 +36,7 @@ struct Taken {
     /// Those of them that were answered with a null.
     nulls: u32,
     /// How many replies one has.
-    replies: u32,
+    replies: u16,
     /// Whether a null is a miss, and anything else a hit.
     has_misses: bool,
 }
@@ -46,7 +46,7 @@ impl Open {
         let taken = operations.iter().map(|expected| Taken {
             good: 0,
             nulls: 0,
-            replies: expected.requests.len() as u32,
+            replies: expected.requests.len() as u16,
             has_misses: matches!(&*expected.requests, [only] if only.misses == Misses::Null),
         });
         Self { generation, in_flight: 0, buffer, taken: taken.collect() }
@@ -254,7 +254,7 @@ impl Replies<'_> {
 
     /// How many replies an operation has.
     #[inline]
-    pub(super) fn replies_of(&self, op: OpId) -> u32 {
+    pub(super) fn replies_of(&self, op: OpId) -> u16 {
         self.taken[op.index()].replies
     }
 
@@ -305,8 +305,8 @@ impl Replies<'_> {
     }
 
     /// Counts whether a reply of an operation that has several, the one with this number, found what was asked for.
-    pub(super) fn count_part(&mut self, op: OpId, reply: u32, is_null: bool) {
-        if self.buffer.operations.of(op).requests[reply as usize].misses == Misses::Null {
+    pub(super) fn count_part(&mut self, op: OpId, reply: u16, is_null: bool) {
+        if self.buffer.operations.of(op).requests[usize::from(reply)].misses == Misses::Null {
             let counts = &mut self.buffer.counts[op.index()];
             counts.hits += u64::from(!is_null);
             counts.misses += u64::from(is_null);

@@ -7,7 +7,7 @@
 //! ```
 //! An aggregate is skipped by counting: a header of n elements adds n to what is open, each element that ends
 //! takes one away. So nesting needs no stack and has no limit. RESP3 pushes and attributes are skipped and are no
-//! replies.
+//! replies. An error among the elements of a reply, such as a command's in the array of EXEC, makes it an error.
 
 use memchr::memchr;
 use thiserror::Error;
@@ -17,6 +17,9 @@ use crate::foreign;
 /// The longest line (a header, a status, an error) that is taken for one.
 pub(super) const MAX_LINE: usize = 64 * 1024;
 
+/// The longest error among the elements of a reply that is kept, and its beginning else.
+const MAX_KEPT: usize = 256;
+
 /// What a finished reply was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'a> {
@@ -24,7 +27,7 @@ pub enum Reply<'a> {
     Value,
     /// Null: `$-1`, `*-1` or `_`.
     Nil,
-    /// An error, its line without `-`: `LOADING Redis is loading the dataset in memory`.
+    /// An error, or what holds one: the line of the first, without `-`: `LOADING Redis is loading the dataset in memory`.
     Error(&'a [u8]),
 }
 
@@ -74,6 +77,16 @@ pub struct Skipper {
     line: Vec<u8>,
     /// Whether `line` was handed out, and is to be forgotten.
     line_is_spent: bool,
+    /// The first error among the elements of the reply that is open, or of the last that had one.
+    inner: Option<Box<Inner>>,
+}
+
+/// An error among the elements of a reply.
+#[derive(Debug)]
+struct Inner {
+    line: Vec<u8>,
+    /// Whether it was handed out, and is to be forgotten.
+    is_spent: bool,
 }
 
 impl Default for Skipper {
@@ -96,7 +109,14 @@ pub(super) enum Header {
 impl Skipper {
     /// At the beginning of a reply stream.
     pub fn new() -> Self {
-        Self { inside: Inside::Between, open: 0, payload: 0, line: Vec::new(), line_is_spent: false }
+        Self {
+            inside: Inside::Between,
+            open: 0,
+            payload: 0,
+            line: Vec::new(),
+            line_is_spent: false,
+            inner: None,
+        }
     }
 
     /// Takes bytes from the front of `input` up to the end of the next reply, and says what it was. `None` when
@@ -122,7 +142,7 @@ impl Skipper {
                     return Ok(None);
                 }
                 if self.element_ended() {
-                    return Ok(Some(Reply::Value));
+                    return Ok(Some(self.whole()));
                 }
                 continue;
             }
@@ -137,6 +157,9 @@ impl Skipper {
             let whole_line = !self.joins_partial_line(head)?;
             let header = parse_header(if whole_line { head } else { &self.line })?;
             let was_between = self.inside == Inside::Between;
+            if matches!(header, Header::Error) && self.inside == Inside::Reply {
+                note(&mut self.inner, if whole_line { head } else { &self.line });
+            }
             if self.enter(&header)? {
                 let reply = match header {
                     Header::Nil if was_between => Reply::Nil,
@@ -144,10 +167,21 @@ impl Skipper {
                         let line: &'r [u8] = if whole_line { head } else { &self.line };
                         Reply::Error(&line[1..line.len() - 1])
                     }
-                    _ => Reply::Value,
+                    _ => self.whole(),
                 };
                 return Ok(Some(reply));
             }
+        }
+    }
+
+    /// What a reply was that is no error itself.
+    fn whole(&mut self) -> Reply<'_> {
+        match self.inner.as_deref_mut().filter(|inner| !inner.is_spent) {
+            Some(inner) => {
+                inner.is_spent = true;
+                Reply::Error(&inner.line)
+            }
+            None => Reply::Value,
         }
     }
 
@@ -234,6 +268,15 @@ impl Skipper {
             self.line = Vec::new();
             self.line_is_spent = false;
         }
+    }
+}
+
+/// Keeps the first error among the elements of a reply.
+#[cold]
+fn note(inner: &mut Option<Box<Inner>>, line: &[u8]) {
+    if inner.as_ref().is_none_or(|before| before.is_spent) {
+        let line = &line[1..line.len() - 1];
+        *inner = Some(Box::new(Inner { line: line[..line.len().min(MAX_KEPT)].to_vec(), is_spent: false }));
     }
 }
 
@@ -343,7 +386,7 @@ mod tests {
         "LOADING not yet",
         "value",
         "value",
-        "value",
+        "ERR inner",
         "value",
         "value",
         "value",
@@ -376,6 +419,17 @@ mod tests {
         assert_eq!(replies(b"$abc\r\n", &[]), Err(ProtocolError::Length("abc".into())));
         assert_eq!(replies(b"+OK\n", &[]), Err(ProtocolError::LineFeed("+OK".into())));
         assert_eq!(replies(&vec![b'+'; MAX_LINE + 1], &[]), Err(ProtocolError::LongLine));
+    }
+
+    #[test]
+    fn an_error_among_the_elements_of_a_reply_is_the_first_and_its_own_only() {
+        let stream = b"*2\r\n:1\r\n*2\r\n-WRONGTYPE a\r\n-ERR b\r\n*1\r\n$1\r\na\r\n*1\r\n-\r\n>1\r\n-ERR push\r\n+a\r\n";
+        let every_byte: Vec<_> = (1..stream.len()).collect();
+        for cuts in [&[][..], &every_byte] {
+            assert_eq!(replies(stream, cuts).unwrap(), ["WRONGTYPE a", "value", "", "value"]);
+        }
+        let long = [b"*1\r\n-ERR ", "x".repeat(10_000).as_bytes(), b"\r\n"].concat();
+        assert_eq!(replies(&long, &[]).unwrap()[0].len(), MAX_KEPT);
     }
 
     #[test]

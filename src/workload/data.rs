@@ -15,6 +15,8 @@ use super::{
 pub const MAX_WEIGHT: u32 = 1_000_000;
 /// The most operations of a workload.
 pub const MAX_OPERATIONS: usize = 256;
+/// The most steps of an operation.
+const MAX_STEPS: usize = 1000;
 
 /// What is asked of a server: operations by weight, and the keys that they choose from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +92,9 @@ pub enum WorkloadError {
     /// An operation without a command.
     #[error("the operation '{0}' has a step without a command, or no step at all")]
     Step(String),
+    /// Too many steps.
+    #[error("an operation has up to {MAX_STEPS} steps, '{0}' has more")]
+    Steps(String),
     /// Too many operations.
     #[error("a workload has up to {MAX_OPERATIONS} operations, not {0}")]
     Operations(usize),
@@ -138,6 +143,9 @@ impl Workload {
             }
             if operation.steps.is_empty() || operation.steps.iter().any(|step| first_word(step).is_empty()) {
                 return Err(WorkloadError::Step(name.clone()));
+            }
+            if operation.steps.len() > MAX_STEPS {
+                return Err(WorkloadError::Steps(name.clone()));
             }
             if self.operations[..n].iter().any(|other| other.name == *name) {
                 return Err(WorkloadError::Twice(name.clone()));

@@ -1,0 +1,151 @@
+//! An operation of several requests is timed as one and fails as one, and its requests are counted as the server counts
+//! them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::support::{
+    Server, calls, cli_at,
+    session::{Driven, Past, at_port, plan},
+};
+use redyno::{
+    demo,
+    load::{Knobs, Plan},
+    session::OperationInterval,
+    workload::{Keyspace, Operation, Together, Workload},
+};
+
+/// Good operations that prove that the load runs.
+const ENOUGH: u64 = 1000;
+
+fn operation(name: &str, weight: u32, together: Together, steps: &[&str]) -> Operation {
+    let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+    Operation { name: name.to_owned(), weight, together, steps, ..Operation::default() }
+}
+
+/// Reads, writes, transactions; two that always fail, for `word` holds no number; keys, numbers and values inside of words.
+fn workload() -> Arc<Workload> {
+    use Together::{Multi, Pipeline};
+    let keyspace = |prefix: &str| Keyspace { prefix: prefix.to_owned(), ..Keyspace::default() };
+    let keys = [("key".to_owned(), keyspace("")), ("counter".to_owned(), keyspace("counter:"))].into();
+    let operations = vec![
+        operation("read", 4, Pipeline, &["GET {key}"]),
+        operation("twice", 3, Pipeline, &["GET {key}", "GET {key}"]),
+        operation("write", 2, Pipeline, &["SET {key} <{value}|{number 1..1000}> EX {number 60..100}"]),
+        operation("move", 2, Multi, &["GET {key}", "SET {key} {value}", "INCR {counter}"]),
+        operation("wrong", 1, Multi, &["GET {key}", "INCR redyno:word"]),
+        operation("half", 1, Pipeline, &["GET {key}", "INCR redyno:word", "GET {key}"]),
+    ];
+    Arc::new(Workload { name: "several".to_owned(), keys, operations })
+}
+
+fn knobs() -> Knobs {
+    Knobs { load: true, clients: 20, pipeline: 5, workload: workload(), keyspace: 100, ..Knobs::default() }
+}
+
+/// All parts of each operation in one.
+fn operations(past: &Past) -> BTreeMap<String, OperationInterval> {
+    let mut all = BTreeMap::<_, OperationInterval>::new();
+    for (label, part) in past.intervals().flat_map(|interval| &interval.commands) {
+        let sum = all.entry(label.clone()).or_default();
+        sum.ops += part.ops;
+        sum.hits += part.hits;
+        sum.misses += part.misses;
+        part.errors.iter().for_each(|(kind, n)| *sum.errors.entry(kind.clone()).or_default() += n);
+        sum.service.merge(&part.service);
+    }
+    all
+}
+
+/// How many operations there were, what failed, and what the server was asked by them.
+fn assert_agreement(past: &Past, commandstats: &str) {
+    let all = operations(past);
+    let count = |label: &str| all[label].ops + all[label].errors.values().sum::<u64>();
+    for label in ["read", "twice", "write", "move"] {
+        assert_eq!((&all[label].errors, all[label].service.count()), (&BTreeMap::new(), all[label].ops));
+    }
+    for label in ["wrong", "half"] {
+        let kinds: Vec<_> = all[label].errors.keys().map(String::as_str).collect();
+        assert_eq!((all[label].ops, kinds), (0, vec!["ERR"]));
+    }
+    assert_eq!(past.errors()["ERR"], count("wrong") + count("half"));
+    let looked = |label: &str| all[label].hits + all[label].misses;
+    assert_eq!(looked("read"), count("read"));
+    assert_eq!(looked("twice"), 2 * count("twice"));
+    assert_eq!(looked("half"), 2 * count("half"), "what came before and after the error is no error");
+    assert_eq!(looked("move"), 0);
+    let mut asked = BTreeMap::<String, u64>::new();
+    for (command, n) in past.intervals().flat_map(|interval| &interval.requests) {
+        *asked.entry(command.clone()).or_default() += n;
+    }
+    let names: Vec<_> = asked.keys().map(String::as_str).collect();
+    assert_eq!(names, ["EXEC", "GET", "INCR", "MULTI", "SET"]);
+    assert_eq!(asked["EXEC"], count("move") + count("wrong"));
+    for (command, n) in asked {
+        assert_eq!(n, calls(commandstats, &command.to_lowercase()), "{command}");
+    }
+}
+
+/// Runs in closed loop, then in open loop. `stats` is what the server has counted.
+fn run(plan: &Plan, stats: impl Fn() -> String) {
+    let mut session = Driven::start(plan, knobs());
+    session.wait_for_work(1, 20, ENOUGH);
+    let open = session.turn(|knobs| knobs.rate = Some(5000));
+    session.wait_for_work(open, 20, ENOUGH);
+    assert_agreement(&session.finish(), &stats());
+}
+
+#[test]
+fn real_servers_count_what_we_count() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        server.cli(&["SET", "redyno:word", "text"]);
+        server.cli(&["CONFIG", "RESETSTAT"]);
+        run(&Plan { threads: 2, ..plan(at_port(server.port())) }, || server.cli(&["INFO", "commandstats"]));
+    }
+}
+
+#[test]
+fn the_built_in_server_counts_what_we_count() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let port = server.address().port();
+    cli_at(port, &["SET", "redyno:word", "text"]);
+    cli_at(port, &["CONFIG", "RESETSTAT"]);
+    run(&plan(at_port(port)), || cli_at(port, &["INFO", "commandstats"]));
+    server.stop().unwrap();
+}
+
+/// A connection that is lost in the middle of an operation loses it once, whatever came of it.
+#[test]
+fn an_operation_that_is_cut_off_has_one_end() {
+    for _ in 0..3 {
+        let mut server = Server::redis().start();
+        server.cli(&["SET", "redyno:word", "text"]);
+        let mut session = Driven::start(&plan(at_port(server.port())), Knobs { pipeline: 200, ..knobs() });
+        session.wait_for_work(1, 20, ENOUGH);
+        server.kill();
+        session.wait_for("the loss", |records| {
+            let mut intervals = crate::support::session::intervals(records);
+            intervals.any(|interval| !interval.connections_lost.is_empty()).then_some(())
+        });
+        assert!(session.finish().errors()["reset"] > 0);
+    }
+}
+
+/// The operations of a workload that is chosen while the load runs are counted by their own names.
+#[test]
+fn another_workload_is_chosen_under_load() {
+    let server = Server::redis().start();
+    server.cli(&["SET", "redyno:word", "text"]);
+    let usual = Knobs { workload: Knobs::default().workload, ..knobs() };
+    let mut session = Driven::start(&plan(at_port(server.port())), usual);
+    session.wait_for_work(1, 20, ENOUGH);
+    let several = session.turn(|knobs| knobs.workload = workload());
+    session.wait_for_work(several, 20, ENOUGH);
+    let back = session.turn(|knobs| knobs.workload = Workload::ratio(0, 1));
+    session.wait_for_work(back, 20, ENOUGH);
+    let past = session.finish();
+    let labels = |segment| past.segment(segment).commands.into_keys().collect::<Vec<_>>();
+    assert_eq!(labels(1), ["GET", "SET"]);
+    assert_eq!(labels(several), ["half", "move", "read", "twice", "write", "wrong"]);
+    assert_eq!(labels(back), ["GET"]);
+    assert_eq!(past.errors().into_keys().collect::<Vec<_>>(), ["ERR"]);
+}
