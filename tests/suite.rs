@@ -38,6 +38,7 @@ mod scripted;
 mod server_config;
 mod server_events;
 mod sharing;
+mod side_by_side;
 mod signals;
 #[cfg(target_os = "linux")]
 mod slow_terminal;

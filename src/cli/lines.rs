@@ -80,7 +80,7 @@ impl Lines {
                 lines.push(format!("{:6.1} s  {}: {}", event.t_s, event.what.name(), event.what));
             }
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
-            Record::Wake(_) | Record::Intrinsic(_) => {}
+            Record::Wake(_) | Record::Intrinsic(_) | Record::Beside(_) => {}
             Record::End(_) => self.complete(None, &mut lines),
         }
         lines

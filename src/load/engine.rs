@@ -223,11 +223,16 @@ impl Load {
             || self.is_limited && self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Ends the load now, unless it has ended already, and waits for its workers.
-    pub fn end(&mut self) {
+    /// Lets the load end now, unless it has ended already. Its workers wait a second at the most for the replies in flight.
+    pub fn stop(&self) {
         let now_ns = self.clock.now_ns();
         let until_ns = self.settings.load().until_ns;
         self.end_at(until_ns.map_or(now_ns, |until_ns| until_ns.min(now_ns)));
+    }
+
+    /// [Stops](Self::stop) the load, and waits for its workers.
+    pub fn end(&mut self) {
+        self.stop();
         for thread in self.threads.drain(..) {
             // A worker's panic was printed by the panic hook.
             drop(thread.join());

@@ -19,6 +19,8 @@ pub struct Coalesce {
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
     intrinsic: Option<Span<probe::Intrinsic>>,
+    /// What is held back of the targets beside the first.
+    beside: BTreeMap<u16, Self>,
 }
 
 impl Coalesce {
@@ -43,6 +45,10 @@ impl Coalesce {
                 out.push(Arc::clone(record));
                 return out;
             }
+            Record::Beside(beside) => {
+                let theirs = self.beside.entry(beside.target).or_default();
+                return told_by(beside.target, theirs.push(&Arc::new(beside.record.clone())));
+            }
         };
         let second = (t_s - LATE_S).floor();
         if self.second.is_some_and(|held| second > held) {
@@ -57,6 +63,9 @@ impl Coalesce {
     pub fn rest(&mut self) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         self.flush(&mut out);
+        for (target, theirs) in &mut self.beside {
+            out.extend(told_by(*target, theirs.rest()));
+        }
         out
     }
 
@@ -89,6 +98,10 @@ impl Coalesce {
         out.extend(self.wake.take().map(|span| Arc::new(Record::Wake(span))));
         out.extend(self.intrinsic.take().map(|span| Arc::new(Record::Intrinsic(span))));
     }
+}
+
+fn told_by(target: u16, records: Vec<Arc<Record>>) -> Vec<Arc<Record>> {
+    records.into_iter().map(|record| Arc::new(Arc::unwrap_or_clone(record).told_by(target))).collect()
 }
 
 fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl FnOnce(&mut T, &T)) {

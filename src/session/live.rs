@@ -6,7 +6,7 @@ use std::{
     io,
     sync::{
         Arc,
-        mpsc::{Receiver, Sender},
+        mpsc::{Receiver, Sender, channel},
     },
     thread::JoinHandle,
     time::Duration,
@@ -17,17 +17,15 @@ use thiserror::Error;
 use super::{
     End, Record, SessionStart,
     collector::{Collector, Inputs, Order},
+    measured::Measured,
 };
 use crate::{
     clock::{Clock, TICK_NS},
     happening::Happening,
-    load::{Knobs, Load, LoadError, Plan},
-    probe::{IntrinsicProbe, PingPlan, PingProbe, WakeProbe},
+    load::{Knobs, LoadError, Plan},
+    probe::{IntrinsicProbe, WakeProbe},
     server::{self, ConfigChange},
 };
-
-/// Changes of the knobs that follow each other faster than this become one segment: a held key is one turn.
-const SETTLE_NS: u64 = 100_000_000;
 
 /// Why a session cannot start.
 #[derive(Debug, Error)]
@@ -43,28 +41,31 @@ pub enum LiveError {
 /// A running session. Dropped without [`finish`](Self::finish), it ends without an end record.
 pub struct Live {
     clock: Clock,
-    load: Load,
-    ping: PingProbe,
+    /// The targets, at least one.
+    targets: Vec<Measured>,
     wake: WakeProbe,
     intrinsic: IntrinsicProbe,
     orders: Sender<Order>,
     collector: JoinHandle<End>,
-    in_force: Knobs,
-    wanted: Knobs,
-    changed_ns: u64,
-    /// When the warm-up ends, while it lasts.
-    warmup_until_ns: Option<u64>,
 }
 
 /// What a session begins with.
 pub struct Beginning {
     /// The first record.
     pub start: SessionStart,
-    /// The settings of the first segment.
-    pub knobs: Knobs,
     /// How long the first segment is a warm-up, which counts for nothing else.
     pub warmup: Option<Duration>,
-    /// What the control plane told before the session began.
+    /// What is measured, side by side: at least one target.
+    pub targets: Vec<TargetBeginning>,
+}
+
+/// What is measured of one target from the beginning on.
+pub struct TargetBeginning {
+    /// The target, and the load's plan for it.
+    pub plan: Plan,
+    /// The settings of the first segment.
+    pub knobs: Knobs,
+    /// What its control plane told before the session began.
     pub heard: Option<server::Message>,
     /// What it tells.
     pub server: Receiver<server::Message>,
@@ -74,100 +75,75 @@ impl Live {
     /// Starts everything; `listeners` get every record from the first on.
     ///
     /// # Errors
-    /// When the target's host does not resolve, or threads cannot be had.
+    /// When a target's host does not resolve, or threads cannot be had.
     pub fn start(
-        plan: &Plan,
         beginning: Beginning,
         clock: Clock,
         listeners: Vec<Sender<Arc<Record>>>,
     ) -> Result<Self, LiveError> {
         let tick = Duration::from_nanos(TICK_NS);
-        let (orders_up, orders) = std::sync::mpsc::channel();
-        let (probes_up, probes) = std::sync::mpsc::channel();
-        let Beginning { start, knobs, warmup, heard, server } = beginning;
-        let (load, output) = Load::start(plan, knobs.clone(), warmup.is_none(), clock)?;
-        let inputs = Inputs { load: output, probes, server, orders };
-        let mut collector = Collector::new(clock, inputs, listeners);
-        let changed_ns = load.since_ns();
-        let first = Order::Segment {
-            at_ns: changed_ns,
-            segment: 1,
-            knobs: knobs.clone(),
-            warmup: warmup.is_some(),
-            config: None,
-        };
-        collector.begin(start, first, heard);
+        let (orders_up, orders) = channel();
+        let (machine_up, machine) = channel();
+        let Beginning { start, warmup, targets: beginnings } = beginning;
+        let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
+        for (n, mut beginning) in (0..).zip(beginnings) {
+            heard.push(beginning.heard.take());
+            let (target, tells) = Measured::start(n, beginning, warmup, clock, orders_up.clone())?;
+            targets.push(target);
+            inputs.push(tells);
+        }
+        let mut collector = Collector::new(clock, Inputs { targets: inputs, machine, orders }, listeners);
+        collector.begin(start);
+        for (target, heard) in targets.iter().zip(heard) {
+            collector.begin_target(target.first_segment(), heard);
+        }
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
-        let ping = PingProbe::start(PingPlan::new(plan.target.clone()), clock, probes_up.clone())?;
-        let wake = WakeProbe::start(tick, clock, probes_up.clone())?;
-        let intrinsic = IntrinsicProbe::start(tick, clock, probes_up)?;
-        Ok(Self {
-            clock,
-            load,
-            ping,
-            wake,
-            intrinsic,
-            orders: orders_up,
-            collector,
-            in_force: knobs.clone(),
-            wanted: knobs,
-            changed_ns,
-            warmup_until_ns: warmup.map(|length| changed_ns + length.as_nanos() as u64),
-        })
+        let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
+        let intrinsic = IntrinsicProbe::start(tick, clock, machine_up)?;
+        Ok(Self { clock, targets, wake, intrinsic, orders: orders_up, collector })
     }
 
-    /// The knobs that hold now.
+    /// The knobs that hold now, those of the first target.
     pub fn knobs(&self) -> Knobs {
-        self.in_force.clone()
+        self.targets[0].knobs().clone()
     }
 
-    /// Asks for other knobs. They hold at once, or, when the last change is younger than a tenth of a second,
-    /// at a later [`settle`](Self::settle).
+    /// Asks for other knobs for every target. They hold at once, or, when the last change is younger than a tenth of a
+    /// second, at a later [`settle`](Self::settle).
     pub fn turn(&mut self, knobs: Knobs) {
-        self.wanted = knobs;
-        self.settle();
+        for target in &mut self.targets[1..] {
+            target.turn(knobs.clone());
+        }
+        self.targets[0].turn(knobs);
+    }
+
+    /// Asks for other knobs for target number `target`, from 0.
+    pub fn turn_one(&mut self, target: usize, knobs: Knobs) {
+        self.targets[target].turn(knobs);
     }
 
     /// Turns the load off, and leaves all else as it is wanted.
     pub fn stop_load(&mut self) {
-        self.turn(Knobs { load: false, ..self.wanted.clone() });
+        for target in &mut self.targets {
+            target.turn(Knobs { load: false, ..target.wanted().clone() });
+        }
     }
 
-    /// Brings the last change into force when its time has come, and ends the warm-up when it is over. To be called
+    /// Brings the last changes into force when their time has come, and ends the warm-up when it is over. To be called
     /// ten times a second or more.
     pub fn settle(&mut self) {
-        let now_ns = self.clock.now_ns();
-        let warm = self.warmup_until_ns.is_some_and(|until_ns| now_ns >= until_ns);
-        let turned = self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
-        if !warm && !turned {
-            return;
-        }
-        if warm {
-            self.warmup_until_ns = None;
-        }
-        self.in_force = self.wanted.clone();
-        let warmup = self.warmup_until_ns.is_some();
-        let (segment, at_ns) = self.load.set(self.in_force.clone(), !warmup);
-        self.changed_ns = at_ns;
-        self.order(Order::Segment { at_ns, segment, knobs: self.in_force.clone(), warmup, config: None });
+        self.targets.iter_mut().for_each(Measured::settle);
     }
 
-    /// Begins a segment with the same knobs: a parameter of the server was set.
+    /// Begins a segment with the same knobs: a parameter of the first target's server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
-        let warmup = self.warmup_until_ns.is_some();
-        let (segment, at_ns) = self.load.set(self.in_force.clone(), !warmup);
-        self.order(Order::Segment {
-            at_ns,
-            segment,
-            knobs: self.in_force.clone(),
-            warmup,
-            config: Some(change),
-        });
+        self.targets[0].retuned(change);
     }
 
-    /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost.
+    /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost, at
+    /// every target.
     pub fn is_over(&self) -> bool {
-        self.load.is_over()
+        self.targets.iter().all(|target| target.load().is_over())
     }
 
     /// Puts a note on the time axis, at `t_s` seconds of the session.
@@ -175,7 +151,7 @@ impl Live {
         self.order(Order::Mark { t_s, text });
     }
 
-    /// Lets `listener` have the first record, that of the current segment, and all from now on.
+    /// Lets `listener` have the first record, those of the current segments, and all from now on.
     pub fn listen(&self, listener: Sender<Arc<Record>>) {
         self.order(Order::Listen(listener));
     }
@@ -195,17 +171,17 @@ impl Live {
         drop(self.orders.send(order));
     }
 
-    /// Ends the load, and waits for its last replies. Probes and records go on.
+    /// Ends the load everywhere at once, and waits for the last replies. Probes and records go on.
     pub fn end_load(&mut self) {
-        self.load.end();
+        self.targets.iter().for_each(|target| target.load().stop());
+        self.targets.iter_mut().for_each(Measured::await_last_replies);
     }
 
-    /// Ends the load, waits for its last replies, ends the probes, and returns the last record.
+    /// Ends the load, waits for its last replies, ends the probes, and returns the last record: that of the first target.
     pub fn finish(mut self) -> End {
         self.end_load();
-        let Self { load, ping, wake, intrinsic, orders, collector, .. } = self;
-        drop((ping, wake, intrinsic));
-        drop(load);
+        let Self { targets, wake, intrinsic, orders, collector, .. } = self;
+        drop((targets, wake, intrinsic));
         drop(orders.send(Order::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

@@ -1,6 +1,7 @@
 //! A session is a stream of records: live measurement produces it, a file holds it, everything else folds it.
 
 mod assembly;
+mod beside;
 mod client;
 mod coalesce;
 mod collector;
@@ -9,6 +10,7 @@ mod file;
 mod fresh;
 mod interval;
 mod live;
+mod measured;
 mod older;
 mod outages;
 mod reader;
@@ -17,15 +19,17 @@ mod recorder;
 mod sound;
 mod start;
 mod tally;
+mod target_records;
 pub mod timeline;
 
+pub use beside::Beside;
 pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;
 pub use file::{FileError, Writer, line};
 pub use fresh::fresh_file;
 pub use interval::{Interval, OperationInterval, add_counts};
-pub use live::{Beginning, Live, LiveError};
+pub use live::{Beginning, Live, LiveError, TargetBeginning};
 pub use reader::{ReadError, Reader};
 pub use record::{
     Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span, Summary,

@@ -7,6 +7,7 @@
 //! ping wake intrinsic   what a probe saw in a stretch
 //! server    what INFO said
 //! event     something that happened;  mark: a person's note
+//! beside    what another target of the session told: its number, and a record of these
 //! end       last line: the summary of the load without its warm-up
 //! ```
 //! Times are seconds since the session began (`t_s`); a stretch ends at its `t_s` and lasts `length_s`.
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Client, Event, Interval, add_counts};
+use super::{Beside, Client, Event, Interval, add_counts};
 use crate::{load::Knobs, probe, server, stats::Latency};
 
 /// The version of this schema. A reader refuses a higher one.
@@ -47,6 +48,8 @@ pub enum Record {
     Mark(Mark),
     /// The session ends.
     End(Box<End>),
+    /// What another target than the first told.
+    Beside(Box<Beside>),
 }
 
 impl Record {
@@ -63,6 +66,7 @@ impl Record {
             Self::Event(event) => Some(event.t_s),
             Self::Mark(mark) => Some(mark.t_s),
             Self::End(end) => Some(end.t_s),
+            Self::Beside(beside) => beside.record.t_s(),
         }
     }
 }
@@ -100,6 +104,9 @@ pub struct SessionStart {
     pub started: String,
     /// The server.
     pub target: ServerIdentity,
+    /// Further servers that are measured beside it, in the order of their numbers, from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<ServerIdentity>,
     /// The machine that redyno runs on: its name, system and cores.
     pub host: Host,
 }

@@ -95,6 +95,7 @@ fn timed(record: &Record) -> Result<(), String> {
         Record::Wake(span) => span.length_s,
         Record::Intrinsic(span) => span.length_s,
         Record::End(end) => end.summary.length_s,
+        Record::Beside(beside) => return timed(&beside.record),
         Record::Session(_) | Record::Segment(_) | Record::Server(_) | Record::Event(_) | Record::Mark(_) => {
             0.0
         }

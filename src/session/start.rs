@@ -12,6 +12,7 @@ impl SessionStart {
             tool: concat!("redyno ", env!("CARGO_PKG_VERSION")).to_owned(),
             started: now.format(format).expect("the present year has four digits"),
             target,
+            beside: Vec::new(),
             host: Host::this(),
         }
     }

@@ -12,7 +12,7 @@ use std::{
 use redyno::{
     clock::Clock,
     load::{Knobs, Plan},
-    session::{Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart},
+    session::{Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning},
     target::{Address, Target},
     workload::KeyNames,
 };
@@ -52,12 +52,22 @@ pub struct Past {
 impl Driven {
     /// Starts a session.
     pub fn start(plan: &Plan, knobs: Knobs) -> Self {
+        Self::start_beside(vec![(plan.clone(), knobs)])
+    }
+
+    /// Starts a session with several targets.
+    pub fn start_beside(plans: Vec<(Plan, Knobs)>) -> Self {
         let (listener, incoming) = channel();
         let start = SessionStart::now(ServerIdentity::default());
-        let (_, server) = channel();
-        let beginning = Beginning { start, knobs, warmup: None, heard: None, server };
-        let live = Live::start(plan, beginning, Clock::start(), vec![listener]).expect("a session");
+        let target = |(plan, knobs)| TargetBeginning { plan, knobs, heard: None, server: channel().1 };
+        let beginning = Beginning { start, warmup: None, targets: plans.into_iter().map(target).collect() };
+        let live = Live::start(beginning, Clock::start(), vec![listener]).expect("a session");
         Self { live, incoming, seen: Vec::new() }
+    }
+
+    /// The session itself.
+    pub fn live(&mut self) -> &mut Live {
+        &mut self.live
     }
 
     /// The knobs that hold.
@@ -132,6 +142,17 @@ impl Driven {
 }
 
 impl Past {
+    /// What of this is target number `target`'s.
+    pub fn of(&self, target: u16) -> Self {
+        let records: Vec<_> = self.records.iter().filter_map(|record| record.of(target)).collect();
+        let end = records.iter().find_map(|record| match record {
+            Record::End(end) => Some((**end).clone()),
+            _ => None,
+        });
+        let records = records.into_iter().cloned().map(Arc::new).collect();
+        Self { records, end: end.expect("every target has an end") }
+    }
+
     /// All stretches of load.
     pub fn intervals(&self) -> impl Iterator<Item = &Interval> {
         intervals(&self.records)

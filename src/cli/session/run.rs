@@ -35,7 +35,8 @@ use crate::{
     load::{Knobs, MAX_CLIENTS, Plan, most_clients},
     server::{Control, Ledger, Message, Owner},
     session::{
-        Beginning, Encryption, Live, Record, ServerIdentity, SessionStart, Timeline, TimelineOptions, Writer,
+        Beginning, Encryption, Live, Record, ServerIdentity, SessionStart, TargetBeginning, Timeline,
+        TimelineOptions, Writer,
     },
     signals::{Signal, listen},
     tui::{self, theme::Theme},
@@ -216,8 +217,9 @@ fn start(
     }
     let (listener, records) = channel();
     let begun = pass(wishes, destination, &control, &mut gate, &mut notices).and_then(|knobs| {
-        let beginning = Beginning { start: session, knobs, warmup: wishes.warmup, heard, server };
-        Ok(engage(&wishes.plan, beginning, clock, listener, writer)?)
+        let target = TargetBeginning { plan: wishes.plan.clone(), knobs, heard, server };
+        let beginning = Beginning { start: session, warmup: wishes.warmup, targets: vec![target] };
+        Ok(engage(beginning, clock, listener, writer)?)
     });
     // Some workers may have written before another could not start.
     let (live, recordings) = begun.inspect_err(|_| remove_keys(&gate, &control, signals))?;
@@ -246,7 +248,6 @@ fn start(
 
 /// Starts the recording that was asked for, and the engine.
 fn engage(
-    plan: &Plan,
     beginning: Beginning,
     clock: Clock,
     listener: Sender<Arc<Record>>,
@@ -257,7 +258,7 @@ fn engage(
     if let Some(writer) = writer {
         listeners.push(recordings.start(writer, 0.0).context("cannot start recording")?);
     }
-    Ok((Live::start(plan, beginning, clock, listeners)?, recordings))
+    Ok((Live::start(beginning, clock, listeners)?, recordings))
 }
 
 fn identity(destination: &Destination, heard: Option<&Message>) -> ServerIdentity {

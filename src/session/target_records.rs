@@ -1,0 +1,228 @@
+//! What one target of a session has to tell, as records: its load, its ping probe and its control plane.
+//!
+//! ```text
+//! lanes of its workers ─┐
+//! its load's events ────┤
+//! its ping ─────────────┼─► records of this target, on the clock and in the ticks that all targets share
+//! its control plane ────┘
+//! ```
+
+use std::{collections::BTreeMap, sync::mpsc::Receiver};
+
+use super::{
+    End, Event, Interval, Moment, Record, Segment, Span, Tally, assembly::Assembly, outages::Outages,
+};
+use crate::{
+    clock::{Clock, SECOND_NS, seconds},
+    happening::Happening,
+    load::{Knobs, LaneEnd, LoadEvent, Output},
+    probe,
+    protocol::Kinds,
+    server,
+};
+
+/// What tells of one target.
+pub(super) struct TargetInputs {
+    pub(super) load: Output,
+    pub(super) ping: Receiver<probe::Message>,
+    pub(super) server: Receiver<server::Message>,
+}
+
+/// The maker of one target's records.
+pub(super) struct TargetRecords {
+    clock: Clock,
+    lanes: Vec<LaneEnd>,
+    assembly: Assembly,
+    load_events: Receiver<LoadEvent>,
+    ping: Receiver<probe::Message>,
+    server: Receiver<server::Message>,
+    /// The knobs by segment.
+    knobs: BTreeMap<u32, Knobs>,
+    outages: Outages,
+    kinds: Kinds,
+    /// Whether it was told that the ping has no connection.
+    ping_is_lost: bool,
+    tally: Tally,
+    /// Those that were made and not taken yet.
+    made: Vec<Record>,
+}
+
+impl TargetRecords {
+    /// Of what `inputs` tell.
+    pub(super) fn new(clock: Clock, inputs: TargetInputs) -> Self {
+        let lanes = inputs.load.lanes;
+        Self {
+            clock,
+            assembly: Assembly::new(lanes.len()),
+            outages: Outages::new(lanes.len()),
+            kinds: Kinds::default(),
+            ping_is_lost: false,
+            lanes,
+            load_events: inputs.load.events,
+            ping: inputs.ping,
+            server: inputs.server,
+            knobs: BTreeMap::new(),
+            tally: Tally::new(),
+            made: Vec::new(),
+        }
+    }
+
+    /// Takes what was told up to now, and gives the records that it makes.
+    pub(super) fn take(&mut self) -> Vec<Record> {
+        self.take_load_events();
+        while let Ok(message) = self.ping.try_recv() {
+            self.on_ping(message);
+        }
+        while let Ok(message) = self.server.try_recv() {
+            self.on_server(message);
+        }
+        self.take_intervals();
+        std::mem::take(&mut self.made)
+    }
+
+    /// Whether all workers have ended: what is left is there to be taken.
+    pub(super) fn has_ended(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.intervals.is_abandoned())
+    }
+
+    /// New knobs hold.
+    pub(super) fn turn(&mut self, at_ns: u64, segment: Segment) {
+        self.knobs.insert(segment.segment, segment.knobs.clone());
+        self.outages.want(segment.knobs.clients, at_ns);
+        self.make(Record::Segment(segment));
+    }
+
+    /// What is left to be told when nothing more comes, and the sum of all.
+    pub(super) fn end(mut self) -> (Vec<Record>, End) {
+        let now_ns = self.clock.now_ns();
+        if let Some((at_ns, what)) = self.outages.rest(now_ns) {
+            self.event(at_ns, what);
+        }
+        (self.made, End { t_s: seconds(now_ns), summary: self.tally.summary() })
+    }
+
+    fn take_load_events(&mut self) {
+        while let Ok(event) = self.load_events.try_recv() {
+            self.on_load_event(event);
+        }
+    }
+
+    fn take_intervals(&mut self) {
+        for (worker, lane) in self.lanes.iter_mut().enumerate() {
+            // Asked first: what it sent before its end is there by then.
+            let has_ended = lane.intervals.is_abandoned();
+            while let Ok(buffer) = lane.intervals.pop() {
+                self.assembly.add(worker, &buffer);
+                lane.recycle(buffer);
+            }
+            if has_ended {
+                self.assembly.end(worker);
+            }
+        }
+        while let Some(intervals) = self.assembly.take() {
+            self.make_intervals(intervals);
+        }
+    }
+
+    fn make_intervals(&mut self, intervals: Vec<Interval>) {
+        // What a worker told before it closed the tick comes before the tick: the first message of a kind, a loss.
+        self.take_load_events();
+        for (at_ns, what) in self.outages.tell(self.clock.now_ns()) {
+            self.event(at_ns, what);
+        }
+        if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.length_s).reduce(f64::min) {
+            self.outages.forget(nanoseconds(earliest_s));
+        }
+        for mut interval in intervals {
+            let knobs = self.knobs.get(&interval.segment);
+            let loaded = knobs.is_some_and(|knobs| knobs.load);
+            if knobs.is_some_and(|knobs| knobs.rate.is_some()) {
+                interval.response.get_or_insert_default();
+            }
+            let (from_s, to_s) = (interval.t_s - interval.length_s, interval.t_s);
+            if loaded {
+                interval.outage_s = self.outages.outage_s(nanoseconds(from_s), nanoseconds(to_s));
+            }
+            for counts in
+                [&mut interval.errors, &mut interval.connections_lost, &mut interval.connects_failed]
+            {
+                self.kinds.limit(counts);
+            }
+            interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));
+            // Without load there is nothing to tell but the last replies of the segment before.
+            if (loaded && interval.length_s > 0.0) || !interval.is_blank() {
+                self.make(Record::Interval(Box::new(interval)));
+            }
+        }
+    }
+
+    fn on_load_event(&mut self, event: LoadEvent) {
+        match event {
+            LoadEvent::Losses { worker, report } => self.outages.take(worker, &report),
+            LoadEvent::Down { at_ns, worker } => self.outages.turn(worker, true, at_ns),
+            LoadEvent::Up { at_ns, worker } => self.outages.turn(worker, false, at_ns),
+            LoadEvent::Died { at_ns, cause } => self.event(at_ns, Happening::WorkerDied { cause }),
+            LoadEvent::FirstError { kind, message } => {
+                let at_ns = self.clock.now_ns();
+                let error = self.kinds.name(&kind).to_owned();
+                if self.tally.first_error(&error, &message) {
+                    self.event(at_ns, Happening::FirstError { error, message });
+                }
+            }
+        }
+    }
+
+    fn on_ping(&mut self, message: probe::Message) {
+        match message {
+            probe::Message::Ping(mut report) => {
+                self.kinds.limit(&mut report.body.errors);
+                self.make(Record::Ping(Box::new(span(*report))));
+            }
+            // Those of the machine are none of a target's.
+            probe::Message::Wake(_) | probe::Message::Intrinsic(_) => {}
+            probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
+                self.event(at_ns, Happening::PingError { message });
+            }
+            probe::Message::Lost { at_ns, kind, cause } => {
+                // One outage is told once, whatever the attempts in it meet, unless a server answers: WRONGPASS.
+                let was_answered = kind.starts_with(|first: char| first.is_uppercase());
+                if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
+                    self.event(at_ns, Happening::PingLost { cause });
+                }
+            }
+            probe::Message::Back { at_ns } => {
+                self.ping_is_lost = false;
+                self.event(at_ns, Happening::PingBack);
+            }
+        }
+    }
+
+    /// What the control plane told.
+    pub(super) fn on_server(&mut self, message: server::Message) {
+        match message {
+            server::Message::Status { at_ns, status } => {
+                self.make(Record::Server(Box::new(Moment { t_s: seconds(at_ns), body: *status })));
+            }
+            server::Message::Event { at_ns, what } => self.event(at_ns, what),
+        }
+    }
+
+    fn event(&mut self, at_ns: u64, what: Happening) {
+        self.make(Record::Event(Event { t_s: seconds(at_ns), what }));
+    }
+
+    fn make(&mut self, record: Record) {
+        self.tally.push(&record);
+        self.made.push(record);
+    }
+}
+
+/// The record of a probe's report.
+pub(super) fn span<T>(report: probe::Report<T>) -> Span<T> {
+    let length_ns = report.end_ns - report.start_ns;
+    Span { t_s: seconds(report.end_ns), length_s: seconds(length_ns), body: report.body }
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * SECOND_NS as f64).max(0.0) as u64
+}
