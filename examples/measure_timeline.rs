@@ -8,7 +8,7 @@ use std::{error::Error, hint::black_box, path::PathBuf, time::Instant};
 
 use ratatui::layout::Rect;
 use redyno::{
-    app::{Model, Msg, Zoom, update},
+    app::{Model, Msg, Track, Zoom, update},
     load::Knobs,
     session::{Reader, Timeline, TimelineOptions, timeline::Measure},
     tui::{
@@ -56,8 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A frame of the Overview over the whole session.
 fn draw_overview(timeline: Timeline) {
-    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-    model.timeline = timeline;
+    let model = Model::new(Knobs::default(), TimelineOptions::default());
+    let mut model = model.showing(vec![Track::new(timeline)]);
     model.zoom = Zoom::Whole;
     let area = Rect::new(0, 0, 200, 60);
     let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);

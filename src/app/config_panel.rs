@@ -41,7 +41,7 @@ impl Model {
     /// What the selected parameter is now, or why that is not known.
     fn parameter_now(&self) -> Result<&str, String> {
         let name = self.config.selected().name;
-        let status = self.timeline.status().map(|status| &status.body);
+        let status = self.timeline().status().map(|status| &status.body);
         let value = status.and_then(|status| status.config.get(name));
         value
             .map(String::as_str)
@@ -50,7 +50,7 @@ impl Model {
 
     fn parameter_set(&self, from: &str, to: String) -> Setting {
         let parameter = self.config.selected();
-        let status = self.timeline.status().map(|status| &status.body);
+        let status = self.timeline().status().map(|status| &status.body);
         let harm = status.and_then(|status| setting_harm(parameter.name, &to, status));
         Setting { parameter, from: from.to_owned(), to, harm }
     }
@@ -59,7 +59,7 @@ impl Model {
     pub(super) fn turned_parameter(&self, direction: Direction) -> Result<Setting, String> {
         let parameter = self.config.selected();
         let from = self.parameter_now()?;
-        let used = self.timeline.status().and_then(|status| status.body.gauges.whole(Gauge::UsedMemory));
+        let used = self.timeline().status().and_then(|status| status.body.gauges.whole(Gauge::UsedMemory));
         let end = || format!("{} has no further step; Enter: type a value", parameter.name);
         let to = parameter.turned(from, direction == Direction::Up, used).ok_or_else(end)?;
         Ok(self.parameter_set(from, to))

@@ -7,11 +7,7 @@ use super::{
     list::{moved, turned},
     segment_words,
 };
-use crate::{
-    happening::Happening,
-    session::timeline::{ErrorCount, Held},
-    units,
-};
+use crate::{happening::Happening, session::timeline::ErrorCount, units};
 
 /// What a line of the log is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,8 +97,8 @@ impl Model {
     /// frozen, also of the time after the cursor.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
-        let until_s = self.told_until_s();
-        let marks = self.timeline.marks().filter(|mark| mark.t_s <= until_s);
+        let until_s = self.track().told_until_s();
+        let marks = self.timeline().marks().filter(|mark| mark.t_s <= until_s);
         lines.extend(marks.map(|mark| LogLine {
             t_s: mark.t_s,
             kind: LogKind::Mark,
@@ -119,11 +115,11 @@ impl Model {
     }
 
     fn events_and_errors(&self) -> Vec<LogLine<'_>> {
-        let errors = self.held.as_deref().map_or(self.timeline.errors(), Held::errors);
-        let until_s = self.told_until_s();
+        let errors = self.track().errors();
+        let until_s = self.track().told_until_s();
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
-        for event in self.timeline.events().filter(|event| event.t_s <= until_s) {
+        for event in self.timeline().events().filter(|event| event.t_s <= until_s) {
             let known = match &event.what {
                 Happening::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
                 _ => None,
@@ -142,10 +138,6 @@ impl Model {
         // Of those without a first message no more is known than when they were last counted.
         lines.extend(unseen.into_iter().map(|error| error_line(error.1.last_s as f64, error)));
         lines
-    }
-
-    fn told_until_s(&self) -> f64 {
-        self.held.as_deref().map_or(f64::INFINITY, Held::t_s)
     }
 
     fn segment_lines(&self) -> impl Iterator<Item = LogLine<'_>> {
@@ -274,7 +266,7 @@ mod tests {
             Record::Mark(Mark { t_s: 2.0, text: "cache warm".to_owned() }),
             slow(9.0, 22_000, "SORT big"),
         ] {
-            model.timeline.push(&record);
+            model.push(&record);
         }
         model
     }
@@ -309,7 +301,7 @@ mod tests {
         assert_eq!(selected(&model), "22.0 ms SORT big");
         model.select_line(-1);
         let mark = Record::Mark(Mark { t_s: 10.0, text: "later".to_owned() });
-        model.timeline.push(&mark);
+        model.push(&mark);
         assert!(selected(&model).starts_with("×1.20 k"));
         model.select_line(100);
         assert!(model.log_view.follows());

@@ -2,17 +2,17 @@
 
 use super::{
     ConfigPanel, LogView, Mode, Notice, Pane, Panel, Playback, Question, RecordingState, Screen,
-    SegmentTable, Stretch, View, Zoom, view::USUAL_COLUMNS,
+    SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
-    diagnose::{ClientLimit, ClientWatch},
+    diagnose::ClientLimit,
     load::Knobs,
-    session::{Timeline, TimelineOptions, timeline::Held},
+    session::{Record, Timeline, TimelineOptions},
 };
 
 /// Whether the target answers.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Connection {
+pub enum Reachability {
     /// Nothing is known yet.
     #[default]
     Unknown,
@@ -82,14 +82,11 @@ const MESSAGE_S: f64 = 8.0;
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// The session so far.
-    pub timeline: Timeline,
-    /// Which moment of it is shown.
+    /// What is shown, one beside the other; figures and tables are of the first, which is always there.
+    tracks: Vec<Track>,
+    /// Which moment of them is shown.
     pub view: View,
-    /// The session as it was when the view was frozen, of what is known of its latest moment only; none in a
-    /// recording, which does not go on.
-    pub(super) held: Option<Box<Held>>,
-    /// How long a stretch of it.
+    /// How long a stretch of them.
     pub zoom: Zoom,
     /// How many columns the charts of the screen have.
     pub columns: u16,
@@ -111,18 +108,12 @@ pub struct Model {
     pub config: ConfigPanel,
     /// What takes the keys.
     pub mode: Mode,
-    /// Whether the target answers.
-    pub connection: Connection,
-    /// Whether redyno itself is the limit now.
-    pub(super) client: ClientWatch,
     /// Whether the gentle intrinsic probe was turned on.
     pub gentle_intrinsic: bool,
     /// The recording under way.
     pub recording: Option<RecordingState>,
     /// The names of the themes that the screen can be drawn in.
     pub themes: &'static [&'static str],
-    /// How many connections of the server are not ours, once that is known.
-    pub(super) others: Option<u64>,
     /// Whether more records come.
     pub course: Course,
     pub(super) message: Option<Message>,
@@ -133,9 +124,8 @@ impl Model {
     /// The state before the first record. `knobs` are what the source starts with.
     pub fn new(knobs: Knobs, options: TimelineOptions) -> Self {
         Self {
-            timeline: Timeline::new(options),
+            tracks: vec![Track::new(Timeline::new(options))],
             view: View::Live,
-            held: None,
             zoom: Zoom::default(),
             columns: USUAL_COLUMNS,
             playback: None,
@@ -147,12 +137,9 @@ impl Model {
             panel: Panel::new(knobs.clone()),
             config: ConfigPanel::default(),
             mode: Mode::Screen,
-            connection: Connection::default(),
-            client: ClientWatch::default(),
             gentle_intrinsic: false,
             recording: None,
             themes: &[],
-            others: None,
             course: Course::Running,
             message: None,
             initial: knobs,
@@ -169,10 +156,53 @@ impl Model {
         Self { themes, ..self }
     }
 
+    /// The same with these tracks beside each other, if there is one at least.
+    pub fn showing(self, tracks: Vec<Track>) -> Self {
+        if tracks.is_empty() { self } else { Self { tracks, ..self } }
+    }
+
+    /// The tracks beside each other, the one that figures and tables are of first.
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// The track that figures and tables are of.
+    pub fn track(&self) -> &Track {
+        &self.tracks[0]
+    }
+
+    pub(super) fn track_mut(&mut self) -> &mut Track {
+        &mut self.tracks[0]
+    }
+
+    pub(super) fn tracks_mut(&mut self) -> &mut [Track] {
+        &mut self.tracks
+    }
+
+    /// Its session so far.
+    pub fn timeline(&self) -> &Timeline {
+        self.track().timeline()
+    }
+
+    /// The same, when the screen is gone.
+    pub fn into_timeline(mut self) -> Timeline {
+        self.tracks.swap_remove(0).into_timeline()
+    }
+
+    /// Whether the target answers now.
+    pub fn reachability(&self) -> &Reachability {
+        &self.track().reachability
+    }
+
+    /// Takes a record of the session in.
+    pub(super) fn push(&mut self, record: &Record) {
+        self.track_mut().push(record);
+    }
+
     /// The knobs in force: those of the current segment, in a recording those of the segment that is shown; before
     /// the first those that the source starts with.
     pub fn in_force(&self) -> &Knobs {
-        let segments = self.timeline.segments();
+        let segments = self.timeline().segments();
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
             Some(cursor_s) => segments.holding_at(cursor_s),
             None => segments.current(),
@@ -183,7 +213,7 @@ impl Model {
     /// What the load does, or is about to do.
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (self.panel.wanted(), self.in_force());
-        match self.connection {
+        match self.track().reachability {
             _ if self.course != Course::Running || wanted == in_force => {
                 if in_force.load {
                     LoadState::On
@@ -194,19 +224,19 @@ impl Model {
             _ if matches!(self.mode, Mode::Asking(Question::FirstWrite(_) | Question::Danger { .. })) => {
                 LoadState::Asking
             }
-            Connection::Down { .. } => LoadState::Waiting,
-            Connection::Unknown | Connection::Up { .. } => LoadState::Settling,
+            Reachability::Down { .. } => LoadState::Waiting,
+            Reachability::Unknown | Reachability::Up { .. } => LoadState::Settling,
         }
     }
 
     /// Whether the target answered at the moment that is shown.
-    pub fn connection_shown(&self) -> Connection {
+    pub fn reachability_shown(&self) -> Reachability {
         if self.view == View::Live && self.playback.is_none() {
-            return self.connection.clone();
+            return self.track().reachability.clone();
         }
         match self.shown().outage() {
-            Some((since_s, cause)) => Connection::Down { since_s, cause: cause.to_owned() },
-            None => Connection::Up { since_s: 0.0 },
+            Some((since_s, cause)) => Reachability::Down { since_s, cause: cause.to_owned() },
+            None => Reachability::Up { since_s: 0.0 },
         }
     }
 
@@ -214,32 +244,37 @@ impl Model {
     /// recording that on the segment shown as a whole.
     pub fn client_limit(&self) -> Option<(ClientLimit, &'static str)> {
         let limit = if self.view == View::Live && self.playback.is_none() {
-            self.client.limit()?.clone()
+            self.track().limit.limit()?.clone()
         } else {
             let shown = self.shown();
             ClientLimit::of(&shown.segment().filter(|segment| segment.start.knobs.load)?.total)?
         };
-        let advice = limit.advice(self.timeline.session().map_or(0, |session| session.host.cores));
+        let advice = limit.advice(self.timeline().session().map_or(0, |session| session.host.cores));
         Some((limit, advice))
     }
 
     /// The message to show now.
     pub fn message(&self) -> Option<&Message> {
         // In a recording the time of the session says nothing about how long a message has stood.
-        let stands = |since_s: f64| self.playback.is_some() || self.timeline.now_s() - since_s < MESSAGE_S;
+        let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s() - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
 
     pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
-        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline.now_s() });
+        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
     }
 
     /// Takes a notice of the source.
     pub(super) fn take(&mut self, notice: Notice) {
         match notice {
             Notice::FirstWrite { question } => self.mode = Mode::Asking(Question::FirstWrite(question)),
-            Notice::Unreachable { since_s, cause } => self.connection = Connection::Down { since_s, cause },
-            Notice::Reachable => self.connection = Connection::Up { since_s: self.timeline.now_s() },
+            Notice::Unreachable { since_s, cause } => {
+                self.track_mut().reachability = Reachability::Down { since_s, cause };
+            }
+            Notice::Reachable => {
+                let since_s = self.timeline().now_s();
+                self.track_mut().reachability = Reachability::Up { since_s };
+            }
             Notice::Cleaning { removed } => {
                 self.say(Tone::Info, format!("removing the keys of the load: {removed} so far"));
             }

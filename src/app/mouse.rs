@@ -90,7 +90,7 @@ mod tests {
 
     fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-        model.timeline.push(&Record::Mark(Mark { t_s: 50.0, text: String::new() }));
+        model.push(&Record::Mark(Mark { t_s: 50.0, text: String::new() }));
         model
     }
 
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn the_wheel_zooms_charts_and_scrolls_what_lies_over_them() {
         let mut model = model();
-        model.timeline.push(&Record::Mark(Mark { t_s: 500.0, text: String::new() }));
+        model.push(&Record::Mark(Mark { t_s: 500.0, text: String::new() }));
         let before = model.zoom;
         let wheel = |model: &mut Model, up| {
             update(model, Msg::Mouse(Mouse::Wheel { spot: Spot::Chart { column: 3 }, up }))

@@ -37,7 +37,7 @@ impl Model {
         if !playback.is_playing {
             return Some(Effect::Pause);
         }
-        if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline.now_s()) {
+        if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s()) {
             self.put_cursor(0.0);
         }
         self.play_on()
@@ -59,7 +59,7 @@ impl Model {
 
     /// Time has run to `t_s`.
     pub(super) fn played_to(&mut self, t_s: f64) {
-        let now_s = self.timeline.now_s();
+        let now_s = self.timeline().now_s();
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
         playback.is_playing = t_s < now_s;
         self.put_cursor(t_s);

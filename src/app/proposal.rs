@@ -11,7 +11,8 @@ const COUNT_SETTLES_S: f64 = 2.0;
 impl Model {
     /// Puts `knobs` in force, or asks first.
     pub(super) fn propose(&mut self, knobs: Knobs) -> Vec<Effect> {
-        let room = Room::new(self.timeline.latest().status().map(|status| &status.body), self.others);
+        let room =
+            Room::new(self.timeline().latest().status().map(|status| &status.body), self.track().others);
         let asked = if self.playback.is_none() { danger(self.panel.wanted(), &knobs, room) } else { None };
         match asked {
             Some(question) => {
@@ -40,15 +41,16 @@ impl Model {
 
     /// Takes from what the server says how many connections are not ours, unless ours have just changed.
     pub(super) fn count_others(&mut self, status: &Moment<Status>) {
-        let began_s = self.timeline.segments().current().map_or(0.0, |segment| segment.start.t_s);
+        let began_s = self.timeline().segments().current().map_or(0.0, |segment| segment.start.t_s);
         if status.t_s - began_s < COUNT_SETTLES_S {
             return;
         }
         // They stay connected when the load goes off.
-        let had_load = self.timeline.segments().iter().any(|segment| segment.start.knobs.load);
+        let had_load = self.timeline().segments().iter().any(|segment| segment.start.knobs.load);
         let ours = if had_load { u64::from(self.in_force().clients) } else { 0 };
         let clients = status.body.gauges.whole(Gauge::Clients);
-        self.others = clients.map(|clients| clients.saturating_sub(ours + OURS_BESIDE_LOAD));
+        let others = clients.map(|clients| clients.saturating_sub(ours + OURS_BESIDE_LOAD));
+        self.track_mut().others = others;
     }
 }
 

@@ -227,7 +227,7 @@ mod tests {
         for (segment, ops) in [(1, 0), (2, 500), (3, 900), (4, 700)] {
             let knobs = Knobs { load: segment > 1, ..Knobs::default() };
             let t_s = f64::from(segment - 1) * 10.0;
-            model.timeline.push(&Record::Segment(Segment {
+            model.push(&Record::Segment(Segment {
                 t_s,
                 segment,
                 knobs: knobs.clone(),
@@ -237,7 +237,7 @@ mod tests {
             if knobs.load {
                 let (t_s, length_s) = (t_s + 10.0, 10.0);
                 let interval = Interval { t_s, length_s, segment, ops, ..Interval::default() };
-                model.timeline.push(&Record::Interval(Box::new(interval)));
+                model.push(&Record::Interval(Box::new(interval)));
             }
         }
         model

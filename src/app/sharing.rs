@@ -42,7 +42,7 @@ impl Model {
             self.say(Tone::Warning, NOT_LIVE);
             return;
         }
-        self.begin_typing(Purpose::Mark { t_s: self.timeline.now_s() }, Entry::sentence(""));
+        self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s() }, Entry::sentence(""));
     }
 
     /// Sets the mark, unless nothing was typed.
@@ -67,7 +67,7 @@ impl Model {
 
     /// Asks for the summary of the session to be put on the terminal's clipboard.
     pub(super) fn copy_summary(&self) -> Vec<Effect> {
-        vec![Effect::Copy(summary(&self.timeline))]
+        vec![Effect::Copy(summary(self.timeline()))]
     }
 }
 

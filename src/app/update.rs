@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Connection, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Purpose,
-    Question, Setting, Tone, Typing, View, action,
+    Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Purpose, Question, Setting,
+    Tone, Typing, View, action,
 };
 use crate::{
     load::Knobs,
@@ -84,7 +84,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 /// Whether a session that was to begin under load begins without: it waits for the server, or for a person's yes.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = model.panel.wanted();
-    let is_first = model.timeline.segments().current().is_none();
+    let is_first = model.timeline().segments().current().is_none();
     is_first && wanted.load && first.knobs == Knobs { load: false, ..wanted.clone() }
 }
 
@@ -96,14 +96,7 @@ fn on_record(model: &mut Model, record: &Record) {
         // Nobody is turning here and now, so the panel follows what holds: a replay, a warm-up's end.
         model.panel.follow(segment.knobs.clone());
     }
-    let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
-        || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
-    // An outage ends when the source says so: a record of the time before it may still be under way.
-    if answers && model.connection == Connection::Unknown {
-        model.connection = Connection::Up { since_s: 0.0 };
-    }
-    model.client.push(record);
-    model.timeline.push(record);
+    model.push(record);
     if let Record::Server(status) = record {
         model.count_others(status);
     }
@@ -193,7 +186,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Select(direction) => model.panel.select(direction),
         Action::Turn(direction) => {
-            let turned = model.panel.turned(direction, model.timeline.ops_per_s());
+            let turned = model.panel.turned(direction, model.timeline().ops_per_s());
             return model.propose_or_say(turned.map(Some));
         }
         Action::BeginEntry => model.begin_typing(Purpose::Knob, Entry::quantity("")),
@@ -254,7 +247,7 @@ fn scroll(model: &mut Model, lines: i16) {
 }
 
 fn intrinsic(model: &mut Model) -> Vec<Effect> {
-    if model.timeline.intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
+    if model.timeline().intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
         return vec![Effect::StopIntrinsic];
     }
     model.begin_typing(Purpose::Intrinsic, Entry::quantity(USUAL_INTRINSIC_S));

@@ -8,8 +8,8 @@
 //! One timeline grows. Freezing keeps a moment of it, and what was summed up until then ([`Held`]): everything that a
 //! frozen view shows is of the time up to that moment, until it is moved beyond.
 
-use super::{Model, TimeAxis, axis::number_ending};
-use crate::session::timeline::{Held, Measure, Reading, SegmentTotal, Segments};
+use super::{Model, TimeAxis, Track, axis::number_ending};
+use crate::session::timeline::{Measure, Reading, SegmentTotal, Segments};
 
 /// Which moment is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -73,21 +73,22 @@ pub enum Landmark {
 impl Model {
     /// The instruments at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
-        match (self.view, &self.held) {
-            (View::Live, _) => self.timeline.latest(),
-            (View::Frozen { cursor_s, .. }, Some(held)) => self.timeline.held_at(held, cursor_s),
-            (View::Frozen { cursor_s, .. }, None) => self.timeline.at(cursor_s),
-        }
+        self.track().reading(self.view)
     }
 
-    /// The last moment that can be shown without moving a frozen view: the latest, or that at which it was frozen.
-    pub fn known_s(&self) -> f64 {
-        self.held.as_deref().map_or(self.timeline.now_s(), Held::t_s)
-    }
-
-    /// The segments, as they were at that moment.
+    /// The segments, as they were at the last moment that can be shown.
     pub fn segments(&self) -> &Segments {
-        self.held.as_deref().map_or(self.timeline.segments(), Held::segments)
+        self.track().segments()
+    }
+
+    /// The last moment that can be shown without moving a frozen view, of all tracks.
+    pub fn known_s(&self) -> f64 {
+        self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
+    }
+
+    /// The latest moment of all tracks.
+    fn now_s(&self) -> f64 {
+        self.tracks().iter().map(|track| track.timeline().now_s()).fold(0.0, f64::max)
     }
 
     /// The moment at which the view is frozen.
@@ -110,7 +111,7 @@ impl Model {
 
     /// How far the frozen view is behind the measurement, in seconds; `None` when it is live.
     pub fn behind_s(&self) -> Option<f64> {
-        self.cursor_s().map(|cursor_s| self.timeline.now_s() - cursor_s)
+        self.cursor_s().map(|cursor_s| self.now_s() - cursor_s)
     }
 
     /// The time axis of a chart that is `columns` wide.
@@ -138,21 +139,23 @@ impl Model {
     /// Freezes the view at the latest moment, if it is live.
     pub(super) fn freeze(&mut self) {
         if self.view == View::Live {
-            let now_s = self.timeline.now_s();
+            let now_s = self.now_s();
             self.view = View::Frozen { cursor_s: now_s, to_s: now_s };
             self.hold();
         }
     }
 
-    /// Keeps the latest moment of a live session.
+    /// Keeps the latest moment of live sessions. A recording does not go on.
     fn hold(&mut self) {
-        self.held = self.playback.is_none().then(|| Box::new(self.timeline.hold()));
+        if self.playback.is_none() {
+            self.tracks_mut().iter_mut().for_each(Track::hold);
+        }
     }
 
     /// Shows the latest moment again.
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
-        self.held = None;
+        self.tracks_mut().iter_mut().for_each(Track::release);
     }
 
     /// Moves the cursor by so many columns.
@@ -179,7 +182,7 @@ impl Model {
     /// Puts the cursor to a moment of the session, and moves the axis as little as shows it.
     pub(super) fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
-        let cursor_s = t_s.clamp(0.0, self.timeline.now_s());
+        let cursor_s = t_s.clamp(0.0, self.now_s());
         if cursor_s > self.known_s() {
             self.hold();
         }
@@ -197,17 +200,17 @@ impl Model {
 
     /// Jumps; what to say when there is nothing of the kind.
     pub(super) fn jump(&mut self, to: Landmark) -> Result<(), &'static str> {
-        let now_s = self.timeline.now_s();
+        let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
-        let segments = || self.timeline.segments().iter().map(|segment| inside_s(segment, now_s));
+        let segments = || self.timeline().segments().iter().map(|segment| inside_s(segment, now_s));
         let happened = || {
-            let events = self.timeline.events().map(|event| event.t_s);
-            events.chain(self.timeline.marks().map(|mark| mark.t_s))
+            let events = self.timeline().events().map(|event| event.t_s);
+            events.chain(self.timeline().marks().map(|mark| mark.t_s))
         };
         let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
         let found = match to {
             Landmark::Worst => {
-                let worst = |measure| self.timeline.worst(measure, 0.0, f64::INFINITY);
+                let worst = |measure| self.timeline().worst(measure, 0.0, f64::INFINITY);
                 let worst = worst(Measure::Service).or_else(|| worst(Measure::Ping));
                 worst.map(|worst| worst.t_s).ok_or("nothing was measured yet")
             }
@@ -216,7 +219,7 @@ impl Model {
                 happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
             }
             Landmark::NextSegment => {
-                let later = self.timeline.segments().iter().find(|segment| after(&segment.start.t_s));
+                let later = self.timeline().segments().iter().find(|segment| after(&segment.start.t_s));
                 later.map(|segment| inside_s(segment, now_s)).ok_or("no later segment")
             }
             Landmark::PreviousSegment => segments().rfind(before).ok_or("no earlier segment"),
@@ -251,7 +254,7 @@ impl Model {
                 return Err("the whole session is shown".to_owned());
             }
             let larger = STEPS_S.iter().position(|step_s| *step_s > before.step_s);
-            larger.filter(|n| shown_s(*n) < self.timeline.now_s()).map_or(Zoom::Whole, Zoom::Step)
+            larger.filter(|n| shown_s(*n) < self.now_s()).map_or(Zoom::Whole, Zoom::Step)
         };
         if let View::Frozen { cursor_s, to_s } = self.view {
             let ratio = self.axis(columns).length_s() / before.length_s();
@@ -286,7 +289,7 @@ mod tests {
             let segment = (s - 1) / 100 + 1;
             if s % 100 == 1 {
                 let knobs = Knobs { load: true, clients: segment, ..Knobs::default() };
-                model.timeline.push(&Record::Segment(Segment {
+                model.push(&Record::Segment(Segment {
                     t_s: t_s - 1.0,
                     segment,
                     knobs,
@@ -296,10 +299,10 @@ mod tests {
             }
             let service = latency_of([if s == 321 { 70_000_000 } else { 100_000 }]);
             let interval = Interval { t_s, length_s: 1.0, segment, ops: 1, service, ..Interval::default() };
-            model.timeline.push(&Record::Interval(Box::new(interval)));
+            model.push(&Record::Interval(Box::new(interval)));
             if s == 450 {
                 let event = Event { t_s, what: Happening::Forked { held_us: None } };
-                model.timeline.push(&Record::Event(event));
+                model.push(&Record::Event(event));
             }
         }
         model

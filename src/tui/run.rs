@@ -127,10 +127,10 @@ impl<W: Write, E: Events> Loop<W, E> {
         loop {
             due = due.max(take_records(&mut model, source));
             if model.course == Course::Over {
-                return Ok(Finished { outcome: Outcome::Ended, timeline: model.timeline });
+                return Ok(Finished { outcome: Outcome::Ended, timeline: model.into_timeline() });
             }
             if let Some(outcome) = self.on_signals(signals)? {
-                return Ok(Finished { outcome, timeline: model.timeline });
+                return Ok(Finished { outcome, timeline: model.into_timeline() });
             }
             if let Some(report) = terminal::panicked() {
                 anyhow::bail!("a part of redyno broke, please report it: {report}");
@@ -156,7 +156,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 due = Due::Now;
                 wait = Duration::ZERO;
                 if let Some(outcome) = self.on_event(event, &mut model, source)? {
-                    return Ok(Finished { outcome, timeline: model.timeline });
+                    return Ok(Finished { outcome, timeline: model.into_timeline() });
                 }
             }
         }

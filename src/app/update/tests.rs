@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    app::{Notice, Playback, Screen},
+    app::{Notice, Playback, Reachability, Screen},
     gauge::Gauge,
     session::TimelineOptions,
 };
@@ -118,7 +118,7 @@ fn freezing_holds_the_view_while_the_measurement_goes_on() {
     segment(&mut model, 1.0, Knobs::default());
     press(&mut model, " ");
     segment(&mut model, 3.0, Knobs::default());
-    assert_eq!((model.shown().now_s(), model.timeline.now_s()), (1.0, 3.0));
+    assert_eq!((model.shown().now_s(), model.timeline().now_s()), (1.0, 3.0));
     assert_eq!(model.behind_s(), Some(2.0));
     press(&mut model, " ");
     assert_eq!((model.shown().now_s(), model.behind_s()), (3.0, None));
@@ -222,7 +222,7 @@ fn an_outage_stands_until_the_target_answers() {
     let mut model = model();
     let cause = "connection refused".to_owned();
     deliver(&mut model, Notice::Unreachable { since_s: 4.0, cause: cause.clone() });
-    assert_eq!(model.connection, Connection::Down { since_s: 4.0, cause });
+    assert_eq!(*model.reachability(), Reachability::Down { since_s: 4.0, cause });
     deliver(&mut model, Notice::Reachable);
-    assert_eq!(model.connection, Connection::Up { since_s: 0.0 });
+    assert_eq!(*model.reachability(), Reachability::Up { since_s: 0.0 });
 }

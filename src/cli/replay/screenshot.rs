@@ -64,7 +64,7 @@ impl Shot {
         model.screen = self.screen;
         let columns = screens::plan(self.area, &model).chart_columns();
         update(&mut model, Msg::Columns(columns));
-        let now_s = model.timeline.now_s();
+        let now_s = model.timeline().now_s();
         if let Some(at_s) = self.at_s {
             if at_s > now_s {
                 let text = format!("--at {at_s}: the recording ends after {now_s:.1} s");

@@ -1,6 +1,6 @@
 //! A segment against another, the baseline.
 
-use super::{Seconds, SegmentTotal, Track};
+use super::{PerSecond, Seconds, SegmentTotal};
 use crate::stats::{Better, Comparison, compare};
 
 /// How a segment does against the baseline, second by second.
@@ -19,7 +19,7 @@ pub struct Against {
 impl SegmentTotal {
     /// Compares this segment with `baseline`.
     pub fn against(&self, baseline: &Self) -> Against {
-        let compared = |measure: fn(&Seconds) -> &Track, better| {
+        let compared = |measure: fn(&Seconds) -> &PerSecond, better| {
             let base = measure(&baseline.seconds).stretch(baseline.start.t_s);
             compare(base, measure(&self.seconds).stretch(self.start.t_s), better)
         };

@@ -56,7 +56,7 @@ pub use outages::Outages;
 pub use parts::Worst;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};
-pub use seconds::{Seconds, Track};
+pub use seconds::{PerSecond, Seconds};
 pub use segments::{SegmentTotal, Segments};
 pub use stalls::Stall;
 pub use window::Window;

@@ -15,10 +15,10 @@ const ENOUGH: u64 = 1000;
 /// Replies that came after the segment's end are in none of them.
 #[derive(Debug, Clone, Default)]
 pub struct Seconds {
-    ops_per_s: Track,
-    service_p50_ns: Track,
-    service_p99_ns: Track,
-    response_p99_ns: Track,
+    ops_per_s: PerSecond,
+    service_p50_ns: PerSecond,
+    service_p99_ns: PerSecond,
+    response_p99_ns: PerSecond,
     length_s: f64,
     ops: u64,
     service: Piece,
@@ -27,7 +27,7 @@ pub struct Seconds {
 
 /// A quantity over a segment.
 #[derive(Debug, Clone, Default)]
-pub struct Track {
+pub struct PerSecond {
     series: Series,
     /// How long all that was added is together.
     length_s: f64,
@@ -35,7 +35,7 @@ pub struct Track {
     added: u32,
 }
 
-impl Track {
+impl PerSecond {
     fn add(&mut self, length_s: f64, value: f64) {
         self.series.add(value);
         self.length_s += length_s;
@@ -66,7 +66,7 @@ impl Piece {
         is_whole.then(|| std::mem::take(self))
     }
 
-    fn add_to(&self, track: &mut Track, percentile: f64) {
+    fn add_to(&self, track: &mut PerSecond, percentile: f64) {
         if let Some(ns) = self.latency.percentile(percentile) {
             track.add(self.length_s, ns as f64);
         }
@@ -75,23 +75,23 @@ impl Piece {
 
 impl Seconds {
     /// Good replies per second of single seconds.
-    pub fn ops_per_s(&self) -> &Track {
+    pub fn ops_per_s(&self) -> &PerSecond {
         &self.ops_per_s
     }
 
     /// The median of the service time in ns, of single seconds; of longer stretches where a second has fewer than 1000
     /// replies.
-    pub fn service_p50_ns(&self) -> &Track {
+    pub fn service_p50_ns(&self) -> &PerSecond {
         &self.service_p50_ns
     }
 
     /// The p99 of the same.
-    pub fn service_p99_ns(&self) -> &Track {
+    pub fn service_p99_ns(&self) -> &PerSecond {
         &self.service_p99_ns
     }
 
     /// The p99 of the response time; empty in closed loop.
-    pub fn response_p99_ns(&self) -> &Track {
+    pub fn response_p99_ns(&self) -> &PerSecond {
         &self.response_p99_ns
     }
 
@@ -127,7 +127,7 @@ mod tests {
         Interval { length_s: 0.25, ops, service, ..Interval::default() }
     }
 
-    fn values(track: &Track) -> &[f64] {
+    fn values(track: &PerSecond) -> &[f64] {
         track.stretch(0.0).values
     }
 

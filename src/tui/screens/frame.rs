@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// What a screen draws from.
-pub struct View<'a> {
+pub struct Scene<'a> {
     /// What is shown.
     pub model: &'a Model,
     /// The moment of it.
@@ -23,7 +23,7 @@ pub struct View<'a> {
 }
 
 /// Draws the inside of a screen.
-pub type Body = fn(&mut Paint, Rect, &View);
+pub type Body = fn(&mut Paint, Rect, &Scene);
 
 /// How a screen is drawn.
 pub struct Drawing {
@@ -43,7 +43,7 @@ pub fn draw(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
     let area = plan.area;
     let is_enough = area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1;
     let reading = model.shown();
-    let view = View { model, reading: &reading, plan };
+    let scene = Scene { model, reading: &reading, plan };
     match (plan.tier, drawing.few.filter(|_| is_enough)) {
         (Tier::Line, _) => readout::line(paint, plan.header, model),
         (Tier::Numbers, None) => readout::numbers(paint, area, model),
@@ -51,13 +51,13 @@ pub fn draw(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
             header::draw(paint, row(area, 0), model, &reading);
             let words = if area.height >= ROOM_FOR_WORDS { 2 } else { 1 };
             let said = status::wrap(paint, Rect { y: area.y + 1, height: words, ..area }, model);
-            few(paint, Rect { y: area.y + 1 + said, height: area.height - 2 - said, ..area }, &view);
+            few(paint, Rect { y: area.y + 1 + said, height: area.height - 2 - said, ..area }, &scene);
             footer::draw(paint, row(area, area.height - 1), model);
         }
         (Tier::Compact | Tier::Panel, _) => {
             header::draw(paint, plan.header, model, &reading);
             status::draw(paint, plan.status, model);
-            (drawing.body)(paint, plan.body, &view);
+            (drawing.body)(paint, plan.body, &scene);
             footer::draw(paint, plan.footer, model);
         }
     }

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
-use super::frame::View;
+use super::frame::Scene;
 use crate::{
     app::{Model, Pane, Stretch},
     session::timeline::{Level, Measure, Reading, SegmentTotal},
@@ -34,7 +34,7 @@ const LEAST_CURVE: u16 = 34;
 const LEAST_BARS: u16 = 5;
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, &View { model, reading, .. }: &View) {
+pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let series = series(model, reading);
     let body = Rect { height: area.height.saturating_sub(1), ..area };
     match model.maximised {

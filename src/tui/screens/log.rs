@@ -2,10 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::View;
+use super::frame::Scene;
 use crate::tui::{paint::Paint, widgets::log_lines};
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, view: &View) {
-    log_lines::draw(paint, area, view.model);
+pub fn draw(paint: &mut Paint, area: Rect, scene: &Scene) {
+    log_lines::draw(paint, area, scene.model);
 }

@@ -15,7 +15,7 @@ mod tests;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub use self::frame::View;
+pub use self::frame::Scene;
 use self::frame::{Body, Drawing};
 use super::{
     layout::{self, Plan},

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::View;
+use super::frame::Scene;
 use crate::{
     app::{Model, Spot},
     tui::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, body: Rect, &View { model, reading, plan }: &View) {
+pub fn draw(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Scene) {
     let lanes = Lanes::new(reading, plan.columns, model);
     throughput::draw(paint, plan.throughput, &lanes);
     let scale = lanes.log_scale();

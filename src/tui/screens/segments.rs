@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::View;
+use super::frame::Scene;
 use crate::{
     tui::{
         paint::{Paint, row},
@@ -15,7 +15,7 @@ use crate::{
 const LEAST_TABLE: u16 = 6;
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, &View { model, .. }: &View) {
+pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let segments = model.segments();
     let n = segments.iter().count();
     let title = match segments.forgotten() {

@@ -11,7 +11,7 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::View;
+use super::frame::Scene;
 use crate::{
     app::Model,
     server::Status,
@@ -29,7 +29,7 @@ const WIDE: u16 = 110;
 const RIGHT: u16 = 41;
 
 /// Draws the inside of the screen.
-pub fn draw(paint: &mut Paint, area: Rect, &View { model, reading, .. }: &View) {
+pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let Some(moment) = reading.status() else {
         paint.text(row(area, 0), " the server has not said anything yet", Ink::Faint);
         return;

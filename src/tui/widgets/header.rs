@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::figures::clock;
 use crate::{
-    app::{Connection, LoadState, Model, Playback, RecordingState},
+    app::{LoadState, Model, Playback, Reachability, RecordingState},
     session::{Encryption, timeline::Reading},
     tui::{
         paint::{Paint, from_column},
@@ -82,7 +82,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         parts.push(("FROZEN".to_owned(), Ink::Warn));
     }
     parts.extend(model.recording.as_ref().map(|state| recording(state, model, glyphs, width)));
-    parts.extend(connection(&model.connection_shown(), width >= ROOM_FOR_SINCE));
+    parts.extend(reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE));
     // A narrower header has no room for it; the sentence below says it too.
     if model.client_limit().is_some() && width >= 60 {
         parts.push(("CLIENT LIMIT".to_owned(), Ink::Warn));
@@ -104,7 +104,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
 fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16) -> (String, Ink) {
     let room = width >= ROOM_FOR_SINCE;
     let size = if room {
-        let for_s = clock((model.timeline.now_s() - state.since_s).max(0.0));
+        let for_s = clock((model.timeline().now_s() - state.since_s).max(0.0));
         format!(" {} {for_s}", units::bytes(state.bytes))
     } else {
         String::new()
@@ -120,21 +120,21 @@ fn replay(playback: &Playback, width: u16) -> String {
 }
 
 /// Whether the target answers, and since when where there is room for that.
-fn connection(connection: &Connection, in_full: bool) -> Option<(String, Ink)> {
-    let (word, since_s, ink) = match *connection {
-        Connection::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
+fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, Ink)> {
+    let (word, since_s, ink) = match *reachability {
+        Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
         // From the start on is nothing to tell.
-        Connection::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
-        Connection::Up { .. } if in_full => return Some(("connected".to_owned(), Ink::Text)),
-        Connection::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
-        Connection::Up { .. } | Connection::Unknown => return None,
+        Reachability::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
+        Reachability::Up { .. } if in_full => return Some(("connected".to_owned(), Ink::Text)),
+        Reachability::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
+        Reachability::Up { .. } | Reachability::Unknown => return None,
     };
     Some((if in_full { format!("{word} since {}", clock(since_s)) } else { word.to_owned() }, ink))
 }
 
 /// The state of the load. While a change is on its way, its sign pulses.
 fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
-    let is_even = ((model.timeline.now_s() * 4.0) as u64).is_multiple_of(2);
+    let is_even = ((model.timeline().now_s() * 4.0) as u64).is_multiple_of(2);
     let pulse = if is_even { glyphs.on } else { glyphs.off };
     match model.load_state() {
         LoadState::On => (format!("{} LOAD", glyphs.on), Ink::Good),

@@ -22,7 +22,7 @@ use crate::{
     stats::Latency,
     tui::{
         paint::{Paint, row},
-        screens::View,
+        screens::Scene,
         theme::Ink,
     },
 };
@@ -47,7 +47,7 @@ const LINES: [(u8, Line); 7] = [
 ];
 
 /// Draws the heading, the rows that fit, and the knob in hand.
-pub fn draw(paint: &mut Paint, area: Rect, &View { model, reading, .. }: &View) {
+pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
     knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
 }

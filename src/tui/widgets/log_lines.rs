@@ -50,7 +50,7 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
         Some(LogKind::Segment) => "segments",
     };
     let follows = if model.log_view.follows() { ", new lines are followed" } else { "" };
-    let forgotten = match model.timeline.forgotten() {
+    let forgotten = match model.timeline().forgotten() {
         0 => String::new(),
         n => format!("; {n} older ones are not kept"),
     };

@@ -8,7 +8,7 @@ use super::{
     footer, header, knob_line, status,
 };
 use crate::{
-    app::{Connection, Model},
+    app::{Model, Reachability},
     session::timeline::{Level, LoadCell, Reading},
     tui::{
         layout::Columns,
@@ -22,8 +22,8 @@ use crate::{
 /// One line: whether there is load, how much, how fast; what does not fit is cut from the end.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
-    let (state, ink) = match (&model.connection, model.in_force().load) {
-        (Connection::Down { .. }, _) => (format!("{} unreachable", glyphs.off), Ink::Bad),
+    let (state, ink) = match (model.reachability(), model.in_force().load) {
+        (Reachability::Down { .. }, _) => (format!("{} unreachable", glyphs.off), Ink::Bad),
         (_, true) => (format!("{} {}", glyphs.on, throughput(&model.shown())), Ink::Good),
         (_, false) => (format!("{} load off", glyphs.off), Ink::Text),
     };
@@ -104,7 +104,7 @@ fn frozen(model: &Model, reading: &Reading, width: u16) -> Option<(String, Ink)>
 fn sparkline(paint: &mut Paint, area: Rect, model: &Model) {
     let axis = model.axis(area.width.saturating_sub(1));
     let (to_s, shown) = axis.until(model.ends_s());
-    let window = model.timeline.window(axis.from_s(), to_s, shown).until(model.ends_s());
+    let window = model.timeline().window(axis.from_s(), to_s, shown).until(model.ends_s());
     let load = window.load();
     let values: Vec<_> = load.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s)).collect();
     let top = linear_top(values.iter().flatten().copied().fold(0.0, f64::max));

@@ -13,12 +13,12 @@ use ratatui::layout::Rect;
 use super::{config_list, server_figures, server_tables};
 use crate::tui::{
     paint::{Paint, row},
-    screens::View,
+    screens::Scene,
     theme::Ink,
 };
 
 /// Draws the rows.
-pub fn draw(paint: &mut Paint, area: Rect, &View { model, reading, .. }: &View) {
+pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let Some(moment) = reading.status() else {
         paint.text(row(area, 0), " the server has not said anything yet", Ink::Faint);
         return;

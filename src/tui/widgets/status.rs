@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Connection, Course, Knob, Model, Playback, Tone},
+    app::{Course, Knob, Model, Playback, Reachability, Tone},
     load::Knobs,
     session::timeline::{Level, SegmentTotal},
     tui::{
@@ -42,7 +42,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
         return (message.text.clone(), ink);
     }
-    if let Connection::Down { since_s, cause } = &model.connection_shown() {
+    if let Reachability::Down { since_s, cause } = &model.reachability_shown() {
         let for_s = model.shown().now_s() - since_s;
         // The cause comes before what to do about it, which goes where there is no room.
         let in_short = cause.split("; ").next().unwrap_or(cause);
@@ -75,7 +75,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         let long = load(knobs);
         return (if long.chars().count() <= width { long } else { load_in_short(knobs) }, Ink::Text);
     }
-    let last = model.timeline.segments().last_busy();
+    let last = model.timeline().segments().last_busy();
     (last.map_or_else(idle, |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
@@ -97,7 +97,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
 
 /// Every connection of the load is lost, though the target answers otherwise or has not told yet that it does not.
 fn outage(model: &Model) -> Option<String> {
-    let timeline = &model.timeline;
+    let timeline = model.timeline();
     let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
     let for_s = timeline.now_s() - since_s;
     Some(format!(
@@ -110,7 +110,7 @@ const SILENCE_S: f64 = 1.5;
 
 /// Nothing answers, though the connections stand: a stopped server, a long command, a lost network.
 fn silence(model: &Model) -> Option<String> {
-    let timeline = &model.timeline;
+    let timeline = model.timeline();
     let (what, since_s) = if model.in_force().load {
         let began_s = timeline.segments().current().map_or(0.0, |segment| segment.start.t_s);
         ("the load", timeline.last_reply_s()?.max(began_s))

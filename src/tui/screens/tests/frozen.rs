@@ -17,7 +17,7 @@ fn frozen_at(t_s: f64) -> Model {
     let mut model = model();
     update(&mut model, Msg::Columns(layout::plan(Rect::new(0, 0, 120, 36), None).chart_columns()));
     press(&mut model, KeyCode::Char(' '));
-    let columns = ((model.timeline.now_s() - t_s) / 1.0).floor() as usize;
+    let columns = ((model.timeline().now_s() - t_s) / 1.0).floor() as usize;
     (0..columns).for_each(|_| press(&mut model, KeyCode::Left));
     model
 }

@@ -1,0 +1,144 @@
+//! One session over time, as it is shown: a live one, a recording, a node of several. Tracks stand beside each other
+//! on one time axis, and one cursor goes over all of them.
+//!
+//! ```text
+//!   track 0 ──────────────│──────────────────── now, goes on underneath
+//!   track 1 ──────────────│───────────┤ held
+//!                       cursor
+//! ```
+
+use super::{Reachability, View};
+use crate::{
+    diagnose::ClientWatch,
+    session::{
+        Record, Timeline,
+        timeline::{ErrorLog, Held, Reading, Segments},
+    },
+};
+
+/// One session over time.
+#[derive(Debug, Clone)]
+pub struct Track {
+    timeline: Timeline,
+    /// The session as it was when the view was frozen, of what is known of its latest moment only.
+    held: Option<Box<Held>>,
+    /// Whether redyno itself is the limit now.
+    pub(super) limit: ClientWatch,
+    /// Whether its target answers.
+    pub(super) reachability: Reachability,
+    /// How many connections of its server are not ours, once that is known.
+    pub(super) others: Option<u64>,
+}
+
+impl Track {
+    /// What has been folded into `timeline` so far.
+    pub fn new(timeline: Timeline) -> Self {
+        Self {
+            timeline,
+            held: None,
+            limit: ClientWatch::default(),
+            reachability: Reachability::default(),
+            others: None,
+        }
+    }
+
+    /// The session so far.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    pub(super) fn into_timeline(self) -> Timeline {
+        self.timeline
+    }
+
+    /// Takes a record in.
+    pub(super) fn push(&mut self, record: &Record) {
+        let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
+            || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
+        // An outage ends when the source says so: a record of the time before it may still be under way.
+        if answers && self.reachability == Reachability::Unknown {
+            self.reachability = Reachability::Up { since_s: 0.0 };
+        }
+        self.limit.push(record);
+        self.timeline.push(record);
+    }
+
+    /// Keeps the latest moment, beyond which a frozen view shows nothing.
+    pub(super) fn hold(&mut self) {
+        self.held = Some(Box::new(self.timeline.hold()));
+    }
+
+    /// Lets it go.
+    pub(super) fn release(&mut self) {
+        self.held = None;
+    }
+
+    /// The instruments at the moment that `view` shows.
+    pub fn reading(&self, view: View) -> Reading<'_> {
+        match (view, &self.held) {
+            (View::Live, _) => self.timeline.latest(),
+            (View::Frozen { cursor_s, .. }, Some(held)) => self.timeline.held_at(held, cursor_s),
+            (View::Frozen { cursor_s, .. }, None) => self.timeline.at(cursor_s),
+        }
+    }
+
+    /// The last moment that can be shown without moving a frozen view: the latest, or that at which it was frozen.
+    pub fn known_s(&self) -> f64 {
+        self.held.as_deref().map_or(self.timeline.now_s(), Held::t_s)
+    }
+
+    /// What came later than this is not shown, in seconds of the session.
+    pub(super) fn told_until_s(&self) -> f64 {
+        self.held.as_deref().map_or(f64::INFINITY, Held::t_s)
+    }
+
+    /// The segments, as they were at that moment.
+    pub fn segments(&self) -> &Segments {
+        self.held.as_deref().map_or(self.timeline.segments(), Held::segments)
+    }
+
+    /// The errors, as they were at that moment.
+    pub(super) fn errors(&self) -> &ErrorLog {
+        self.held.as_deref().map_or(self.timeline.errors(), Held::errors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Key, KeyCode, Model, Msg, update},
+        load::Knobs,
+        session::{Mark, TimelineOptions},
+    };
+
+    /// A session of so many seconds, with a note at its end.
+    fn track(t_s: f64) -> Track {
+        let mut track = Track::new(Timeline::new(TimelineOptions::default()));
+        track.push(&Record::Mark(Mark { t_s, text: "end".to_owned() }));
+        track
+    }
+
+    #[test]
+    fn one_cursor_goes_over_all_tracks_and_a_frozen_view_holds_each() {
+        let model = Model::new(Knobs::default(), TimelineOptions::default());
+        let mut model = model.showing(vec![track(50.0), track(80.0)]);
+        let press = |model: &mut Model, code| drop(update(model, Msg::Key(Key::plain(code))));
+        press(&mut model, KeyCode::Char(' '));
+        assert_eq!(
+            (model.cursor_s(), model.axis(60).to_s()),
+            (Some(80.0), 80.0),
+            "to the end of the longest"
+        );
+        (0..3).for_each(|_| press(&mut model, KeyCode::Left));
+        let shown = |model: &Model| -> Vec<f64> {
+            model.tracks().iter().map(|track| track.reading(model.view).now_s()).collect()
+        };
+        assert_eq!(shown(&model), [50.0, 77.0], "the shorter one at its end");
+        model.push(&Record::Mark(Mark { t_s: 90.0, text: "later".to_owned() }));
+        let known: Vec<_> = model.tracks().iter().map(Track::known_s).collect();
+        assert_eq!(known, [50.0, 80.0], "what came later is not shown");
+        press(&mut model, KeyCode::Esc);
+        assert_eq!(shown(&model), [90.0, 80.0]);
+    }
+}
