@@ -21,10 +21,10 @@
 //! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
-//! | [`workload`] | what is asked: commands, keys, values, mixes | sockets, time |
+//! | [`workload`] | what is asked: operations, keys, values, and the program that they compile to | sockets, time |
 //! | [`target`] | what we talk to: address, credentials, TLS; is it there and is it a Redis | load |
 //! | [`host`] | this machine: what our own threads cost | load, records |
-//! | [`load`] | the engine: knobs, plan, workers, connections, pacing, errors | records, screens |
+//! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
 //! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events, safety checks, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file | screens |

@@ -126,6 +126,24 @@ fn a_rate_that_is_turned_loses_no_request() {
     }
 }
 
+/// What comes after a quota, be it the end or another phase, finds the workers and their connections as they were.
+#[test]
+fn a_spent_quota_ends_no_worker_and_no_connection() {
+    let server = Server::redis().start();
+    for rate in [None, Some(20_000)] {
+        let plan = Plan { threads: 2, requests: Some(3000), ..plan(at_port(server.port())) };
+        let mut session = Driven::start(&plan, Knobs { rate, ..gets(6) });
+        session.wait_for_the_end();
+        let (connected, asked) = (server.load_ids(), server.calls(&[], "get"));
+        assert_eq!((connected.len(), asked % 3000), (6, 0));
+        let turned = session.turn(|knobs| knobs.pipeline = 4);
+        assert_eq!(server.load_ids(), connected);
+        let past = session.finish();
+        assert_eq!((past.end.summary.ops, past.segment(turned).due), (3000, 0));
+        assert_eq!((server.calls(&[], "get"), past.errors()), (asked, [].into()));
+    }
+}
+
 #[test]
 fn a_run_of_a_length_has_all_requests_of_it_and_no_other() {
     let server = Server::redis().start();

@@ -13,9 +13,9 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    CLIENT_NAME, Knobs, LaneEnd, LoadError, LossReport, Plan,
-    budget::Budget,
-    lane, most_clients,
+    CLIENT_NAME, Knobs, LaneEnd, LoadError, LossReport, Plan, lane, most_clients,
+    phase::{Phase, Stops},
+    quota::Quota,
     worker::{Outfit, WAKE, Worker},
 };
 use crate::{
@@ -32,10 +32,8 @@ pub(super) struct Setting {
     pub(super) knobs: Knobs,
     /// Since when the knobs hold.
     pub(super) since_ns: u64,
-    /// Whether what is sent counts against the number of requests asked for; that of a warm-up does not.
-    pub(super) is_counted: bool,
-    /// When the load ends, by each worker's own doing; `None` while that is not known.
-    pub(super) until_ns: Option<u64>,
+    /// What the load is for, and what ends that.
+    pub(super) phase: Phase,
     /// What is asked. Made by who turns the knobs: a pool of values may take a tenth of a second.
     pub(super) program: Arc<Program>,
 }
@@ -60,8 +58,20 @@ impl Setting {
     pub(super) fn fixture(generation: u32) -> Self {
         let knobs = Knobs::default();
         let program = super::testing::program();
-        Self { generation, knobs, since_ns: 0, is_counted: true, until_ns: None, program }
+        let phase = Phase::Measured { until_ns: None, quota: None };
+        Self { generation, knobs, since_ns: 0, phase, program }
     }
+}
+
+/// A turn of the knobs that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turned {
+    /// The number of the new segment.
+    pub segment: u32,
+    /// Since when it holds.
+    pub since_ns: u64,
+    /// Whether it belongs to the warm-up.
+    pub is_warmup: bool,
 }
 
 /// Something that happened in the engine.
@@ -117,24 +127,21 @@ pub struct Load {
     clock: Clock,
     seed: u64,
     names: KeyNames,
-    /// How long what is counted lasts.
-    length: Option<Duration>,
-    /// Whether the number of requests is limited.
-    is_limited: bool,
+    stops: Stops,
     settings: Arc<ArcSwap<Setting>>,
     wakers: Vec<Arc<Waker>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1; `is_counted` is as for [`set`](Self::set).
+    /// Starts the workers. The first segment has the number 1; it is a warm-up of that length, if one is given.
     ///
     /// # Errors
     /// When the target's host does not resolve, or a worker cannot be set up.
     pub fn start(
         plan: &Plan,
         knobs: Knobs,
-        is_counted: bool,
+        warmup: Option<Duration>,
         clock: Clock,
     ) -> Result<(Self, Output), LoadError> {
         // For its raising of the limit: what does not fit all the same says so, one by one.
@@ -145,20 +152,19 @@ impl Load {
         let program = Arc::new(Program::new(&knobs.workload, knobs.keyspace, values, &plan.names));
         let operations = program.operations().count();
         let since_ns = clock.now_ns();
-        let until_ns = until_ns(plan.length.filter(|_| is_counted), since_ns);
-        let first = Setting { generation: 1, knobs, since_ns, is_counted, until_ns, program };
+        let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::new) };
+        let phase = Phase::first(warmup, &stops, since_ns);
+        let first = Setting { generation: 1, knobs, since_ns, phase, program };
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
             seed: plan.seed,
             names: plan.names.clone(),
-            length: plan.length,
-            is_limited: plan.requests.is_some(),
+            stops,
             settings: Arc::new(ArcSwap::from_pointee(first)),
             wakers: Vec::new(),
             threads: Vec::new(),
         };
-        let budget = plan.requests.map(Budget::new);
         let mut lanes = Vec::new();
         for index in 0..plan.threads {
             let poll = Poll::new()?;
@@ -170,7 +176,6 @@ impl Load {
                 threads: plan.threads,
                 seed: plan.seed,
                 timeout: plan.timeout,
-                budget: budget.clone(),
                 endpoints: Arc::clone(&endpoints),
                 tls: plan.target.tls.clone(),
                 greeting: Greeting::new(&plan.target, CLIENT_NAME),
@@ -192,42 +197,46 @@ impl Load {
         Ok((load, Output { lanes, events }))
     }
 
-    /// Changes the knobs; every worker learns of it at once. What is sent under them counts against [`Plan::requests`] if
-    /// it `is_counted`, and the first to be counted begins [`Plan::length`]. Returns the number of the new segment, and since when it holds.
-    pub fn set(&self, knobs: Knobs, is_counted: bool) -> (u32, u64) {
+    /// Changes the knobs; every worker learns of it at once. A warm-up whose time is over ends with that.
+    pub fn set(&self, knobs: Knobs) -> Turned {
         let now = self.settings.load();
         let generation = now.generation + 1;
         let program = now.program_for(&knobs, self.seed, &self.names);
         // Only now: values take their time, in which the old knobs hold.
         let since_ns = self.clock.now_ns();
-        let until_ns = now.until_ns.or_else(|| until_ns(self.length.filter(|_| is_counted), since_ns));
-        self.publish(Setting { generation, knobs, since_ns, is_counted, until_ns, program });
-        (generation, since_ns)
+        let phase = now.phase.at(since_ns, &self.stops);
+        self.publish(Setting { generation, knobs, since_ns, phase, program });
+        self.turned()
     }
 
-    /// Since when the knobs hold.
-    pub fn since_ns(&self) -> u64 {
-        self.settings.load().since_ns
+    /// Whether the time of the warm-up is over, and what is measured may begin.
+    pub fn is_warm(&self) -> bool {
+        let phase = &self.settings.load().phase;
+        phase.is_warmup() && !phase.at(self.clock.now_ns(), &self.stops).is_warmup()
     }
 
-    /// Lets the load end at `at_ns`: every worker by itself sends nothing more from then on, waits a second at the most for the
-    /// replies in flight, and hands up what it counted; then its lane ends.
-    fn end_at(&self, at_ns: u64) {
-        let now = self.settings.load_full();
-        self.publish(Setting { until_ns: Some(at_ns), ..Setting::clone(&now) });
+    /// The last turn.
+    pub fn turned(&self) -> Turned {
+        let now = self.settings.load();
+        Turned { segment: now.generation, since_ns: now.since_ns, is_warmup: now.phase.is_warmup() }
     }
 
-    /// Whether [`Plan::length`] is over, or all [`Plan::requests`] were sent, and answered or lost.
+    /// Whether the time is over, or the quota is spent and all that was sent is answered or lost.
     pub fn is_over(&self) -> bool {
-        self.settings.load().until_ns.is_some_and(|until_ns| self.clock.now_ns() >= until_ns)
-            || self.is_limited && self.threads.iter().all(JoinHandle::is_finished)
+        let phase = &self.settings.load().phase;
+        let is_spent = |quota: &Quota| {
+            let dead = self.threads.iter().filter(|thread| thread.is_finished()).count();
+            quota.done() + dead >= self.threads.len()
+        };
+        self.clock.now_ns() >= phase.load_ends_ns() || phase.quota().is_some_and(|quota| is_spent(quota))
     }
 
-    /// Lets the load end now, unless it has ended already. Its workers wait a second at the most for the replies in flight.
+    /// Lets the load end now, unless it has ended already: every worker by itself sends nothing more, waits a second at the
+    /// most for the replies in flight, and hands up what it counted; then its lane ends.
     pub fn stop(&self) {
-        let now_ns = self.clock.now_ns();
-        let until_ns = self.settings.load().until_ns;
-        self.end_at(until_ns.map_or(now_ns, |until_ns| until_ns.min(now_ns)));
+        let now = self.settings.load_full();
+        let at_ns = self.clock.now_ns().min(now.phase.load_ends_ns());
+        self.publish(Setting { phase: Phase::Ended { at_ns }, ..Setting::clone(&now) });
     }
 
     /// [Stops](Self::stop) the load, and waits for its workers.
@@ -246,11 +255,6 @@ impl Load {
             drop(waker.wake());
         }
     }
-}
-
-/// When what began at `since_ns` and lasts so long ends.
-fn until_ns(length: Option<Duration>, since_ns: u64) -> Option<u64> {
-    length.map(|length| since_ns + length.as_nanos() as u64)
 }
 
 impl Drop for Load {

@@ -8,7 +8,6 @@
 
 mod alarm;
 mod arrivals;
-mod budget;
 mod client_counts;
 mod clients;
 mod connection;
@@ -21,8 +20,10 @@ mod knobs;
 mod lane;
 mod losses;
 mod pacing;
+mod phase;
 mod plan;
 mod poisson;
+mod quota;
 mod schedule;
 mod segments;
 #[doc(hidden)]
@@ -35,7 +36,7 @@ mod worker;
 pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
 pub use client_counts::ClientCounts;
 use engine::Setting;
-pub use engine::{Load, LoadEvent, Output};
+pub use engine::{Load, LoadEvent, Output, Turned};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_workers};
 pub use interval::{IntervalBuffer, OperationCounts};

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    load::{Knobs, Load},
+    load::{Knobs, Load, Turned},
     probe::{PingPlan, PingProbe},
     server::ConfigChange,
 };
@@ -31,8 +31,6 @@ pub(super) struct Measured {
     in_force: Knobs,
     wanted: Knobs,
     changed_ns: u64,
-    /// When the warm-up ends, while it lasts.
-    warmup_until_ns: Option<u64>,
 }
 
 impl Measured {
@@ -45,10 +43,10 @@ impl Measured {
         orders: Sender<Order>,
     ) -> Result<(Self, TargetInputs), LiveError> {
         let TargetBeginning { plan, knobs, server, .. } = beginning;
-        let (load, output) = Load::start(&plan, knobs.clone(), warmup.is_none(), clock)?;
+        let (load, output) = Load::start(&plan, knobs.clone(), warmup, clock)?;
         let (ping_up, pings) = channel();
         let ping = PingProbe::start(PingPlan::new(plan.target), clock, ping_up)?;
-        let changed_ns = load.since_ns();
+        let changed_ns = load.turned().since_ns;
         let measured = Self {
             clock,
             target,
@@ -58,7 +56,6 @@ impl Measured {
             in_force: knobs.clone(),
             wanted: knobs,
             changed_ns,
-            warmup_until_ns: warmup.map(|length| changed_ns + length.as_nanos() as u64),
         };
         Ok((measured, TargetInputs { load: output, ping: pings, server }))
     }
@@ -82,38 +79,30 @@ impl Measured {
     /// Brings the last change into force when its time has come, and ends the warm-up when it is over.
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
-        let warm = self.warmup_until_ns.is_some_and(|until_ns| now_ns >= until_ns);
-        let turned = self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
-        if !warm && !turned {
+        let is_turned = self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
+        if !self.load.is_warm() && !is_turned {
             return;
         }
-        if warm {
-            self.warmup_until_ns = None;
-        }
         self.in_force = self.wanted.clone();
-        let (segment, at_ns) = self.load.set(self.in_force.clone(), !self.is_warming_up());
-        self.changed_ns = at_ns;
-        self.tell(self.segment(segment, at_ns, None));
+        let turned = self.load.set(self.in_force.clone());
+        self.changed_ns = turned.since_ns;
+        self.tell(self.segment(turned, None));
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
     pub(super) fn retuned(&mut self, change: ConfigChange) {
-        let (segment, at_ns) = self.load.set(self.in_force.clone(), !self.is_warming_up());
-        self.tell(self.segment(segment, at_ns, Some(change)));
+        let turned = self.load.set(self.in_force.clone());
+        self.tell(self.segment(turned, Some(change)));
     }
 
     /// The first segment.
     pub(super) fn first_segment(&self) -> Turn {
-        self.segment(1, self.changed_ns, None)
+        self.segment(self.load.turned(), None)
     }
 
-    fn segment(&self, segment: u32, at_ns: u64, config: Option<ConfigChange>) -> Turn {
-        let (target, knobs, warmup) = (self.target, self.in_force.clone(), self.is_warming_up());
-        Turn { target, at_ns, segment, knobs, warmup, config }
-    }
-
-    fn is_warming_up(&self) -> bool {
-        self.warmup_until_ns.is_some()
+    fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Turn {
+        let Turned { segment, since_ns: at_ns, is_warmup: warmup } = turned;
+        Turn { target: self.target, at_ns, segment, knobs: self.in_force.clone(), warmup, config }
     }
 
     fn tell(&self, turn: Turn) {

@@ -1,6 +1,6 @@
 //! What a worker does when a connection is over, and what it tells of that.
 
-use super::Worker;
+use super::{Worker, stopping::Stage};
 use crate::load::{
     ErrorKind, LoadEvent,
     clients::is_opening,
@@ -29,7 +29,7 @@ impl Worker {
         self.tell_error(&kind, || broken.to_string());
         let newly_lost = self.clients.lost(i, now_ns);
         // What the end of the session costs is no outage.
-        if self.stopping_since_ns.is_none() {
+        if !matches!(self.stage, Stage::Over { .. }) {
             self.outfit.endpoints.doubt(now_ns);
             if newly_lost {
                 self.losses.lost(now_ns, || broken.to_string());

@@ -8,6 +8,7 @@
 
 mod losing;
 mod sending;
+mod stopping;
 mod turning;
 mod waiting;
 
@@ -19,18 +20,19 @@ use std::{
 use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
+use stopping::Stage;
 use waiting::Ready;
 
 use super::{
     ErrorKind, LoadEvent, Setting,
     alarm::Alarm,
-    budget::{Allowance, Budget},
     client_counts::ReadWaits,
     clients::{Clients, is_opening},
     connection::{Broken, Connection, Phase, Reading},
     core_waits::CoreWaits,
     losses::Losses,
     pacing::Pace,
+    quota::Allowance,
     segments::Segments,
     watches::Watches,
 };
@@ -59,8 +61,6 @@ pub(super) struct Outfit {
     pub(super) threads: usize,
     pub(super) seed: u64,
     pub(super) timeout: Duration,
-    /// What all workers may send; `None` is no limit.
-    pub(super) budget: Option<Arc<Budget>>,
     /// Where the server may be.
     pub(super) endpoints: Arc<Endpoints>,
     pub(super) tls: Option<Tls>,
@@ -96,10 +96,7 @@ pub(super) struct Worker {
     seen_ns: u64,
     /// When the load ends; far away where that is not known.
     until_ns: u64,
-    /// Since when that is over, as this worker saw it.
-    stopping_since_ns: Option<u64>,
-    /// Whether everything is sent that may be.
-    is_spent: bool,
+    stage: Stage,
     told_errors: Kinds,
     losses: Losses,
     /// What this thread costs; known once it runs.
@@ -120,14 +117,13 @@ impl Worker {
             watches: Watches::default(),
             segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, lane),
             pace: Pace::new(),
-            allowance: Allowance::of(outfit.budget.clone()),
+            allowance: Allowance::of(setting.phase.quota().cloned()),
             free_since_ns: now_ns,
             outage: ErrorKind::Unreachable,
             next_tick_ns: next_tick_ns(now_ns),
             seen_ns: now_ns,
-            until_ns: setting.until_ns.unwrap_or(u64::MAX),
-            stopping_since_ns: None,
-            is_spent: false,
+            until_ns: setting.phase.load_ends_ns(),
+            stage: Stage::Sending,
             told_errors: Kinds::default(),
             losses: Losses::default(),
             own: None,
@@ -155,7 +151,7 @@ impl Worker {
         self.go_round().inspect_err(|error| {
             let now_ns = self.outfit.clock.now_ns();
             self.until_ns = self.until_ns.min(now_ns);
-            self.obey_end(now_ns);
+            self.obey_phase(now_ns);
             self.give_up_replies(now_ns, || Broken::Socket(error.kind().into()));
             self.segments.finish(now_ns, 0);
         })
@@ -206,14 +202,14 @@ impl Worker {
             if woken {
                 self.take_setting();
             }
-            self.obey_end(now_ns);
+            self.obey_phase(now_ns);
             if now_ns >= self.next_tick_ns {
                 self.close_tick(now_ns);
             }
             self.clients.retry(now_ns);
             self.connect(now_ns);
             self.send_due();
-            self.obey_budget(now_ns);
+            self.obey_phase(now_ns);
             if self.is_finished(now_ns) {
                 return Ok(());
             }
@@ -310,7 +306,7 @@ impl Worker {
     /// Begins the connections that are wanted and may begin now.
     fn connect(&mut self, now_ns: u64) {
         self.awaits_endpoints = false;
-        if self.stopping_since_ns.is_some() || !self.clients.any_to_open() {
+        if self.stage != Stage::Sending || !self.clients.any_to_open() {
             return;
         }
         let Some(endpoints) = self.outfit.endpoints.current(now_ns) else {
@@ -344,34 +340,5 @@ impl Worker {
         self.segments.count_due(self.pace.take_due());
         self.segments.close_tick(tick_of(now_ns), now_ns, connected);
         self.next_tick_ns = next_tick_ns(now_ns);
-    }
-
-    /// Closes the connections that wait for a reply.
-    fn give_up_replies(&mut self, now_ns: u64, why: impl Fn() -> Broken) {
-        let is_busy = |c: &Connection| c.phase == Phase::Busy;
-        let busy: Vec<_> = self.clients.connections().filter(|(_, c)| is_busy(c)).map(|(i, _)| i).collect();
-        for i in busy {
-            self.lose(i, &why(), now_ns);
-        }
-    }
-
-    /// Whether the worker was told to stop, or has sent all that it may, and nothing is left to wait for. What it
-    /// has counted is handed up.
-    fn is_finished(&mut self, now_ns: u64) -> bool {
-        if self.segments.in_flight() > 0 {
-            // After a pause of this process what has come meanwhile is still read, by turns; of a flood as much as comes in
-            // the same time again.
-            let patience_ns = if self.clients.unread() > 0 { 2 * LAST_REPLIES_NS } else { LAST_REPLIES_NS };
-            if self.stopping_since_ns.is_none_or(|since_ns| now_ns < since_ns + patience_ns) {
-                return false;
-            }
-            self.give_up_replies(now_ns, || Broken::Unanswered);
-        } else if !self.is_spent && self.stopping_since_ns.is_none() {
-            return false;
-        }
-        let connected = self.clients.connected() as u32;
-        self.count_lap();
-        self.segments.finish(now_ns, connected);
-        true
     }
 }

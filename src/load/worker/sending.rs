@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{LAST_REPLIES_NS, Worker};
+use super::{LAST_REPLIES_NS, Worker, stopping::Stage};
 use crate::load::clients::Link;
 
 /// How often to look whether the server's name was found: 5 ms.
@@ -16,7 +16,10 @@ impl Worker {
         }
         let now_ns = self.outfit.clock.now_ns();
         // The end of the load, or after it the end of the wait for the last replies.
-        let end_ns = self.stopping_since_ns.map_or(self.until_ns, |since_ns| since_ns + LAST_REPLIES_NS);
+        let end_ns = match self.stage {
+            Stage::Sending | Stage::Spent { .. } => self.until_ns,
+            Stage::Over { since_ns } => since_ns + LAST_REPLIES_NS,
+        };
         let timers = [self.clients.next_retry_ns(), self.watches.next_ns()];
         let mut until_ns = timers.into_iter().flatten().fold(self.next_tick_ns.min(end_ns), u64::min);
         if self.awaits_endpoints {
@@ -32,42 +35,6 @@ impl Worker {
         Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
     }
 
-    /// Whether requests are sent: the load is on and not over, by the last reading of the clock.
-    #[inline]
-    pub(super) fn may_send(&self) -> bool {
-        self.setting.knobs.load && !self.is_spent && self.seen_ns < self.until_ns
-    }
-
-    /// The load is over when its time is: what was due before and has a client free for it is still sent.
-    pub(super) fn obey_end(&mut self, now_ns: u64) {
-        if now_ns < self.until_ns || self.stopping_since_ns.is_some() {
-            return;
-        }
-        self.send_before(self.until_ns);
-        self.stopping_since_ns = Some(now_ns);
-        let owed = if self.is_spent { 0 } else { self.pace.give_up(self.until_ns) };
-        self.segments.count_owed(owed);
-        self.end_load(self.until_ns);
-    }
-
-    /// Whether everything is sent that may be. In open loop the load ends with that, in closed loop with the last reply,
-    /// for which each client waits before it sends.
-    pub(super) fn obey_budget(&mut self, now_ns: u64) {
-        if !self.is_spent && self.setting.is_counted && self.allowance.is_spent() {
-            self.is_spent = true;
-            if !self.pace.is_closed() {
-                self.end_load(now_ns);
-            }
-        }
-    }
-
-    /// From `at_ns` on the time is no time under load.
-    fn end_load(&mut self, at_ns: u64) {
-        self.count_lap();
-        self.segments.count_due(self.pace.take_due());
-        self.segments.end(at_ns);
-    }
-
     /// Writes the next batch of client `i`, which is idle: in open loop what is due by `now_ns`.
     #[inline]
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
@@ -79,15 +46,15 @@ impl Worker {
         };
         self.out.clear();
         let batch = connection.next_batch();
-        let (pipeline, is_counted) = (self.setting.knobs.pipeline, self.setting.is_counted);
+        let pipeline = self.setting.knobs.pipeline;
         if self.pace.is_closed() {
-            let n = if is_counted { self.allowance.take_of(pipeline) } else { pipeline };
+            let n = self.allowance.take_of(pipeline);
             let append = |_| self.setting.program.append(&mut client.draws, &mut self.out);
             batch.operations.extend((0..n).map(append));
             self.segments.count_due(n.into());
         } else {
             for _ in 0..pipeline {
-                if !self.pace.is_due(now_ns) || (is_counted && !self.allowance.take()) {
+                if !self.pace.is_due(now_ns) || !self.allowance.take() {
                     break;
                 }
                 batch.dues.extend(self.pace.take());
@@ -126,7 +93,7 @@ impl Worker {
 
     /// Writes what was due before `end_ns`, as far as clients are free for it, though it is later by now.
     pub(super) fn send_before(&mut self, end_ns: u64) {
-        if self.setting.knobs.load && !self.is_spent && !self.pace.is_closed() {
+        if self.setting.knobs.load && self.stage == Stage::Sending && !self.pace.is_closed() {
             self.send_round(end_ns.saturating_sub(1));
         }
     }

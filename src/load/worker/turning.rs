@@ -1,20 +1,18 @@
 //! How a worker follows the knobs.
 
-use super::Worker;
+use super::{Worker, stopping::Stage};
 use crate::load::schedule::Share;
 
 impl Worker {
     #[cold]
     pub(super) fn take_setting(&mut self) {
         let new = self.outfit.settings.load_full();
-        self.until_ns = new.until_ns.unwrap_or(u64::MAX);
+        self.follow_phase(&new.phase);
         if new.generation == self.setting.generation {
             return;
         }
         let since_ns = new.since_ns;
-        if self.stopping_since_ns.is_none() {
-            self.send_before(since_ns);
-        }
+        self.send_before(since_ns);
         let old = std::mem::replace(&mut self.setting, new);
         let connected = self.clients.connected() as u32;
         self.follow_knobs();
@@ -47,7 +45,7 @@ impl Worker {
         }
         let due = self.pace.take_due();
         // Nothing is due any more when all is sent that may be.
-        if self.is_spent {
+        if self.stage != Stage::Sending {
             return;
         }
         self.segments.count_due(due);

@@ -1,0 +1,102 @@
+//! What ends a worker's sending, and then the worker. Whether a load stops is decided here and nowhere else.
+
+use super::{Broken, Connection, LAST_REPLIES_NS, Phase, Worker};
+use crate::load::phase;
+
+/// How far a worker is in the phase that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It sends while the load is on.
+    Sending,
+    /// It has sent all that it may, and waits for the last replies, or for what comes next when it has them.
+    Spent {
+        /// Whether it has.
+        is_answered: bool,
+    },
+    /// The load is over: it waits for the last replies for a while, and ends.
+    Over {
+        /// Since when, as it saw it.
+        since_ns: u64,
+    },
+}
+
+impl Worker {
+    /// Goes by `phase` from now on.
+    pub(super) fn follow_phase(&mut self, phase: &phase::Phase) {
+        self.until_ns = phase.load_ends_ns();
+        self.allowance.follow(phase.quota());
+    }
+
+    /// Whether requests are sent: the load is on and not over, by the last reading of the clock.
+    #[inline]
+    pub(super) fn may_send(&self) -> bool {
+        self.setting.knobs.load && self.stage == Stage::Sending && self.seen_ns < self.until_ns
+    }
+
+    /// Stops when the time is over, or all is sent that may be.
+    ///
+    /// At the end of its time what was due before and has a client free for it is still sent. A quota ends the time under
+    /// load in open loop when it is spent, in closed loop with the last reply, for which each client waits before it sends.
+    pub(super) fn obey_phase(&mut self, now_ns: u64) {
+        if matches!(self.stage, Stage::Over { .. }) {
+            return;
+        }
+        if now_ns >= self.until_ns {
+            if self.stage == Stage::Sending {
+                self.send_before(self.until_ns);
+                let owed = self.pace.give_up(self.until_ns);
+                self.segments.count_owed(owed);
+            }
+            self.stage = Stage::Over { since_ns: now_ns };
+            self.end_load(self.until_ns);
+            return;
+        }
+        if self.stage == Stage::Sending && self.allowance.is_spent() {
+            self.stage = Stage::Spent { is_answered: false };
+            if !self.pace.is_closed() {
+                self.end_load(now_ns);
+            }
+        }
+        if self.stage == (Stage::Spent { is_answered: false }) && self.segments.in_flight() == 0 {
+            self.stage = Stage::Spent { is_answered: true };
+            self.end_load(now_ns);
+            self.allowance.finish();
+        }
+    }
+
+    /// From `at_ns` on the time is no time under load.
+    fn end_load(&mut self, at_ns: u64) {
+        self.count_lap();
+        self.segments.count_due(self.pace.take_due());
+        self.segments.end(at_ns);
+    }
+
+    /// Whether the load is over and nothing is left to wait for. What the worker has counted is handed up.
+    pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
+        let Stage::Over { since_ns } = self.stage else {
+            return false;
+        };
+        if self.segments.in_flight() > 0 {
+            // After a pause of this process what has come meanwhile is still read, by turns; of a flood as much as comes in
+            // the same time again.
+            let patience_ns = if self.clients.unread() > 0 { 2 * LAST_REPLIES_NS } else { LAST_REPLIES_NS };
+            if now_ns < since_ns + patience_ns {
+                return false;
+            }
+            self.give_up_replies(now_ns, || Broken::Unanswered);
+        }
+        let connected = self.clients.connected() as u32;
+        self.count_lap();
+        self.segments.finish(now_ns, connected);
+        true
+    }
+
+    /// Closes the connections that wait for a reply.
+    pub(super) fn give_up_replies(&mut self, now_ns: u64, why: impl Fn() -> Broken) {
+        let is_busy = |c: &Connection| c.phase == Phase::Busy;
+        let busy: Vec<_> = self.clients.connections().filter(|(_, c)| is_busy(c)).map(|(i, _)| i).collect();
+        for i in busy {
+            self.lose(i, &why(), now_ns);
+        }
+    }
+}
