@@ -112,9 +112,9 @@ impl Session {
         };
         self.write(&Record::Interval(Box::new(load)))?;
         let rtt = self.latency(100, 90.0, None);
-        self.write(&Record::Ping(Box::new(Span { t_s, length_s, body: Ping { rtt, ..Ping::default() } })))?;
+        self.write(&Record::Ping(Box::new(Span::new(t_s, length_s, Ping { rtt, ..Ping::default() }))))?;
         let late = self.latency(900, 55.0, None);
-        self.write(&Record::Wake(Span { t_s, length_s, body: Wake { late } }))?;
+        self.write(&Record::Wake(Span::new(t_s, length_s, Wake { late })))?;
         let cpu = 0.8 + 0.15 * self.random();
         let body = Status {
             name: "redis".to_owned(),
@@ -130,10 +130,10 @@ impl Session {
             .into(),
             ..Status::default()
         };
-        self.write(&Record::Server(Box::new(Moment { t_s, body })))?;
+        self.write(&Record::Server(Box::new(Moment::new(t_s, body))))?;
         if longest_us.is_some() {
             let what = Happening::SlowCommand { us: 70_000, command: "KEYS *".to_owned(), client: None };
-            self.write(&Record::Event(Event { t_s, what }))?;
+            self.write(&Record::Event(Event::new(t_s, what)))?;
         }
         Ok(())
     }

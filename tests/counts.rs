@@ -43,6 +43,9 @@ fn each_unanswered_request_counts_and_no_idle_connection_does() {
     wait_for_silence(&mut session);
     let past = session.finish();
     assert_eq!(past.errors(), [("unanswered".to_owned(), 48)].into());
+    let opening = &past.end.summary.opening;
+    assert_eq!((opening.connect.count(), opening.greeting.count()), (3, 3));
+    assert!(opening.handshake.is_empty());
 }
 
 #[test]

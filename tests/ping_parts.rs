@@ -114,8 +114,7 @@ fn a_unix_socket_has_no_kernel_time_and_says_so() {
         assert_eq!((&ping.send, &ping.kernel, &ping.pickup), (&None, &None, &None));
         assert_eq!(left_out(ping), 0);
     }
-    let record =
-        Record::Ping(Box::new(Span { t_s: 1.0, length_s: 0.01, body: reports.last().unwrap().clone() }));
+    let record = Record::Ping(Box::new(Span::new(1.0, 0.01, reports.last().unwrap().clone())));
     let value = serde_json::to_value(record).unwrap();
     assert_eq!((&value["timing"], &value["kernel"]), (&"unix socket".into(), &serde_json::Value::Null));
 }
@@ -203,7 +202,7 @@ fn a_recording_from_before_there_were_parts_is_still_read() {
     let rtt = serde_json::to_value(Latency::default()).unwrap();
     let old = serde_json::json!({"kind": "ping", "t_s": 1.0, "length_s": 0.25, "rtt": rtt, "errors": {}});
     let record: Record = serde_json::from_value(old).unwrap();
-    assert_eq!(record, Record::Ping(Box::new(Span { t_s: 1.0, length_s: 0.25, body: Ping::default() })));
+    assert_eq!(record, Record::Ping(Box::new(Span::new(1.0, 0.25, Ping::default()))));
     let newer = serde_json::json!({"kind": "ping", "t_s": 1.0, "length_s": 0.25, "rtt": rtt, "errors": {}, "timing": "?"});
     let Record::Ping(span) = serde_json::from_value(newer).unwrap() else { panic!("no ping") };
     assert_eq!(span.body.timing, Some(Timing::Other));

@@ -37,7 +37,7 @@ fn recording(path: &Path) {
         if second == 42 {
             recorder.record(70_000_000);
             let what = Happening::SlowCommand { us: 70_000, command: "KEYS *".to_owned(), client: None };
-            write(Record::Event(Event { t_s, what }));
+            write(Record::Event(Event::new(t_s, what)));
         }
         let service = recorder.latency();
         let ops = service.count();

@@ -14,6 +14,7 @@ use redyno::{
     load::{Knobs, Plan},
     probe::Timing,
     session::{Encryption, Record},
+    stats::Latency,
     target::{ClientCertificate, ReachError, Target, Tls, TlsFailure, TlsSettings, Trust, reach},
     workload::Workload,
 };
@@ -66,6 +67,9 @@ fn the_load_counts_over_tls_what_the_server_counts() {
         assert_eq!(past.ops()["SET"], server.server.calls(&[], "set"), "{value_size} × {pipeline}");
         assert_eq!(past.ops()["GET"], server.server.calls(&[], "get"), "{value_size} × {pipeline}");
         assert_eq!(past.end.summary.service.count(), past.end.summary.ops);
+        let opening = &past.end.summary.opening;
+        let opened = [&opening.connect, &opening.handshake, &opening.greeting].map(Latency::count);
+        assert_eq!(opened, [u64::from(clients); 3], "connects, handshakes and greetings are no operations");
     }
 }
 

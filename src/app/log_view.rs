@@ -247,7 +247,7 @@ mod tests {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         let slow = |t_s, us, command: &str| {
             let what = Happening::SlowCommand { us, command: command.to_owned(), client: None };
-            Record::Event(Event { t_s, what })
+            Record::Event(Event::new(t_s, what))
         };
         let message = "OOM command not allowed".to_owned();
         let first = Happening::FirstError { error: "OOM".to_owned(), message };
@@ -262,7 +262,7 @@ mod tests {
             }),
             slow(3.0, 14_000, "KEYS *"),
             Record::Interval(Box::new(Interval { t_s: 5.0, length_s: 1.0, errors, ..Interval::default() })),
-            Record::Event(Event { t_s: 4.5, what: first }),
+            Record::Event(Event::new(4.5, first)),
             Record::Mark(Mark { t_s: 2.0, text: "cache warm".to_owned() }),
             slow(9.0, 22_000, "SORT big"),
         ] {

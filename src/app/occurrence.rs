@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn told(what: Happening) -> (Kind, String) {
-        let Occurrence { kind, word, .. } = Occurrence::event(&Event { t_s: 1.0, what });
+        let Occurrence { kind, word, .. } = Occurrence::event(&Event::new(1.0, what));
         (kind, word)
     }
 
@@ -142,7 +142,7 @@ mod tests {
     fn what_another_version_wrote_has_its_kind_by_its_name() {
         let foreign = |name: &str| {
             let what = Happening::Foreign { name: name.to_owned(), detail: "7 ms ago".to_owned() };
-            (told(what.clone()).0, Occurrence::event(&Event { t_s: 1.0, what }).sentence)
+            (told(what.clone()).0, Occurrence::event(&Event::new(1.0, what)).sentence)
         };
         assert_eq!(foreign("slowlog"), (Kind::Slow, "slowlog: 7 ms ago".to_owned()));
         assert_eq!(foreign("ping lost").0, Kind::Lost);

@@ -86,7 +86,7 @@ mod tests {
         let mut gauges = Gauges::from(memory);
         gauges.set(Gauge::Clients, Some(clients as f64));
         let body = Status { gauges, ..Status::default() };
-        take(&mut model, Record::Server(Box::new(Moment { t_s: 5.0, body })));
+        take(&mut model, Record::Server(Box::new(Moment::new(5.0, body))));
         model
     }
 

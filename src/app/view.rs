@@ -301,7 +301,7 @@ mod tests {
             let interval = Interval { t_s, length_s: 1.0, segment, ops: 1, service, ..Interval::default() };
             model.push(&Record::Interval(Box::new(interval)));
             if s == 450 {
-                let event = Event { t_s, what: Happening::Forked { held_us: None } };
+                let event = Event::new(t_s, Happening::Forked { held_us: None });
                 model.push(&Record::Event(event));
             }
         }

@@ -82,7 +82,7 @@ impl Printer {
 
 /// What stands where `lines` were lost.
 fn lost(form: Form, t_s: f64, lines: u64) -> String {
-    let event = Event { t_s, what: Happening::OutputLost { lines } };
+    let event = Event::new(t_s, Happening::OutputLost { lines });
     match form {
         // An event is text and a number: it can be encoded.
         Form::Json => line(&Record::Event(event)).unwrap_or_default(),

@@ -232,11 +232,7 @@ mod tests {
     }
 
     fn ping(t_s: f64) -> Record {
-        Record::Ping(Box::new(Span {
-            t_s,
-            length_s: 1.0,
-            body: Ping { rtt: latency(100), ..Ping::default() },
-        }))
+        Record::Ping(Box::new(Span::new(t_s, 1.0, Ping { rtt: latency(100), ..Ping::default() })))
     }
 
     #[test]
@@ -294,7 +290,7 @@ mod tests {
         let mut lines = Lines::default();
         let of = |timing, kernel| {
             let body = Ping { rtt: latency(100), timing: Some(timing), kernel, ..Ping::default() };
-            Record::Ping(Box::new(Span { t_s: 1.0, length_s: 1.0, body }))
+            Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
         };
         let told: Vec<_> = (0..2).flat_map(|_| lines.push(&of(Timing::UnixSocket, None))).collect();
         assert_eq!(told[0], "   1.0 s  ping: no kernel time: unix socket");
@@ -351,7 +347,7 @@ mod tests {
         let mut lines = Lines::default();
         let of = |rtt, waiting_us| {
             let body = Ping { rtt, waiting_us, ..Ping::default() };
-            Record::Ping(Box::new(Span { t_s: 1.0, length_s: 1.0, body }))
+            Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
         };
         assert!(lines.push(&of(Latency::default(), 1_980_000))[1].ends_with("  >1.98 s |"));
         assert!(
@@ -370,7 +366,7 @@ mod tests {
                 left_out: [("shared read".to_owned(), left_out)].into(),
                 ..Ping::default()
             };
-            let record = Record::Ping(Box::new(Span { t_s: 1.0, length_s: 1.0, body }));
+            let record = Record::Ping(Box::new(Span::new(1.0, 1.0, body)));
             Lines::default().push(&record).pop().unwrap()
         };
         assert!(!told(50).contains(" - "), "{}", told(50));
@@ -382,7 +378,7 @@ mod tests {
         let mut lines = Lines::default();
         let errors = [("refused".to_owned(), 100)].into();
         let body = Ping { errors, ..Ping::default() };
-        let all = lines.push(&Record::Ping(Box::new(Span { t_s: 1.0, length_s: 1.0, body })));
+        let all = lines.push(&Record::Ping(Box::new(Span::new(1.0, 1.0, body))));
         assert!(all[1].contains("100 failed"), "{all:?}");
     }
 }

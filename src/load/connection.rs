@@ -98,12 +98,14 @@ pub(super) struct Connection {
     generation: u32,
     /// When the batch was written, or the connection begun.
     since_ns: u64,
-    /// When the last reply to a request came.
+    /// When the last reply to a request came; while it opens, when this stage of it began.
     heard_ns: u64,
     /// Whether reading ended before the socket was empty.
     has_more: bool,
     /// Whether the other side has closed.
     is_closing: bool,
+    /// Whether the socket is connected.
+    is_connected: bool,
     /// What the socket did not take yet.
     unsent: Vec<u8>,
 }
@@ -136,6 +138,7 @@ impl Connection {
             heard_ns: now_ns,
             has_more: false,
             is_closing: false,
+            is_connected: false,
             unsent: Vec::new(),
         })
     }
@@ -148,7 +151,12 @@ impl Connection {
     /// Until when the next whole reply has to be there, if it waits for one: `timeout_ns` after the write or the reply
     /// before. Greeted it has to be within that time.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
-        (self.phase != Phase::Idle).then(|| self.since_ns.max(self.heard_ns).saturating_add(timeout_ns))
+        let since_ns = match self.phase {
+            Phase::Idle => return None,
+            Phase::Busy => self.since_ns.max(self.heard_ns),
+            Phase::Connecting | Phase::Greeting(_) => self.since_ns,
+        };
+        Some(since_ns.saturating_add(timeout_ns))
     }
 
     /// Whether the socket may hold more than was read, of which no event will tell.
@@ -175,12 +183,12 @@ impl Connection {
 
     /// The socket turned writable, or is ready in any way while it connects: goes on connecting, greets, or sends what
     /// is left to send.
-    pub(super) fn writable(&mut self, registry: &Registry, greeting: &Greeting) -> Result<(), Broken> {
+    pub(super) fn writable(&mut self, registry: &Registry, read: &mut Reading) -> Result<(), Broken> {
         if self.phase == Phase::Connecting {
-            if !self.transport.finish_connect()? {
+            if !self.finish_connect(read)? {
                 return Ok(());
             }
-            let (greeter, words) = greeting.begin();
+            let (greeter, words) = read.greeting.begin();
             self.phase = Phase::Greeting(greeter);
             self.listen(registry, Interest::READABLE)?;
             return self.write(registry, words);
@@ -193,6 +201,28 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Goes on connecting, and shaking hands where there is TLS. Whether bytes may follow.
+    fn finish_connect(&mut self, read: &mut Reading) -> Result<bool, Broken> {
+        let openings = read.segments.openings();
+        if !self.is_connected {
+            self.is_connected = self.transport.is_connected()?;
+            if !self.is_connected {
+                return Ok(false);
+            }
+            openings.connects.push(self.stage_over(read.now_ns));
+        }
+        let is_open = self.transport.shake_hands()?;
+        if is_open && matches!(self.transport, Transport::Tls(_)) {
+            openings.handshakes.push(self.stage_over(read.now_ns));
+        }
+        Ok(is_open)
+    }
+
+    /// A stage of its opening is over, and the next begins; how long it took.
+    fn stage_over(&mut self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(std::mem::replace(&mut self.heard_ns, now_ns))
     }
 
     /// Asks for other events.
@@ -284,7 +314,7 @@ impl Connection {
                 replies.held = read.waits.held(began_ns, read.now_ns);
                 self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
             }
-            Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read.greeting),
+            Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
             Phase::Idle | Phase::Connecting => Err(Broken::Unasked),
         }
     }
@@ -366,15 +396,21 @@ impl Connection {
         &mut self,
         mut bytes: &[u8],
         mut greeter: Greeter,
-        greeting: &Greeting,
+        read: &mut Reading,
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
             if self.phase == Phase::Idle {
                 return Err(Broken::Unasked);
             }
             // All that there is to say was said at the beginning.
-            let turn = greeter.hear(reply, greeting)?;
-            self.phase = if turn == Turn::Done { Phase::Idle } else { Phase::Greeting(greeter) };
+            self.phase = match greeter.hear(reply, read.greeting)? {
+                Turn::Done => {
+                    let took_ns = self.stage_over(read.now_ns);
+                    read.segments.openings().greetings.push(took_ns);
+                    Phase::Idle
+                }
+                _ => Phase::Greeting(greeter),
+            };
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientCounts, ErrorCounts, Setting};
+use super::{ClientCounts, ErrorCounts, Openings, Setting};
 use crate::{stats::Recorder, workload::Operations};
 
 /// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
@@ -38,6 +38,8 @@ pub struct IntervalBuffer {
     pub client: ClientCounts,
     /// Requests that were due and could not be sent for want of a connection.
     pub errors: ErrorCounts,
+    /// Connections that opened.
+    pub openings: Openings,
     /// Connections that were lost.
     pub connections_lost: ErrorCounts,
     /// Attempts to connect that failed.
@@ -87,6 +89,7 @@ impl IntervalBuffer {
             response: Recorder::new(),
             client: ClientCounts::default(),
             errors: ErrorCounts::default(),
+            openings: Openings::default(),
             connections_lost: ErrorCounts::default(),
             connects_failed: ErrorCounts::default(),
             operations: Arc::default(),
@@ -122,6 +125,7 @@ impl IntervalBuffer {
         self.response.reset();
         self.client.clear();
         self.errors.clear();
+        self.openings.clear();
         self.connections_lost.clear();
         self.connects_failed.clear();
         self.counts.iter_mut().for_each(OperationCounts::clear);

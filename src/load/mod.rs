@@ -19,6 +19,7 @@ mod interval;
 mod knobs;
 mod lane;
 mod losses;
+mod openings;
 mod pacing;
 mod phase;
 mod plan;
@@ -44,4 +45,5 @@ pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_V
 use lane::Lane;
 pub use lane::LaneEnd;
 pub use losses::LossReport;
+pub use openings::Openings;
 pub use plan::{CLIENT_NAME, LoadError, Plan};

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientCounts, ErrorKind, IntervalBuffer, Lane, Setting};
+use super::{ClientCounts, ErrorKind, IntervalBuffer, Lane, Openings, Setting};
 use crate::{
     clock::{next_tick_ns, tick_of},
     workload::{Misses, OpId, Operations},
@@ -193,6 +193,11 @@ impl Segments {
     #[inline]
     pub(super) fn client(&mut self) -> &mut ClientCounts {
         &mut self.current.buffer.client
+    }
+
+    /// The connections that opened in the current segment.
+    pub(super) fn openings(&mut self) -> &mut Openings {
+        &mut self.current.buffer.openings
     }
 
     /// Hands the last counts up, for which it waits until there is room, as long as somebody takes them.

@@ -14,7 +14,11 @@ use super::{
     Client, Interval, OperationInterval, WorkerCost,
     interval::{add_count, add_counts},
 };
-use crate::{clock::seconds, load::IntervalBuffer, stats::Latency};
+use crate::{
+    clock::seconds,
+    load::{IntervalBuffer, Openings},
+    stats::Latency,
+};
 
 /// So many ticks a worker may lag behind the others before a tick goes on without it: half a second.
 const PATIENCE: u64 = 2;
@@ -93,10 +97,10 @@ impl Assembly {
             return None;
         }
         let (_, parts) = self.ticks.pop_first()?;
-        Some(parts.into_iter().map(|(segment, part)| self.finish(segment, part)).collect())
+        Some(parts.into_iter().map(|(segment, part)| self.finish(tick, segment, part)).collect())
     }
 
-    fn finish(&mut self, segment: u32, mut part: Part) -> Interval {
+    fn finish(&mut self, tick: u64, segment: u32, mut part: Part) -> Interval {
         let length_ns = part.start_ns.map_or(0, |start_ns| {
             let reached_ns = self.reached_ns.entry(segment).or_insert(start_ns);
             part.end_ns.saturating_sub(std::mem::replace(reached_ns, part.end_ns.max(*reached_ns)))
@@ -114,6 +118,7 @@ impl Assembly {
         let client = part.client();
         let interval = part.interval;
         Interval {
+            tick,
             segment,
             t_s: seconds(part.end_ns),
             length_s,
@@ -160,6 +165,15 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     if !buffer.response.is_empty() {
         interval.response.get_or_insert_default().merge(&buffer.response.latency());
     }
+    let Openings { connects, handshakes, greetings } = &buffer.openings;
+    let opening = &mut interval.opening;
+    for (stage, took_ns) in [
+        (&mut opening.connect, connects),
+        (&mut opening.handshake, handshakes),
+        (&mut opening.greeting, greetings),
+    ] {
+        stage.merge(&Latency::of(took_ns));
+    }
     buffer.errors.add_to(&mut interval.errors);
     buffer.connections_lost.add_to(&mut interval.connections_lost);
     buffer.connects_failed.add_to(&mut interval.connects_failed);
@@ -190,7 +204,7 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::testing;
+    use crate::{load::testing, session::Opening};
 
     const MS: u64 = 1_000_000;
 
@@ -278,6 +292,22 @@ mod tests {
         let late = assembly.take().unwrap().remove(0);
         assert_eq!(figures(&late), (0.5, 0.0, 9));
         assert_eq!((late.ops_per_s, assembly.take()), (0.0, None));
+    }
+
+    #[test]
+    fn what_connections_took_to_open_stands_beside_the_operations() {
+        let mut assembly = Assembly::new(2);
+        for (worker, took_ns) in [(0, 3 * MS), (1, 5 * MS)] {
+            let mut buffer = closing(7, 1500, 1750, 0);
+            buffer.openings.connects.push(took_ns);
+            buffer.openings.greetings.extend([took_ns, took_ns]);
+            assembly.add(worker, &buffer);
+        }
+        let interval = assembly.take().unwrap().remove(0);
+        let Opening { connect, handshake, greeting } = &interval.opening;
+        assert_eq!((connect.count(), connect.sum_ns(), greeting.count()), (2, u128::from(8 * MS), 4));
+        assert_eq!((interval.tick, interval.ops, handshake.is_empty()), (7, 0, true));
+        assert!(!interval.is_blank());
     }
 
     #[test]

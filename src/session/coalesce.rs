@@ -108,7 +108,7 @@ fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl F
     match held {
         None => *held = Some(span.clone()),
         Some(held) => {
-            held.t_s = span.t_s;
+            (held.t_s, held.tick) = (span.t_s, span.tick);
             held.length_s += span.length_s;
             merge(&mut held.body, &span.body);
         }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn ping(t_s: f64, body: probe::Ping) -> Arc<Record> {
-        Arc::new(Record::Ping(Box::new(Span { t_s, length_s: 0.25, body })))
+        Arc::new(Record::Ping(Box::new(Span::new(t_s, 0.25, body))))
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
             waiting_us: 300,
             unanswered: latency_of([300_000]),
         };
-        assert_eq!(second, [Arc::new(Record::Ping(Box::new(Span { t_s: 1.0, length_s: 1.0, body })))]);
+        assert_eq!(second, [Arc::new(Record::Ping(Box::new(Span::new(1.0, 1.0, body))))]);
     }
 
     #[test]

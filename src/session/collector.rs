@@ -157,7 +157,7 @@ impl Collector {
             Order::Mark { t_s, text } => drop(self.emit(Record::Mark(Mark { t_s, text }))),
             Order::Listen(listener) => self.welcome(listener),
             Order::Event { at_ns, what } => {
-                drop(self.emit(Record::Event(Event { t_s: seconds(at_ns), what })));
+                drop(self.emit(Record::Event(Event::new(seconds(at_ns), what))));
             }
             Order::Finish => {}
         }

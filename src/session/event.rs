@@ -21,6 +21,13 @@ pub struct Event {
     pub what: Happening,
 }
 
+impl Event {
+    /// `what` happened at `t_s`.
+    pub fn new(t_s: f64, what: Happening) -> Self {
+        Self { t_s, what }
+    }
+}
+
 /// An event as a file holds it.
 #[derive(Serialize, Deserialize)]
 struct Written {
@@ -63,11 +70,11 @@ mod tests {
     #[test]
     fn an_event_is_written_with_its_fields_and_in_words_and_read_back_by_its_fields() {
         let what = Happening::SlowCommand { us: 14_200, command: "KEYS *".to_owned(), client: None };
-        let text = line(&Record::Event(Event { t_s: 3.5, what: what.clone() })).unwrap();
+        let text = line(&Record::Event(Event::new(3.5, what.clone()))).unwrap();
         for part in [r#""name":"slowlog""#, r#""detail":"14.2 ms KEYS *""#, r#""us":14200"#] {
             assert!(text.contains(part), "{text}");
         }
-        assert_eq!(read(&text.replace("14.2 ms", "words")), Event { t_s: 3.5, what });
+        assert_eq!(read(&text.replace("14.2 ms", "words")), Event::new(3.5, what));
     }
 
     #[test]

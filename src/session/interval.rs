@@ -17,6 +17,9 @@ pub struct Interval {
     pub t_s: f64,
     /// How long it was.
     pub length_s: f64,
+    /// The tick that it ended in, as of a [`Span`](super::Span).
+    #[serde(default)]
+    pub tick: u64,
     /// The segment that all of its requests belong to.
     pub segment: u32,
     /// Good replies.
@@ -64,6 +67,9 @@ pub struct Interval {
     pub service: Latency,
     /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
     pub response: Option<Latency>,
+    /// What connections took to open.
+    #[serde(flatten)]
+    pub opening: Opening,
     /// The same by operation.
     pub commands: BTreeMap<String, OperationInterval>,
     /// Requests on the wire that were answered, by command: an operation may be several, and what holds it together (MULTI,
@@ -74,6 +80,35 @@ pub struct Interval {
     /// not measure it.
     #[serde(default)]
     pub client: Option<Client>,
+}
+
+/// What connections took to open: no operations, and timed beside them. Files leave out what did not happen.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Opening {
+    /// From the first attempt to the socket's connection.
+    #[serde(skip_serializing_if = "Latency::is_empty")]
+    pub connect: Latency,
+    /// From there to the end of the TLS handshake.
+    #[serde(skip_serializing_if = "Latency::is_empty")]
+    pub handshake: Latency,
+    /// From there to the last reply to the greeting.
+    #[serde(skip_serializing_if = "Latency::is_empty")]
+    pub greeting: Latency,
+}
+
+impl Opening {
+    /// Adds what `later` holds.
+    pub(super) fn merge(&mut self, later: &Self) {
+        self.connect.merge(&later.connect);
+        self.handshake.merge(&later.handshake);
+        self.greeting.merge(&later.greeting);
+    }
+
+    /// Whether none opened, nor began to.
+    pub fn is_empty(&self) -> bool {
+        self.connect.is_empty() && self.handshake.is_empty() && self.greeting.is_empty()
+    }
 }
 
 /// One operation's part of an [`Interval`].
@@ -98,6 +133,7 @@ impl Interval {
     pub fn merge(&mut self, later: &Self) {
         Client::merge(&mut self.client, self.length_s, later.client.as_ref(), later.length_s);
         self.t_s = self.t_s.max(later.t_s);
+        self.tick = self.tick.max(later.tick);
         self.length_s += later.length_s;
         self.ops += later.ops;
         self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
@@ -117,6 +153,7 @@ impl Interval {
         add_counts(&mut self.connections_lost, &later.connections_lost);
         add_counts(&mut self.connects_failed, &later.connects_failed);
         self.service.merge(&later.service);
+        self.opening.merge(&later.opening);
         if let Some(later) = &later.response {
             self.response.get_or_insert_default().merge(later);
         }
@@ -135,7 +172,9 @@ impl Interval {
     /// Whether nothing was counted in it.
     pub fn is_blank(&self) -> bool {
         let counts = [&self.errors, &self.connections_lost, &self.connects_failed];
-        self.ops + self.due + self.shed + self.owed == 0 && counts.iter().all(|counts| counts.is_empty())
+        self.ops + self.due + self.shed + self.owed == 0
+            && self.opening.is_empty()
+            && counts.iter().all(|counts| counts.is_empty())
     }
 }
 

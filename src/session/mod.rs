@@ -28,7 +28,7 @@ pub use coalesce::Coalesce;
 pub use event::Event;
 pub use file::{FileError, Writer, line};
 pub use fresh::fresh_file;
-pub use interval::{Interval, OperationInterval, add_counts};
+pub use interval::{Interval, Opening, OperationInterval, add_counts};
 pub use live::{Beginning, Live, LiveError, TargetBeginning};
 pub use reader::{ReadError, Reader};
 pub use record::{

@@ -191,7 +191,7 @@ impl Reader {
     }
 
     fn event(&self, what: Happening) -> Record {
-        Record::Event(Event { t_s: self.t_s, what })
+        Record::Event(Event::new(self.t_s, what))
     }
 
     fn next_line(&mut self) -> Result<Line, ReadError> {

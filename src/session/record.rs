@@ -18,8 +18,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Client, Event, Interval, add_counts};
-use crate::{load::Knobs, probe, server, stats::Latency};
+use super::{Beside, Client, Event, Interval, Opening, add_counts};
+use crate::{
+    clock::{SECOND_NS, tick_of},
+    load::Knobs,
+    probe, server,
+    stats::Latency,
+};
 
 /// The version of this schema. A reader refuses a higher one.
 pub const SCHEMA: u32 = 1;
@@ -78,9 +83,20 @@ pub struct Span<T> {
     pub t_s: f64,
     /// How long it was.
     pub length_s: f64,
+    /// The tick that it ended in, counted from the session's beginning: records of one tick belong together, whoever
+    /// made them. 0 in files that do not tell.
+    #[serde(default)]
+    pub tick: u64,
     /// What happened in it.
     #[serde(flatten)]
     pub body: T,
+}
+
+impl<T> Span<T> {
+    /// A stretch of `length_s` seconds up to `t_s`.
+    pub fn new(t_s: f64, length_s: f64, body: T) -> Self {
+        Self { t_s, length_s, tick: tick_of((t_s * SECOND_NS as f64).round() as u64), body }
+    }
 }
 
 /// A body that describes one moment.
@@ -91,6 +107,13 @@ pub struct Moment<T> {
     /// What held then.
     #[serde(flatten)]
     pub body: T,
+}
+
+impl<T> Moment<T> {
+    /// What held at `t_s`.
+    pub fn new(t_s: f64, body: T) -> Self {
+        Self { t_s, body }
+    }
 }
 
 /// The first record.
@@ -238,6 +261,9 @@ pub struct Summary {
     pub service: Latency,
     /// From when a request was due; `null` in closed loop.
     pub response: Option<Latency>,
+    /// What its connections took to open.
+    #[serde(flatten)]
+    pub opening: Opening,
     /// What the load generator itself cost under load; `null` where it was not measured.
     #[serde(default)]
     pub client: Option<Client>,
@@ -263,6 +289,7 @@ impl Summary {
         add_counts(&mut self.connections_lost, &interval.connections_lost);
         add_counts(&mut self.connects_failed, &interval.connects_failed);
         self.service.merge(&interval.service);
+        self.opening.merge(&interval.opening);
         if let Some(response) = &interval.response {
             self.response.get_or_insert_default().merge(response);
         }

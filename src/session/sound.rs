@@ -16,8 +16,8 @@ const LONGEST_S: f64 = 315_360_000.0;
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 /// The counts of all records together lie below, so that their sum is one of 64 bits.
 const MOST: u64 = 1 << 63;
-/// The field that holds a histogram's text: as long as it is, and read by its own rules.
-const HISTOGRAM: &str = "hdr";
+/// The fields of a distribution that are read by its own rules: its text, as long as it is, and its sum.
+const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
 /// The records whose numbers are the server's own, which nobody adds up.
 const SERVER: &str = "server";
 
@@ -64,7 +64,7 @@ impl Pass {
 
     fn fields(&mut self, fields: &mut Map<String, Value>) -> Result<(), String> {
         for (name, mut value) in std::mem::take(fields) {
-            if name != HISTOGRAM {
+            if !OF_DISTRIBUTIONS.contains(&name.as_str()) {
                 self.value(&mut value)?;
             }
             let name = foreign::text(&name);

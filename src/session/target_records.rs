@@ -201,14 +201,14 @@ impl TargetRecords {
     pub(super) fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, status } => {
-                self.make(Record::Server(Box::new(Moment { t_s: seconds(at_ns), body: *status })));
+                self.make(Record::Server(Box::new(Moment::new(seconds(at_ns), *status))));
             }
             server::Message::Event { at_ns, what } => self.event(at_ns, what),
         }
     }
 
     fn event(&mut self, at_ns: u64, what: Happening) {
-        self.make(Record::Event(Event { t_s: seconds(at_ns), what }));
+        self.make(Record::Event(Event::new(seconds(at_ns), what)));
     }
 
     fn make(&mut self, record: Record) {
@@ -220,7 +220,7 @@ impl TargetRecords {
 /// The record of a probe's report.
 pub(super) fn span<T>(report: probe::Report<T>) -> Span<T> {
     let length_ns = report.end_ns - report.start_ns;
-    Span { t_s: seconds(report.end_ns), length_s: seconds(length_ns), body: report.body }
+    Span::new(seconds(report.end_ns), seconds(length_ns), report.body)
 }
 
 fn nanoseconds(seconds: f64) -> u64 {

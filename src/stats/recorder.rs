@@ -96,6 +96,18 @@ impl Recorder {
     }
 }
 
+impl Latency {
+    /// That of these few latencies, in nanoseconds.
+    pub fn of(latencies_ns: &[u64]) -> Self {
+        if latencies_ns.is_empty() {
+            return Self::default();
+        }
+        let mut recorder = Recorder::new();
+        latencies_ns.iter().for_each(|ns| recorder.record(*ns));
+        recorder.latency()
+    }
+}
+
 /// The layout of cells that every distribution in redyno has.
 pub(super) fn empty_cells() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)

@@ -1,7 +1,7 @@
 //! How a distribution travels: the figures people read, and all cells as the usual compressed HDR text.
 //!
 //! ```text
-//! {"count":3,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":null,"max_us":…,"over_range":0,"hdr":"HISTF…"}
+//! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":null,"max_us":…,"over_range":0,"hdr":"HISTF…"}
 //! ```
 //! A percentile with fewer than ten samples above it is `null`. The text is base64 of HdrHistogram's V2 deflate
 //! encoding with values in nanoseconds, so the HDR tools of other languages read it; an empty distribution has
@@ -23,6 +23,9 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Serialize, Deserialize)]
 struct Wire {
     count: u64,
+    /// Whole, so that sums of sums are exact; files of before have the mean only.
+    #[serde(default)]
+    sum_ns: Option<u64>,
     min_us: f64,
     mean_us: f64,
     p50_us: Option<f64>,
@@ -60,8 +63,18 @@ impl Latency {
         if wire.min_us > wire.max_us || !is_between {
             return Err(DecodeError::Figures("'mean_us' does not lie between 'min_us' and 'max_us'"));
         }
-        let sum_ns = (wire.mean_us * 1e3 * wire.count as f64).round() as u128;
-        Ok(Self::from_parts(cells, wire.over_range, sum_ns, ns(wire.min_us), ns(wire.max_us)))
+        let (min_ns, max_ns) = (ns(wire.min_us), ns(wire.max_us));
+        let sum_ns = match wire.sum_ns.map(u128::from) {
+            None => (wire.mean_us * 1e3 * wire.count as f64).round() as u128,
+            Some(sum_ns) => {
+                let count = u128::from(wire.count);
+                if !(u128::from(min_ns) * count..=u128::from(max_ns) * count).contains(&sum_ns) {
+                    return Err(DecodeError::Figures("'sum_ns' does not lie between 'min_us' and 'max_us'"));
+                }
+                sum_ns
+            }
+        };
+        Ok(Self::from_parts(cells, wire.over_range, sum_ns, min_ns, max_ns))
     }
 }
 
@@ -78,6 +91,7 @@ impl Serialize for Latency {
         let percentile = |quantile| self.percentile(quantile).map(us);
         Wire {
             count: self.count(),
+            sum_ns: self.sum_ns().try_into().ok(),
             min_us: us(self.min_ns()),
             mean_us: self.mean_ns() / 1e3,
             p50_us: percentile(0.50),
@@ -115,6 +129,18 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_whole_and_come_of_the_mean_in_files_of_before() {
+        let before = latency_of([1, 2, 1_000_000_000, 1_000_000_000, 1_000_000_001]);
+        let mut value = serde_json::to_value(&before).unwrap();
+        assert_eq!(value["sum_ns"], 3_000_000_004_u64);
+        value["mean_us"] = serde_json::json!(600_000.0);
+        let sum = |value| serde_json::from_value::<Latency>(value).unwrap().sum_ns();
+        assert_eq!(sum(value.clone()), 3_000_000_004);
+        value.as_object_mut().unwrap().remove("sum_ns");
+        assert_eq!(sum(value), 3_000_000_000);
+    }
+
+    #[test]
     fn a_percentile_without_enough_samples_is_null() {
         let value = serde_json::to_value(latency_of([3_000])).unwrap();
         assert_eq!(value["p50_us"], serde_json::Value::Null);
@@ -136,6 +162,8 @@ mod tests {
             ("max_us", serde_json::json!(0.5), "between"),
             ("min_us", serde_json::json!(1e9), "between"),
             ("mean_us", serde_json::json!(1.0), "between"),
+            ("sum_ns", serde_json::json!(8_000), "'sum_ns'"),
+            ("sum_ns", serde_json::json!(u64::MAX), "'sum_ns'"),
             ("min_us", serde_json::json!(-1.0), "no latency"),
             ("max_us", serde_json::json!(1e300), "no latency"),
             ("count", serde_json::json!(4), "'count'"),

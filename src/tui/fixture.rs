@@ -146,11 +146,11 @@ impl MadeUp {
         }
         let busy = if self.knobs.load { rate / able } else { 0.0 };
         let rtt = self.latency(25, 60.0 + 180.0 * busy);
-        records.push(Record::Ping(Box::new(Span { t_s, length_s, body: stamped(rtt) })));
+        records.push(Record::Ping(Box::new(Span::new(t_s, length_s, stamped(rtt)))));
         let late = self.latency(100, 55.0);
-        records.push(Record::Wake(Span { t_s, length_s, body: Wake { late } }));
+        records.push(Record::Wake(Span::new(t_s, length_s, Wake { late })));
         if self.tick.is_multiple_of(4) {
-            records.push(Record::Server(Box::new(Moment { t_s, body: self.status(rate * busy, busy) })));
+            records.push(Record::Server(Box::new(Moment::new(t_s, self.status(rate * busy, busy)))));
         }
         records
     }
@@ -222,7 +222,7 @@ impl MadeUp {
             ..Interval::default()
         };
         let what = Happening::FirstError { error: kind.to_owned(), message: message.to_owned() };
-        vec![Record::Interval(Box::new(interval)), Record::Event(Event { t_s, what })]
+        vec![Record::Interval(Box::new(interval)), Record::Event(Event::new(t_s, what))]
     }
 
     /// The next tick of a client whose only worker uses `cpu` of a core.
@@ -238,7 +238,7 @@ impl MadeUp {
 
     /// An event of this moment.
     fn event(&self, what: Happening) -> Record {
-        Record::Event(Event { t_s: self.now_s(), what })
+        Record::Event(Event::new(self.now_s(), what))
     }
 
     /// Makes `record` that of a tick in which nothing answers; whether there is one at all.
@@ -273,7 +273,7 @@ impl MadeUp {
     pub fn intrinsic(&mut self) -> Record {
         let gaps = self.latency(1000, 40.0);
         let body = Intrinsic { gentle: true, busy_ns: 25_000_000, runs: 600_000, gaps, remaining_s: None };
-        Record::Intrinsic(Span { t_s: self.now_s(), length_s: 0.25, body })
+        Record::Intrinsic(Span::new(self.now_s(), 0.25, body))
     }
 }
 

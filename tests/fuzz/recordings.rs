@@ -85,7 +85,7 @@ impl Sample {
         let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl")).unwrap();
         let mut records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let session = records.remove(0);
-        let intrinsic = Record::Intrinsic(Span { t_s: 3.0, length_s: 1.0, body: Intrinsic::default() });
+        let intrinsic = Record::Intrinsic(Span::new(3.0, 1.0, Intrinsic::default()));
         records.push(serde_json::from_str(&line(&intrinsic).unwrap()).unwrap());
         let empty = serde_json::to_string(&Latency::default()).unwrap();
         records

@@ -100,7 +100,7 @@ fn a_parameter_of_the_server_is_set_after_a_yes_only() {
         gauges: [(Gauge::UsedMemory, f64::from(1 << 20))].into(),
         ..Default::default()
     };
-    let record = Record::Server(Box::new(crate::session::Moment { t_s: 1.0, body: status }));
+    let record = Record::Server(Box::new(crate::session::Moment::new(1.0, status)));
     update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     assert_eq!(press(&mut model, ">"), []);
     assert!(matches!(model.mode, Mode::Asking(Question::SetConfig(_))));

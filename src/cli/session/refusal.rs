@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(refusals.push(&interval(1, "OOM")), None);
         let (error, message) = ("NOPERM".to_owned(), "NOPERM no SET for you".to_owned());
         let what = Happening::FirstError { error, message };
-        refusals.push(&Record::Event(Event { t_s: 0.0, what }));
+        refusals.push(&Record::Event(Event::new(0.0, what)));
         assert_eq!(
             refusals.push(&interval(1, "NOPERM")).unwrap(),
             "the server refuses the load ('NOPERM no SET for you'); extend this user's ACL rules, or choose a \

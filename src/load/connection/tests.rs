@@ -45,6 +45,7 @@ impl Bench {
             heard_ns: 0,
             has_more: false,
             is_closing: false,
+            is_connected: true,
             unsent: Vec::new(),
         };
         Self {

@@ -257,7 +257,7 @@ impl Worker {
         let mut result = Ok(());
         // While it connects a TLS handshake goes on by what is read, too.
         if ready.to_write || connection.phase == Phase::Connecting {
-            result = connection.writable(self.poll.registry(), &self.outfit.greeting);
+            result = connection.writable(self.poll.registry(), &mut reading);
         }
         if result.is_ok() && ready.to_read && connection.phase != Phase::Connecting {
             result = connection.readable(&mut self.buffer, &mut reading);

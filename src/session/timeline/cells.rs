@@ -184,7 +184,7 @@ mod tests {
     fn a_cell_keeps_the_servers_last_word_and_its_busiest_moment() {
         let at = |t_s, cpu| {
             let gauges = [(Gauge::Cpu, cpu)].into();
-            Moment { t_s, body: Status { gauges, ..Status::default() } }
+            Moment::new(t_s, Status { gauges, ..Status::default() })
         };
         let mut cell = ServerCell::default();
         [at(1.0, 0.2), at(2.0, 0.9), at(3.0, 0.4)].iter().for_each(|moment| cell.add(moment));

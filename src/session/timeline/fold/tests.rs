@@ -79,7 +79,7 @@ fn what_was_not_measured_is_a_gap() {
 fn a_status_stands_for_the_seconds_since_the_previous_one() {
     let status = |t_s, cpu| {
         let gauges = [(Gauge::Cpu, cpu)].into();
-        Record::Server(Box::new(Moment { t_s, body: Status { gauges, ..Status::default() } }))
+        Record::Server(Box::new(Moment::new(t_s, Status { gauges, ..Status::default() })))
     };
     let timeline = fold([status(0.99, 0.1), status(2.01, 0.2), status(60.0, 0.3)]);
     let server = timeline.window(0.0, 60.0, 60).server();
@@ -95,12 +95,8 @@ fn errors_come_from_load_and_ping_with_their_first_message() {
     let what = Happening::FirstError { error: "OOM".to_owned(), message: "OOM no memory".to_owned() };
     let timeline = fold([
         Record::Interval(Box::new(Interval { t_s: 1.0, length_s: 0.25, errors, ..Interval::default() })),
-        Record::Ping(Box::new(Span {
-            t_s: 1.0,
-            length_s: 0.25,
-            body: Ping { errors: lost, ..Ping::default() },
-        })),
-        Record::Event(Event { t_s: 1.0, what }),
+        Record::Ping(Box::new(Span::new(1.0, 0.25, Ping { errors: lost, ..Ping::default() }))),
+        Record::Event(Event::new(1.0, what)),
     ]);
     let errors = timeline.window(0.0, 1.0, 1).errors();
     assert_eq!(errors[0].as_ref().map(ErrorCell::total), Some(28), "those of load and ping");

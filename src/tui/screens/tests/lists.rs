@@ -59,7 +59,7 @@ fn session() -> Vec<Record> {
             record => record,
         }));
         let t_s = made.now_s();
-        let event = |what| Record::Event(Event { t_s, what });
+        let event = |what| Record::Event(Event::new(t_s, what));
         let client = Some("127.0.0.1:50112");
         match tick {
             60 => records.push(Record::Mark(Mark { t_s, text: "the cache is warm".to_owned() })),
