@@ -34,6 +34,8 @@ pub enum Signal {
 impl Signal {
     /// The signals that ask a program without a screen to end.
     pub const ENDS: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::HangUp];
+    /// The signals that stop a process and let it go on, which a screen takes: it has a terminal to give back before.
+    pub const STOPS: [Self; 2] = [Self::Suspend, Self::Continue];
     /// The signals that a screen takes: it has a terminal to give back before it stops.
     pub const ALL: [Self; 5] =
         [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Suspend, Self::Continue];

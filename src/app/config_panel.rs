@@ -72,8 +72,3 @@ impl Model {
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
     }
 }
-
-/// A value as a person reads it: an empty one is shown.
-pub fn value_words(value: &str) -> &str {
-    if value.is_empty() { "\"\"" } else { value }
-}

@@ -39,7 +39,7 @@ mod view;
 
 pub use axis::TimeAxis;
 pub use change::{change, segment_words};
-pub use config_panel::{ConfigPanel, Setting, value_words};
+pub use config_panel::{ConfigPanel, Setting};
 pub use danger::{Room, danger};
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, Key, KeyCode, Pattern, action, bindings, footer, markdown};
@@ -57,8 +57,13 @@ pub use playback::Playback;
 pub use presets::{PRESETS, Preset};
 pub use screens::Screen;
 pub use segment_table::{Column, SegmentTable};
-pub use sharing::{Picture, RecordingState};
-pub use source::{Delivery, Effect, Notice, Refused, Source};
+pub use sharing::Picture;
+pub use source::{Effect, Source};
+
+pub use crate::{
+    server::value_words,
+    session::{Delivery, Notice, Order, RecordingState},
+};
 pub use summary::summary;
 pub use track::Track;
 pub use update::{Msg, update};

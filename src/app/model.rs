@@ -275,12 +275,6 @@ impl Model {
                 let since_s = self.timeline().now_s();
                 self.track_mut().reachability = Reachability::Up { since_s };
             }
-            Notice::Cleaning { removed } => {
-                self.say(Tone::Info, format!("removing the keys of the load: {removed} so far"));
-            }
-            Notice::Cleaned { removed } => {
-                self.say(Tone::Info, format!("removed {removed} keys of the load"));
-            }
             Notice::Info(text) => self.say(Tone::Info, text),
             Notice::Recording(state) => self.recording = state,
             Notice::LoadStaysOff(cause) => {
@@ -308,6 +302,8 @@ impl Model {
             }
             Notice::Played { to_s } => self.played_to(to_s),
             Notice::Leave => self.course = Course::Over,
+            // The screen is gone by then; whoever had it tells.
+            Notice::Cleaning { .. } | Notice::Undone(_) => {}
         }
     }
 }

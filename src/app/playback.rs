@@ -1,6 +1,6 @@
 //! A recording that is played: whether time runs in it, and how fast.
 
-use super::{Effect, Model};
+use super::{Effect, Model, Order};
 
 /// How fast a recording plays, in seconds of it per second.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -35,7 +35,7 @@ impl Model {
         let playback = self.playback.as_mut().filter(|playback| playback.read.is_none())?;
         playback.is_playing = !playback.is_playing;
         if !playback.is_playing {
-            return Some(Effect::Pause);
+            return Some(Effect::Order(Order::Pause));
         }
         if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s()) {
             self.put_cursor(0.0);
@@ -46,7 +46,10 @@ impl Model {
     /// Plays on from the cursor at the present speed, if time runs: after a seek or a change of speed.
     pub(super) fn play_on(&self) -> Option<Effect> {
         let playback = self.playback.as_ref().filter(|playback| playback.is_playing)?;
-        Some(Effect::Play { from_s: self.cursor_s().unwrap_or_default(), speed: playback.speed() })
+        Some(Effect::Order(Order::Play {
+            from_s: self.cursor_s().unwrap_or_default(),
+            speed: playback.speed(),
+        }))
     }
 
     pub(super) fn change_speed(&mut self, faster: bool) -> Option<Effect> {

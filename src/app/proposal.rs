@@ -1,6 +1,6 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
-use super::{Effect, Mode, Model, Question, Room, Tone, danger};
+use super::{Effect, Mode, Model, Order, Question, Room, Tone, danger};
 use crate::{gauge::Gauge, load::Knobs, server::Status, session::Moment};
 
 /// Connections of ours that carry no load: that of the ping and that of the control plane.
@@ -25,7 +25,7 @@ impl Model {
 
     /// Puts `knobs` in force.
     pub(super) fn put_in_force(&mut self, knobs: Knobs) -> Vec<Effect> {
-        vec![Effect::SetKnobs(self.panel.want(knobs))]
+        vec![Effect::Order(Order::SetKnobs(self.panel.want(knobs)))]
     }
 
     /// Proposes what was turned or typed, or says why it cannot be.
@@ -105,9 +105,9 @@ mod tests {
         assert_eq!(model.message().unwrap().text, "nothing was changed");
         assert_eq!(
             press(&mut model, "\n64k\ny"),
-            [Effect::SetKnobs(Knobs { value_size: 65_536, ..before.clone() })]
+            [Effect::Order(Order::SetKnobs(Knobs { value_size: 65_536, ..before.clone() }))]
         );
-        assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(before)]);
+        assert_eq!(press(&mut model, "u"), [Effect::Order(Order::SetKnobs(before))]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Keeping and passing on what is seen: pictures, the summary, marks, recordings.
 
-use super::{Effect, Entry, Model, Purpose, Tone, summary};
+use super::{Effect, Entry, Model, Order, Purpose, Tone, summary};
 
 /// A form of a picture of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,17 +19,6 @@ impl Picture {
             Self::Text => "txt",
         }
     }
-}
-
-/// A recording that is under way.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecordingState {
-    /// Where it is written.
-    pub file: String,
-    /// Since when, in seconds of the session.
-    pub since_s: f64,
-    /// Bytes written so far.
-    pub bytes: u64,
 }
 
 /// What a recording says to whoever wants to add to it.
@@ -53,7 +42,7 @@ impl Model {
             return Vec::new();
         }
         self.say(Tone::Info, format!("marked: {text}"));
-        vec![Effect::Mark { t_s, text }]
+        vec![Effect::Order(Order::Mark { t_s, text })]
     }
 
     /// Starts to record, or stops it.
@@ -62,7 +51,11 @@ impl Model {
             self.say(Tone::Warning, NOT_LIVE);
             return Vec::new();
         }
-        vec![if self.recording.is_some() { Effect::StopRecording } else { Effect::StartRecording }]
+        vec![if self.recording.is_some() {
+            Effect::Order(Order::StopRecording)
+        } else {
+            Effect::Order(Order::StartRecording)
+        }]
     }
 
     /// Asks for the summary of the session to be put on the terminal's clipboard.
@@ -75,7 +68,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Key, KeyCode, Mode, Msg, Notice, Playback, update},
+        app::{Delivery, Key, KeyCode, Mode, Msg, Notice, Playback, RecordingState, update},
         load::Knobs,
         session::TimelineOptions,
     };
@@ -97,7 +90,7 @@ mod tests {
     fn a_mark_has_the_moment_of_the_key_and_the_text_that_was_typed() {
         let mut model = live();
         let text = "before: größer, (A/B)?".to_owned();
-        assert_eq!(press(&mut model, &format!("m{text}\n")), [Effect::Mark { t_s: 0.0, text }]);
+        assert_eq!(press(&mut model, &format!("m{text}\n")), [Effect::Order(Order::Mark { t_s: 0.0, text })]);
         assert_eq!(press(&mut model, "m\n"), []);
         assert_eq!(model.message().unwrap().text, "no text, no mark");
         assert_eq!(press(&mut model, "mq\x1b"), []);
@@ -107,12 +100,12 @@ mod tests {
     #[test]
     fn the_same_key_starts_and_stops_a_recording() {
         let mut model = live();
-        assert_eq!(press(&mut model, "r"), [Effect::StartRecording]);
+        assert_eq!(press(&mut model, "r"), [Effect::Order(Order::StartRecording)]);
         let state = RecordingState { file: "x.jsonl".to_owned(), since_s: 0.0, bytes: 10 };
         update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Recording(Some(state)))));
-        assert_eq!(press(&mut model, "r"), [Effect::StopRecording]);
+        assert_eq!(press(&mut model, "r"), [Effect::Order(Order::StopRecording)]);
         update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Recording(None))));
-        assert_eq!(press(&mut model, "r"), [Effect::StartRecording]);
+        assert_eq!(press(&mut model, "r"), [Effect::Order(Order::StartRecording)]);
     }
 
     #[test]

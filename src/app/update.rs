@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Purpose, Question, Setting,
-    Tone, Typing, View, action,
+    Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Order, Purpose, Question,
+    Setting, Tone, Typing, View, action,
 };
 use crate::{
     load::Knobs,
@@ -23,8 +23,6 @@ pub enum Msg {
     Key(Key),
     /// The source handed something over.
     Delivery(Delivery),
-    /// The source refused an effect, with its reason.
-    Refused(Effect, String),
     /// The mouse did something.
     Mouse(Mouse),
     /// A text came from the terminal's clipboard.
@@ -67,12 +65,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             }
             Vec::new()
         }
-        Msg::Refused(effect, reason) => {
-            if matches!(effect, Effect::SetKnobs(_)) {
+        Msg::Delivery(Delivery::Refused(order, reason)) => {
+            if matches!(order, Order::SetKnobs(_)) {
                 let in_force = model.in_force().clone();
                 model.panel.follow(in_force);
             }
-            if effect == Effect::GentleIntrinsic(true) {
+            if order == Order::GentleIntrinsic(true) {
                 model.gentle_intrinsic = false;
             }
             model.say(Tone::Warning, reason);
@@ -197,13 +195,13 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::TypeParameter => model.begin_typing(Purpose::Parameter, Entry::sentence("")),
         Action::Undo => match model.panel.undo() {
-            Some(knobs) => return vec![Effect::SetKnobs(knobs)],
+            Some(knobs) => return vec![Effect::Order(Order::SetKnobs(knobs))],
             None => model.say(Tone::Info, "no change to undo"),
         },
         Action::Intrinsic => return intrinsic(model),
         Action::GentleIntrinsic => {
             model.gentle_intrinsic = !model.gentle_intrinsic;
-            return vec![Effect::GentleIntrinsic(model.gentle_intrinsic)];
+            return vec![Effect::Order(Order::GentleIntrinsic(model.gentle_intrinsic))];
         }
         Action::Palette => model.open_palette(""),
         Action::Presets => model.open_palette("preset "),
@@ -220,8 +218,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Yes => {
             return match std::mem::take(&mut model.mode) {
                 Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
-                Mode::Asking(Question::SetConfig(setting)) => vec![Effect::SetConfig(setting)],
-                Mode::Asking(Question::FirstWrite(_)) => vec![Effect::AllowWrites(true)],
+                Mode::Asking(Question::SetConfig(setting)) => {
+                    vec![Effect::Order(Order::SetConfig { parameter: setting.parameter, to: setting.to })]
+                }
+                Mode::Asking(Question::FirstWrite(_)) => vec![Effect::Order(Order::AllowWrites(true))],
                 Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => Vec::new(),
             };
         }
@@ -248,7 +248,7 @@ fn scroll(model: &mut Model, lines: i16) {
 
 fn intrinsic(model: &mut Model) -> Vec<Effect> {
     if model.timeline().intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
-        return vec![Effect::StopIntrinsic];
+        return vec![Effect::Order(Order::StopIntrinsic)];
     }
     model.begin_typing(Purpose::Intrinsic, Entry::quantity(USUAL_INTRINSIC_S));
     Vec::new()
@@ -288,7 +288,7 @@ fn run_intrinsic(model: &mut Model, text: &str) -> Vec<Effect> {
         model.say(Tone::Warning, text);
         return Vec::new();
     };
-    vec![Effect::RunIntrinsic(Duration::from_secs(seconds))]
+    vec![Effect::Order(Order::RunIntrinsic(Duration::from_secs(seconds)))]
 }
 
 /// What a terminal pastes is typed where something is typed, and nowhere else: no key is in it.
@@ -305,7 +305,7 @@ fn dismiss(model: &mut Model) -> Vec<Effect> {
         Mode::Asking(Question::FirstWrite(_)) => {
             let knobs = model.panel.set_load(false);
             model.say(Tone::Info, "nothing was written; the load stays off");
-            return vec![Effect::AllowWrites(false), Effect::SetKnobs(knobs)];
+            return vec![Effect::Order(Order::AllowWrites(false)), Effect::Order(Order::SetKnobs(knobs))];
         }
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
         Mode::Asking(Question::Danger { .. }) => model.say(Tone::Info, "nothing was changed"),

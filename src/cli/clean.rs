@@ -10,15 +10,13 @@ use clap::Args;
 use thiserror::Error;
 
 use super::{
-    session::told,
-    set_back::set_back,
     target_args::{TargetArgs, TargetArgsError},
     words::Words,
 };
 use crate::{
-    app::value_words,
     clock::Clock,
-    server::{Cleaned, Cleaning, Control, Ledger, Marker, Obstacle, ServerError, Survey, Tuned},
+    server::{Cleaned, Cleaning, Control, Ledger, Marker, Obstacle, ServerError, Survey, Tuned, value_words},
+    session::running::set_back,
     target::{Address, Target},
     units::counted,
     workload::KeyNames,
@@ -143,7 +141,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
         return Ok(());
     }
     let cleaned = finish(&control.clean(runs))?;
-    writeln!(out, "{place}: {}", told(cleaned))?;
+    writeln!(out, "{place}: {cleaned}")?;
     if failed.is_empty() { Ok(()) } else { Err(CleanError::NotSetBack(failed.join("\n"))) }
 }
 

@@ -16,7 +16,6 @@ pub mod replay;
 mod run;
 pub mod session;
 pub mod session_args;
-mod set_back;
 pub mod target_args;
 pub mod tls_args;
 pub mod words;

@@ -9,6 +9,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    fmt,
     future::Future,
     sync::{
         Arc,
@@ -28,7 +29,10 @@ use super::{
     place::{Place, slot},
     registry,
 };
-use crate::workload::{KeyNames, RunId};
+use crate::{
+    units::{self, counted},
+    workload::{KeyNames, RunId},
+};
 
 /// Keys that the server looks at in one step.
 const SCAN_COUNT: u64 = 1000;
@@ -63,6 +67,14 @@ pub struct Cleaned {
     /// Whether everything was gone through. If not, it was stopped, and how many keys are left is not known; the markers
     /// stay, so that they are found again.
     pub complete: bool,
+}
+
+impl fmt::Display for Cleaned {
+    /// `removed 19 952 keys in 42.0 ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let took = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
+        write!(f, "removed {} in {}", counted(self.removed, "key"), units::latency(took))
+    }
 }
 
 /// What the handle and the removal share.

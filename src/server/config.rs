@@ -246,6 +246,11 @@ pub(super) async fn set(wire: &Wire, name: &str, value: &str) -> Result<(), Serv
     wire.ask(&["CONFIG", "SET", name, value]).await.map(|_| ())
 }
 
+/// A value as a person reads it: an empty one is shown.
+pub fn value_words(value: &str) -> &str {
+    if value.is_empty() { "\"\"" } else { value }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,7 +39,7 @@ mod watch;
 
 pub use answer::Answer;
 pub use clean::{Cleaned, Cleaning, Progress};
-pub use config::{ConfigChange, PARAMETERS, Parameter, Values};
+pub use config::{ConfigChange, PARAMETERS, Parameter, Values, value_words};
 pub use control::Control;
 pub use error::ServerError;
 pub use info::{Counters, Info};

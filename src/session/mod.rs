@@ -16,6 +16,7 @@ mod outages;
 mod reader;
 mod record;
 mod recorder;
+pub mod running;
 mod sound;
 mod start;
 mod tally;
@@ -35,5 +36,6 @@ pub use record::{
     Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span, Summary,
 };
 pub use recorder::Recording;
+pub use running::{Delivery, Notice, Order, RecordingState};
 pub use tally::Tally;
 pub use timeline::{Timeline, TimelineOptions};

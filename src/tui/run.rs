@@ -188,11 +188,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 }
                 Effect::Copy(text) => self.copy(model, &text),
                 Effect::Theme(name) => self.wear(model, name),
-                effect => {
-                    if let Err(refused) = source.apply(&effect) {
-                        update(model, Msg::Refused(effect, refused.to_string()));
-                    }
-                }
+                Effect::Order(order) => source.order(order),
             }
         }
         Ok(None)
@@ -267,7 +263,8 @@ fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
     for delivery in source.poll() {
         let asks = matches!(
             delivery,
-            Delivery::Notice(Notice::FirstWrite { .. } | Notice::Warning(_) | Notice::LoadStopped(_))
+            Delivery::Refused(..)
+                | Delivery::Notice(Notice::FirstWrite { .. } | Notice::Warning(_) | Notice::LoadStopped(_))
         );
         due = due.max(if asks { Due::Now } else { Due::Data });
         update(model, Msg::Delivery(delivery));

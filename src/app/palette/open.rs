@@ -61,7 +61,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use crate::{
-        app::{Effect, Key, KeyCode, Mode, Model, Msg, Playback, Screen, update},
+        app::{Effect, Key, KeyCode, Mode, Model, Msg, Order, Playback, Screen, update},
         load::{Backlog, Knobs},
         session::TimelineOptions,
         workload::{Workload, preset},
@@ -86,13 +86,19 @@ mod tests {
     fn what_is_typed_is_carried_out() {
         let knobs = Knobs::default();
         for (typed, effects) in [
-            ("clients 200", vec![Effect::SetKnobs(Knobs { clients: 200, ..knobs.clone() })]),
-            ("rate 5k", vec![Effect::SetKnobs(Knobs { rate: Some(5000), ..knobs.clone() })]),
-            ("backlog shed", vec![Effect::SetKnobs(Knobs { backlog: Backlog::Shed, ..knobs.clone() })]),
-            ("workload get", vec![Effect::SetKnobs(Knobs { workload: preset("get").unwrap(), ..knobs })]),
+            ("clients 200", vec![Effect::Order(Order::SetKnobs(Knobs { clients: 200, ..knobs.clone() }))]),
+            ("rate 5k", vec![Effect::Order(Order::SetKnobs(Knobs { rate: Some(5000), ..knobs.clone() }))]),
+            (
+                "backlog shed",
+                vec![Effect::Order(Order::SetKnobs(Knobs { backlog: Backlog::Shed, ..knobs.clone() }))],
+            ),
+            (
+                "workload get",
+                vec![Effect::Order(Order::SetKnobs(Knobs { workload: preset("get").unwrap(), ..knobs }))],
+            ),
             ("quit", vec![Effect::Quit]),
             ("theme mono", vec![Effect::Theme("mono")]),
-            ("load on", vec![Effect::SetKnobs(Knobs { load: true, ..knobs })]),
+            ("load on", vec![Effect::Order(Order::SetKnobs(Knobs { load: true, ..knobs }))]),
         ] {
             let mut model = model();
             assert_eq!(press(&mut model, &format!(":{typed}\n")), effects, "{typed}");
@@ -124,10 +130,10 @@ mod tests {
         assert_eq!((chosen, offers[2].title.as_str()), (2, "preset write-heavy"));
         let effects = press(&mut model, "\n");
         assert!(
-            matches!(&effects[..], [Effect::SetKnobs(knobs)] if knobs.workload == Workload::ratio(9, 1)),
+            matches!(&effects[..], [Effect::Order(Order::SetKnobs(knobs))] if knobs.workload == Workload::ratio(9, 1)),
             "{effects:?}"
         );
-        assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(Knobs::default())]);
+        assert_eq!(press(&mut model, "u"), [Effect::Order(Order::SetKnobs(Knobs::default()))]);
     }
 
     #[test]

@@ -37,8 +37,11 @@ fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
 fn a_turn_goes_out_at_once_and_undo_takes_it_back() {
     let mut model = model();
     let knobs = Knobs::default();
-    assert_eq!(press(&mut model, ">"), [Effect::SetKnobs(Knobs { clients: 100, ..knobs.clone() })]);
-    assert_eq!(press(&mut model, "u"), [Effect::SetKnobs(knobs)]);
+    assert_eq!(
+        press(&mut model, ">"),
+        [Effect::Order(Order::SetKnobs(Knobs { clients: 100, ..knobs.clone() }))]
+    );
+    assert_eq!(press(&mut model, "u"), [Effect::Order(Order::SetKnobs(knobs))]);
     assert_eq!(press(&mut model, "u"), []);
     assert_eq!(model.message().unwrap().text, "no change to undo");
 }
@@ -48,7 +51,10 @@ fn a_number_is_typed_taken_dropped_or_refused() {
     let mut model = model();
     assert_eq!(press(&mut model, "\n250"), []);
     assert_eq!(model.contexts()[0], Context::Typing);
-    assert_eq!(press(&mut model, "\n"), [Effect::SetKnobs(Knobs { clients: 250, ..Knobs::default() })]);
+    assert_eq!(
+        press(&mut model, "\n"),
+        [Effect::Order(Order::SetKnobs(Knobs { clients: 250, ..Knobs::default() }))]
+    );
     assert_eq!(press(&mut model, "\n99\x1b"), []);
     assert_eq!(model.panel.wanted().clients, 250);
     assert_eq!(press(&mut model, "\n20k\n"), []);
@@ -70,7 +76,10 @@ fn the_caret_moves_in_what_is_typed_and_a_pasted_text_is_no_keys() {
     update(&mut model, Msg::Key(Key::plain(KeyCode::Backspace)));
     update(&mut model, Msg::Key(Key::plain(KeyCode::Home)));
     update(&mut model, Msg::Key(Key::plain(KeyCode::Delete)));
-    assert_eq!(press(&mut model, "1\n"), [Effect::SetKnobs(Knobs { clients: 100, ..Knobs::default() })]);
+    assert_eq!(
+        press(&mut model, "1\n"),
+        [Effect::Order(Order::SetKnobs(Knobs { clients: 100, ..Knobs::default() }))]
+    );
     deliver(&mut model, Notice::FirstWrite { question: "Write?".to_owned() });
     assert_eq!(paste(&mut model, "y"), [], "and no answer");
 }
@@ -79,13 +88,16 @@ fn the_caret_moves_in_what_is_typed_and_a_pasted_text_is_no_keys() {
 fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
     let mut model = model();
     let on = Knobs { load: true, ..Knobs::default() };
-    assert_eq!(press(&mut model, "l"), [Effect::SetKnobs(on)]);
+    assert_eq!(press(&mut model, "l"), [Effect::Order(Order::SetKnobs(on))]);
     deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
     assert_eq!(press(&mut model, "lx"), [], "only the answers count");
     let answer = press(&mut model, "\n");
-    assert_eq!(answer, [Effect::AllowWrites(false), Effect::SetKnobs(Knobs::default())]);
+    assert_eq!(
+        answer,
+        [Effect::Order(Order::AllowWrites(false)), Effect::Order(Order::SetKnobs(Knobs::default()))]
+    );
     deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
-    assert_eq!(press(&mut model, "y"), [Effect::AllowWrites(true)]);
+    assert_eq!(press(&mut model, "y"), [Effect::Order(Order::AllowWrites(true))]);
     assert_eq!(model.mode, Mode::Screen);
 }
 
@@ -107,7 +119,10 @@ fn a_parameter_of_the_server_is_set_after_a_yes_only() {
     assert_eq!(press(&mut model, "\n"), [], "no is the default");
     assert_eq!(press(&mut model, "\n100mb\n"), []);
     let effects = press(&mut model, "y");
-    assert!(matches!(&effects[..], [Effect::SetConfig(setting)] if setting.to == "100mb"), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Order(Order::SetConfig { to, .. })] if to == "100mb"),
+        "{effects:?}"
+    );
     assert_eq!(model.mode, Mode::Screen);
     assert_eq!(press(&mut model, "1>").len(), 1, "on another screen the knobs turn");
 }
@@ -141,11 +156,14 @@ fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
     assert_eq!(press(&mut model, "p"), [], "not before all of it has been read");
     deliver(&mut model, Notice::Ended);
     assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(39.0), Context::Replay));
-    assert_eq!(press(&mut model, "p"), [Effect::Play { from_s: 0.0, speed: 1.0 }]);
+    assert_eq!(press(&mut model, "p"), [Effect::Order(Order::Play { from_s: 0.0, speed: 1.0 })]);
     deliver(&mut model, Notice::Played { to_s: 2.5 });
     assert_eq!((model.cursor_s(), model.panel.wanted().clients), (Some(2.5), 3));
     let faster = Key::plain(KeyCode::Char('>'));
-    assert_eq!(update(&mut model, Msg::Key(faster)), [Effect::Play { from_s: 2.5, speed: 2.0 }]);
+    assert_eq!(
+        update(&mut model, Msg::Key(faster)),
+        [Effect::Order(Order::Play { from_s: 2.5, speed: 2.0 })]
+    );
     deliver(&mut model, Notice::Played { to_s: 50.0 });
     assert!(model.playback.as_ref().is_some_and(|playback| !playback.is_playing));
     assert_eq!(model.cursor_s(), Some(39.0));
@@ -183,14 +201,15 @@ fn a_load_that_the_server_refuses_is_off_on_the_panel_too_and_can_be_tried_again
     assert!(!model.panel.wanted().load);
     assert_eq!(model.message().unwrap().text, "the load is off: NOPERM");
     segment(&mut model, 0.5, Knobs::default());
-    assert_eq!(press(&mut model, "l"), [Effect::SetKnobs(on)]);
+    assert_eq!(press(&mut model, "l"), [Effect::Order(Order::SetKnobs(on))]);
 }
 
 #[test]
 fn a_refused_change_is_said_and_the_knob_goes_back() {
     let mut model = model();
-    let effect = press(&mut model, ">").remove(0);
-    update(&mut model, Msg::Refused(effect, "a recording has no knobs to turn".to_owned()));
+    let Effect::Order(order) = press(&mut model, ">").remove(0) else { panic!("an order") };
+    let why = "a recording has no knobs to turn".to_owned();
+    update(&mut model, Msg::Delivery(Delivery::Refused(order, why)));
     assert_eq!(model.panel.wanted(), &Knobs::default());
     assert_eq!(model.message().unwrap().text, "a recording has no knobs to turn");
 }
@@ -198,10 +217,13 @@ fn a_refused_change_is_said_and_the_knob_goes_back() {
 #[test]
 fn the_intrinsic_run_asks_for_its_length() {
     let mut model = model();
-    assert_eq!(press(&mut model, "i\n"), [Effect::RunIntrinsic(Duration::from_secs(10))]);
+    assert_eq!(press(&mut model, "i\n"), [Effect::Order(Order::RunIntrinsic(Duration::from_secs(10)))]);
     assert_eq!(press(&mut model, "i5x\n"), []);
     assert!(model.message().unwrap().text.contains("'105x' is not a number of seconds"));
-    assert_eq!(press(&mut model, "II"), [Effect::GentleIntrinsic(true), Effect::GentleIntrinsic(false)]);
+    assert_eq!(
+        press(&mut model, "II"),
+        [Effect::Order(Order::GentleIntrinsic(true)), Effect::Order(Order::GentleIntrinsic(false))]
+    );
 }
 
 #[test]

@@ -16,8 +16,8 @@ use std::{
 };
 
 use crate::{
-    app::{Delivery, Effect, Notice, Refused, Source},
-    session::{ReadError, Reader, Record},
+    app::Source,
+    session::{Delivery, Notice, Order, ReadError, Reader, Record},
 };
 
 /// Records that wait between reader and screen: some megabytes at the most, since one may hold 100 KB.
@@ -35,6 +35,8 @@ pub struct ReplaySource {
     records: Receiver<Read>,
     is_read: bool,
     playing: Option<Playing>,
+    /// Orders to be handed back.
+    refused: Vec<Delivery>,
 }
 
 /// Time that runs.
@@ -61,7 +63,7 @@ impl ReplaySource {
             }
         };
         std::thread::Builder::new().name("reader".to_owned()).spawn(body)?;
-        Ok(Self { records, is_read: false, playing: None })
+        Ok(Self { records, is_read: false, playing: None, refused: Vec::new() })
     }
 
     fn take_records(&mut self, deliveries: &mut Vec<Delivery>) {
@@ -90,7 +92,7 @@ impl ReplaySource {
 
 impl Source for ReplaySource {
     fn poll(&mut self) -> Vec<Delivery> {
-        let mut deliveries = Vec::new();
+        let mut deliveries = std::mem::take(&mut self.refused);
         if !self.is_read {
             self.take_records(&mut deliveries);
         }
@@ -101,35 +103,31 @@ impl Source for ReplaySource {
         deliveries
     }
 
-    fn apply(&mut self, effect: &Effect) -> Result<(), Refused> {
-        match effect {
-            Effect::Play { from_s, speed } => {
-                self.playing = Some(Playing { since: Instant::now(), from_s: *from_s, speed: *speed });
+    fn order(&mut self, order: Order) {
+        let why = match order {
+            Order::Play { from_s, speed } => {
+                self.playing = Some(Playing { since: Instant::now(), from_s, speed });
+                return;
             }
-            Effect::Pause => self.playing = None,
-            Effect::SetKnobs(_) => {
-                let why = "this is a recording: its knobs are shown as they were and cannot be turned";
-                return Err(Refused(why.to_owned()));
+            Order::Pause => {
+                self.playing = None;
+                return;
             }
-            Effect::SetConfig(_) => {
-                let why = "this is a recording: its server is shown as it was and cannot be changed";
-                return Err(Refused(why.to_owned()));
+            Order::SetKnobs(_) => {
+                "this is a recording: its knobs are shown as they were and cannot be turned"
             }
-            Effect::RunIntrinsic(_) | Effect::StopIntrinsic | Effect::GentleIntrinsic(_) => {
-                return Err(Refused("this is a recording: nothing is measured now".to_owned()));
+            Order::SetConfig { .. } => {
+                "this is a recording: its server is shown as it was and cannot be changed"
             }
-            Effect::Mark { .. } | Effect::StartRecording | Effect::StopRecording => {
-                let why = "this is a recording already: no mark can be added, and nothing is recorded";
-                return Err(Refused(why.to_owned()));
+            Order::RunIntrinsic(_) | Order::StopIntrinsic | Order::GentleIntrinsic(_) => {
+                "this is a recording: nothing is measured now"
             }
-            Effect::AllowWrites(_)
-            | Effect::Suspend
-            | Effect::Quit
-            | Effect::Save(_)
-            | Effect::Copy(_)
-            | Effect::Theme(_) => {}
-        }
-        Ok(())
+            Order::Mark { .. } | Order::StartRecording | Order::StopRecording => {
+                "this is a recording already: no mark can be added, and nothing is recorded"
+            }
+            Order::AllowWrites(_) | Order::End => return,
+        };
+        self.refused.push(Delivery::Refused(order, why.to_owned()));
     }
 }
 
@@ -164,11 +162,12 @@ mod tests {
         let records = records.iter().filter(|delivery| matches!(delivery, Delivery::Record(_))).count();
         assert_eq!(records, 1002, "the session, its marks, and that it has no end");
         assert!(source.poll().is_empty());
-        source.apply(&Effect::Play { from_s: 5.0, speed: 64.0 }).unwrap();
+        source.order(Order::Play { from_s: 5.0, speed: 64.0 });
         let [Delivery::Notice(Notice::Played { to_s })] = source.poll()[..] else { panic!("time runs") };
         assert!(to_s >= 5.0);
-        source.apply(&Effect::Pause).unwrap();
+        source.order(Order::Pause);
         assert!(source.poll().is_empty());
-        assert!(source.apply(&Effect::SetKnobs(Knobs::default())).unwrap_err().0.contains("a recording"));
+        source.order(Order::SetKnobs(Knobs::default()));
+        assert!(matches!(&source.poll()[..], [Delivery::Refused(_, why)] if why.contains("a recording")));
     }
 }

@@ -1,20 +1,15 @@
 //! The main job: a session on the screen, or headless.
 //!
 //! ```text
-//! arguments ─► launch: target or built-in server, is it there? ─► gate: may we write? ─► source: a live session
-//!                                                                                          │
-//!                                          screen or headless lines ◄── records, notices ──┘
-//!                                                       └─► finish: last replies, keys removed, summary
+//! arguments ─► launch: target or built-in server, is it there? ─► plan ─► session, on a thread of its own
+//!                                                                            │
+//!                              peer: the screen, or headless lines ◄── records, notices
+//!                                  └─► what was undone, the summary
 //! ```
 
-mod finish;
-mod gate;
 mod launch;
-mod recordings;
-mod refusal;
+mod plan;
 mod run;
-mod source;
-mod tuning;
 
-pub use finish::told;
-pub use run::{check, run};
+pub use plan::check;
+pub use run::run;

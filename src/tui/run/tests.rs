@@ -9,7 +9,7 @@ use std::{
 
 use super::*;
 use crate::{
-    app::{Key, KeyCode, Refused},
+    app::{Key, KeyCode, Order},
     session::{Record, Segment},
     tui::theme::{GlyphSet, Palette},
 };
@@ -31,7 +31,7 @@ fn script(keys: &str) -> Script {
 #[derive(Default)]
 struct Fake {
     deliveries: Vec<Delivery>,
-    applied: Vec<Effect>,
+    orders: Vec<Order>,
     refuses: bool,
 }
 
@@ -40,9 +40,11 @@ impl Source for Fake {
         std::mem::take(&mut self.deliveries)
     }
 
-    fn apply(&mut self, effect: &Effect) -> Result<(), Refused> {
-        self.applied.push(effect.clone());
-        if self.refuses { Err(Refused("a recording has no knobs".to_owned())) } else { Ok(()) }
+    fn order(&mut self, order: Order) {
+        if self.refuses {
+            self.deliveries.push(Delivery::Refused(order.clone(), "a recording has no knobs".to_owned()));
+        }
+        self.orders.push(order);
     }
 }
 
@@ -100,7 +102,7 @@ fn keys_become_effects_and_the_loop_ends_at_q() {
     let finished = finished.unwrap();
     assert_eq!(finished.outcome, Outcome::Quit);
     assert_eq!(finished.timeline.now_s(), 3.0);
-    assert_eq!(source.applied, [Effect::SetKnobs(Knobs { load: true, ..Knobs::default() })]);
+    assert_eq!(source.orders, [Order::SetKnobs(Knobs { load: true, ..Knobs::default() })]);
     assert!(frames.any_shows("throughput"));
 }
 

@@ -20,7 +20,7 @@ const FATAL: [(&str, &str); 3] = [
 
 /// A fold over a session's records that finds the first refusal of each load.
 #[derive(Debug, Default)]
-pub struct Refusals {
+pub(super) struct Refusals {
     /// Whether the load goes on whatever the server says (`--keep-going`).
     keeps_going: bool,
     /// The segment that holds, while nothing of it was refused.

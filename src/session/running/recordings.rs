@@ -5,18 +5,18 @@ use std::{
     sync::{Arc, mpsc::Sender},
 };
 
+use super::{Notice, RecordingState};
 use crate::{
-    app::{Notice, RecordingState},
     session::{FileError, Record, Recording, Writer},
     units,
 };
 
 /// Where the records of a new recording are to be sent.
-pub type Listener = Sender<Arc<Record>>;
+pub(super) type Listener = Sender<Arc<Record>>;
 
 /// The recording under way, and those that are being ended.
 #[derive(Default)]
-pub struct Recordings {
+pub(super) struct Recordings {
     current: Option<Recording>,
     /// When it began, in seconds of the session.
     since_s: f64,

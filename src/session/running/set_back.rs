@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use crate::{
-    app::value_words,
-    server::{Control, Ledger, Restored, Tuned},
+    server::{Control, Ledger, Restored, Tuned, value_words},
     target::Address,
 };
 
 /// How long the server may take to set one parameter.
-pub const LIMIT: Duration = Duration::from_secs(5);
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
 /// Sets one of those in `ledger` back, unless somebody else set it meanwhile, and says what became of it.
 ///

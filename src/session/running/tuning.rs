@@ -2,23 +2,22 @@
 //!
 //! One is set after the other, so that each knows what the one before left to be set back.
 
-use std::{collections::VecDeque, io::Write, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
+use super::set_back::{LIMIT, set_back};
 use crate::{
-    app::Setting,
-    cli::{
-        set_back::{LIMIT, set_back},
-        words::Words,
-    },
-    server::{Answer, ConfigChange, Control, Ledger, Turned},
+    server::{Answer, ConfigChange, Control, Ledger, Parameter, Turned},
     target::Address,
 };
+
+/// A parameter and the value that it shall have.
+type Setting = (&'static Parameter, String);
 
 /// What is being set, and what is still to be. What was set stands in the ledger.
 pub(super) struct Tuning {
     ledger: Ledger,
     waiting: VecDeque<Setting>,
-    under_way: Option<(Setting, Answer<Turned>)>,
+    under_way: Option<(&'static Parameter, Answer<Turned>)>,
 }
 
 /// What came of a parameter that was to be set.
@@ -37,8 +36,8 @@ impl Tuning {
     }
 
     /// Sets a parameter, after those before it.
-    pub(super) fn set(&mut self, setting: &Setting, control: &Control) {
-        self.waiting.push_back(setting.clone());
+    pub(super) fn set(&mut self, setting: Setting, control: &Control) {
+        self.waiting.push_back(setting);
         self.begin_next(control);
     }
 
@@ -46,21 +45,21 @@ impl Tuning {
         if self.under_way.is_some() {
             return;
         }
-        if let Some(setting) = self.waiting.pop_front() {
-            let answer = control.set_config(setting.parameter, setting.to.clone(), &self.ledger);
-            self.under_way = Some((setting, answer));
+        if let Some((parameter, to)) = self.waiting.pop_front() {
+            let answer = control.set_config(parameter, to, &self.ledger);
+            self.under_way = Some((parameter, answer));
         }
     }
 
     /// What came of it since the last look, waiting for it at most so long.
     pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<Told> {
         let mut told = Vec::new();
-        while let Some((setting, answer)) = self.under_way.take() {
+        while let Some((parameter, answer)) = self.under_way.take() {
             let Some(answer) = answer.wait(limit) else {
-                self.under_way = Some((setting, answer));
+                self.under_way = Some((parameter, answer));
                 break;
             };
-            let name = setting.parameter.name;
+            let name = parameter.name;
             match answer {
                 Ok(Turned { change, unmarked }) => {
                     told.push(Told::Set(change));
@@ -82,21 +81,16 @@ impl Tuning {
         told
     }
 
-    /// Sets back what was set, the last first, and says so to `out`; what cannot be is told with the command for it.
-    fn restore(mut self, control: &Control, address: &Address, out: &mut impl Write) {
+    /// Sets back what was set, the last first; a line about each goes to `tell`. What cannot be is told with the command for
+    /// it.
+    pub(super) fn restore(mut self, control: &Control, address: &Address, mut tell: impl FnMut(String)) {
         self.waiting.clear();
         self.look(LIMIT, control);
         // What is still under way stands there, or is not begun any more.
         self.ledger.close();
         for tuned in self.ledger.marker().tuned.iter().rev() {
             let (Ok(told) | Err(told)) = set_back(tuned, &self.ledger, control, address);
-            // If stderr is gone, so is who would read this.
-            let _ = writeln!(out, "redyno: {told}");
+            tell(told);
         }
     }
-}
-
-/// Sets everything back, with words on stderr.
-pub(super) fn restore(tuning: Tuning, control: &Control, address: &Address) {
-    tuning.restore(control, address, &mut Words::stderr());
 }

@@ -33,7 +33,7 @@ enum State {
 
 /// What a gate has to say when it is looked at.
 #[derive(Debug, PartialEq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// These knobs may take effect now.
     Pass(Knobs),
     /// A person must say yes to this first.
@@ -44,7 +44,7 @@ pub enum Verdict {
 
 /// Whose keys a load writes.
 #[derive(Debug)]
-pub enum Whose {
+pub(super) enum Whose {
     /// Those of a server of our own, which go with it.
     OwnServers,
     /// The run's: noted in the ledger and its marker, and removed at the end unless they are `kept`.
@@ -60,7 +60,7 @@ pub enum Whose {
 
 /// The gate.
 #[derive(Debug)]
-pub struct Gate {
+pub(super) struct Gate {
     state: State,
     /// What waits to pass.
     held: Option<Knobs>,

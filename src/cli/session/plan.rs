@@ -1,0 +1,119 @@
+//! From arguments to what a session is asked to do.
+
+use super::launch::Destination;
+use crate::{
+    cli::{Failure, UsageError, args::CommandLine, headless::Form, tls_args::UNVERIFIED},
+    load::{MAX_CLIENTS, Plan, most_clients},
+    session::{
+        Notice, TimelineOptions, Writer,
+        running::{Commission, Keys, check_clients},
+    },
+    workload::{KeyNames, RunId},
+};
+
+/// Headless, and in which form; else the screen.
+///
+/// # Errors
+/// When a form is asked for that the screen has not.
+pub fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, UsageError> {
+    let headless = line.session.headless || !has_terminal;
+    match (headless, line.session.json) {
+        (true, true) => Ok(Some(Form::Json)),
+        (true, false) => Ok(Some(Form::Lines)),
+        (false, false) => Ok(None),
+        (false, true) => Err(UsageError::Line(
+            "--json is for --headless and the one-shot modes, not for the screen".to_owned(),
+        )),
+    }
+}
+
+/// Reads every argument that can be wrong.
+///
+/// # Errors
+/// Names the first one.
+pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
+    form(line, has_terminal)?;
+    let threads = line.load.worker_threads()?;
+    check_clients(&line.load.knobs(false)?, most_clients(threads, 1)).map_err(UsageError::Line)?;
+    line.load.reply_timeout()?;
+    line.load.names()?;
+    line.session.length()?;
+    line.session.requests()?;
+    line.session.warmup_length()?;
+    line.session.look.theme()?;
+    line.oneshot.window()?;
+    Ok(())
+}
+
+/// What the timeline is told.
+///
+/// # Errors
+/// When the window is no number of seconds.
+pub fn timeline(line: &CommandLine) -> Result<TimelineOptions, Failure> {
+    let mut options = TimelineOptions::default();
+    options.ping_window = line.oneshot.window()?.unwrap_or(options.ping_window);
+    Ok(options)
+}
+
+/// What the session is asked to do; `is_attended` is whether a person sits at a screen.
+///
+/// # Errors
+/// When the arguments are wrong for this destination.
+pub fn commission(
+    line: &CommandLine,
+    destination: &Destination,
+    recording: Option<Writer>,
+    is_attended: bool,
+) -> Result<Commission, Failure> {
+    let is_own = destination.built_in.is_some();
+    let threads = line.load.worker_threads()?;
+    // A number of requests is a load, too.
+    let knobs = line.load.knobs(is_own || line.session.requests.is_some())?;
+    if is_own && line.load.keep {
+        let text = "--keep: the built-in server goes at the end, and its keys with it; name a server";
+        return Err(UsageError::Line(text.to_owned()).into());
+    }
+    let run = RunId::random();
+    // Both ends of a connection to the built-in server are files of this process.
+    let most_clients = most_clients(threads, if is_own { 2 } else { 1 });
+    check_clients(&knobs, most_clients).map_err(UsageError::Line)?;
+    let plan = Plan {
+        target: destination.target.clone(),
+        threads,
+        seed: line.load.seed(),
+        names: line.load.names()?.unwrap_or_else(|| KeyNames::of_run(run)),
+        timeout: line.load.reply_timeout()?,
+        requests: line.session.requests()?,
+        length: line.session.length()?,
+    };
+    Ok(Commission {
+        plan,
+        knobs,
+        warmup: line.session.warmup_length()?,
+        run,
+        keys: match &line.load.key_prefix {
+            _ if is_own => Keys::OwnServers,
+            Some(_) => Keys::Users,
+            None => Keys::Runs { kept: line.load.keep },
+        },
+        is_allowed: line.load.yes,
+        is_attended,
+        keeps_going: line.load.keep_going,
+        most_clients,
+        unreachable: destination.unreachable.as_ref().map(ToString::to_string),
+        recording,
+        notices: notices(destination, is_attended, most_clients),
+    })
+}
+
+/// What a person must know from the start.
+fn notices(destination: &Destination, is_attended: bool, most_clients: u32) -> Vec<Notice> {
+    let is_unverified = destination.target.tls.as_ref().is_some_and(|tls| !tls.is_verified());
+    let unverified = is_unverified.then(|| Notice::Warning(UNVERIFIED.to_owned()));
+    let limit = (is_attended && most_clients < MAX_CLIENTS).then(|| {
+        Notice::Info(format!(
+            "the limit of open files (ulimit -Hn) allows {most_clients} clients at the most"
+        ))
+    });
+    unverified.into_iter().chain(limit).collect()
+}

@@ -1,0 +1,329 @@
+//! From what was asked for to a session that runs: control plane, gate, engine, and the thread that holds them.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use thiserror::Error;
+
+use super::{
+    Ended, Notice, Peer,
+    gate::{Gate, Verdict, Whose},
+    peer::{Owner, Peers},
+    recordings::Recordings,
+    refusal::Refusals,
+    thread::Running,
+    tuning::Tuning,
+    undo::remove_keys,
+};
+use crate::{
+    clock::Clock,
+    load::{Knobs, Plan},
+    server::{self, Control, Ledger, Message},
+    session::{
+        Beginning, Encryption, Live, LiveError, Record, ServerIdentity, SessionStart, TargetBeginning, Writer,
+    },
+    signals::Signal,
+    workload::RunId,
+};
+
+/// How often the server is asked for its INFO.
+const INFO_EVERY: Duration = Duration::from_secs(1);
+/// How long the session waits for the first INFO, to name the server in its first record.
+const FIRST_INFO: Duration = Duration::from_millis(500);
+/// How long the server may take to say what lives on it before the first write: some twenty commands, one after the
+/// other, may go a long way.
+const GATE_LIMIT: Duration = Duration::from_secs(30);
+/// How often a signal is looked for meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Whose keys a load writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// Those of a server of our own, which go with it.
+    OwnServers,
+    /// The run's, removed at the end unless they are `kept`.
+    Runs {
+        /// `--keep`
+        kept: bool,
+    },
+    /// A user's: asked about, and never removed.
+    Users,
+}
+
+/// What a session is asked to do.
+pub struct Commission {
+    /// Where, with what, for how long.
+    pub plan: Plan,
+    /// The settings to begin with.
+    pub knobs: Knobs,
+    /// How long the first segment is a warm-up.
+    pub warmup: Option<Duration>,
+    /// The name of the run.
+    pub run: RunId,
+    /// Whose keys are written.
+    pub keys: Keys,
+    /// Whether writing was allowed beforehand (`--yes`).
+    pub is_allowed: bool,
+    /// Whether a person is there to be asked. Without one the session does not begin where it would have to ask, and ends
+    /// when the server refuses its load.
+    pub is_attended: bool,
+    /// Whether the load goes on whatever the server says (`--keep-going`).
+    pub keeps_going: bool,
+    /// The most clients that the system lets this process hold.
+    pub most_clients: u32,
+    /// Why the server cannot be reached now, though it may be later.
+    pub unreachable: Option<String>,
+    /// Where it is recorded to.
+    pub recording: Option<Writer>,
+    /// What its peers are told first.
+    pub notices: Vec<Notice>,
+}
+
+/// Why a session does not begin.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The server holds other keys or serves other clients, and nobody is there to be asked.
+    #[error("{0}")]
+    Asks(String),
+    /// The load that is wanted cannot be.
+    #[error("{0}")]
+    Refused(String),
+    /// A signal came before it began.
+    #[error("interrupted")]
+    Interrupted,
+    /// Something of it cannot be started.
+    #[error("cannot start {what}: {source}")]
+    Thread {
+        /// What.
+        what: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The engine or a probe cannot be started.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+}
+
+/// A running session, held by whoever started it. Whatever becomes of its peers, it goes on until it is told to end; when
+/// this goes, it ends and undoes what is to be undone.
+#[derive(Debug)]
+pub struct Session {
+    owner: Owner,
+    thread: Option<JoinHandle<Ended>>,
+}
+
+impl Session {
+    /// Starts one with so many `peers`, who get every record from the first on; it takes `signals` that end it. What a person
+    /// would have to be asked is asked of the peers.
+    ///
+    /// # Errors
+    /// When threads cannot be had, the server cannot be resolved, or the load that is wanted may not be.
+    pub fn start(
+        commission: Commission,
+        signals: Receiver<Signal>,
+        peers: usize,
+    ) -> Result<(Self, Vec<Peer>), StartError> {
+        let (peers, listening, owner) = Peers::new(peers);
+        let (begun, news) = channel();
+        let thread = std::thread::Builder::new().name("session".to_owned()).spawn(move || {
+            match begin(commission, signals, listening) {
+                Ok(running) => {
+                    // Whoever waits for it is there until it comes.
+                    let _ = begun.send(Ok(()));
+                    running.run()
+                }
+                Err(error) => {
+                    let _ = begun.send(Err(error));
+                    Ended { by: super::EndedBy::Itself, recorded: Ok(()) }
+                }
+            }
+        });
+        let thread = thread.map_err(|source| StartError::Thread { what: "the session", source })?;
+        match news.recv() {
+            Ok(Ok(())) => Ok((Self { owner, thread: Some(thread) }, peers)),
+            Ok(Err(error)) => Err(error),
+            // It broke before it could say anything.
+            Err(_) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(_) => unreachable!("a session that has begun or failed says so"),
+            },
+        }
+    }
+
+    /// Ends it unless it has ended, and waits until it has undone what was to be undone. A panic of its thread goes on here.
+    pub fn end(mut self) -> Ended {
+        self.owner.end();
+        let thread = self.thread.take().expect("it is ended once");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.owner.end();
+            // Whoever wants to know how it ended calls `end`.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Starts everything that measures.
+fn begin(
+    mut commission: Commission,
+    signals: Receiver<Signal>,
+    mut peers: Peers,
+) -> Result<Running, StartError> {
+    let clock = Clock::start();
+    let (news, server) = channel();
+    let control = Control::start(commission.plan.target.clone(), clock, INFO_EVERY, news)
+        .map_err(|source| StartError::Thread { what: "the control plane", source })?;
+    let heard = if commission.unreachable.is_none() { server.recv_timeout(FIRST_INFO).ok() } else { None };
+    let is_own = commission.keys == Keys::OwnServers;
+    let session = SessionStart::now(identity(&commission, heard.as_ref()));
+    // Asked before our own marker is set.
+    let leftovers = (!is_own).then(|| control.find_leftovers());
+    let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner(&session)) };
+    let whose = match commission.keys {
+        Keys::OwnServers => Whose::OwnServers,
+        Keys::Users => Whose::Users,
+        Keys::Runs { kept } => Whose::Runs { ledger: ledger.clone(), kept },
+    };
+    let mut gate = Gate::new(commission.plan.names.clone(), whose, commission.is_allowed);
+    commission.notices.drain(..).for_each(|notice| peers.tell(notice));
+    let (listener, records) = channel();
+    let recording = commission.recording.take();
+    let begun = pass(&commission, &control, &mut gate, &mut peers, &signals).and_then(|knobs| {
+        let target = TargetBeginning { plan: commission.plan.clone(), knobs, heard, server };
+        let beginning = Beginning { start: session, warmup: commission.warmup, targets: vec![target] };
+        engage(beginning, clock, listener, recording)
+    });
+    // Some workers may have written before another could not start.
+    let (live, recordings) = begun.inspect_err(|_| remove_keys(&gate, &control, &signals, &mut peers))?;
+    Ok(Running {
+        live,
+        control,
+        gate,
+        refusals: Refusals::new(commission.keeps_going),
+        most_clients: commission.most_clients,
+        tuning: Tuning::new(ledger),
+        address: commission.plan.target.address.clone(),
+        records,
+        recordings,
+        leftovers,
+        clock,
+        is_attended: commission.is_attended,
+        is_cluster_told: false,
+        peers,
+        signals,
+    })
+}
+
+/// Starts the recording that was asked for, and the engine.
+fn engage(
+    beginning: Beginning,
+    clock: Clock,
+    listener: Sender<Arc<Record>>,
+    writer: Option<Writer>,
+) -> Result<(Live, Recordings), StartError> {
+    let mut recordings = Recordings::default();
+    let mut listeners = vec![listener];
+    if let Some(writer) = writer {
+        let started = recordings.start(writer, 0.0);
+        listeners.push(started.map_err(|source| StartError::Thread { what: "recording", source })?);
+    }
+    Ok((Live::start(beginning, clock, listeners)?, recordings))
+}
+
+fn identity(commission: &Commission, heard: Option<&Message>) -> ServerIdentity {
+    let target = &commission.plan.target;
+    let mut identity = ServerIdentity {
+        address: target.address.to_string(),
+        built_in: commission.keys == Keys::OwnServers,
+        tls: match &target.tls {
+            None => Encryption::None,
+            Some(tls) if tls.is_verified() => Encryption::Verified,
+            Some(_) => Encryption::Unverified,
+        },
+        ..ServerIdentity::default()
+    };
+    if let Some(Message::Status { status, .. }) = heard {
+        identity.server = format!("{} {}", status.name, status.version);
+        identity.mode.clone_from(&status.mode);
+        identity.role.clone_from(&status.role);
+    }
+    identity
+}
+
+/// Whose the marker on the server is.
+fn owner(session: &SessionStart) -> server::Owner {
+    let (started, host) = (session.started.clone(), session.host.name.clone());
+    server::Owner { started, host, pid: Some(std::process::id()) }
+}
+
+/// Lets the first knobs pass the gate. Without a person there is nobody to ask; for one the load waits.
+fn pass(
+    commission: &Commission,
+    control: &Control,
+    gate: &mut Gate,
+    peers: &mut Peers,
+    signals: &Receiver<Signal>,
+) -> Result<Knobs, StartError> {
+    let off = Knobs { load: false, ..commission.knobs.clone() };
+    if let Some(cause) = &commission.unreachable {
+        peers.tell(Notice::Unreachable { since_s: 0.0, cause: cause.clone() });
+    }
+    if let Some(knobs) = gate.want(commission.knobs.clone(), control) {
+        return Ok(knobs);
+    }
+    if commission.unreachable.is_some() {
+        return Ok(off);
+    }
+    match (first_verdict(control, gate, signals)?, commission.is_attended) {
+        (Some(Verdict::Pass(knobs)), _) => Ok(knobs),
+        (Some(Verdict::Ask(question)), false) => Err(StartError::Asks(question.replace(" Continue?", ""))),
+        (Some(Verdict::Ask(question)), true) => {
+            peers.tell(Notice::FirstWrite { question });
+            Ok(off)
+        }
+        (Some(Verdict::Refuse(cause)), false) => Err(StartError::Refused(cause)),
+        (Some(Verdict::Refuse(cause)), true) => {
+            peers.tell(Notice::LoadStaysOff(cause));
+            Ok(off)
+        }
+        (None, false) => {
+            let address = &commission.plan.target.address;
+            let slow = || format!("not all questions were answered within {} s", GATE_LIMIT.as_secs());
+            let cause = gate.trouble().map_or_else(slow, str::to_owned);
+            Err(StartError::Refused(format!(
+                "{address} does not tell what lives on it, so nothing is written there: {cause}"
+            )))
+        }
+        (None, true) => Ok(off),
+    }
+}
+
+/// What the gate says after the survey and, if it asks nothing, the marker; `None` when the server does not tell in time.
+fn first_verdict(
+    control: &Control,
+    gate: &mut Gate,
+    signals: &Receiver<Signal>,
+) -> Result<Option<Verdict>, StartError> {
+    let deadline = Instant::now() + GATE_LIMIT;
+    while Instant::now() < deadline && !gate.is_stuck() {
+        if let Some(verdict) = gate.look(LOOK_EVERY, control) {
+            return Ok(Some(verdict));
+        }
+        if signals.try_recv().is_ok() {
+            return Err(StartError::Interrupted);
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,28 @@
+//! A session that runs: a thread of its own, which asks before it writes, refuses, tunes, stops, finishes and undoes.
+//!
+//! ```text
+//!                  orders ─────────────► ┌───────── thread `session` ─────────┐ knobs    load, probes
+//!  peers: screen,                        │ gate ─ refusals ─ tuning ─ undo    ├────────► control plane
+//!  lines, experiment ◄─ records, notices └────────────────────────────────────┘ ◄─────── collector: records
+//! ```
+//! Peers listen and send orders; none of them can hold it up: what goes to them waits in a queue of their own, and its end
+//! waits for none.
+
+mod begin;
+mod gate;
+mod order;
+mod peer;
+mod recordings;
+mod refusal;
+mod set_back;
+#[cfg(test)]
+mod tests;
+mod thread;
+mod tuning;
+mod undo;
+
+pub use begin::{Commission, Keys, Session, StartError};
+pub use order::{Delivery, Notice, Order, RecordingState};
+pub use peer::Peer;
+pub use set_back::set_back;
+pub use thread::{Ended, EndedBy, check_clients};

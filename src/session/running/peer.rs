@@ -1,0 +1,108 @@
+//! The two ends of the way between a session and one that listens to it.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    time::Duration,
+};
+
+use super::{Delivery, Notice, Order};
+use crate::session::Record;
+
+/// One that listens to a session and sends it orders: a screen, printed lines, an experiment. A peer that goes ends
+/// nothing.
+#[derive(Debug)]
+pub struct Peer {
+    id: usize,
+    orders: Sender<(usize, Order)>,
+    deliveries: Receiver<Delivery>,
+}
+
+impl Peer {
+    /// Wants something done. What cannot be comes back as [`Delivery::Refused`]; after the end of the session nothing is
+    /// done any more.
+    pub fn order(&self, order: Order) {
+        let _ = self.orders.send((self.id, order));
+    }
+
+    /// What has come since the last call, in order. Never waits.
+    pub fn poll(&self) -> Vec<Delivery> {
+        self.deliveries.try_iter().collect()
+    }
+
+    /// The next that comes within `limit`; the error says whether more may come.
+    ///
+    /// # Errors
+    /// [`RecvTimeoutError::Disconnected`] when the session is over and everything was taken.
+    pub fn next_within(&self, limit: Duration) -> Result<Delivery, RecvTimeoutError> {
+        self.deliveries.recv_timeout(limit)
+    }
+
+    /// All that is still to come, until the session is over. Each waits for the next.
+    pub fn rest(&self) -> impl Iterator<Item = Delivery> {
+        self.deliveries.iter()
+    }
+}
+
+/// Whoever started the session: it only ends it.
+#[derive(Debug)]
+pub(super) struct Owner(Sender<(usize, Order)>);
+
+impl Owner {
+    pub(super) fn end(&self) {
+        // It may have ended by itself.
+        let _ = self.0.send((usize::MAX, Order::End));
+    }
+}
+
+/// The session's end: who listens, and what they want done.
+pub(super) struct Peers {
+    orders: Receiver<(usize, Order)>,
+    /// By their ids. One that is gone leaves its place empty.
+    listeners: Vec<Option<Sender<Delivery>>>,
+}
+
+impl Peers {
+    /// So many peers, the session's end, and the way of its owner's orders.
+    pub(super) fn new(count: usize) -> (Vec<Peer>, Self, Owner) {
+        let (sender, orders) = channel();
+        let (peers, listeners) = (0..count)
+            .map(|id| {
+                let (listener, deliveries) = channel();
+                (Peer { id, orders: sender.clone(), deliveries }, Some(listener))
+            })
+            .unzip();
+        (peers, Self { orders, listeners }, Owner(sender))
+    }
+
+    /// The next order within `limit`, and whose it is.
+    pub(super) fn next_within(&self, limit: Duration) -> Option<(usize, Order)> {
+        self.orders.recv_timeout(limit).ok()
+    }
+
+    /// Hands a record to everybody.
+    pub(super) fn record(&mut self, record: &Arc<Record>) {
+        self.deliver(&Delivery::Record(Arc::clone(record)));
+    }
+
+    /// Tells everybody something.
+    pub(super) fn tell(&mut self, notice: Notice) {
+        self.deliver(&Delivery::Notice(notice));
+    }
+
+    /// Tells one peer that its order is not carried out.
+    pub(super) fn refuse(&mut self, peer: usize, order: Order, why: String) {
+        if let Some(Some(listener)) = self.listeners.get(peer) {
+            // It is gone: nobody is left who would want to know.
+            let _ = listener.send(Delivery::Refused(order, why));
+        }
+    }
+
+    fn deliver(&mut self, delivery: &Delivery) {
+        for place in &mut self.listeners {
+            place.take_if(|listener| listener.send(delivery.clone()).is_err());
+        }
+    }
+}

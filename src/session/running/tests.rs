@@ -1,0 +1,138 @@
+//! Sessions over the built-in server, with peers that are no screen.
+
+use std::{
+    sync::mpsc::{Receiver, Sender, channel},
+    time::Duration,
+};
+
+use super::*;
+use crate::{
+    demo,
+    load::{Knobs, Plan},
+    session::Record,
+    signals::Signal,
+    target::{Address, Target},
+    workload::{KeyNames, RunId},
+};
+
+/// Longer than any session here takes; reached, a test has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn commission(server: &demo::Handle, keys: Keys) -> Commission {
+    let address = Address::Tcp { host: server.address().ip().to_string(), port: server.address().port() };
+    let run = RunId::random();
+    let plan = Plan {
+        target: Target { address, ..Target::default() },
+        threads: 1,
+        seed: 1,
+        names: KeyNames::of_run(run),
+        timeout: Duration::from_secs(30),
+        requests: None,
+        length: None,
+    };
+    Commission {
+        plan,
+        knobs: Knobs { load: true, clients: 1, ..Knobs::default() },
+        warmup: None,
+        run,
+        keys,
+        is_allowed: true,
+        is_attended: false,
+        keeps_going: false,
+        most_clients: 100,
+        unreachable: None,
+        recording: None,
+        notices: Vec::new(),
+    }
+}
+
+fn start(commission: Commission, peers: usize) -> (Session, Vec<Peer>, Sender<Signal>) {
+    let (signals, listening): (_, Receiver<Signal>) = channel();
+    let (session, peers) = Session::start(commission, listening, peers).unwrap();
+    (session, peers, signals)
+}
+
+/// The clients of each segment under load that a peer sees until the session is over.
+fn clients_seen(peer: &Peer) -> Vec<u32> {
+    let segment = |delivery| match delivery {
+        Delivery::Record(record) => match &*record {
+            Record::Segment(segment) if segment.knobs.load => Some(segment.knobs.clients),
+            _ => None,
+        },
+        _ => None,
+    };
+    peer.rest().filter_map(segment).collect()
+}
+
+/// Records in, knobs out: doubles the clients with every interval that had answers, and ends beyond eight.
+fn double_the_clients(peer: &Peer) -> u32 {
+    let (mut wanted, mut answered) = (1, 0);
+    while answered < 4 {
+        let Delivery::Record(record) = peer.next_within(PATIENCE).expect("the session goes on") else {
+            continue;
+        };
+        let Record::Interval(interval) = &*record else { continue };
+        // What is measured belongs to the segment that was asked for, not to one before.
+        if interval.ops > 0 && interval.segment == answered + 1 {
+            answered += 1;
+            wanted *= 2;
+            if answered < 4 {
+                peer.order(Order::SetKnobs(Knobs { load: true, clients: wanted, ..Knobs::default() }));
+            }
+        }
+    }
+    peer.order(Order::End);
+    wanted
+}
+
+#[test]
+fn an_experiment_turns_knobs_as_a_screen_does_and_every_peer_sees_it() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
+    assert_eq!(double_the_clients(&peers[0]), 16);
+    assert_eq!(session.end().by, EndedBy::Itself);
+    assert_eq!(clients_seen(&peers[1]), [1, 2, 4, 8]);
+}
+
+#[test]
+fn a_peer_that_takes_nothing_holds_up_neither_a_signal_nor_what_is_undone() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let (session, peers, signals) = start(commission(&server, Keys::Runs { kept: false }), 2);
+    let measured = |delivery| matches!(delivery, Delivery::Record(record) if matches!(&*record, Record::Interval(interval) if interval.ops > 0));
+    while !measured(peers[1].next_within(PATIENCE).expect("the load runs")) {}
+    signals.send(Signal::Terminate).unwrap();
+    let rest: Vec<_> = peers[1].rest().collect();
+    assert!(
+        rest.iter().any(
+            |delivery| matches!(delivery, Delivery::Record(record) if matches!(&**record, Record::End(_)))
+        )
+    );
+    let undone = rest.iter().find_map(|delivery| match delivery {
+        Delivery::Notice(Notice::Undone(told)) => Some(told.clone()),
+        _ => None,
+    });
+    assert!(undone.is_some_and(|told| told.starts_with("removed ")), "{rest:?}");
+    // The first peer has not taken a single delivery.
+    assert_eq!(session.end().by, EndedBy::Signal);
+    assert!(peers[0].poll().len() > rest.len());
+}
+
+#[test]
+fn what_cannot_be_done_comes_back_to_whoever_wanted_it() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
+    let much = Order::SetKnobs(Knobs { clients: 101, ..Knobs::default() });
+    peers[1].order(much.clone());
+    peers[1].order(Order::End);
+    let refused = |peer: &Peer| -> Vec<Order> {
+        peer.rest()
+            .filter_map(|delivery| match delivery {
+                Delivery::Refused(order, _) => Some(order),
+                _ => None,
+            })
+            .collect()
+    };
+    assert_eq!((refused(&peers[0]), refused(&peers[1])), (vec![], vec![much]));
+    drop(peers);
+    assert_eq!(session.end().by, EndedBy::Itself);
+}

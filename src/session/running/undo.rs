@@ -1,0 +1,82 @@
+//! The end of a session, whatever brought it about: last replies, last records, parameters set back, keys removed.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
+
+use super::{Notice, gate::Gate, peer::Peers, thread::Running};
+use crate::{
+    server::{Control, Ledger},
+    session::FileError,
+    signals::Signal,
+    units::counted,
+};
+
+/// How often a removal that takes its time is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How long the server may take to tell what happened since it was last asked.
+const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
+
+/// Ends everything that measures, hands the last records to the peers, sets the server's parameters back and removes the keys,
+/// unless an interrupt or a `kill` among the signals says that there is no time; what happens to them is told. No peer is
+/// waited for.
+///
+/// # Errors
+/// When the recording could not be written to its end.
+pub(super) fn undo(running: Running) -> Result<(), Arc<FileError>> {
+    let Running { mut live, control, gate, records, recordings, tuning, address, mut peers, signals, .. } =
+        running;
+    live.end_load();
+    // A server that does not answer in time has nothing in the records of its last second.
+    let _ = control.poll().wait(LAST_POLL_LIMIT);
+    let broken = catch_unwind(AssertUnwindSafe(|| live.finish())).err();
+    records.into_iter().for_each(|record| peers.record(&record));
+    tuning.restore(&control, &address, |told| peers.tell(Notice::Undone(format!("redyno: {told}"))));
+    remove_keys(&gate, &control, &signals, &mut peers);
+    let recorded = recordings.finish();
+    // A part that broke keeps nothing from being undone.
+    broken.map_or(recorded, |panic| resume_unwind(panic))
+}
+
+/// Removes the keys of the run, if there may be any, or tells how to use those that are to stay. The load is off.
+pub(super) fn remove_keys(gate: &Gate, control: &Control, signals: &Receiver<Signal>, peers: &mut Peers) {
+    let Some((ledger, kept)) = gate.to_remove() else { return };
+    let told = if kept {
+        let prefix = gate.names().values();
+        format!(
+            "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean` removes them"
+        )
+    } else {
+        clean(ledger, control, signals, peers)
+    };
+    peers.tell(Notice::Undone(told));
+}
+
+/// Removes the keys; what became of that.
+fn clean(ledger: &Ledger, control: &Control, signals: &Receiver<Signal>, peers: &mut Peers) -> String {
+    let cleaning = control.clean(vec![ledger.clone()]);
+    let ended = loop {
+        if let Some(ended) = cleaning.wait(LOOK_EVERY) {
+            break ended;
+        }
+        // A terminal that goes says so more than once: that is no haste.
+        if signals.try_iter().any(|signal| matches!(signal, Signal::Interrupt | Signal::Terminate)) {
+            cleaning.stop();
+        }
+        let now = cleaning.progress();
+        peers.tell(Notice::Cleaning { looked_at: now.looked_at, total: now.total });
+    };
+    match ended {
+        Ok(cleaned) if cleaned.complete => cleaned.to_string(),
+        Ok(cleaned) => {
+            let removed = counted(cleaned.removed, "key");
+            format!("removed {removed}, then was interrupted; `redyno clean` removes the others")
+        }
+        Err(error) => {
+            format!("redyno's keys may be left on the server ({error}); `redyno clean` removes them")
+        }
+    }
+}
