@@ -1,17 +1,54 @@
-//! Many connections from one process: all of them come, none is dropped on the way, and they go again. The test is alone
-//! in its file, because it weighs its own process.
+//! Many connections from one process: all of them come, none is dropped on the way, and they go again. Many operations:
+//! they cost little memory.
 
 use crate::support::{
     Server,
     session::{Driven, at_port, intervals, plan},
 };
 use redyno::{
-    load::{Knobs, most_clients},
-    workload::Workload,
+    load::{Knobs, Plan, most_clients},
+    workload::{Operation, Workload},
 };
 
 fn knobs(clients: u32) -> Knobs {
     Knobs { load: true, clients, rate: Some(1000), workload: Workload::ratio(0, 1), ..Knobs::default() }
+}
+
+/// A workload of twenty operations of the same weight.
+fn twenty() -> Workload {
+    let two = Workload::ratio(1, 1);
+    let operations = (0..20).map(|n| {
+        let step = two.operations[n % 2].steps[0].clone();
+        Operation { name: format!("operation {n}"), weight: 1, steps: vec![step], ..Operation::default() }
+    });
+    Workload { name: "twenty".to_owned(), keys: two.keys.clone(), operations: operations.collect() }
+}
+
+/// Twenty operations at four threads need less than 60 MB in all, the distributions of everything included. The test runs
+/// itself in a process of its own, which it weighs.
+#[test]
+fn twenty_operations_at_four_threads_are_light() {
+    const ALONE: &str = "REDYNO_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "scale::twenty_operations_at_four_threads_are_light";
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = alone.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let server = Server::redis().start();
+    let knobs = Knobs { load: true, pipeline: 16, workload: twenty().into(), ..Knobs::default() };
+    let mut session = Driven::start(&Plan { threads: 4, ..plan(at_port(server.port())) }, knobs);
+    session.wait_for_work(1, 50, 100_000);
+    for pipeline in [1, 64, 4] {
+        let segment = session.turn(|knobs| knobs.pipeline = pipeline);
+        session.wait_for_work(segment, 50, 10_000);
+    }
+    let megabytes = resident() / 1_000_000;
+    println!("{megabytes} MB");
+    assert!(megabytes < 60, "{megabytes} MB");
+    assert_eq!(session.finish().segment(1).commands.len(), 20);
 }
 
 /// This process's memory in bytes, as the system counts it.
