@@ -235,7 +235,7 @@ fn the_program_says_response_beside_service() {
     let port = server.port_text();
     let running = Running::start(redyno(&["-p", &port, "--headless", "--rate", "500", "--duration", "1.6"]));
     let outcome = running.end().expect_code(0);
-    for word in ["rate 500/s", "response", "behind"] {
+    for word in ["rate 500/s", "response", "send lag"] {
         assert!(outcome.out.contains(word), "{word} is missing:\n{}", outcome.out);
     }
     let closed = run(&["-p", &port, "--headless", "-n", "1000"]).expect_code(0);

@@ -76,6 +76,8 @@ pub struct Message {
     pub since_s: f64,
 }
 
+/// More targets than a person can watch beside each other have no track: a recording may tell of any number.
+const MOST_TRACKS: usize = 16;
 /// How long a message stands, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
 
@@ -118,6 +120,7 @@ pub struct Model {
     pub course: Course,
     pub(super) message: Option<Message>,
     initial: Knobs,
+    options: TimelineOptions,
 }
 
 impl Model {
@@ -143,6 +146,7 @@ impl Model {
             course: Course::Running,
             message: None,
             initial: knobs,
+            options,
         }
     }
 
@@ -194,9 +198,20 @@ impl Model {
         &self.track().reachability
     }
 
-    /// Takes a record of the session in.
+    /// Takes a record of the session in: each track what is of its target. The first that another target tells begins
+    /// its track.
     pub(super) fn push(&mut self, record: &Record) {
-        self.track_mut().push(record);
+        let next = self.tracks.len();
+        if matches!(record, Record::Beside(beside) if usize::from(beside.target) == next)
+            && next < MOST_TRACKS
+        {
+            self.tracks.push(Track::new(Timeline::new(self.options)));
+        }
+        for (target, track) in (0..).zip(&mut self.tracks) {
+            if let Some(record) = record.of(target) {
+                track.push(record);
+            }
+        }
     }
 
     /// The knobs in force: those of the current segment, in a recording those of the segment that is shown; before

@@ -29,7 +29,7 @@ pub enum Column {
     /// The 99th percentile of the response time.
     Response,
     /// How late the oldest due, unsent request was at most.
-    Behind,
+    SendLag,
     /// Requests that were due and never sent.
     Shed,
     /// Errors of all kinds.
@@ -53,7 +53,7 @@ impl Column {
         Self::Service(Level::P999),
         Self::Service(Level::Max),
         Self::Response,
-        Self::Behind,
+        Self::SendLag,
         Self::Shed,
         Self::Errors,
         Self::Cpu,
@@ -70,7 +70,7 @@ impl Column {
             Self::Ops => "ops/s",
             Self::Service(level) => level.name(),
             Self::Response => "resp p99",
-            Self::Behind => "behind",
+            Self::SendLag => "send lag",
             Self::Shed => "shed",
             Self::Errors => "errors",
             Self::Cpu => "srv cpu",
@@ -93,7 +93,7 @@ impl Column {
             Self::Ops => (total.length_s > 0.0 && start.knobs.load).then_some(total.ops_per_s),
             Self::Service(level) => level.of(&total.service).map(|ns| ns as f64),
             Self::Response => total.response.as_ref().and_then(|r| Level::P99.of(r)).map(|ns| ns as f64),
-            Self::Behind => open.then_some(total.behind_us as f64 * 1e3),
+            Self::SendLag => open.then_some(total.behind_us as f64 * 1e3),
             Self::Shed => open.then_some(total.shed as f64),
             Self::Errors => Some(total.errors.values().sum::<u64>() as f64),
             Self::Cpu => segment.cpu(),

@@ -32,7 +32,7 @@ pub fn summary(timeline: &Timeline) -> String {
         line(&mut text, "service", &levels(&sum.service));
         if let Some(response) = &sum.response {
             line(&mut text, "response", &levels(response));
-            line(&mut text, "behind", &behind(&sum));
+            line(&mut text, "send lag", &send_lag(&sum));
         }
     }
     if sum.hits + sum.misses > 0 {
@@ -62,7 +62,7 @@ pub fn summary(timeline: &Timeline) -> String {
 }
 
 /// How far the load was behind its schedule at most, what it gave up, and what it owed.
-fn behind(sum: &Summary) -> String {
+fn send_lag(sum: &Summary) -> String {
     let mut told = format!("at most {}", units::latency(sum.behind_us * 1000));
     if sum.shed > 0 {
         told += &format!(", {} of {} requests that were due were given up (shed)", sum.shed, sum.due);
@@ -176,7 +176,7 @@ mod tests {
         })));
         let text = summary(&timeline);
         for told in [
-            "behind    at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and unsent",
+            "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and unsent",
             "errors    reset 40\n",
             "lost      5 connections: reset\n",
             "connects  12 attempts to connect failed: refused\n",

@@ -108,21 +108,22 @@ mod tests {
     use super::*;
     use crate::{
         app::{Key, KeyCode, Model, Msg, update},
+        happening::Happening,
         load::Knobs,
-        session::{Mark, TimelineOptions},
+        session::{Event, TimelineOptions},
     };
 
-    /// A session of so many seconds, with a note at its end.
-    fn track(t_s: f64) -> Track {
-        let mut track = Track::new(Timeline::new(TimelineOptions::default()));
-        track.push(&Record::Mark(Mark { t_s, text: "end".to_owned() }));
-        track
+    /// An event of target `n`.
+    fn told(n: u16, t_s: f64) -> Record {
+        Record::Event(Event { t_s, what: Happening::Reachable }).told_by(n)
     }
 
     #[test]
-    fn one_cursor_goes_over_all_tracks_and_a_frozen_view_holds_each() {
-        let model = Model::new(Knobs::default(), TimelineOptions::default());
-        let mut model = model.showing(vec![track(50.0), track(80.0)]);
+    fn each_target_has_a_track_one_cursor_goes_over_all_and_a_frozen_view_holds_each() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        for (n, t_s) in [(0, 10.0), (1, 80.0), (0, 50.0), (7, 99.0)] {
+            model.push(&told(n, t_s));
+        }
         let press = |model: &mut Model, code| drop(update(model, Msg::Key(Key::plain(code))));
         press(&mut model, KeyCode::Char(' '));
         assert_eq!(
@@ -135,7 +136,7 @@ mod tests {
             model.tracks().iter().map(|track| track.reading(model.view).now_s()).collect()
         };
         assert_eq!(shown(&model), [50.0, 77.0], "the shorter one at its end");
-        model.push(&Record::Mark(Mark { t_s: 90.0, text: "later".to_owned() }));
+        model.push(&told(0, 90.0));
         let known: Vec<_> = model.tracks().iter().map(Track::known_s).collect();
         assert_eq!(known, [50.0, 80.0], "what came later is not shown");
         press(&mut model, KeyCode::Esc);

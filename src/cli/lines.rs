@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 10 k keys
-//!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel   pickup      max │  server ops  clients
+//!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
 //! In open loop these are service times, and the response times beside them have columns of their own.
 //! A fold over records; it measures nothing.
@@ -21,8 +21,8 @@ use crate::{
 const HEADING_EVERY: usize = 20;
 
 const HEADING: &str = "   time      ops/s      p50      p90      p99    p99.9      max   errors ";
-const HEADING_OPEN: &str = "| response p50      p99      max   behind     shed ";
-const HEADING_REST: &str = "| ping p50   kernel   pickup      max | server ops/s  clients";
+const HEADING_OPEN: &str = "| response p50      p99      max send lag     shed ";
+const HEADING_REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
 
 /// Makes lines of one-second records.
 #[derive(Debug, Default)]

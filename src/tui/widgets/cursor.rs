@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  01:07  slowlog: 14 ms KEYS *  segment 3: 200 clients × 4, closed loop
-//!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, pickup 39.0 µs)
+//!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
 //! Figures are those of the column, and say how long that is: a short moment is not averaged away by what came before
 //! it, as in the last second that the table shows.
@@ -136,8 +136,8 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     let open = rate.is_some();
     pieces.extend(latencies(lanes, Measure::Service, if open { "service " } else { "" }));
     pieces.extend(latencies(lanes, Measure::Response, "response "));
-    if open && let Some(behind) = lanes.load_shown().map(|load: &LoadCell| load.behind_us) {
-        pieces.push((format!("behind {}", units::latency(behind.saturating_mul(1000))), Ink::Text));
+    if open && let Some(lag) = lanes.load_shown().map(|load: &LoadCell| load.behind_us) {
+        pieces.push((format!("send lag {}", units::latency(lag.saturating_mul(1000))), Ink::Text));
     }
     pieces.extend(ping(lanes));
     let cpu = lanes.reading.status().and_then(|status| status.body.told(Gauge::Cpu));
@@ -147,7 +147,7 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// The pings of the column with their parts: `ping 229 µs (kernel 183 µs, pickup 39.0 µs, 2 left out)`. Where none was
+/// The pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left out)`. Where none was
 /// answered, how long one has been waiting.
 fn ping(lanes: &Lanes) -> Option<Piece> {
     let pings = lanes.pings_shown();
@@ -164,7 +164,7 @@ fn ping(lanes: &Lanes) -> Option<Piece> {
         false => part(Measure::PingKernel, "kernel"),
     };
     let left_out = (pings.left_out > 0).then(|| format!("{} left out", pings.left_out));
-    let parts = [kernel, part(Measure::PingPickup, "pickup"), left_out];
+    let parts = [kernel, part(Measure::PingPickup, "receive delay"), left_out];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     Some((format!("ping {}{parts}", units::latency(ns)), Ink::Text))

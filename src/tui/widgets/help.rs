@@ -70,7 +70,7 @@ const READING: [&str; 6] = [
      too. In an open loop it counts from when a request was due. Below the charts stand segments and events; in a \
      frozen view the cursor's line says what stands on it.",
     "ping is a PING every 10 ms on a connection of its own; kernel is its part between the kernel's stamps of \
-     departure and arrival: network and server alone. pickup is how long the answer then lay unread. wake is how late a thread that sleeps 1 ms is \
+     departure and arrival: network and server alone. receive delay is how long the answer then lay unread. wake is how late a thread that sleeps 1 ms is \
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
      server's main thread, as a share of one core.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",

@@ -1,8 +1,8 @@
 //! The parts of a ping: what the kernel says was network and server, and what was this machine's own lateness.
 //!
 //! ```text
-//!  kernel 71.0 µs  pickup 17.0 µs
-//!  send 2.10 µs  tcp 52.0 µs
+//!  kernel 71.0 µs  receive delay 17.0 µs
+//!  send   2.10 µs  tcp           52.0 µs
 //! ```
 
 use ratatui::layout::Rect;
@@ -20,6 +20,9 @@ use crate::{
 
 /// From this width on, two figures with their names fit beside each other.
 const WIDE: u16 = 32;
+
+/// From this width on, their names fit in full.
+const ROOM_FOR_NAMES: u16 = 37;
 
 /// How many rows the parts need in this width.
 pub fn rows(reading: &Reading, width: u16) -> u16 {
@@ -39,22 +42,27 @@ pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
     let pings = reading.pings_now();
     let median = |measure| part_figure(reading.recent(measure).now(), pings);
-    let (send, kernel, pickup) =
+    let (send, kernel, receive) =
         (median(Measure::PingSend), median(Measure::PingKernel), median(Measure::PingPickup));
     if area.width < WIDE {
         // The kernel's part has a lane.
-        figures(paint, row(area, 0), &[("pickup", &pickup)]);
+        figures(paint, row(area, 0), &[("receive delay", &receive)]);
         return;
     }
     let tcp = reading
         .ping_tcp()
         .map_or_else(|| NONE.to_owned(), |tcp| units::latency(u64::from(tcp.rtt_us) * 1_000));
-    figures(paint, row(area, 0), &[("kernel", &kernel), ("pickup", &pickup)]);
+    let (receive_name, tcp_name) = if area.width >= ROOM_FOR_NAMES {
+        ("receive delay", "tcp          ")
+    } else {
+        ("receive", "tcp    ")
+    };
+    figures(paint, row(area, 0), &[("kernel", &kernel), (receive_name, &receive)]);
     if area.height >= 2 && pings.lacks_parts() {
         let left_out = format!("{} of {} answers left out", pings.left_out, pings.answered);
         paint.text(row(area, 1), &left_out, Ink::Faint);
     } else if area.height >= 2 {
-        figures(paint, row(area, 1), &[("send  ", &send), ("tcp   ", &tcp)]);
+        figures(paint, row(area, 1), &[("send  ", &send), (tcp_name, &tcp)]);
     }
 }
 

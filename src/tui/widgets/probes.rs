@@ -25,26 +25,26 @@ enum Shown {
     Ping,
     PingMax,
     Kernel,
-    Behind,
+    SendLag,
     Wake,
     Intrinsic,
     Of(Gauge),
     Errors,
 }
 
-use Shown::{Behind, Errors, Intrinsic, Kernel, Of, Ping, PingMax, Wake};
+use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, SendLag, Wake};
 
 const CPU: Shown = Of(Gauge::Cpu);
 const OPS: Shown = Of(Gauge::OpsPerS);
 
 impl Shown {
     /// From top to bottom: the network and the server, our own machine, the server's own word.
-    const ORDER: [Self; 9] = [Ping, PingMax, Kernel, Behind, Wake, Intrinsic, CPU, OPS, Errors];
+    const ORDER: [Self; 9] = [Ping, PingMax, Kernel, SendLag, Wake, Intrinsic, CPU, OPS, Errors];
 
     /// The most telling first.
     fn needed(is_open: bool) -> [Self; PROBE_LANES as usize] {
         if is_open {
-            [Ping, CPU, Behind, Wake, PingMax, Errors, Kernel, OPS]
+            [Ping, CPU, SendLag, Wake, PingMax, Errors, Kernel, OPS]
         } else {
             [Ping, CPU, Wake, PingMax, Errors, Kernel, OPS, Intrinsic]
         }
@@ -56,7 +56,7 @@ impl Shown {
             Ping => ("ping", "ping p50"),
             PingMax => (" max", "ping max"),
             Kernel => ("kern.", "kernel"),
-            Behind => ("behind", "behind"),
+            SendLag => ("lag", "send lag"),
             Wake => ("wake", "wake max"),
             Intrinsic => ("intr.", "intrins."),
             Of(Gauge::Cpu) => ("cpu", "srv cpu"),
@@ -108,7 +108,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
         Ping => ping(lanes, Level::P50, scale, rows),
         PingMax => ping(lanes, Level::Max, scale, rows),
         Kernel => kernel(lanes, scale, rows),
-        Behind => behind(lanes, scale, rows),
+        SendLag => send_lag(lanes, scale, rows),
         Wake => latency(Measure::Wake, Level::Max, Ink::Machine),
         Intrinsic => latency(Measure::Intrinsic, Level::Max, Ink::Machine),
         Of(gauge) => of_gauge(gauge, lanes, rows),
@@ -149,7 +149,7 @@ fn kernel(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
 }
 
 /// How late an open loop was at most, on the scale of the latencies; a closed one has nothing due.
-fn behind(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
+fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
     let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
         let end_s = lanes.axis.start_s(column as u16) + lanes.axis.step_s;

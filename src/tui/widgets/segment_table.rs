@@ -46,7 +46,7 @@ const NEEDED: [Figure; 15] = [
     Figure::Rate,
     Figure::Shape,
     Figure::Cpu,
-    Figure::Behind,
+    Figure::SendLag,
     Figure::Start,
     Figure::Shed,
     Figure::Service(Level::P90),
@@ -56,7 +56,7 @@ const NEEDED: [Figure; 15] = [
 fn width(figure: Figure) -> u16 {
     match figure {
         Figure::Number => 4,
-        Figure::Start | Figure::Length | Figure::Service(_) | Figure::Response | Figure::Behind => 9,
+        Figure::Start | Figure::Length | Figure::Service(_) | Figure::Response | Figure::SendLag => 9,
         Figure::Shape => 12,
         Figure::Rate | Figure::Ops | Figure::Errors | Figure::Cpu => 8,
         Figure::Shed => 7,
@@ -100,7 +100,7 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
     let is_open = rows.iter().any(|segment| Figure::Rate.value(segment, now_s).is_some());
-    let only_open = [Figure::Rate, Figure::Response, Figure::Behind, Figure::Shed];
+    let only_open = [Figure::Rate, Figure::Response, Figure::SendLag, Figure::Shed];
     let has_room = |figure: &Figure| *figure != sorted_by && (is_open || !only_open.contains(figure));
     let mut needed: Vec<Key> = NEEDED.into_iter().filter(has_room).map(Key::Figure).collect();
     let compared = COMPARED.into_iter().filter(|_| model.baseline().is_some()).map(Key::Difference);
@@ -206,7 +206,7 @@ pub fn written(figure: Figure, segment: &SegmentTotal, now_s: f64) -> String {
         Figure::Shape => format!("{}×{}", knobs.clients, knobs.pipeline),
         Figure::Rate => units::setting(value as u64),
         Figure::Ops => units::count(value),
-        Figure::Service(_) | Figure::Response | Figure::Behind => units::latency(value as u64),
+        Figure::Service(_) | Figure::Response | Figure::SendLag => units::latency(value as u64),
         Figure::Shed | Figure::Errors => some(value as u64),
         Figure::Cpu => units::percent(value),
     }

@@ -16,6 +16,8 @@ use crate::{
     units,
 };
 
+/// Two blanks, `send lag`, a blank and `1.94 ms`.
+const ROOM_FOR_LAG: u16 = 18;
 /// Columns of dots in a cell of braille.
 const SIDES: usize = 2;
 
@@ -66,17 +68,18 @@ fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Below the figures: what an open loop has due, and how far it is behind.
+/// Below the figures: what an open loop has due, and how late it sends.
 fn due(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let Some(rate) = lanes.rate_due() else { return };
-    let behind = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
+    let lag = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
     let shed = lanes.reading.segment().map_or(0, |segment| segment.total.shed);
+    let place = lanes.figures(chart);
+    let lag_name = if place.width >= ROOM_FOR_LAG { "send lag" } else { "lag" };
     let figures = [
         ("due", units::rate(rate.into()), Ink::Text),
-        ("behind", behind.map_or_else(|| NONE.to_owned(), units::latency), Ink::Text),
+        (lag_name, lag.map_or_else(|| NONE.to_owned(), units::latency), Ink::Text),
         ("shed", units::count(shed as f64), if shed > 0 { Ink::Warn } else { Ink::Text }),
     ];
-    let place = lanes.figures(chart);
     for (n, (name, value, ink)) in figures.iter().enumerate() {
         let line = row(place, n as u16 + 1);
         let name_place = Rect { x: line.x + 2, width: line.width.saturating_sub(2), ..line };
