@@ -73,6 +73,25 @@ impl Session {
         recorder.latency()
     }
 
+    fn server(&mut self, t_s: f64, clients: u32, ops_per_s: f64) -> Result<(), Box<dyn Error>> {
+        let cpu = 0.8 + 0.15 * self.random();
+        let body = Status {
+            name: "redis".to_owned(),
+            version: "7.0.15".to_owned(),
+            mode: "standalone".to_owned(),
+            role: "master".to_owned(),
+            gauges: [
+                (Gauge::Clients, f64::from(clients) + 2.0),
+                (Gauge::UsedMemory, 14_300_000.0),
+                (Gauge::OpsPerS, ops_per_s),
+                (Gauge::Cpu, cpu),
+            ]
+            .into(),
+            ..Status::default()
+        };
+        self.write(&Record::Server(Box::new(Moment::new(t_s, body))))
+    }
+
     fn second(&mut self, second: u32) -> Result<(), Box<dyn Error>> {
         let (t_s, length_s) = (f64::from(second + 1), 1.0);
         let segment = second / 600 + 1;
@@ -115,22 +134,7 @@ impl Session {
         self.write(&Record::Ping(Box::new(Span::new(t_s, length_s, Ping { rtt, ..Ping::default() }))))?;
         let late = self.latency(900, 55.0, None);
         self.write(&Record::Wake(Span::new(t_s, length_s, Wake { late })))?;
-        let cpu = 0.8 + 0.15 * self.random();
-        let body = Status {
-            name: "redis".to_owned(),
-            version: "7.0.15".to_owned(),
-            mode: "standalone".to_owned(),
-            role: "master".to_owned(),
-            gauges: [
-                (Gauge::Clients, f64::from(clients) + 2.0),
-                (Gauge::UsedMemory, 14_300_000.0),
-                (Gauge::OpsPerS, ops_per_s),
-                (Gauge::Cpu, cpu),
-            ]
-            .into(),
-            ..Status::default()
-        };
-        self.write(&Record::Server(Box::new(Moment::new(t_s, body))))?;
+        self.server(t_s, clients, ops_per_s)?;
         if longest_us.is_some() {
             let what = Happening::SlowCommand { us: 70_000, command: "KEYS *".to_owned(), client: None };
             self.write(&Record::Event(Event::new(t_s, what)))?;

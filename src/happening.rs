@@ -243,6 +243,13 @@ impl Happening {
             Self::BlockingEnded { clients, length_s } => {
                 write!(f, "over: {} at the most, for {length_s:.0} s", counted(*clients, "client"))
             }
+            _ => self.of_ours(f),
+        }
+    }
+
+    /// The words of those that tell of our own connections, lines and files.
+    fn of_ours(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::ConnectionsLost { lost, clients, cause, untold } => {
                 let of = if lost <= clients { "of" } else { "times among" };
                 write!(f, "{lost} {of} {clients} connections: {cause}")?;

@@ -151,6 +151,52 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         | Action::BeginSearch
         | Action::FindNext(_) => return model.on_list_action(action).into_iter().collect(),
         Action::Scroll(lines) => scroll(model, lines),
+        Action::Freeze
+        | Action::Live
+        | Action::Scrub(_)
+        | Action::Jump(_)
+        | Action::ZoomIn
+        | Action::ZoomOut
+        | Action::Play
+        | Action::Faster
+        | Action::Slower => return in_time(model, action),
+        Action::ToggleLoad => {
+            let wanted = model.panel.wanted().clone();
+            return model.propose(Knobs { load: !wanted.load, ..wanted });
+        }
+        Action::Select(direction) => model.panel.select(direction),
+        Action::Turn(direction) => {
+            let turned = model.panel.turned(direction, model.timeline().ops_per_s());
+            return model.propose_or_say(turned.map(Some));
+        }
+        Action::BeginEntry => model.begin_typing(Purpose::Knob, Entry::quantity("")),
+        Action::SelectParameter(_) | Action::TurnParameter(_) | Action::TypeParameter => {
+            on_parameter(model, action);
+        }
+        Action::Undo => match model.panel.undo() {
+            Some(knobs) => return vec![Effect::Order(Order::SetKnobs(knobs))],
+            None => model.say(Tone::Info, "no change to undo"),
+        },
+        Action::Intrinsic => return intrinsic(model),
+        Action::GentleIntrinsic => return turn_gentle(model),
+        Action::Palette => model.open_palette(""),
+        Action::Presets => model.open_palette("preset "),
+        Action::Mark => model.begin_mark(),
+        Action::Record => return model.toggle_recording(),
+        Action::Save(picture) => return vec![Effect::Save(picture)],
+        Action::CopySummary => return model.copy_summary(),
+        Action::Insert | Action::Erase | Action::Delete | Action::MoveCaret(_) | Action::Accept => {
+            return in_text(model, action);
+        }
+        Action::Yes => return agree(model),
+        Action::Dismiss => return dismiss(model),
+    }
+    Vec::new()
+}
+
+/// Moves through time.
+fn in_time(model: &mut Model, action: Action) -> Vec<Effect> {
+    match action {
         Action::Freeze => model.freeze(),
         Action::Live => model.go_live(),
         Action::Scrub(columns) => {
@@ -178,56 +224,53 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Faster | Action::Slower => {
             return model.change_speed(action == Action::Faster).into_iter().collect();
         }
-        Action::ToggleLoad => {
-            let wanted = model.panel.wanted().clone();
-            return model.propose(Knobs { load: !wanted.load, ..wanted });
-        }
-        Action::Select(direction) => model.panel.select(direction),
-        Action::Turn(direction) => {
-            let turned = model.panel.turned(direction, model.timeline().ops_per_s());
-            return model.propose_or_say(turned.map(Some));
-        }
-        Action::BeginEntry => model.begin_typing(Purpose::Knob, Entry::quantity("")),
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Changes what is being typed, or takes it.
+fn in_text(model: &mut Model, action: Action) -> Vec<Effect> {
+    match action {
+        Action::Erase => model.edit(Entry::erase),
+        Action::Delete => model.edit(Entry::delete),
+        Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
+        Action::Accept => return accept(model),
+        // Which character is inserted stands in the key.
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Chooses a parameter of the server, or a value for it.
+fn on_parameter(model: &mut Model, action: Action) {
+    match action {
         Action::SelectParameter(direction) => model.config.select(direction),
         Action::TurnParameter(direction) => {
             let turned = model.turned_parameter(direction);
             ask_to_set(model, turned.map(Some));
         }
         Action::TypeParameter => model.begin_typing(Purpose::Parameter, Entry::sentence("")),
-        Action::Undo => match model.panel.undo() {
-            Some(knobs) => return vec![Effect::Order(Order::SetKnobs(knobs))],
-            None => model.say(Tone::Info, "no change to undo"),
-        },
-        Action::Intrinsic => return intrinsic(model),
-        Action::GentleIntrinsic => {
-            model.gentle_intrinsic = !model.gentle_intrinsic;
-            return vec![Effect::Order(Order::GentleIntrinsic(model.gentle_intrinsic))];
-        }
-        Action::Palette => model.open_palette(""),
-        Action::Presets => model.open_palette("preset "),
-        Action::Mark => model.begin_mark(),
-        Action::Record => return model.toggle_recording(),
-        Action::Save(picture) => return vec![Effect::Save(picture)],
-        Action::CopySummary => return model.copy_summary(),
-        // Which character it is stands in the key.
-        Action::Insert => {}
-        Action::Erase => model.edit(Entry::erase),
-        Action::Delete => model.edit(Entry::delete),
-        Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
-        Action::Accept => return accept(model),
-        Action::Yes => {
-            return match std::mem::take(&mut model.mode) {
-                Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
-                Mode::Asking(Question::SetConfig(setting)) => {
-                    vec![Effect::Order(Order::SetConfig { parameter: setting.parameter, to: setting.to })]
-                }
-                Mode::Asking(Question::FirstWrite(_)) => vec![Effect::Order(Order::AllowWrites(true))],
-                Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => Vec::new(),
-            };
-        }
-        Action::Dismiss => return dismiss(model),
+        _ => {}
     }
-    Vec::new()
+}
+
+/// Turns the gentle intrinsic probe on or off.
+fn turn_gentle(model: &mut Model) -> Vec<Effect> {
+    model.gentle_intrinsic = !model.gentle_intrinsic;
+    vec![Effect::Order(Order::GentleIntrinsic(model.gentle_intrinsic))]
+}
+
+/// Says yes to what is asked.
+fn agree(model: &mut Model) -> Vec<Effect> {
+    match std::mem::take(&mut model.mode) {
+        Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
+        Mode::Asking(Question::SetConfig(setting)) => {
+            vec![Effect::Order(Order::SetConfig { parameter: setting.parameter, to: setting.to })]
+        }
+        Mode::Asking(Question::FirstWrite(_)) => vec![Effect::Order(Order::AllowWrites(true))],
+        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => Vec::new(),
+    }
 }
 
 /// Every change of the server is asked for.

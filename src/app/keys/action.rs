@@ -159,6 +159,14 @@ impl Action {
             Self::FindNext(Direction::Up) => "log, previous hit",
             Self::Save(Picture::Svg) => "save the screen as SVG",
             Self::Save(Picture::Text) => "save the screen as text",
+            _ => self.plain_title(),
+        };
+        fixed.to_owned()
+    }
+
+    /// The same where nothing goes with it.
+    fn plain_title(self) -> &'static str {
+        match self {
             Self::Quit => "quit",
             Self::Suspend => "suspend",
             Self::Help => "help",
@@ -186,8 +194,8 @@ impl Action {
             Self::Accept => "accept",
             Self::Yes => "yes",
             Self::Dismiss => "close",
-        };
-        fixed.to_owned()
+            _ => "",
+        }
     }
 }
 
