@@ -20,7 +20,7 @@ use divan::{Bencher, counter::ItemsCount};
 use redyno::{
     host::OwnThread,
     load::{Arrivals, stages::PaceStage},
-    protocol::{Reply, Skipper},
+    protocol::{Dialect, Reply, Skipper},
     stats::Recorder,
     workload::{Draws, KeyNames, Program, RunId, Values, Workload},
 };
@@ -39,7 +39,13 @@ fn encode(bencher: Bencher, what: &str) {
         "set 32 B" => Workload::ratio(1, 0),
         _ => Workload::ratio(1, 10),
     };
-    let program = Program::new(&workload, 10_000, Values::new(32, 1), &KeyNames::of_run(RunId::random()));
+    let program = Program::new(
+        &workload,
+        Dialect::Resp2,
+        10_000,
+        Values::new(32, 1),
+        &KeyNames::of_run(RunId::random()),
+    );
     let mut draws = Draws::new(1);
     let mut out = Vec::with_capacity(256 * BATCH);
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&program, &mut draws, &mut out));

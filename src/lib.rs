@@ -20,9 +20,9 @@
 //! | [`gauge`] | the table of all figures that are sampled of server and host | who reads them |
 //! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
-//! | [`protocol`] | bytes: request templates, the resumable reply skipper | sockets, time |
+//! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: operations, keys, values, and the program that they compile to | sockets, time |
-//! | [`target`] | what we talk to: address, credentials, TLS; is it there and is it a Redis | load |
+//! | [`target`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it a Redis | load |
 //! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |

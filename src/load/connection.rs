@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use super::{
     ErrorKind,
+    answered::Answered,
     core_waits::CoreWaits,
     segments::{Replies, Segments},
 };
@@ -347,49 +348,32 @@ impl Connection {
     #[inline]
     fn sort_replies(
         &mut self,
-        mut bytes: &[u8],
+        bytes: &[u8],
         now_ns: u64,
         replies: &mut Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        while let Some(reply) = self.skipper.next(&mut bytes)? {
-            let Some(op) = self.operations.get(self.answered.place()).copied() else {
+        let Self { skipper, operations, dues, answered, .. } = self;
+        skipper.each(bytes, |reply| {
+            let Some(op) = operations.get(answered.place()).copied() else {
                 return Err(Broken::Unasked);
             };
             let (is_null, is_error) = (reply == Reply::Nil, matches!(reply, Reply::Error(_)));
             if let Reply::Error(line) = reply
-                && !std::mem::replace(&mut self.answered.has_failed, true)
+                && !std::mem::replace(&mut answered.has_failed, true)
                 && replies.count_error(op, line)
             {
                 first_errors.push(line.to_vec());
             }
-            if (is_error || replies.replies_of(op) > 1) && !self.take_part(op, is_null, is_error, replies) {
-                continue;
+            if (is_error || replies.replies_of(op) > 1) && !answered.take_part(op, is_null, is_error, replies)
+            {
+                return Ok(());
             }
-            let response_ns =
-                self.dues.get(self.answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
-            self.answered.whole += 1;
+            let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
+            answered.whole += 1;
             replies.take_good(op, is_null, response_ns);
-        }
-        Ok(())
-    }
-
-    /// Takes a reply into account that is an error or one of several. Whether it is the last of a good operation.
-    fn take_part(&mut self, op: OpId, is_null: bool, is_error: bool, replies: &mut Replies) -> bool {
-        if !is_error {
-            replies.count_part(op, self.answered.replies, is_null);
-        }
-        self.answered.replies += 1;
-        if self.answered.replies < replies.replies_of(op) {
-            return false;
-        }
-        self.answered.replies = 0;
-        let has_failed = std::mem::take(&mut self.answered.has_failed);
-        if has_failed {
-            self.answered.whole += 1;
-            replies.end_failed(op);
-        }
-        !has_failed
+            Ok(())
+        })
     }
 
     fn take_greeting(
@@ -413,25 +397,6 @@ impl Connection {
             };
         }
         Ok(())
-    }
-}
-
-/// How much of a batch is answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Answered {
-    /// Operations that are answered whole.
-    whole: u32,
-    /// Replies to the next one, which has several.
-    replies: u16,
-    /// Whether one of those was an error.
-    has_failed: bool,
-}
-
-impl Answered {
-    /// The place of the operation that the next reply belongs to.
-    #[inline]
-    fn place(self) -> usize {
-        self.whole as usize
     }
 }
 

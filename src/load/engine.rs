@@ -21,7 +21,7 @@ use super::{
 use crate::{
     clock::Clock,
     target::Greeting,
-    workload::{KeyNames, Program, Values},
+    workload::{Program, Values},
 };
 
 /// What the workers go by at the moment.
@@ -40,7 +40,7 @@ pub(super) struct Setting {
 
 impl Setting {
     /// What is asked under `knobs`; what is asked now, or with the values of now, where that is the same.
-    fn program_for(&self, knobs: &Knobs, seed: u64, names: &KeyNames) -> Arc<Program> {
+    fn program_for(&self, knobs: &Knobs, plan: &Plan) -> Arc<Program> {
         let is_same_size = knobs.value_size == self.knobs.value_size;
         if is_same_size && knobs.keyspace == self.knobs.keyspace && knobs.workload == self.knobs.workload {
             return Arc::clone(&self.program);
@@ -48,9 +48,9 @@ impl Setting {
         let values = if is_same_size {
             self.program.values().clone()
         } else {
-            Values::new(knobs.value_size as usize, seed)
+            Values::new(knobs.value_size as usize, plan.seed)
         };
-        Arc::new(Program::new(&knobs.workload, knobs.keyspace, values, names))
+        Arc::new(plan.program(knobs, values))
     }
 
     /// That of the usual knobs.
@@ -125,8 +125,7 @@ pub struct Output {
 /// A running engine. Dropped, it stops.
 pub struct Load {
     clock: Clock,
-    seed: u64,
-    names: KeyNames,
+    plan: Plan,
     stops: Stops,
     settings: Arc<ArcSwap<Setting>>,
     wakers: Vec<Arc<Waker>>,
@@ -149,7 +148,7 @@ impl Load {
         // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(knobs.value_size as usize, plan.seed);
-        let program = Arc::new(Program::new(&knobs.workload, knobs.keyspace, values, &plan.names));
+        let program = Arc::new(plan.program(&knobs, values));
         let operations = program.operations().count();
         let since_ns = clock.now_ns();
         let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::new) };
@@ -158,8 +157,7 @@ impl Load {
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
-            seed: plan.seed,
-            names: plan.names.clone(),
+            plan: plan.clone(),
             stops,
             settings: Arc::new(ArcSwap::from_pointee(first)),
             wakers: Vec::new(),
@@ -201,7 +199,7 @@ impl Load {
     pub fn set(&self, knobs: Knobs) -> Turned {
         let now = self.settings.load();
         let generation = now.generation + 1;
-        let program = now.program_for(&knobs, self.seed, &self.names);
+        let program = now.program_for(&knobs, &self.plan);
         // Only now: values take their time, in which the old knobs hold.
         let since_ns = self.clock.now_ns();
         let phase = now.phase.at(since_ns, &self.stops);
@@ -271,12 +269,12 @@ mod tests {
     fn a_turn_makes_anew_only_what_it_changes() {
         let setting = Setting::fixture(1);
         let knobs = setting.knobs.clone();
-        let names = KeyNames::given("k:");
-        let same = setting.program_for(&Knobs { clients: 200, pipeline: 16, ..knobs.clone() }, 7, &names);
+        let plan = Plan::fixture();
+        let same = setting.program_for(&Knobs { clients: 200, pipeline: 16, ..knobs.clone() }, &plan);
         assert!(Arc::ptr_eq(&same, &setting.program));
-        let fewer_keys = setting.program_for(&Knobs { keyspace: 5, ..knobs.clone() }, 7, &names);
+        let fewer_keys = setting.program_for(&Knobs { keyspace: 5, ..knobs.clone() }, &plan);
         assert!(std::ptr::eq(fewer_keys.values().value(0), setting.program.values().value(0)));
-        let larger = setting.program_for(&Knobs { value_size: 64, ..knobs }, 7, &names);
+        let larger = setting.program_for(&Knobs { value_size: 64, ..knobs }, &plan);
         assert_eq!(larger.values().size(), 64);
     }
 }

@@ -7,6 +7,7 @@
 //! It does not know what a record or a screen is.
 
 mod alarm;
+mod answered;
 mod arrivals;
 mod client_counts;
 mod clients;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::Knobs;
 use crate::{
     target::{Address, Endpoints, Target},
-    workload::KeyNames,
+    workload::{KeyNames, Program, Values},
 };
 
 /// The name that load connections give themselves, so that `CLIENT LIST` tells them apart.
@@ -52,6 +53,19 @@ pub enum LoadError {
 }
 
 impl Plan {
+    /// What is asked under `knobs`, with these values.
+    pub(super) fn program(&self, knobs: &Knobs, values: Values) -> Program {
+        Program::new(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names)
+    }
+
+    /// One worker, for nobody in particular.
+    #[cfg(test)]
+    pub(super) fn fixture() -> Self {
+        let timeout = Duration::from_secs(5);
+        let (target, names) = (Target::default(), KeyNames::given("k:"));
+        Self { target, threads: 1, seed: 7, names, timeout, requests: None, length: None }
+    }
+
     /// Where connections are made to: all addresses that the host's name has.
     pub(super) fn endpoints(&self, now_ns: u64) -> Result<Endpoints, LoadError> {
         let failed = |cause| LoadError::Resolve { address: self.target.address.clone(), cause };

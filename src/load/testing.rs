@@ -3,12 +3,15 @@
 use std::{ops::Range, sync::Arc};
 
 use super::IntervalBuffer;
-use crate::workload::{KeyNames, Program, Values, Workload};
+use crate::{
+    protocol::Dialect,
+    workload::{KeyNames, Program, Values, Workload},
+};
 
 /// GET and SET, in equal parts.
 pub fn program() -> Arc<Program> {
     let names = KeyNames::given("k:");
-    Arc::new(Program::new(&Workload::ratio(1, 1), 10_000, Values::new(32, 7), &names))
+    Arc::new(Program::new(&Workload::ratio(1, 1), Dialect::Resp2, 10_000, Values::new(32, 7), &names))
 }
 
 /// A buffer of `generation` over `span_ns` with so many good GETs or SETs, at 1 µs each.

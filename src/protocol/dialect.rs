@@ -1,15 +1,16 @@
 //! What is spoken with a server: the one place that knows how a dialect puts commands into bytes, finds the ends of its
-//! replies, and asks whether somebody is there.
+//! replies, asks whether somebody is there, says who we are, and is named in a URI.
 //!
-//! | | encodes | skips | pings | greets |
+//! | | encodes | skips | pings | says who we are |
 //! |---|---|---|---|---|
-//! | RESP2 | [`request`](super::request) | [`Skipper`] | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
+//! | RESP2 | words, each with its length | [`Skipper`] | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
 //! | RESP3 | as RESP2 | as RESP2 | as RESP2 | HELLO 3 behind AUTH |
 //!
-//! Who we are is the target's to know, so the commands of a greeting stand in
-//! [`target::Greeting`](crate::target::Greeting). In every dialect a request has one reply.
+//! In every dialect a request has one reply.
 
-use super::{Skipper, request::encode_command};
+use std::fmt;
+
+use super::{Skipper, resp};
 
 /// A dialect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,11 +22,78 @@ pub enum Dialect {
     Resp3,
 }
 
+/// Who we are on a server, and what we want there.
+#[derive(Debug, Clone, Copy)]
+pub struct Introduction<'a> {
+    /// `None` is the default user.
+    pub user: Option<&'a str>,
+    /// `None` where nobody asks.
+    pub password: Option<&'a str>,
+    /// The database.
+    pub db: u32,
+    /// What the connection is to be called.
+    pub name: Option<&'a str>,
+}
+
+/// One command of a greeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Is it a server that we know? Without a word of who we are.
+    Ping,
+    /// Who we are.
+    Auth,
+    /// Which protocol is spoken.
+    Hello,
+    /// Which database is meant.
+    Select,
+    /// What we are called in `CLIENT LIST`.
+    SetName,
+    /// None of them: what the server says of the connection as such.
+    Connection,
+}
+
 impl Dialect {
+    /// The dialect that a URI's scheme stands for, and whether TLS is spoken below it.
+    pub fn of_scheme(scheme: &str) -> Option<(Self, bool)> {
+        match scheme {
+            "redis" | "valkey" => Some((Self::Resp2, false)),
+            "rediss" | "valkeys" => Some((Self::Resp2, true)),
+            _ => None,
+        }
+    }
+
+    /// The port on which it is spoken unless another is named.
+    pub fn port(self) -> u16 {
+        match self {
+            Self::Resp2 | Self::Resp3 => 6379,
+        }
+    }
+
     /// Encodes a command of fixed words.
     pub fn encode(self, words: &[&[u8]]) -> Vec<u8> {
         match self {
-            Self::Resp2 | Self::Resp3 => encode_command(words),
+            Self::Resp2 | Self::Resp3 => resp::encode(words),
+        }
+    }
+
+    /// What a command of so many arguments begins with.
+    pub(super) fn command_head(self, arguments: usize) -> Vec<u8> {
+        match self {
+            Self::Resp2 | Self::Resp3 => resp::header(b'*', arguments),
+        }
+    }
+
+    /// What stands before an argument of so many bytes.
+    pub(super) fn argument_head(self, length: usize) -> Vec<u8> {
+        match self {
+            Self::Resp2 | Self::Resp3 => resp::header(b'$', length),
+        }
+    }
+
+    /// What stands behind an argument.
+    pub(super) fn argument_end(self) -> &'static [u8] {
+        match self {
+            Self::Resp2 | Self::Resp3 => resp::END,
         }
     }
 
@@ -49,6 +117,26 @@ impl Dialect {
         match self {
             Self::Resp2 | Self::Resp3 => first.starts_with(b"+PONG") || first.starts_with(b"-"),
         }
+    }
+
+    /// The commands that say who we are, in their order, each with one reply.
+    pub fn introduce(self, who: &Introduction) -> Vec<(Step, Vec<u8>)> {
+        match self {
+            Self::Resp2 | Self::Resp3 => resp::introduce(self, who),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ping => "PING",
+            Self::Auth => "AUTH",
+            Self::Hello => "HELLO 3",
+            Self::Select => "SELECT",
+            Self::SetName => "CLIENT SETNAME",
+            Self::Connection => "the connection",
+        })
     }
 }
 

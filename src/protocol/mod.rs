@@ -8,10 +8,11 @@ mod dialect;
 mod gauge;
 mod kinds;
 mod request;
+mod resp;
 mod skipper;
 
 pub use code::error_code;
-pub use dialect::Dialect;
+pub use dialect::{Dialect, Introduction, Step};
 pub use gauge::{Excess, Gauge};
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use request::{Fill, KEY_DIGITS, Part, Template};

@@ -7,6 +7,8 @@
 //! A slot of digits has twelve of them, as redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, a
 //! little too much of it, which takes a few vector moves where a copy of the exact length is a call.
 
+use super::Dialect;
+
 /// Digits of a key's number.
 pub const KEY_DIGITS: usize = 12;
 
@@ -35,9 +37,10 @@ pub trait Fill {
     fn value(&mut self) -> &[u8];
 }
 
-/// Commands encoded in RESP that are sent in one go, with any number of slots.
+/// Commands encoded in a dialect that are sent in one go, with any number of slots.
 #[derive(Debug, Clone)]
 pub struct Template {
+    dialect: Dialect,
     pieces: Vec<Piece>,
 }
 
@@ -74,14 +77,14 @@ enum Fragment {
 
 impl Template {
     /// Encodes commands, each a list of arguments.
-    pub fn new(commands: &[Vec<Vec<Part>>]) -> Self {
-        let mut making = Making::default();
+    pub fn new(dialect: Dialect, commands: &[Vec<Vec<Part>>]) -> Self {
+        let mut making = Making { dialect, pieces: Vec::new(), bytes: Vec::new(), digits: Vec::new() };
         for arguments in commands {
-            making.bytes.extend(header(b'*', arguments.len()));
+            making.bytes.extend(dialect.command_head(arguments.len()));
             arguments.iter().for_each(|parts| making.add_argument(parts));
         }
         making.end_piece(Then::Piece);
-        Self { pieces: making.pieces }
+        Self { dialect, pieces: making.pieces }
     }
 
     /// Appends the commands to `out`, their slots filled by `fill`.
@@ -100,14 +103,14 @@ impl Template {
             match &piece.then {
                 Then::Piece => {}
                 Then::Value => out.extend_from_slice(fill.value()),
-                Then::Argument(fragments) => append_argument(fragments, fill, out),
+                Then::Argument(fragments) => append_argument(self.dialect, fragments, fill, out),
             }
         }
     }
 }
 
 /// Appends an argument, and then puts its length before it.
-fn append_argument(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
+fn append_argument(dialect: Dialect, fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
     let start = out.len();
     for fragment in fragments {
         match fragment {
@@ -119,14 +122,14 @@ fn append_argument(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u
             Fragment::Value => out.extend_from_slice(fill.value()),
         }
     }
-    let length = header(b'$', out.len() - start);
-    out.splice(start..start, length);
-    out.extend_from_slice(END);
+    let head = dialect.argument_head(out.len() - start);
+    out.splice(start..start, head);
+    out.extend_from_slice(dialect.argument_end());
 }
 
 /// A template that is being made.
-#[derive(Default)]
 struct Making {
+    dialect: Dialect,
     pieces: Vec<Piece>,
     /// The piece that is not ended yet.
     bytes: Vec<u8>,
@@ -143,9 +146,9 @@ impl Making {
         });
         match lengths.sum::<Option<usize>>() {
             Some(length) => {
-                self.bytes.extend(header(b'$', length));
+                self.bytes.extend(self.dialect.argument_head(length));
                 parts.iter().for_each(|part| self.add_part(part));
-                self.bytes.extend_from_slice(END);
+                self.bytes.extend_from_slice(self.dialect.argument_end());
             }
             None => self.end_piece(Then::Argument(parts.iter().map(Fragment::of).collect())),
         }
@@ -210,29 +213,6 @@ fn eight_digits(n: u64) -> [u8; 8] {
     (ones | u64::from_ne_bytes([b'0'; 8])).to_le_bytes()
 }
 
-/// Ends a line, and a bulk string.
-const END: &[u8] = b"\r\n";
-
-fn push_bulk(bytes: &mut Vec<u8>, text: &[u8]) {
-    bytes.extend(header(b'$', text.len()));
-    bytes.extend_from_slice(text);
-    bytes.extend_from_slice(END);
-}
-
-/// Encodes a command of fixed arguments.
-pub(super) fn encode_command(args: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = header(b'*', args.len());
-    args.iter().for_each(|arg| push_bulk(&mut bytes, arg));
-    bytes
-}
-
-fn header(kind: u8, n: usize) -> Vec<u8> {
-    let mut line = vec![kind];
-    line.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
-    line.extend_from_slice(END);
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,18 +239,14 @@ mod tests {
     }
 
     fn filled(times: usize, commands: &[Vec<Vec<Part>>]) -> String {
-        let (template, mut fill, mut out) = (Template::new(commands), Counting::default(), Vec::new());
+        let (template, mut fill, mut out) =
+            (Template::new(Dialect::Resp2, commands), Counting::default(), Vec::new());
         (0..times).for_each(|_| template.append(&mut fill, &mut out));
         text(&out)
     }
 
     fn word(text: &str) -> Vec<Part<'_>> {
         vec![Part::Text(text.as_bytes())]
-    }
-
-    #[test]
-    fn a_command_is_an_array_of_bulk_strings() {
-        assert_eq!(text(&encode_command(&[b"SELECT", b"3"])), "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n");
     }
 
     #[test]

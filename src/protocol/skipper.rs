@@ -119,6 +119,22 @@ impl Skipper {
         }
     }
 
+    /// Hands each reply that ends in `input` to `take`, in their order; the next bytes carry on behind them.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next), or what `take` says. The stream cannot be followed any further then.
+    #[inline]
+    pub fn each<E: From<ProtocolError>>(
+        &mut self,
+        mut input: &[u8],
+        mut take: impl FnMut(Reply) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(reply) = self.next(&mut input)? {
+            take(reply)?;
+        }
+        Ok(())
+    }
+
     /// Takes bytes from the front of `input` up to the end of the next reply, and says what it was. `None` when
     /// `input` is used up first; the next bytes carry on from there.
     ///

@@ -6,45 +6,13 @@
 //! first contact   PING ─► reply ─► AUTH ─► reply ─► … ─► PING ─► reply ─► done
 //! ```
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::Target;
 use crate::{
     foreign,
-    protocol::{Dialect, Reply, error_code},
+    protocol::{Dialect, Introduction, Reply, Step, error_code},
 };
-
-/// One command of a greeting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Is it a server that we know? Without a word of who we are.
-    Ping,
-    /// Who we are.
-    Auth,
-    /// Which protocol is spoken.
-    Hello,
-    /// Which database is meant.
-    Select,
-    /// What we are called in `CLIENT LIST`.
-    SetName,
-    /// None of them: what the server says of the connection as such.
-    Connection,
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ping => "PING",
-            Self::Auth => "AUTH",
-            Self::Hello => "HELLO 3",
-            Self::Select => "SELECT",
-            Self::SetName => "CLIENT SETNAME",
-            Self::Connection => "the connection",
-        })
-    }
-}
 
 /// The first commands of a connection, and what their replies mean.
 #[derive(Debug, Clone)]
@@ -71,55 +39,24 @@ pub struct TurnedDown {
 impl Greeting {
     /// For a connection to `target` that calls itself `name` in `CLIENT LIST`: all steps are written at once.
     pub fn new(target: &Target, name: &str) -> Self {
-        let mut greeting = Self::empty(target, false);
-        greeting.introduce(target, Some(name));
-        greeting
+        Self::of(target, introduction(target, Some(name)), false)
     }
 
     /// For the first contact with `target`: one step after the other, and no password before a PING was answered.
     pub(super) fn stepwise(target: &Target) -> Self {
-        let mut greeting = Self::empty(target, true);
-        greeting.push(Step::Ping, target.dialect.ping());
-        greeting.introduce(target, None);
-        greeting.push(Step::Ping, target.dialect.ping());
-        greeting
+        let ping = || (Step::Ping, target.dialect.ping().to_vec());
+        let steps = [ping()].into_iter().chain(introduction(target, None)).chain([ping()]);
+        Self::of(target, steps.collect(), true)
     }
 
-    fn empty(target: &Target, is_stepwise: bool) -> Self {
+    fn of(target: &Target, said: Vec<(Step, Vec<u8>)>, is_stepwise: bool) -> Self {
         let password = target.credentials.as_ref().map(|who| who.password.reveal().to_owned());
-        Self { steps: Vec::new(), bytes: Vec::new(), dialect: target.dialect, is_stepwise, password }
-    }
-
-    /// Who we are, in the target's dialect.
-    fn introduce(&mut self, target: &Target, name: Option<&str>) {
-        match target.dialect {
-            Dialect::Resp2 | Dialect::Resp3 => self.introduce_in_resp(target, name),
+        let (mut steps, mut bytes) = (Vec::new(), Vec::new());
+        for (step, words) in said {
+            bytes.extend(words);
+            steps.push((step, bytes.len()));
         }
-    }
-
-    fn introduce_in_resp(&mut self, target: &Target, name: Option<&str>) {
-        let mut say = |step, words: &[&[u8]]| self.push(step, &target.dialect.encode(words));
-        if let Some(credentials) = &target.credentials {
-            let password = credentials.password.reveal();
-            match &credentials.user {
-                Some(user) => say(Step::Auth, &[b"AUTH", user.as_bytes(), password.as_bytes()]),
-                None => say(Step::Auth, &[b"AUTH", password.as_bytes()]),
-            }
-        }
-        if target.dialect == Dialect::Resp3 {
-            say(Step::Hello, &[b"HELLO", b"3"]);
-        }
-        if target.db != 0 {
-            say(Step::Select, &[b"SELECT", target.db.to_string().as_bytes()]);
-        }
-        if let Some(name) = name {
-            say(Step::SetName, &[b"CLIENT", b"SETNAME", name.as_bytes()]);
-        }
-    }
-
-    fn push(&mut self, step: Step, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.steps.push((step, self.bytes.len()));
+        Self { steps, bytes, dialect: target.dialect, is_stepwise, password }
     }
 
     /// In which dialect it is, and what follows it.
@@ -151,6 +88,14 @@ impl Greeting {
         };
         Err(TurnedDown { step, reply: without_password(line, self.password.as_deref().unwrap_or_default()) })
     }
+}
+
+/// The commands that say who we are on `target`.
+fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
+    let credentials = target.credentials.as_ref();
+    let user = credentials.and_then(|who| who.user.as_deref());
+    let password = credentials.map(|who| who.password.reveal());
+    target.dialect.introduce(&Introduction { user, password, db: target.db, name })
 }
 
 /// How far a connection has come with its greeting.

@@ -21,7 +21,7 @@ pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Ta
 pub use back_off::BackOff;
 pub use endpoint::Endpoint;
 pub use endpoints::Endpoints;
-pub use greeting::{Greeter, Greeting, Step, Turn, TurnedDown};
+pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::ReachError;
 pub use resolve::{Resolution, Resolver};

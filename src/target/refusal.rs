@@ -2,8 +2,9 @@
 
 use super::{
     ReachError, Target,
-    greeting::{Step, TOO_MANY, TurnedDown},
+    greeting::{TOO_MANY, TurnedDown},
 };
+use crate::protocol::Step;
 
 /// The diagnosis.
 pub(super) fn diagnosis(target: &Target, turned_down: &TurnedDown) -> ReachError {

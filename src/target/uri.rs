@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target};
+use super::{Address, Credentials, DEFAULT_HOST, Password, Target};
+use crate::protocol::Dialect;
 
 /// Why a text is no URI of a target.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -61,25 +62,31 @@ pub struct ParsedUri {
 /// When the text is not of one of the forms above.
 pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
-    match scheme.to_ascii_lowercase().as_str() {
-        "redis" | "valkey" => Ok(ParsedUri { target: tcp(rest)?, tls: false }),
-        "rediss" | "valkeys" => Ok(ParsedUri { target: tcp(rest)?, tls: true }),
-        "redis+unix" | "valkey+unix" | "unix" => Ok(ParsedUri { target: unix(rest)?, tls: false }),
+    let lower = scheme.to_ascii_lowercase();
+    if let Some((dialect, tls)) = Dialect::of_scheme(&lower) {
+        return Ok(ParsedUri { target: Target { dialect, ..tcp(rest, dialect.port())? }, tls });
+    }
+    let by_socket = lower.strip_suffix("+unix").map(Dialect::of_scheme);
+    match (lower.as_str(), by_socket) {
+        ("unix", _) => Ok(ParsedUri { target: unix(rest)?, tls: false }),
+        (_, Some(Some((dialect, false)))) => {
+            Ok(ParsedUri { target: Target { dialect, ..unix(rest)? }, tls: false })
+        }
         // Something else before "://" may be a password gone astray: repeat only what can be a scheme.
-        other if other.len() <= 12 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
+        (other, _) if other.len() <= 12 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
             Err(UriError::Scheme(scheme.to_owned()))
         }
         _ => Err(UriError::NoScheme),
     }
 }
 
-fn tcp(rest: &str) -> Result<Target, UriError> {
+fn tcp(rest: &str, usual_port: u16) -> Result<Target, UriError> {
     if rest.contains(['?', '#']) {
         return Err(UriError::Query);
     }
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (user_info, host_port) = split_user_info(authority);
-    let (host, port) = host_and_port(host_port)?;
+    let (host, port) = host_and_port(host_port, usual_port)?;
     Ok(Target {
         address: Address::Tcp { host, port },
         credentials: user_info.map(credentials).transpose()?,
@@ -119,7 +126,7 @@ fn credentials(user_info: &str) -> Result<Credentials, UriError> {
 }
 
 /// Reads `host`, `host:port`, `[v6]` and `[v6]:port`. What is left out is the default.
-fn host_and_port(text: &str) -> Result<(String, u16), UriError> {
+fn host_and_port(text: &str, usual_port: u16) -> Result<(String, u16), UriError> {
     let (host, port) = if let Some(bracketed) = text.strip_prefix('[') {
         let (host, after) = bracketed.split_once(']').ok_or(UriError::Host)?;
         host.split('%').next().unwrap_or(host).parse::<std::net::Ipv6Addr>().map_err(|_| UriError::Host)?;
@@ -133,7 +140,7 @@ fn host_and_port(text: &str) -> Result<(String, u16), UriError> {
         (decoded(host)?, port)
     };
     let host = if host.is_empty() { DEFAULT_HOST.to_owned() } else { host };
-    let port = port.map_or(Some(DEFAULT_PORT), number).filter(|port| *port > 0);
+    let port = port.map_or(Some(usual_port), number).filter(|port| *port > 0);
     Ok((host, port.ok_or(UriError::Port)?))
 }
 

@@ -15,7 +15,7 @@ use super::{
     data::first_word,
     step::{Fragment, Step},
 };
-use crate::protocol::{Fill, Part, Template};
+use crate::protocol::{Dialect, Fill, Part, Template};
 
 /// The number of an operation in its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,12 +115,18 @@ impl Operations {
 }
 
 impl Program {
-    /// Compiles a workload that can be [run](Workload::check), over `keyspace` keys called `names`, with values from
-    /// `values`.
-    pub fn new(workload: &Workload, keyspace: u64, values: Values, names: &KeyNames) -> Self {
+    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys called `names`, with
+    /// values from `values`.
+    pub fn new(
+        workload: &Workload,
+        dialect: Dialect,
+        keyspace: u64,
+        values: Values,
+        names: &KeyNames,
+    ) -> Self {
         let keys = workload.keys.values().map(|keys| Source::Keys(keys.distribution, keyspace));
         let prefixes = workload.keys.values().map(|keys| [names.values(), &keys.prefix].concat()).collect();
-        let mut making = Making { sources: keys.collect(), prefixes, value_size: values.size() };
+        let mut making = Making { dialect, sources: keys.collect(), prefixes, value_size: values.size() };
         let (mut asked, mut total, mut operations) = (Vec::new(), 0, Vec::new());
         for (place, operation) in workload.operations.iter().enumerate() {
             if operation.weight > 0 {
@@ -185,6 +191,7 @@ impl Fill for Filling<'_> {
 
 /// A program that is being made.
 struct Making {
+    dialect: Dialect,
     /// The sets of keys come first, so that the number of a set is that of its source.
     sources: Vec<Source>,
     prefixes: Vec<String>,
@@ -207,7 +214,7 @@ impl Making {
             Together::Pipeline => inner.collect(),
             Together::Multi => [alone(MULTI)].into_iter().chain(inner).chain([alone(EXEC)]).collect(),
         };
-        Template::new(&commands)
+        Template::new(self.dialect, &commands)
     }
 
     /// The source of the numbers from `from` to `to`.
@@ -256,7 +263,7 @@ mod tests {
     use crate::workload::{Keyspace, preset};
 
     fn program(workload: &Workload, keyspace: u64) -> Program {
-        Program::new(workload, keyspace, Values::new(4, 1), &KeyNames::given("k:"))
+        Program::new(workload, Dialect::Resp2, keyspace, Values::new(4, 1), &KeyNames::given("k:"))
     }
 
     fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {

@@ -65,7 +65,7 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Step;
+    use crate::protocol::Step;
 
     #[test]
     fn failures_have_the_kinds_that_reports_document() {

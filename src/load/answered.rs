@@ -1,0 +1,47 @@
+//! How far the replies to a connection's batch have come: operations of one reply and of several.
+
+use super::segments::Replies;
+use crate::workload::OpId;
+
+/// How much of a batch is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Answered {
+    /// Operations that are answered whole.
+    pub(super) whole: u32,
+    /// Replies to the next one, which has several.
+    pub(super) replies: u16,
+    /// Whether one of those was an error.
+    pub(super) has_failed: bool,
+}
+
+impl Answered {
+    /// Takes a reply into account that is an error or one of several. Whether it is the last of a good operation.
+    pub(super) fn take_part(
+        &mut self,
+        op: OpId,
+        is_null: bool,
+        is_error: bool,
+        replies: &mut Replies,
+    ) -> bool {
+        if !is_error {
+            replies.count_part(op, self.replies, is_null);
+        }
+        self.replies += 1;
+        if self.replies < replies.replies_of(op) {
+            return false;
+        }
+        self.replies = 0;
+        let has_failed = std::mem::take(&mut self.has_failed);
+        if has_failed {
+            self.whole += 1;
+            replies.end_failed(op);
+        }
+        !has_failed
+    }
+
+    /// The place of the operation that the next reply belongs to.
+    #[inline]
+    pub(super) fn place(self) -> usize {
+        self.whole as usize
+    }
+}
