@@ -7,6 +7,7 @@
 //! The layout is made once a frame, and what is drawn says what the mouse finds there. It borrows the model and computes no statistics. One object, [`theme::Theme`], names colours and drawing
 //! characters; one function, [`layout::plan`], knows sizes.
 
+mod dots;
 pub mod events;
 #[cfg(test)]
 mod fixture;

@@ -16,11 +16,7 @@ use ratatui::layout::Rect;
 use super::figures::decade;
 use crate::{
     stats::{Latency, curve},
-    tui::{
-        paint::Paint,
-        scale::LogScale,
-        theme::{Ink, Theme},
-    },
+    tui::{dots::Dots, paint::Paint, scale::LogScale, theme::Ink},
 };
 
 /// A distribution with its name.
@@ -39,8 +35,6 @@ pub struct Series<'a> {
 
 /// `100 µs` and a blank, then the axis.
 const GUTTER: u16 = 8;
-/// Columns of dots in a cell of braille, and rows.
-const DOTS: (u16, u16) = (2, 4);
 
 /// Draws the axes and the lines, the first of them on top.
 pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
@@ -55,15 +49,16 @@ pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
         return;
     }
     let nines = curve::nines_for(most);
-    let steps = plot.width * if paint.theme().has_braille() { DOTS.0 } else { 1 };
-    let curves: Vec<_> = series.iter().map(|one| one.latency.curve(nines, steps.into())).collect();
+    let dots = Dots::of(paint, plot);
+    let steps = dots.columns().into();
+    let curves: Vec<_> = series.iter().map(|one| one.latency.curve(nines, steps)).collect();
     let scale = scale(curves.iter().flatten().flatten().copied());
     latency_axis(paint, plot, scale);
     let ends: Vec<_> = series
         .iter()
         .zip(&curves)
         .rev()
-        .map(|(one, curve)| (one, line(paint, plot, one, &heights(paint, plot, scale, curve))))
+        .map(|(one, curve)| (one, line(paint, dots, one, &heights(dots, scale, curve))))
         .collect();
     percentile_axis(paint, plot, nines);
     for (one, end) in ends.into_iter().rev() {
@@ -73,45 +68,29 @@ pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
     }
 }
 
-/// The height of each step from the bottom, in dots or rows.
-fn heights(paint: &Paint, plot: Rect, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16>> {
-    let rows = usize::from(plot.height) * if paint.theme().has_braille() { usize::from(DOTS.1) } else { 1 };
-    curve.iter().map(|value| value.map(|ns| (scale.step(ns, rows) - 1) as u16)).collect()
+/// The height of each step from the bottom, in dots.
+fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16>> {
+    curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
 }
 
 /// Draws one line; the cell in which it ends.
-fn line(paint: &mut Paint, plot: Rect, series: &Series, heights: &[Option<u16>]) -> Option<(u16, u16)> {
-    let (wide, high) = if paint.theme().has_braille() { DOTS } else { (1, 1) };
+fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>]) -> Option<(u16, u16)> {
     let mut before = None;
     let mut end = None;
-    for (n, height) in heights.iter().enumerate() {
+    for (n, height) in (0..).zip(heights) {
         let Some(height) = *height else { break };
-        let n = n as u16;
         // A ghost is dashed: two dots of four.
         let is_gap = series.is_ghost && n % 4 > 1;
         let low = before.map_or(height, |before: u16| (before + 1).min(height));
-        for dot in low..=height {
-            let (x, y) = (plot.x + n / wide, plot.bottom() - 1 - dot / high);
+        for up in low..=height {
             if !is_gap {
-                point(paint, (x, y), series, (n % wide, dot % high));
+                dots.draw(paint, (n, up), series.letter, series.ink);
             }
-            end = Some((x, y));
+            end = Some(dots.cell(n, up));
         }
         before = Some(height);
     }
     end
-}
-
-fn point(paint: &mut Paint, (x, y): (u16, u16), series: &Series, (side, up): (u16, u16)) {
-    /// Dots of the left and right column of a cell, from the bottom up.
-    const BITS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
-    if !paint.theme().has_braille() {
-        paint.dot(x, y, series.letter, series.ink);
-        return;
-    }
-    let there = paint.at(x, y).and_then(|symbol| symbol.chars().next()).map_or(0, Theme::dots);
-    let dots = there | BITS[usize::from(side)][usize::from(up)];
-    paint.dot(x, y, Theme::braille(dots), series.ink);
 }
 
 /// Its name behind the end of a line; where there is no room for that, above or below it.

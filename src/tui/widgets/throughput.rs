@@ -9,17 +9,16 @@ use super::{Lanes, figures::NONE, ghost};
 use crate::{
     session::timeline::LoadCell,
     tui::{
+        dots::Dots,
         paint::{Paint, row},
         scale::linear_top,
-        theme::{Ink, Theme},
+        theme::Ink,
     },
     units,
 };
 
 /// Two blanks, `send lag`, a blank and `1.94 ms`.
 const ROOM_FOR_LAG: u16 = 18;
-/// Columns of dots in a cell of braille.
-const SIDES: usize = 2;
 
 /// Draws the heading, the chart and its axis.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
@@ -29,23 +28,20 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     heading(paint, row(area, 0), lanes);
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let plot = lanes.plot(chart);
-    let columns = read(lanes);
-    let highest = columns.iter().flatten().flatten().map(|(_, high)| *high).fold(0.0, f64::max);
+    let dots = Dots::of(paint, plot);
+    let spans = read(lanes, dots);
+    let highest = spans.iter().flatten().map(|(_, high)| *high).fold(0.0, f64::max);
     let asked = lanes.reading.segment().and_then(|segment| segment.start.knobs.rate);
     // A rate far above what is reached must not press the line to the floor.
     let top = linear_top(highest.max(f64::from(asked.unwrap_or(0)).min(highest * 2.0)));
-    if highest == 0.0 && columns.iter().flatten().all(Option::is_none) {
+    if highest == 0.0 && spans.iter().all(Option::is_none) {
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         paint.text(middle, "  no load in this stretch", Ink::Faint);
         return;
     }
     axis(paint, chart, lanes, top);
     due(paint, chart, lanes);
-    if paint.theme().has_braille() {
-        braille(paint, plot, &columns, top);
-    } else {
-        points(paint, plot, &columns, top);
-    }
+    line(paint, dots, &spans, top);
     lanes.outages(paint, plot);
     lanes.lines(paint, plot);
     rates(paint, plot, lanes, top);
@@ -95,26 +91,21 @@ fn figure(lanes: &Lanes, ops: f64) -> String {
     if lanes.columns.value > 8 { units::rate(ops) } else { units::count(ops) }
 }
 
-/// The slowest and the fastest tick of each half of a column, in good replies per second.
-type Column = [Option<(f64, f64)>; SIDES];
+/// The slowest and the fastest tick, in good replies per second.
+type Span = (f64, f64);
 
-fn read(lanes: &Lanes) -> Vec<Column> {
-    let axis = lanes.axis;
-    let halves = lanes.reading.timeline().window(axis.from_s(), lanes.to_s, lanes.shown * SIDES);
-    let halves = halves.until(lanes.ends_s);
-    let extremes = |half: &Option<LoadCell>| half.as_ref().and_then(LoadCell::extremes);
-    halves.load().chunks_exact(SIDES).map(|pair| [extremes(&pair[0]), extremes(&pair[1])]).collect()
+/// Those of each column of dots.
+fn read(lanes: &Lanes, dots: Dots) -> Vec<Option<Span>> {
+    let columns = lanes.shown * dots.in_a_column();
+    let window = lanes.reading.timeline().window(lanes.axis.from_s(), lanes.to_s, columns);
+    let load = window.until(lanes.ends_s).load();
+    load.iter().map(|cell| cell.as_ref().and_then(LoadCell::extremes)).collect()
 }
 
 /// A span of rates as heights from 0 to `height`.
-fn scaled((low, high): (f64, f64), top: f64, height: u16) -> (u16, u16) {
+fn scaled((low, high): Span, top: f64, height: u16) -> (u16, u16) {
     let scaled = |v: f64| (v / top * f64::from(height)).round().clamp(0.0, f64::from(height)) as u16;
     (scaled(low), scaled(high))
-}
-
-/// Both halves of a column in one.
-fn whole(column: &Column) -> Option<(f64, f64)> {
-    column.iter().flatten().copied().reduce(|(low, high), (l, h)| (low.min(l), high.max(h)))
 }
 
 /// Stretches a span so that it touches the one before it: a line, not a cloud.
@@ -126,41 +117,18 @@ fn joined(span: (u16, u16), before: Option<(u16, u16)>) -> (u16, u16) {
     }
 }
 
-fn braille(paint: &mut Paint, plot: Rect, columns: &[Column], top: f64) {
-    /// Dots of the left and right column of a cell, from the bottom up.
-    const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
-    let dots_high = plot.height * 4;
-    let mut before = None;
-    for (x, column) in (plot.left()..plot.right()).zip(columns) {
-        let mut cells = vec![0_u8; plot.height.into()];
-        for (side, half) in column.iter().enumerate() {
-            let span = half.map(|half| scaled(half, top, dots_high - 1));
-            if let Some(span) = span {
-                let (low, high) = joined(span, before);
-                // Two dots thick: a single row of dots is too faint a line for what matters most.
-                for dot in low.saturating_sub(1)..=high {
-                    cells[usize::from(dot / 4)] |= DOTS[side][usize::from(dot % 4)];
-                }
-            }
-            before = span;
-        }
-        for (up, dots) in cells.into_iter().enumerate().filter(|(_, dots)| *dots != 0) {
-            paint.dot(x, plot.bottom() - 1 - up as u16, Theme::braille(dots), Ink::Throughput);
-        }
-    }
-}
-
-fn points(paint: &mut Paint, plot: Rect, columns: &[Column], top: f64) {
+fn line(paint: &mut Paint, dots: Dots, spans: &[Option<Span>], top: f64) {
     let glyphs = paint.glyphs();
     let mut before = None;
-    for (x, column) in (plot.left()..plot.right()).zip(columns) {
-        let span = whole(column).map(|span| scaled(span, top, plot.height - 1));
+    for (x, span) in (0..dots.columns()).zip(spans) {
+        let span = span.map(|span| scaled(span, top, dots.rows() - 1));
         if let Some(span) = span {
             let (low, high) = joined(span, before);
+            // Two dots thick: a single row of dots is too faint a line for what matters most.
+            let low = if dots.are_fine() { low.saturating_sub(1) } else { low };
             for up in low..=high {
-                let is_point = (span.0..=span.1).contains(&up);
-                let glyph = if is_point { glyphs.point } else { glyphs.rise };
-                paint.dot(x, plot.bottom() - 1 - up, glyph, Ink::Throughput);
+                let mark = if (span.0..=span.1).contains(&up) { glyphs.point } else { glyphs.rise };
+                dots.draw(paint, (x, up), mark, Ink::Throughput);
             }
         }
         before = span;
@@ -202,8 +170,8 @@ fn rates(paint: &mut Paint, plot: Rect, lanes: &Lanes, top: f64) {
         let share = knobs.rate.filter(|_| knobs.load).map(|rate| f64::from(rate) / top);
         let Some(share) = share.filter(|share| *share <= 1.0) else { continue };
         // In the cell in which the line would stand, so that a rate that is reached hides its target.
-        let dots = if paint.theme().has_braille() { 4 } else { 1 };
-        let up = (share * f64::from(plot.height * dots - 1)).round() as u16 / dots;
+        let dots = Dots::of(paint, plot);
+        let up = (share * f64::from(dots.rows() - 1)).round() as u16;
         let ended_s = segment.ended_s.map_or(to_s, |ended_s| ended_s.min(to_s));
         if segment.start.t_s >= to_s {
             continue;
@@ -211,7 +179,7 @@ fn rates(paint: &mut Paint, plot: Rect, lanes: &Lanes, top: f64) {
         let Some(last) = lanes.axis.column_ending(ended_s) else { continue };
         let first = lanes.axis.column(segment.start.t_s).unwrap_or(0);
         for column in (first..=last).take_while(|column| *column < plot.width) {
-            paint.behind(plot.x + column, plot.bottom() - 1 - up, paint.glyphs().target_line, Ink::Faint);
+            paint.behind(plot.x + column, dots.cell(0, up).1, paint.glyphs().target_line, Ink::Faint);
         }
     }
 }
