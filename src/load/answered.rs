@@ -1,6 +1,6 @@
 //! How far the replies to a connection's batch have come: operations of one reply and of several.
 
-use super::segments::Replies;
+use super::replies::Replies;
 use crate::workload::OpId;
 
 /// How much of a batch is answered.

@@ -12,18 +12,15 @@ use std::{
 };
 
 use mio::{Interest, Registry, Token, unix::SourceFd};
-use thiserror::Error;
 
 use super::{
-    ErrorKind,
-    answered::Answered,
-    core_waits::CoreWaits,
-    segments::{Replies, Segments},
+    ErrorKind, answered::Answered, broken::Broken, core_waits::CoreWaits, replies::Replies,
+    segments::Segments,
 };
 use crate::{
     clock::Clock,
-    protocol::{Dialect, ProtocolError, Reply, Skipper},
-    target::{Greeter, Greeting, Transport, Turn, TurnedDown},
+    protocol::{Dialect, Reply, Skipper},
+    target::{Greeter, Greeting, Transport, Turn},
     workload::OpId,
 };
 
@@ -47,39 +44,6 @@ const MIN_ROOM: usize = 64;
 /// Reads that one connection has before the others have their turn again: a server that fills the buffer faster than
 /// it is emptied holds up neither them nor the worker.
 const READS: usize = 4;
-
-/// Why a connection is over.
-#[derive(Debug, Error)]
-pub(super) enum Broken {
-    #[error("{0}")]
-    Socket(#[from] io::Error),
-    #[error("the server closed the connection")]
-    Closed,
-    #[error("{0}")]
-    TurnedDown(#[from] TurnedDown),
-    #[error("{0}")]
-    Protocol(#[from] ProtocolError),
-    #[error("a reply came that no request had asked for")]
-    Unasked,
-    #[error("no reply for {0} ms")]
-    Timeout(u128),
-    #[error("the session ended before the reply came")]
-    Unanswered,
-}
-
-impl Broken {
-    /// The kind that requests in flight count as.
-    pub(super) fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Socket(error) => error.into(),
-            Self::Closed => ErrorKind::Reset,
-            Self::TurnedDown(turned_down) => ErrorKind::Server(turned_down.kind().into()),
-            Self::Protocol(_) | Self::Unasked => ErrorKind::Protocol,
-            Self::Timeout(_) => ErrorKind::Timeout,
-            Self::Unanswered => ErrorKind::Unanswered,
-        }
-    }
-}
 
 /// The lines of error replies that are each the first of its kind in this interval.
 pub(super) type FirstErrors = Vec<Vec<u8>>;

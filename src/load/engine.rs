@@ -16,7 +16,7 @@ use super::{
     CLIENT_NAME, Knobs, LaneEnd, LoadError, LossReport, Plan, lane, most_clients,
     phase::{Phase, Stops},
     quota::Quota,
-    worker::{Outfit, WAKE, Worker},
+    worker::{Setup, WAKE, Worker},
 };
 use crate::{
     clock::Clock,
@@ -125,7 +125,7 @@ pub struct Output {
 /// A running engine. Dropped, it stops.
 pub struct Load {
     clock: Clock,
-    plan: Plan,
+    plan: Arc<Plan>,
     stops: Stops,
     settings: Arc<ArcSwap<Setting>>,
     wakers: Vec<Arc<Waker>>,
@@ -147,8 +147,8 @@ impl Load {
         most_clients(plan.threads, 1);
         // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
-        let values = Values::new(knobs.value_size as usize, plan.seed);
-        let program = Arc::new(plan.program(&knobs, values));
+        let program = Arc::new(plan.program(&knobs, Values::new(knobs.value_size as usize, plan.seed)));
+        let plan = Arc::new(plan.clone());
         let operations = program.operations().count();
         let since_ns = clock.now_ns();
         let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::new) };
@@ -157,7 +157,7 @@ impl Load {
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
-            plan: plan.clone(),
+            plan: Arc::clone(&plan),
             stops,
             settings: Arc::new(ArcSwap::from_pointee(first)),
             wakers: Vec::new(),
@@ -169,19 +169,16 @@ impl Load {
             load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
             let (lane, end) = lane::pair(operations);
             lanes.push(end);
-            let outfit = Outfit {
+            let setup = Setup {
                 index,
-                threads: plan.threads,
-                seed: plan.seed,
-                timeout: plan.timeout,
+                plan: Arc::clone(&plan),
                 endpoints: Arc::clone(&endpoints),
-                tls: plan.target.tls.clone(),
                 greeting: Greeting::new(&plan.target, CLIENT_NAME),
                 clock,
                 settings: Arc::clone(&load.settings),
                 events: events_up.clone(),
             };
-            let worker = Worker::new(outfit, poll, lane)?;
+            let worker = Worker::new(setup, poll, lane)?;
             let events = events_up.clone();
             let body = move || {
                 if let Err(error) = worker.run() {

@@ -9,6 +9,7 @@
 mod alarm;
 mod answered;
 mod arrivals;
+mod broken;
 mod client_counts;
 mod clients;
 mod connection;
@@ -26,6 +27,7 @@ mod phase;
 mod plan;
 mod poisson;
 mod quota;
+mod replies;
 mod schedule;
 mod segments;
 #[doc(hidden)]

@@ -6,7 +6,7 @@
 use memchr::memchr;
 use thiserror::Error;
 
-use super::skipper::{Header, MAX_LINE, ProtocolError, parse_header};
+use super::header::{Header, MAX_LINE, ProtocolError, parse_header};
 
 /// The deepest nesting; the deepest answer that is asked for (LATENCY HISTOGRAM) has 3 levels.
 const MAX_DEPTH: usize = 32;

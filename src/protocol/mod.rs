@@ -6,6 +6,7 @@
 mod code;
 mod dialect;
 mod gauge;
+mod header;
 mod kinds;
 mod request;
 mod resp;
@@ -14,6 +15,7 @@ mod skipper;
 pub use code::error_code;
 pub use dialect::{Dialect, Introduction, Step};
 pub use gauge::{Excess, Gauge};
+pub use header::ProtocolError;
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use request::{Fill, KEY_DIGITS, Part, Template};
-pub use skipper::{ProtocolError, Reply, Skipper};
+pub use skipper::{Reply, Skipper};

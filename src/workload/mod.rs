@@ -22,5 +22,5 @@ pub use data::{
 };
 pub use key_names::{KeyNames, KeySpan, NAMESPACE, NoRunId, RunId};
 pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
-pub use program::{Draws, OpId, Operations, Program};
+pub use program::{Draws, Expected, OpId, Operations, Program};
 pub use values::Values;

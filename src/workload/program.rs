@@ -191,11 +191,11 @@ impl Fill for Filling<'_> {
 
 /// A program that is being made.
 struct Making {
-    dialect: Dialect,
     /// The sets of keys come first, so that the number of a set is that of its source.
     sources: Vec<Source>,
     prefixes: Vec<String>,
     value_size: usize,
+    dialect: Dialect,
 }
 
 impl Making {

@@ -1,11 +1,7 @@
 //! What a worker does when a connection is over, and what it tells of that.
 
 use super::{Worker, stopping::Stage};
-use crate::load::{
-    ErrorKind, LoadEvent,
-    clients::is_opening,
-    connection::{Broken, Phase},
-};
+use crate::load::{ErrorKind, LoadEvent, broken::Broken, clients::is_opening, connection::Phase};
 
 impl Worker {
     /// The connection of client `i` is over, or could not be had: its requests in flight are errors.
@@ -30,7 +26,7 @@ impl Worker {
         let newly_lost = self.clients.lost(i, now_ns);
         // What the end of the session costs is no outage.
         if !matches!(self.stage, Stage::Over { .. }) {
-            self.outfit.endpoints.doubt(now_ns);
+            self.setup.endpoints.doubt(now_ns);
             if newly_lost {
                 self.losses.lost(now_ns, || broken.to_string());
                 self.tell_if_down(now_ns);
@@ -41,7 +37,7 @@ impl Worker {
 
     /// Tells when the last connection was lost, and when there is one again.
     pub(super) fn tell_if_down(&mut self, at_ns: u64) {
-        let worker = self.outfit.index;
+        let worker = self.setup.index;
         match self.losses.turned(self.clients.are_all_lost()) {
             Some(true) => self.tell(LoadEvent::Down { at_ns, worker }),
             Some(false) => self.tell(LoadEvent::Up { at_ns, worker }),
@@ -51,7 +47,7 @@ impl Worker {
 
     pub(super) fn tell_losses(&mut self) {
         if let Some(report) = self.losses.report(self.clients.how_many_lost() as u64) {
-            self.tell(LoadEvent::Losses { worker: self.outfit.index, report });
+            self.tell(LoadEvent::Losses { worker: self.setup.index, report });
         }
     }
 
@@ -65,6 +61,6 @@ impl Worker {
 
     pub(super) fn tell(&self, event: LoadEvent) {
         // Nobody listens any more only while the session ends.
-        drop(self.outfit.events.send(event));
+        drop(self.setup.events.send(event));
     }
 }

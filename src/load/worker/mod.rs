@@ -12,10 +12,7 @@ mod stopping;
 mod turning;
 mod waiting;
 
-use std::{
-    sync::{Arc, mpsc::Sender},
-    time::Duration,
-};
+use std::sync::{Arc, mpsc::Sender};
 
 use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
@@ -24,11 +21,12 @@ use stopping::Stage;
 use waiting::Ready;
 
 use super::{
-    ErrorKind, LoadEvent, Setting,
+    ErrorKind, LoadEvent, Plan, Setting,
     alarm::Alarm,
+    broken::Broken,
     client_counts::ReadWaits,
     clients::{Clients, is_opening},
-    connection::{Broken, Connection, Phase, Reading},
+    connection::{Connection, Phase, Reading},
     core_waits::CoreWaits,
     losses::Losses,
     pacing::Pace,
@@ -41,7 +39,7 @@ use crate::{
     foreign,
     host::OwnThread,
     protocol::Kinds,
-    target::{Endpoints, Greeting, Tls, Transport},
+    target::{Endpoints, Greeting, Transport},
 };
 
 /// What the engine wakes a worker with.
@@ -56,14 +54,12 @@ const READ_BUFFER: usize = 64 * 1024;
 const LAST_REPLIES_NS: u64 = 1_000_000_000;
 
 /// What a worker begins with.
-pub(super) struct Outfit {
+pub(super) struct Setup {
+    /// Its number, from 0.
     pub(super) index: usize,
-    pub(super) threads: usize,
-    pub(super) seed: u64,
-    pub(super) timeout: Duration,
+    pub(super) plan: Arc<Plan>,
     /// Where the server may be.
     pub(super) endpoints: Arc<Endpoints>,
-    pub(super) tls: Option<Tls>,
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<Setting>>,
@@ -72,7 +68,7 @@ pub(super) struct Outfit {
 
 /// The state of a worker's loop.
 pub(super) struct Worker {
-    outfit: Outfit,
+    setup: Setup,
     poll: Poll,
     alarm: Alarm,
     /// How long a connection may wait for its next reply.
@@ -108,12 +104,12 @@ pub(super) struct Worker {
 
 impl Worker {
     /// A worker around its poll loop.
-    pub(super) fn new(outfit: Outfit, poll: Poll, lane: super::lane::Lane) -> std::io::Result<Self> {
-        let setting = outfit.settings.load_full();
-        let now_ns = outfit.clock.now_ns();
+    pub(super) fn new(setup: Setup, poll: Poll, lane: super::lane::Lane) -> std::io::Result<Self> {
+        let setting = setup.settings.load_full();
+        let now_ns = setup.clock.now_ns();
         let alarm = Alarm::new(poll.registry(), ALARM)?;
         let mut worker = Self {
-            clients: Clients::new(outfit.seed ^ outfit.index as u64, outfit.threads),
+            clients: Clients::new(setup.plan.seed ^ setup.index as u64, setup.plan.threads),
             watches: Watches::default(),
             segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, lane),
             pace: Pace::new(),
@@ -131,12 +127,12 @@ impl Worker {
             out: Vec::new(),
             buffer: vec![0; READ_BUFFER].into(),
             setting,
-            timeout_ns: u64::try_from(outfit.timeout.as_nanos()).unwrap_or(u64::MAX),
+            timeout_ns: u64::try_from(setup.plan.timeout.as_nanos()).unwrap_or(u64::MAX),
             endpoint: 0,
             awaits_endpoints: false,
             alarm,
             poll,
-            outfit,
+            setup,
         };
         worker.follow_knobs();
         Ok(worker)
@@ -149,7 +145,7 @@ impl Worker {
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
         self.go_round().inspect_err(|error| {
-            let now_ns = self.outfit.clock.now_ns();
+            let now_ns = self.setup.clock.now_ns();
             self.until_ns = self.until_ns.min(now_ns);
             self.obey_phase(now_ns);
             self.give_up_replies(now_ns, || Broken::Socket(error.kind().into()));
@@ -159,14 +155,14 @@ impl Worker {
 
     fn go_round(&mut self) -> std::io::Result<()> {
         let mut events = Events::with_capacity(1024);
-        self.connect(self.outfit.clock.now_ns());
+        self.connect(self.setup.clock.now_ns());
         loop {
             let timeout = self.sleep()?;
             match self.poll.poll(&mut events, Some(timeout)) {
                 Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
-            let now_ns = self.outfit.clock.now_ns();
+            let now_ns = self.setup.clock.now_ns();
             self.seen_ns = now_ns;
             if now_ns >= self.next_tick_ns {
                 self.count_lap();
@@ -193,7 +189,7 @@ impl Worker {
                 }
             }
             if reads.lacks_stamp() {
-                reads.stamp(self.outfit.clock.now_ns(), self.segments.client());
+                reads.stamp(self.setup.clock.now_ns(), self.segments.client());
             }
             for _ in 0..unread {
                 self.read_on(now_ns);
@@ -248,9 +244,9 @@ impl Worker {
         let had_batch = connection.phase == Phase::Busy;
         let mut reading = Reading {
             now_ns,
-            clock: self.outfit.clock,
+            clock: self.setup.clock,
             segments: &mut self.segments,
-            greeting: &self.outfit.greeting,
+            greeting: &self.setup.greeting,
             first_errors: Vec::new(),
             waits: &self.waits,
         };
@@ -309,13 +305,14 @@ impl Worker {
         if self.stage != Stage::Sending || !self.clients.any_to_open() {
             return;
         }
-        let Some(endpoints) = self.outfit.endpoints.current(now_ns) else {
+        let Some(endpoints) = self.setup.endpoints.current(now_ns) else {
             self.awaits_endpoints = true;
             return;
         };
         while let Some(i) = self.clients.next_to_open() {
-            let (endpoint, tls) = (&endpoints[self.endpoint % endpoints.len()], self.outfit.tls.as_ref());
-            let dialect = self.outfit.greeting.dialect();
+            let (endpoint, tls) =
+                (&endpoints[self.endpoint % endpoints.len()], self.setup.plan.target.tls.as_ref());
+            let dialect = self.setup.greeting.dialect();
             let opened = Transport::connect(endpoint, tls).and_then(|transport| {
                 Connection::open(transport, dialect, self.poll.registry(), Token(i), now_ns)
             });

@@ -14,7 +14,7 @@ impl Worker {
         if self.clients.unread() > 0 {
             return Ok(Duration::ZERO);
         }
-        let now_ns = self.outfit.clock.now_ns();
+        let now_ns = self.setup.clock.now_ns();
         // The end of the load, or after it the end of the wait for the last replies.
         let end_ns = match self.stage {
             Stage::Sending | Stage::Spent { .. } => self.until_ns,
@@ -64,7 +64,7 @@ impl Worker {
         if batch.operations.is_empty() {
             return;
         }
-        let now_ns = self.outfit.clock.now_ns();
+        let now_ns = self.setup.clock.now_ns();
         self.seen_ns = now_ns;
         if let Some(due_ns) = batch.dues.first().copied() {
             self.segments.note_behind(now_ns.saturating_sub(due_ns));
@@ -84,7 +84,7 @@ impl Worker {
         if !self.may_send() || (self.pace.is_closed() && !self.clients.any_ready()) {
             return;
         }
-        let now_ns = self.outfit.clock.now_ns();
+        let now_ns = self.setup.clock.now_ns();
         self.seen_ns = now_ns;
         if self.pace.is_closed() || now_ns < self.until_ns {
             self.send_round(now_ns);

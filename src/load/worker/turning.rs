@@ -6,7 +6,7 @@ use crate::load::schedule::Share;
 impl Worker {
     #[cold]
     pub(super) fn take_setting(&mut self) {
-        let new = self.outfit.settings.load_full();
+        let new = self.setup.settings.load_full();
         self.follow_phase(&new.phase);
         if new.generation == self.setting.generation {
             return;
@@ -28,16 +28,16 @@ impl Worker {
     /// where the load goes off, as owed.
     pub(super) fn follow_knobs(&mut self) {
         let knobs = &self.setting.knobs;
-        let (index, threads) = (self.outfit.index, self.outfit.threads);
+        let (index, threads) = (self.setup.index, self.setup.plan.threads);
         let all = knobs.clients as usize;
         let share = all / threads + usize::from(index < all % threads);
         if knobs.load || self.clients.any_wanted() {
-            let seed = self.outfit.seed;
+            let seed = self.setup.plan.seed;
             self.clients.want(share, |i| client_seed(seed, index + i * threads));
         }
         let of = threads.min(all);
         let part = (index < of).then_some(Share { index, of });
-        let seed = client_seed(self.outfit.seed ^ ARRIVALS, index);
+        let seed = client_seed(self.setup.plan.seed ^ ARRIVALS, index);
         let since_ns = self.setting.since_ns;
         let unsent = self.pace.follow(knobs, part, since_ns, seed);
         if self.clients.connected() > 0 || self.clients.how_many_lost() > 0 {

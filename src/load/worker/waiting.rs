@@ -2,7 +2,7 @@
 //! connections that wait for too long.
 
 use super::Worker;
-use crate::load::connection::Broken;
+use crate::load::broken::Broken;
 
 /// What a socket is ready for.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl Worker {
             if self.is_late(i, now_ns) {
                 self.attend(i, Ready::TO_READ, now_ns);
                 if self.is_late(i, now_ns) {
-                    self.lose(i, &Broken::Timeout(self.outfit.timeout.as_millis()), now_ns);
+                    self.lose(i, &Broken::Timeout(self.setup.plan.timeout.as_millis()), now_ns);
                 }
             }
         }

@@ -1,0 +1,145 @@
+//! Where the replies are counted that one read brought.
+
+use super::{ErrorKind, IntervalBuffer};
+use crate::workload::{Expected, Misses, OpId};
+
+/// Bits of [`Replies::touched`].
+const TOUCHED: usize = u64::BITS as usize;
+
+/// The good operations of one number that a read completed.
+#[derive(Debug)]
+pub(super) struct Taken {
+    good: u32,
+    /// Those of them that were answered with a null.
+    nulls: u32,
+    /// How many replies one has.
+    replies: u16,
+    /// Whether a null is a miss, and anything else a hit.
+    has_misses: bool,
+}
+
+impl Taken {
+    /// None yet of an operation.
+    pub(super) fn none(expected: &Expected) -> Self {
+        Self {
+            good: 0,
+            nulls: 0,
+            replies: expected.requests.len() as u16,
+            has_misses: matches!(&*expected.requests, [only] if only.misses == Misses::Null),
+        }
+    }
+}
+
+/// Where the replies that one read brought to one segment's requests are counted. All of them came at one moment and
+/// were asked for at one moment, so the good ones are counted together, by [`settle`](Self::settle).
+pub(super) struct Replies<'a> {
+    in_flight: &'a mut u64,
+    buffer: &'a mut IntervalBuffer,
+    taken: &'a mut [Taken],
+    /// Which of `taken` hold something: bit n for those whose number is n modulo 64.
+    touched: u64,
+    service_ns: u64,
+    /// Whether the requests waited for a core of ours for at least half of their time.
+    pub(super) held: bool,
+    /// Whether they had due times.
+    is_open: bool,
+}
+
+impl<'a> Replies<'a> {
+    /// To be counted in `buffer`; they came `service_ns` after their requests were written.
+    #[inline]
+    pub(super) fn new(
+        in_flight: &'a mut u64,
+        buffer: &'a mut IntervalBuffer,
+        taken: &'a mut [Taken],
+        service_ns: u64,
+    ) -> Self {
+        Self { in_flight, buffer, taken, touched: 0, service_ns, held: false, is_open: false }
+    }
+
+    /// Counts bytes that were read.
+    #[inline]
+    pub(super) fn count_bytes(&mut self, n: usize) {
+        self.buffer.bytes_in += n as u64;
+    }
+
+    /// How many replies an operation has.
+    #[inline]
+    pub(super) fn replies_of(&self, op: OpId) -> u16 {
+        self.taken[op.index()].replies
+    }
+
+    /// Takes an operation into account whose last good reply came, which is null or not, and in open loop came so long
+    /// after it was due.
+    #[inline]
+    pub(super) fn take_good(&mut self, op: OpId, is_null: bool, response_ns: Option<u64>) {
+        let taken = &mut self.taken[op.index()];
+        taken.good += 1;
+        taken.nulls += u32::from(is_null);
+        self.touched |= 1 << (op.index() % TOUCHED);
+        if let Some(response_ns) = response_ns {
+            self.buffer.response.record(response_ns);
+            self.is_open = true;
+            if self.held {
+                self.buffer.client.held.record(response_ns);
+            }
+        }
+    }
+
+    /// Counts the good operations that were taken.
+    #[inline]
+    pub(super) fn settle(mut self) {
+        while self.touched != 0 {
+            let first = self.touched.trailing_zeros() as usize;
+            self.touched &= self.touched - 1;
+            for place in (first..self.taken.len()).step_by(TOUCHED) {
+                self.settle_one(place);
+            }
+        }
+    }
+
+    #[inline]
+    fn settle_one(&mut self, place: usize) {
+        let taken = &mut self.taken[place];
+        let n = u64::from(std::mem::take(&mut taken.good));
+        let nulls = u64::from(std::mem::take(&mut taken.nulls));
+        *self.in_flight -= n;
+        if self.held && !self.is_open {
+            self.buffer.client.held.record_n(self.service_ns, n);
+        }
+        let counts = &mut self.buffer.counts[place];
+        if taken.has_misses {
+            counts.hits += n - nulls;
+            counts.misses += nulls;
+        }
+        counts.count_good(n, self.service_ns);
+    }
+
+    /// Counts whether a reply of an operation that has several, the one with this number, found what was asked for.
+    pub(super) fn count_part(&mut self, op: OpId, reply: u16, is_null: bool) {
+        if self.buffer.operations.of(op).requests[usize::from(reply)].misses == Misses::Null {
+            let counts = &mut self.buffer.counts[op.index()];
+            counts.hits += u64::from(!is_null);
+            counts.misses += u64::from(is_null);
+        }
+    }
+
+    /// Counts the error that an operation was answered with. Whether it was the first of its kind in this interval.
+    pub(super) fn count_error(&mut self, op: OpId, line: &[u8]) -> bool {
+        self.buffer.counts[op.index()].errors.count_line(line)
+    }
+
+    /// The last reply came of an operation that has an error.
+    pub(super) fn end_failed(&mut self, op: OpId) {
+        *self.in_flight -= 1;
+        self.buffer.counts[op.index()].answered += 1;
+    }
+
+    /// Counts operations that will get no reply, or not all. The first may have had an error, which is counted already.
+    pub(super) fn count_lost(&mut self, operations: &[OpId], has_failed: bool, kind: &ErrorKind) {
+        *self.in_flight -= operations.len() as u64;
+        for op in operations.iter().skip(usize::from(has_failed)) {
+            self.buffer.counts[op.index()].errors.count(kind, 1);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a line of RESP announces.
+
+use thiserror::Error;
+
+use crate::foreign;
+
+/// The longest line (a header, a status, an error) that is taken for one.
+pub(super) const MAX_LINE: usize = 64 * 1024;
+
+/// Bytes that are no reply.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// A reply begins with a byte that RESP does not have.
+    #[error("expected a reply, got '{0}'")]
+    NotRedis(String),
+    /// A length that is no number, or too large.
+    #[error("expected a length, got '{0}'")]
+    Length(String),
+    /// A line that does not end.
+    #[error("a line of more than {MAX_LINE} bytes")]
+    LongLine,
+    /// A line that ends in a bare line feed.
+    #[error("a line without a carriage return: '{0}'")]
+    LineFeed(String),
+}
+
+impl ProtocolError {
+    /// Bytes that begin as no reply does.
+    pub(super) fn not_redis(bytes: &[u8]) -> Self {
+        Self::NotRedis(excerpt(bytes))
+    }
+}
+
+/// A line, understood.
+pub(super) enum Header {
+    Scalar,
+    Nil,
+    Error,
+    Bulk(u64),
+    Aggregate(u64),
+    Push(u64),
+    Attribute(u64),
+}
+
+/// Reads a line, which ends before its line feed.
+#[inline]
+pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
+    let Some((&kind, rest)) = line.split_first() else {
+        return Err(ProtocolError::LineFeed(String::new()));
+    };
+    let length = || parse_length(rest);
+    let header = match kind {
+        b'+' | b':' | b',' | b'(' | b'#' => Header::Scalar,
+        b'$' | b'!' | b'=' => length()?.map_or(Header::Nil, Header::Bulk),
+        b'-' => Header::Error,
+        b'_' => Header::Nil,
+        b'*' | b'~' => length()?.map_or(Header::Nil, Header::Aggregate),
+        b'%' => length()?.map_or(Header::Nil, |n| Header::Aggregate(2 * n)),
+        b'>' => length()?.map_or(Header::Nil, Header::Push),
+        b'|' => length()?.map_or(Header::Nil, |n| Header::Attribute(2 * n)),
+        _ => return Err(ProtocolError::not_redis(line)),
+    };
+    if rest.last() != Some(&b'\r') {
+        return Err(ProtocolError::LineFeed(excerpt(line)));
+    }
+    Ok(header)
+}
+
+/// Reads the digits of a length up to the carriage return; `None` for -1.
+#[inline]
+fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
+    let error = || ProtocolError::Length(excerpt(digits));
+    let Some((b'\r', digits)) = digits.split_last() else {
+        return Err(error());
+    };
+    if digits == b"-1" {
+        return Ok(None);
+    }
+    // Twelve digits are far above Redis' limit of 512 MiB, and cannot overflow.
+    if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(error());
+    }
+    Ok(Some(digits.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'))))
+}
+
+/// The beginning of `bytes` as text for a message.
+#[cold]
+fn excerpt(bytes: &[u8]) -> String {
+    foreign::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
+}
