@@ -89,6 +89,12 @@ pub fn elapsed(ns: u64) -> String {
     if s >= 86_400 { format!("{}d {clock}", s / 86_400) } else { clock }
 }
 
+/// A moment of a session, or a length, in seconds, without the hour while it is the first: `04:12`, `01:04:12`.
+pub fn clock(s: f64) -> String {
+    let text = elapsed((s * 1e9) as u64);
+    text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
+}
+
 /// A share as a percentage: `91 %`, `9.1 %`, `0.05 %`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;

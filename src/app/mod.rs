@@ -56,7 +56,7 @@ pub use panel::Panel;
 pub use playback::Playback;
 pub use presets::{PRESETS, Preset};
 pub use screens::Screen;
-pub use segment_table::{Column, SegmentTable};
+pub use segment_table::{COLUMNS, SegmentTable};
 pub use sharing::Picture;
 pub use source::{Effect, Source};
 

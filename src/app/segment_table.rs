@@ -7,99 +7,30 @@ use super::{
     list::{moved, turned},
     view::inside_s,
 };
-use crate::session::timeline::{Level, SegmentTotal};
+use crate::session::{
+    figures::{self, Figure, Row},
+    timeline::SegmentTotal,
+};
 
-/// A column of the table of segments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
-    /// The number of the segment.
-    Number,
-    /// When it began.
-    Start,
-    /// How long it lasted.
-    Length,
-    /// Connections × pipeline.
-    Shape,
-    /// The rate that was asked for.
-    Rate,
-    /// Good replies per second.
-    Ops,
-    /// A level of the service time.
-    Service(Level),
-    /// The 99th percentile of the response time.
-    Response,
-    /// How late the oldest due, unsent request was at most.
-    SendLag,
-    /// Requests that were due and never sent.
-    Shed,
-    /// Errors of all kinds.
-    Errors,
-    /// The server's share of a core.
-    Cpu,
-}
-
-impl Column {
-    /// All of them, from left to right.
-    pub const ALL: [Self; 16] = [
-        Self::Number,
-        Self::Start,
-        Self::Length,
-        Self::Shape,
-        Self::Rate,
-        Self::Ops,
-        Self::Service(Level::P50),
-        Self::Service(Level::P90),
-        Self::Service(Level::P99),
-        Self::Service(Level::P999),
-        Self::Service(Level::Max),
-        Self::Response,
-        Self::SendLag,
-        Self::Shed,
-        Self::Errors,
-        Self::Cpu,
-    ];
-
-    /// Its heading.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Number => "no",
-            Self::Start => "start",
-            Self::Length => "length",
-            Self::Shape => "load",
-            Self::Rate => "rate",
-            Self::Ops => "ops/s",
-            Self::Service(level) => level.name(),
-            Self::Response => "resp p99",
-            Self::SendLag => "send lag",
-            Self::Shed => "shed",
-            Self::Errors => "errors",
-            Self::Cpu => "srv cpu",
-        }
-    }
-
-    /// What it holds for `segment`, as a number to sort by, at the moment `now_s` of the session; `None` where
-    /// nothing, or too little, was measured. Latencies are in nanoseconds.
-    pub fn value(self, segment: &SegmentTotal, now_s: f64) -> Option<f64> {
-        let (start, total) = (&segment.start, &segment.total);
-        let open = start.knobs.load && start.knobs.rate.is_some();
-        match self {
-            Self::Number => Some(start.segment.into()),
-            Self::Start => Some(start.t_s),
-            Self::Length => Some(segment.length_s(now_s)),
-            Self::Shape => {
-                start.knobs.load.then(|| f64::from(start.knobs.clients) * f64::from(start.knobs.pipeline))
-            }
-            Self::Rate => start.knobs.rate.filter(|_| open).map(f64::from),
-            Self::Ops => (total.length_s > 0.0 && start.knobs.load).then_some(total.ops_per_s),
-            Self::Service(level) => level.of(&total.service).map(|ns| ns as f64),
-            Self::Response => total.response.as_ref().and_then(|r| Level::P99.of(r)).map(|ns| ns as f64),
-            Self::SendLag => open.then_some(total.behind_us as f64 * 1e3),
-            Self::Shed => open.then_some(total.shed as f64),
-            Self::Errors => Some(total.errors.values().sum::<u64>() as f64),
-            Self::Cpu => segment.cpu(),
-        }
-    }
-}
+/// The figures of the table, from left to right.
+pub const COLUMNS: [Figure; 16] = [
+    figures::SEGMENT,
+    figures::START,
+    figures::LENGTH,
+    figures::SHAPE,
+    figures::RATE,
+    figures::OPS_PER_S,
+    figures::SERVICE_P50,
+    figures::SERVICE_P90,
+    figures::SERVICE_P99,
+    figures::SERVICE_P999,
+    figures::SERVICE_MAX,
+    figures::RESPONSE_P99,
+    figures::SEND_LAG,
+    figures::SHED,
+    figures::ERRORS,
+    figures::SERVER_CPU,
+];
 
 /// The state of the table.
 #[derive(Debug, Clone)]
@@ -119,8 +50,8 @@ impl Default for SegmentTable {
 
 impl SegmentTable {
     /// Which column it is sorted by.
-    pub fn sorted_by(&self) -> Column {
-        Column::ALL[self.sorted_by]
+    pub fn sorted_by(&self) -> Figure {
+        COLUMNS[self.sorted_by]
     }
 
     /// Whether the highest value stands first.
@@ -130,7 +61,7 @@ impl SegmentTable {
 
     /// Sorts by the next column to the left or right, round the ends.
     pub(super) fn sort_by_next(&mut self, direction: Direction) {
-        self.sorted_by = turned(self.sorted_by, direction, Column::ALL.len());
+        self.sorted_by = turned(self.sorted_by, direction, COLUMNS.len());
     }
 
     pub(super) fn reverse(&mut self) {
@@ -139,8 +70,8 @@ impl SegmentTable {
 
     /// Puts segments into the order of the table. What has no value stands last either way; equals stand by number.
     fn sort(&self, segments: &mut [&SegmentTotal], now_s: f64) {
-        let column = self.sorted_by();
-        segments.sort_by(|a, b| match (column.value(a, now_s), column.value(b, now_s)) {
+        let value = |segment| self.sorted_by().value(&Row::of_segment(segment, now_s));
+        segments.sort_by(|a, b| match (value(a), value(b)) {
             (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
             (Some(a), Some(b)) => a.total_cmp(&b),
             (Some(_), None) => Ordering::Less,
@@ -251,7 +182,7 @@ mod tests {
     fn rows_are_sorted_by_any_column_and_what_was_not_measured_stands_last() {
         let mut model = model();
         assert_eq!(numbers(&model), [4, 3, 2, 1]);
-        while model.segment_table.sorted_by() != Column::Ops {
+        while model.segment_table.sorted_by() != figures::OPS_PER_S {
             model.segment_table.sort_by_next(Direction::Up);
         }
         assert_eq!(numbers(&model), [3, 4, 2, 1]);
@@ -259,7 +190,7 @@ mod tests {
         assert_eq!(numbers(&model), [2, 4, 3, 1]);
         let mut table = SegmentTable::default();
         table.sort_by_next(Direction::Down);
-        assert_eq!(table.sorted_by(), Column::Cpu);
+        assert_eq!(table.sorted_by(), figures::SERVER_CPU);
     }
 
     #[test]

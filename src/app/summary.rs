@@ -4,9 +4,9 @@ use crate::{
     diagnose::ClientLimit,
     session::{
         Summary, Timeline,
-        timeline::{Level, SegmentTotal},
+        figures::{self, Figure, Row},
+        timeline::SegmentTotal,
     },
-    stats::Latency,
     units,
 };
 
@@ -29,9 +29,10 @@ pub fn summary(timeline: &Timeline) -> String {
             let outage = format!("{:.2} s of these without a connection, in no latency", sum.outage_s);
             line(&mut text, "outage", &outage);
         }
-        line(&mut text, "service", &levels(&sum.service));
-        if let Some(response) = &sum.response {
-            line(&mut text, "response", &levels(response));
+        let row = Row::of_summary(&sum);
+        line(&mut text, "service", &levels(&row, &figures::SERVICE));
+        if sum.response.is_some() {
+            line(&mut text, "response", &levels(&row, &figures::RESPONSE));
             line(&mut text, "send lag", &send_lag(&sum));
         }
     }
@@ -96,13 +97,16 @@ fn segments(text: &mut String, loaded: &[&SegmentTotal], forgotten: u64) {
         line(text, "segments", &format!("{forgotten} earlier ones are only in the sums above"));
     }
     for segment in loaded {
-        let total = &segment.total;
-        let errors: u64 = total.errors.values().sum();
-        let failed = if errors > 0 { format!("  errors {errors}") } else { String::new() };
+        let row = Row::of_interval(&segment.total);
+        let failed = if row.errors > 0 { format!("  errors {}", row.errors) } else { String::new() };
         let warmup = if segment.start.warmup { "warm-up, " } else { "" };
         let name = format!("seg {}", segment.start.segment);
         line(text, &name, &format!("{warmup}{}", segment.start.knobs));
-        line(text, "", &format!("{}  {}{failed}", units::rate(total.ops_per_s), levels(&total.service)));
+        line(
+            text,
+            "",
+            &format!("{}  {}{failed}", units::rate(segment.total.ops_per_s), levels(&row, &figures::SERVICE)),
+        );
     }
 }
 
@@ -111,11 +115,10 @@ fn line(text: &mut String, name: &str, what: &str) {
 }
 
 /// `p50 312 µs  p90 …  max 7.70 ms`, without the levels that have too few samples.
-fn levels(latency: &Latency) -> String {
-    let known = Level::ALL.into_iter().filter_map(|level| Some((level, level.of(latency)?)));
-    let written: Vec<_> =
-        known.map(|(level, ns)| format!("{} {}", level.name(), units::latency(ns))).collect();
-    written.join("  ")
+fn levels(row: &Row, of: &[Figure]) -> String {
+    let name = |figure: &Figure| figure.heading.trim_start_matches("resp ");
+    let told = of.iter().filter_map(|figure| Some(format!("{} {}", name(figure), figure.written(row)?)));
+    told.collect::<Vec<_>>().join("  ")
 }
 
 #[cfg(test)]

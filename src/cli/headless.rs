@@ -1,13 +1,9 @@
-//! A session without a screen: records go to stdout as readable lines or as JSON.
+//! A session without a screen: what a sink makes of its records goes to standard output.
 
 use std::{io, sync::Arc};
 
 use super::{lines::Lines, outlet::Outlet};
-use crate::{
-    app::summary,
-    happening::Happening,
-    session::{Coalesce, Event, Record, Timeline, line},
-};
+use crate::session::{Coalesce, JsonLines, Record, Sink};
 
 /// The form of a headless session's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,20 +14,29 @@ pub enum Form {
     Json,
 }
 
-/// Writes records as they come, and never waits for who reads them: what finds no room is lost, which is told where
-/// the output goes on.
+impl Form {
+    fn sink(self) -> Box<dyn Sink> {
+        match self {
+            Self::Lines => Box::new(Lines::default()),
+            Self::Json => Box::new(JsonLines),
+        }
+    }
+}
+
+/// Feeds a sink with a session's records, and writes what it makes of them as they come. It never waits for who reads
+/// that: what finds no room is lost, which is told where the output goes on.
 pub struct Printer {
-    form: Form,
+    sink: Box<dyn Sink>,
     out: Outlet,
     coalesce: Coalesce,
-    lines: Lines,
-    timeline: Timeline,
+    /// The moment of the latest record.
+    now_s: f64,
 }
 
 impl Printer {
     /// A printer of `form` on `out`.
     pub fn new(form: Form, out: Outlet) -> Self {
-        Self { form, out, coalesce: Coalesce::new(), lines: Lines::default(), timeline: Timeline::default() }
+        Self { sink: form.sink(), out, coalesce: Coalesce::new(), now_s: 0.0 }
     }
 
     /// Takes a record, and writes what can be written.
@@ -39,54 +44,33 @@ impl Printer {
     /// # Errors
     /// When `out` takes no more.
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
-        self.timeline.push(record);
+        self.now_s = record.t_s().map_or(self.now_s, |t_s| t_s.max(self.now_s));
         if matches!(**record, Record::End(_)) {
             self.out.make_room_for_last();
         }
-        for record in self.coalesce.push(record) {
-            self.write(&record)?;
-        }
-        Ok(())
+        let seconds = self.coalesce.push(record);
+        seconds.iter().try_for_each(|record| self.feed(record))
     }
 
-    fn write(&mut self, record: &Record) -> io::Result<()> {
-        match self.form {
-            Form::Json => self.offer(line(record)?),
-            Form::Lines => self.lines.push(record).into_iter().try_for_each(|line| self.offer(line + "\n")),
-        }
+    fn feed(&mut self, record: &Record) -> io::Result<()> {
+        let pieces = self.sink.push(record);
+        pieces.into_iter().try_for_each(|piece| self.offer(piece))
     }
 
     fn offer(&self, piece: String) -> io::Result<()> {
-        let (form, t_s) = (self.form, self.timeline.now_s());
-        self.out.offer(piece.into_bytes(), |n| lost(form, t_s, n).into_bytes())
+        self.out.offer(piece.into_bytes(), |n| self.sink.lost(self.now_s, n).into_bytes())
     }
 
-    /// Writes the summary, where it is not the last record itself.
+    /// Writes what is left to be written at the end.
     ///
     /// # Errors
     /// As [`push`](Self::push).
     pub fn finish(mut self) -> io::Result<()> {
         self.out.make_room_for_last();
-        for record in self.coalesce.rest() {
-            self.write(&record)?;
-        }
-        if self.form == Form::Lines {
-            for line in self.lines.rest() {
-                self.offer(line + "\n")?;
-            }
-            self.offer(format!("\n{}", summary(&self.timeline)))?;
-        }
-        Ok(())
-    }
-}
-
-/// What stands where `lines` were lost.
-fn lost(form: Form, t_s: f64, lines: u64) -> String {
-    let event = Event::new(t_s, Happening::OutputLost { lines });
-    match form {
-        // An event is text and a number: it can be encoded.
-        Form::Json => line(&Record::Event(event)).unwrap_or_default(),
-        Form::Lines => format!("{t_s:6.1} s  {}: {}\n", event.what.name(), event.what),
+        let seconds = self.coalesce.rest();
+        seconds.iter().try_for_each(|record| self.feed(record))?;
+        let pieces = self.sink.finish();
+        pieces.into_iter().try_for_each(|piece| self.offer(piece))
     }
 }
 
@@ -98,6 +82,7 @@ mod tests {
             Limits,
             testing::{LIMIT, Reader},
         },
+        happening::Happening,
         session::{End, Mark, Summary},
     };
 

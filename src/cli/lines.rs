@@ -8,11 +8,17 @@
 //! A fold over records; it measures nothing.
 
 use crate::{
+    app::summary,
     diagnose::ClientWatch,
     gauge::Gauge,
+    happening::Happening,
     probe::{Ping, Timing},
     server::Status,
-    session::{Interval, Record, Span, timeline::PingCell},
+    session::{
+        Interval, Record, Sink, Span, Timeline,
+        figures::{self, Figure, Row},
+        timeline::PingCell,
+    },
     stats::Latency,
     units,
 };
@@ -20,13 +26,30 @@ use crate::{
 /// Lines between two headings.
 const HEADING_EVERY: usize = 20;
 
-const HEADING: &str = "   time      ops/s      p50      p90      p99    p99.9      max   errors ";
-const HEADING_OPEN: &str = "| response p50      p99      max send lag     shed ";
-const HEADING_REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
+/// What stands in a line of load, and how wide.
+const LOAD: [(Figure, usize); 7] = [
+    (figures::OPS_PER_S, 10),
+    (figures::SERVICE_P50, 8),
+    (figures::SERVICE_P90, 8),
+    (figures::SERVICE_P99, 8),
+    (figures::SERVICE_P999, 8),
+    (figures::SERVICE_MAX, 8),
+    (figures::ERRORS, 8),
+];
+/// What stands beside it in an open loop.
+const OPEN: [(Figure, usize); 5] = [
+    (figures::RESPONSE_P50, 8),
+    (figures::RESPONSE_P99, 8),
+    (figures::RESPONSE_MAX, 8),
+    (figures::SEND_LAG, 8),
+    (figures::SHED, 8),
+];
+const REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
 
-/// Makes lines of one-second records.
+/// Makes lines of one-second records, and a summary at the end.
 #[derive(Debug, Default)]
 pub struct Lines {
+    timeline: Timeline,
     /// An interval whose ping is not there yet.
     held: Option<Box<Interval>>,
     server: Option<Status>,
@@ -40,9 +63,32 @@ pub struct Lines {
     verdict: Option<String>,
 }
 
+impl Sink for Lines {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.timeline.push(record);
+        self.lines_of(record).into_iter().map(|line| line + "\n").collect()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.complete(None, &mut lines);
+        let lines = lines.into_iter().map(|line| line + "\n");
+        lines.chain([format!("\n{}", summary(&self.timeline))]).collect()
+    }
+
+    fn lost(&self, t_s: f64, pieces: u64) -> String {
+        told(t_s, &Happening::OutputLost { lines: pieces }) + "\n"
+    }
+}
+
+/// `   3.0 s  output lost: 3 lines were lost here: nobody read them`
+fn told(t_s: f64, what: &Happening) -> String {
+    format!("{t_s:6.1} s  {}: {what}", what.name())
+}
+
 impl Lines {
-    /// Takes a record, and returns the lines that it completes.
-    pub fn push(&mut self, record: &Record) -> Vec<String> {
+    /// The lines that a record completes.
+    fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         match record {
             Record::Session(session) => {
@@ -76,9 +122,7 @@ impl Lines {
                 self.complete(Some(ping), &mut lines);
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
-            Record::Event(event) => {
-                lines.push(format!("{:6.1} s  {}: {}", event.t_s, event.what.name(), event.what));
-            }
+            Record::Event(event) => lines.push(told(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
             Record::Wake(_) | Record::Intrinsic(_) | Record::Beside(_) => {}
             Record::End(_) => self.complete(None, &mut lines),
@@ -102,64 +146,45 @@ impl Lines {
         }
     }
 
-    /// The line that waited for its ping, for an end without an end record.
-    pub fn rest(&mut self) -> Vec<String> {
-        let mut lines = Vec::new();
-        self.complete(None, &mut lines);
-        lines
-    }
-
     fn complete(&mut self, ping: Option<&Span<Ping>>, lines: &mut Vec<String>) {
         let held = self.held.take();
         let Some(t_s) = held.as_ref().map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {
             return;
         };
         if self.since_heading.is_none_or(|n| n == HEADING_EVERY) {
-            let open = if self.is_open { HEADING_OPEN } else { "" };
-            lines.push([HEADING, open, HEADING_REST].concat());
+            lines.push(heading(self.is_open));
             self.since_heading = Some(0);
         }
         self.since_heading = self.since_heading.map(|n| n + 1);
         let outage_s = held.as_ref().map_or(0.0, |interval| interval.outage_s);
-        let load = held.as_ref().map_or_else(|| " ".repeat(64), |interval| load_columns(interval));
-        let open = match held.filter(|_| self.is_open) {
-            Some(interval) => response_columns(&interval) + " ",
-            None if self.is_open => format!("|{}", " ".repeat(HEADING_OPEN.len() - 1)),
-            None => String::new(),
-        };
+        let row = held.as_deref().map(Row::of_interval);
+        let mut load = columns(&LOAD, |figure| cell(figure, row.as_ref()));
+        if self.is_open {
+            load += &format!(" | {}", columns(&OPEN, |figure| cell(figure, row.as_ref())));
+        }
         let ping = ping.map_or_else(|| " ".repeat(35), |ping| ping_columns(&ping.body));
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
         let outage = if outage_s > 0.0 { format!("  outage {outage_s:.2} s") } else { String::new() };
-        lines.push(format!("{t_s:5.1} s {load} {open}| {ping} | {server}{outage}").trim_end().to_owned());
+        lines.push(format!("{t_s:5.1} s {load} | {ping} | {server}{outage}").trim_end().to_owned());
         lines.extend(self.verdict.take());
     }
 }
 
-fn load_columns(interval: &Interval) -> String {
-    let service = &interval.service;
-    let errors: u64 = interval.errors.values().sum();
-    format!(
-        "{:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {errors:>8}",
-        units::rate(interval.ops_per_s),
-        percentile(service, 0.50),
-        percentile(service, 0.90),
-        percentile(service, 0.99),
-        percentile(service, 0.999),
-        longest(service),
-    )
+fn heading(is_open: bool) -> String {
+    let of = |figures| columns(figures, |figure| figure.heading.to_owned());
+    let open = if is_open { format!("| {} ", of(&OPEN)) } else { String::new() };
+    format!("   time {} {open}{REST}", of(&LOAD))
 }
 
-fn response_columns(interval: &Interval) -> String {
-    let response = interval.response.as_ref();
-    let level = |quantile| response.map_or_else(|| "-".to_owned(), |latency| percentile(latency, quantile));
-    format!(
-        "| {:>12} {:>8} {:>8} {:>8} {:>8}",
-        level(0.50),
-        level(0.99),
-        response.map_or_else(|| "-".to_owned(), longest),
-        units::latency(interval.behind_us * 1000),
-        interval.shed,
-    )
+/// Texts of these figures, each flush right.
+fn columns(figures: &[(Figure, usize)], text: impl Fn(&Figure) -> String) -> String {
+    let texts: Vec<_> = figures.iter().map(|(figure, width)| format!("{:>width$}", text(figure))).collect();
+    texts.join(" ")
+}
+
+/// A figure of a row; blank without one.
+fn cell(figure: &Figure, row: Option<&Row>) -> String {
+    row.map_or_else(String::new, |row| figure.written(row).unwrap_or_else(|| "-".to_owned()))
 }
 
 fn ping_columns(ping: &Ping) -> String {
@@ -225,6 +250,7 @@ mod tests {
     fn interval(t_s: f64) -> Record {
         Record::Interval(Box::new(Interval {
             t_s,
+            length_s: 1.0,
             ops_per_s: 121_300.0,
             service: latency(2000),
             ..Interval::default()
@@ -240,12 +266,16 @@ mod tests {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
         let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None });
-        let all: Vec<_> = [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.push(r)).collect();
+        let all: Vec<_> =
+            [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.lines_of(r)).collect();
         assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys");
-        assert_eq!(all[1], format!("{HEADING}{HEADING_REST}"));
+        assert_eq!(
+            all[1],
+            "   time      ops/s      p50      p90      p99    p99.9      max   errors | ping p50   kernel  receive      max | server ops/s  clients"
+        );
         assert_eq!(
             all[2],
-            "  1.0 s    121 k/s   301 µs   302 µs   302 µs        -   302 µs        0 |   300 µs        -        -   300 µs |"
+            "  1.0 s      121 k   301 µs   302 µs   302 µs        -   302 µs        0 |   300 µs        -        -   300 µs |"
         );
         assert_eq!(all.len(), 3);
     }
@@ -259,11 +289,11 @@ mod tests {
         interval.response = Some(latency(2000));
         (interval.behind_us, interval.shed) = (1500, 3);
         let records = [segment, Record::Interval(interval), ping(1.0), ping(2.0)];
-        let all: Vec<_> = records.iter().flat_map(|r| lines.push(r)).collect();
-        assert_eq!(all[1], [HEADING, HEADING_OPEN, HEADING_REST].concat());
+        let all: Vec<_> = records.iter().flat_map(|r| lines.lines_of(r)).collect();
+        assert_eq!(all[1], heading(true));
         assert!(
             all[2].ends_with(
-                "|       301 µs   302 µs   302 µs  1.50 ms        3 |   300 µs        -        -   300 µs |"
+                "|   301 µs   302 µs   302 µs  1.50 ms        3 |   300 µs        -        -   300 µs |"
             ),
             "{}",
             all[2]
@@ -281,7 +311,7 @@ mod tests {
     #[test]
     fn without_load_the_ping_has_the_line_to_itself() {
         let mut lines = Lines::default();
-        let all = lines.push(&ping(1.0));
+        let all = lines.lines_of(&ping(1.0));
         assert!(all[1].starts_with("  1.0 s      ") && all[1].contains("|   300 µs"), "{all:?}");
     }
 
@@ -292,10 +322,10 @@ mod tests {
             let body = Ping { rtt: latency(100), timing: Some(timing), kernel, ..Ping::default() };
             Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
         };
-        let told: Vec<_> = (0..2).flat_map(|_| lines.push(&of(Timing::UnixSocket, None))).collect();
+        let told: Vec<_> = (0..2).flat_map(|_| lines.lines_of(&of(Timing::UnixSocket, None))).collect();
         assert_eq!(told[0], "   1.0 s  ping: no kernel time: unix socket");
         assert_eq!(told.iter().filter(|line| line.contains("no kernel time")).count(), 1, "{told:?}");
-        let stamped = lines.push(&of(Timing::Kernel, Some(latency(30))));
+        let stamped = lines.lines_of(&of(Timing::Kernel, Some(latency(30))));
         assert!(stamped[0].contains("|   300 µs   300 µs        -   300 µs |"), "{stamped:?}");
     }
 
@@ -303,8 +333,8 @@ mod tests {
     fn an_outage_stands_beside_the_figures_and_not_in_them() {
         let mut lines = Lines::default();
         let down = Interval { t_s: 1.0, length_s: 1.0, outage_s: 0.75, ..Interval::default() };
-        let mut all = lines.push(&Record::Interval(Box::new(down)));
-        all.extend(lines.push(&ping(1.0)));
+        let mut all = lines.lines_of(&Record::Interval(Box::new(down)));
+        all.extend(lines.lines_of(&ping(1.0)));
         assert!(all[1].ends_with("  outage 0.75 s"), "{all:?}");
         assert_eq!(
             all[1].split('|').next().unwrap().matches(" -").count(),
@@ -331,7 +361,7 @@ mod tests {
         let seconds = [second(1.0, 0.97), second(2.0, 0.97), second(3.0, 0.2), second(4.0, 0.2)];
         let seconds = seconds.into_iter().flat_map(|second| [second, ping(0.0)]);
         let all: Vec<_> =
-            [segment].into_iter().chain(seconds).flat_map(|record| lines.push(&record)).collect();
+            [segment].into_iter().chain(seconds).flat_map(|record| lines.lines_of(&record)).collect();
         let told: Vec<_> = all.iter().filter(|line| line.contains("client limit")).collect();
         let told: Vec<_> = told.iter().map(|line| line.split_at(8)).collect();
         assert_eq!(told[0].0, "   1.0 s", "{all:?}");
@@ -349,9 +379,9 @@ mod tests {
             let body = Ping { rtt, waiting_us, ..Ping::default() };
             Record::Ping(Box::new(Span::new(1.0, 1.0, body)))
         };
-        assert!(lines.push(&of(Latency::default(), 1_980_000))[1].ends_with("  >1.98 s |"));
+        assert!(lines.lines_of(&of(Latency::default(), 1_980_000))[1].ends_with("  >1.98 s |"));
         assert!(
-            lines.push(&of(latency(100), 90))[0].ends_with("   300 µs |"),
+            lines.lines_of(&of(latency(100), 90))[0].ends_with("   300 µs |"),
             "shorter than those that ended"
         );
     }
@@ -367,7 +397,7 @@ mod tests {
                 ..Ping::default()
             };
             let record = Record::Ping(Box::new(Span::new(1.0, 1.0, body)));
-            Lines::default().push(&record).pop().unwrap()
+            Lines::default().lines_of(&record).pop().unwrap()
         };
         assert!(!told(50).contains(" - "), "{}", told(50));
         assert!(told(51).contains("        -        - "), "{}", told(51));
@@ -378,7 +408,7 @@ mod tests {
         let mut lines = Lines::default();
         let errors = [("refused".to_owned(), 100)].into();
         let body = Ping { errors, ..Ping::default() };
-        let all = lines.push(&Record::Ping(Box::new(Span::new(1.0, 1.0, body))));
+        let all = lines.lines_of(&Record::Ping(Box::new(Span::new(1.0, 1.0, body))));
         assert!(all[1].contains("100 failed"), "{all:?}");
     }
 }

@@ -10,7 +10,7 @@ use redyno::{
     cli::lines::Lines,
     foreign,
     probe::Intrinsic,
-    session::{Coalesce, Reader, Record, Span, Timeline, TimelineOptions, line},
+    session::{Coalesce, Reader, Record, Sink, Span, Timeline, TimelineOptions, line},
     stats::Latency,
     tui::{
         screens,
@@ -281,7 +281,7 @@ fn print(records: &[Arc<Record>], as_json: bool) {
             if as_json {
                 line(&record).unwrap();
             }
-            lines.push(&record).iter().for_each(|line| assert_shown(line));
+            lines.push(&record).iter().flat_map(|piece| piece.lines()).for_each(assert_shown);
         }
     };
     for record in records {
@@ -289,7 +289,7 @@ fn print(records: &[Arc<Record>], as_json: bool) {
         print(coalesce.push(record));
     }
     print(coalesce.rest());
-    lines.rest().iter().for_each(|line| assert_shown(line));
+    lines.finish().iter().flat_map(|piece| piece.lines()).for_each(assert_shown);
     summary(&timeline).lines().for_each(assert_shown);
 }
 

@@ -1,7 +1,11 @@
 //! How the figures of the charts and tables are written.
 
+pub use crate::units::clock;
 use crate::{
-    session::timeline::{Level, PingCell},
+    session::{
+        figures::{Figure, Row, Unit},
+        timeline::{Level, PingCell},
+    },
     stats::Latency,
     units,
 };
@@ -14,9 +18,10 @@ pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-/// A count of what should not happen, or the sign that there is none.
-pub fn some(n: u64) -> String {
-    if n == 0 { NONE.to_owned() } else { units::count(n as f64) }
+/// A figure as it is written, or the sign that there is none, or no trouble.
+pub fn written(figure: Figure, row: &Row) -> String {
+    let is_nothing = figure.unit == Unit::Trouble && figure.value(row) == Some(0.0);
+    figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
 }
 
 /// A level of the pings as a figure; `>1.98 s` where all that is known is how long one has been waiting so far, or that
@@ -38,12 +43,6 @@ pub fn part_figure(part: &Latency, pings: PingCell) -> String {
 /// A round latency without decimals: `10 µs`.
 pub fn decade(ns: u64) -> String {
     units::latency(ns).replace(".00", "").replace(".0", "")
-}
-
-/// A moment of the session, without the hour while it is the first.
-pub fn clock(t_s: f64) -> String {
-    let text = units::elapsed((t_s * 1e9) as u64);
-    text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
 /// A share with its sign: `+18 %`.

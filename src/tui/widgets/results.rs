@@ -9,19 +9,26 @@
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, figure, some},
+    figures::{NONE, written},
     table::{Column, Table, fitting},
 };
 use crate::{
     app::segment_words,
-    session::timeline::{Level, Reading},
-    stats::Latency,
+    session::{
+        figures::{self, Figure, Row, Unit},
+        timeline::Reading,
+    },
     tui::{paint::Paint, theme::Ink},
-    units,
 };
 
 /// The figures of a row with their widths, a blank before each, the most needed first: `99.9 k`, `8.85 ms`.
-const FIGURES: [(&str, u16); 5] = [("ops/s", 7), ("p50", 8), ("p99", 8), ("p99.9", 8), ("errors", 7)];
+const FIGURES: [(Figure, u16); 5] = [
+    (figures::OPS_PER_S, 7),
+    (figures::SERVICE_P50, 8),
+    (figures::SERVICE_P99, 8),
+    (figures::SERVICE_P999, 8),
+    (figures::ERRORS, 7),
+];
 /// `200`, and a blank behind it.
 const NUMBER: u16 = 4;
 /// `clients 200`: less says too little.
@@ -37,18 +44,13 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     let before = reading.segments().rev().skip(1).map(Some).chain([None]);
     let rows = reading.segments().rev().zip(before).enumerate();
     for (n, (segment, before)) in rows.take(area.height.saturating_sub(1).into()) {
-        let total = &segment.total;
-        let figures = Figures {
-            ops_per_s: (total.length_s > 0.0).then_some(total.ops_per_s),
-            service: &total.service,
-            errors: total.errors.values().sum(),
-        };
+        let figures = Row::of_interval(&segment.total);
         let ink = if n == 0 { Ink::Strong } else { Ink::Text };
         let what = segment_words(before.map(|before| &before.start), &segment.start);
         table.write(paint, n as u16 + 1, |key, room| match key {
             Key::Number => (segment.start.segment.to_string(), ink),
             Key::What => (fitted(&what, room), ink),
-            Key::Figure(n) => figures.cell(n, ink),
+            Key::Figure(n) => cell(n, &figures, ink),
         });
     }
 }
@@ -69,15 +71,11 @@ pub fn commands(paint: &mut Paint, area: Rect, reading: &Reading) {
     table.write(paint, 0, |key, _| (key.heading("", "command"), Ink::Faint));
     let Some(total) = reading.segment().map(|segment| &segment.total) else { return };
     for (n, (label, part)) in total.commands.iter().enumerate() {
-        let figures = Figures {
-            ops_per_s: (total.length_s > 0.0).then(|| part.ops as f64 / total.length_s),
-            service: &part.service,
-            errors: part.errors.values().sum(),
-        };
+        let figures = Row::of_interval(total).of_operation(part);
         table.write(paint, n as u16 + 1, |key, _| match key {
             Key::Number => (String::new(), Ink::Text),
             Key::What => (label.clone(), Ink::Text),
-            Key::Figure(n) => figures.cell(n, Ink::Text),
+            Key::Figure(n) => cell(n, &figures, Ink::Text),
         });
     }
 }
@@ -87,31 +85,16 @@ pub fn command_rows(reading: &Reading) -> u16 {
     reading.segment().map_or(0, |segment| segment.total.commands.len() as u16)
 }
 
-/// What stands in the columns of one row.
-struct Figures<'a> {
-    ops_per_s: Option<f64>,
-    service: &'a Latency,
-    errors: u64,
-}
-
-impl Figures<'_> {
-    /// What stands in column `n`, as [`FIGURES`] orders them.
-    fn cell(&self, n: usize, ink: Ink) -> (String, Ink) {
-        let level = |level: Level| figure(level.of(self.service));
-        let text = match n {
-            0 => self.ops_per_s.map_or_else(|| NONE.to_owned(), units::count),
-            1 => level(Level::P50),
-            2 => level(Level::P99),
-            3 => level(Level::P999),
-            _ => some(self.errors),
-        };
-        let ink = match n {
-            _ if text == NONE => Ink::Faint,
-            0..4 => ink,
-            _ => Ink::Bad,
-        };
-        (text, ink)
-    }
+/// What stands in column `n` of a row, as [`FIGURES`] orders them.
+fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
+    let (figure, _) = FIGURES[n];
+    let text = written(figure, row);
+    let ink = match figure.unit {
+        _ if text == NONE => Ink::Faint,
+        Unit::Trouble => Ink::Bad,
+        _ => ink,
+    };
+    (text, ink)
 }
 
 /// What a column holds.
@@ -127,7 +110,7 @@ impl Key {
         let name = match self {
             Self::Number => number,
             Self::What => what,
-            Self::Figure(n) => FIGURES[n].0,
+            Self::Figure(n) => FIGURES[n].0.heading,
         };
         name.to_owned()
     }

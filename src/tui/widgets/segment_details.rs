@@ -10,13 +10,16 @@
 use ratatui::layout::Rect;
 
 use super::{
-    figures::signed,
-    segment_table::{difference, verdict_ink, written},
+    figures::{signed, written},
+    segment_table::{difference, verdict_ink},
     table::{Column, Table},
 };
 use crate::{
-    app::{Column as Figure, Model},
-    session::timeline::{Level, SegmentTotal},
+    app::Model,
+    session::{
+        figures::{self, Figure, Row},
+        timeline::SegmentTotal,
+    },
     stats::{Comparison, Verdict},
     tui::{
         paint::{Paint, row},
@@ -68,18 +71,18 @@ const FIGURE: u16 = 9;
 
 fn compared(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal, base: &SegmentTotal) {
     let against = segment.against(base);
-    let service = |level| (Figure::Service(level), None);
     let rows = [
-        (Figure::Ops, Some(against.ops_per_s)),
-        (Figure::Service(Level::P50), Some(against.service_p50)),
-        (Figure::Service(Level::P99), Some(against.service_p99)),
-        service(Level::P999),
-        service(Level::Max),
-        (Figure::Response, against.response_p99),
+        (figures::OPS_PER_S, Some(against.ops_per_s)),
+        (figures::SERVICE_P50, Some(against.service_p50)),
+        (figures::SERVICE_P99, Some(against.service_p99)),
+        (figures::SERVICE_P999, None),
+        (figures::SERVICE_MAX, None),
+        (figures::RESPONSE_P99, against.response_p99),
     ];
     let is_told =
-        |(figure, comparison): &(Figure, Option<_>)| *figure != Figure::Response || comparison.is_some();
+        |(figure, comparison): &(Figure, Option<_>)| *figure != figures::RESPONSE_P99 || comparison.is_some();
     let now_s = model.known_s();
+    let [this, other] = [segment, base].map(|segment| Row::of_segment(segment, now_s));
     // The name, both figures, the change, and its verdict.
     let columns = [
         Column::left(0, NAME, 0),
@@ -91,9 +94,9 @@ fn compared(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal
     for (n, (figure, comparison)) in rows.into_iter().filter(is_told).enumerate() {
         let n = n as u16 + 2;
         table.write(paint, n, |key, _| match key {
-            0 => (figure.name().to_owned(), Ink::Text),
-            1 => (written(figure, segment, now_s), Ink::Strong),
-            2 => (written(figure, base, now_s), Ink::Faint),
+            0 => (figure.heading.to_owned(), Ink::Text),
+            1 => (written(figure, &this), Ink::Strong),
+            2 => (written(figure, &other), Ink::Faint),
             3 => (difference(figure, segment, base, now_s).unwrap_or_default(), Ink::Text),
             _ => (String::new(), Ink::Text),
         });

@@ -10,20 +10,22 @@
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, clock, signed, some},
+    figures::{NONE, signed, written},
     results::fitted,
     scroll,
     table::{Column, Table, fitting},
 };
 use crate::{
-    app::{Column as Figure, Model, segment_words},
-    session::timeline::{Level, SegmentTotal},
+    app::{COLUMNS, Model, segment_words},
+    session::{
+        figures::{self, Figure, Row, Unit},
+        timeline::SegmentTotal,
+    },
     stats::{Comparison, Verdict, comparison},
     tui::{
         paint::{Paint, row},
         theme::Ink,
     },
-    units,
 };
 
 /// The pointer, and a blank.
@@ -35,31 +37,31 @@ const DIFFERENCE: u16 = 17;
 
 /// Columns of figures from the most needed to the least.
 const NEEDED: [Figure; 15] = [
-    Figure::Ops,
-    Figure::Service(Level::P99),
-    Figure::Service(Level::P50),
-    Figure::Errors,
-    Figure::Service(Level::P999),
-    Figure::Response,
-    Figure::Service(Level::Max),
-    Figure::Length,
-    Figure::Rate,
-    Figure::Shape,
-    Figure::Cpu,
-    Figure::SendLag,
-    Figure::Start,
-    Figure::Shed,
-    Figure::Service(Level::P90),
+    figures::OPS_PER_S,
+    figures::SERVICE_P99,
+    figures::SERVICE_P50,
+    figures::ERRORS,
+    figures::SERVICE_P999,
+    figures::RESPONSE_P99,
+    figures::SERVICE_MAX,
+    figures::LENGTH,
+    figures::RATE,
+    figures::SHAPE,
+    figures::SERVER_CPU,
+    figures::SEND_LAG,
+    figures::START,
+    figures::SHED,
+    figures::SERVICE_P90,
 ];
 
 /// How wide a column is, with a blank before it.
 fn width(figure: Figure) -> u16 {
-    match figure {
-        Figure::Number => 4,
-        Figure::Start | Figure::Length | Figure::Service(_) | Figure::Response | Figure::SendLag => 9,
-        Figure::Shape => 12,
-        Figure::Rate | Figure::Ops | Figure::Errors | Figure::Cpu => 8,
-        Figure::Shed => 7,
+    match figure.unit {
+        Unit::Number => 4,
+        Unit::Clock | Unit::Latency => 9,
+        Unit::Shape => 12,
+        Unit::Setting | Unit::Count | Unit::Ratio => 8,
+        Unit::Trouble => (figure.heading.len() as u16).max(5) + 2,
     }
 }
 
@@ -76,7 +78,7 @@ enum Key {
 }
 
 /// What is compared with the baseline.
-const COMPARED: [Figure; 2] = [Figure::Ops, Figure::Service(Level::P99)];
+const COMPARED: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
 /// Draws the heading and the rows, scrolled so that the selected one is shown.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
@@ -99,24 +101,24 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
-    let is_open = rows.iter().any(|segment| Figure::Rate.value(segment, now_s).is_some());
-    let only_open = [Figure::Rate, Figure::Response, Figure::SendLag, Figure::Shed];
+    let is_open = rows.iter().any(|segment| figures::RATE.value(&Row::of_segment(segment, now_s)).is_some());
+    let only_open = [figures::RATE, figures::RESPONSE_P99, figures::SEND_LAG, figures::SHED];
     let has_room = |figure: &Figure| *figure != sorted_by && (is_open || !only_open.contains(figure));
     let mut needed: Vec<Key> = NEEDED.into_iter().filter(has_room).map(Key::Figure).collect();
     let compared = COMPARED.into_iter().filter(|_| model.baseline().is_some()).map(Key::Difference);
     needed.splice(2..2, compared);
-    if sorted_by != Figure::Number {
+    if sorted_by != figures::SEGMENT {
         needed.insert(0, Key::Figure(sorted_by));
     }
-    let room = area.width.saturating_sub(MARK + width(Figure::Number) + WHAT);
+    let room = area.width.saturating_sub(MARK + width(figures::SEGMENT) + WHAT);
     let shown = fitting(room, needed.iter().map(|key| column(*key).1));
     needed.truncate(shown);
     // From left to right figures stand in their own order, and the differences last.
     needed.sort_by_key(|key| match key {
-        Key::Figure(figure) => Figure::ALL.iter().position(|known| known == figure),
-        _ => Some(Figure::ALL.len()),
+        Key::Figure(figure) => COLUMNS.iter().position(|known| known == figure),
+        _ => Some(COLUMNS.len()),
     });
-    let first = [Key::Mark, Key::Figure(Figure::Number), Key::What];
+    let first = [Key::Mark, Key::Figure(figures::SEGMENT), Key::What];
     Table::new(area, first.into_iter().chain(needed).map(|key| column(key).0))
 }
 
@@ -138,10 +140,10 @@ fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model) {
         Key::What => ("what".to_owned(), Ink::Faint),
         Key::Figure(figure) if figure == sorted.sorted_by() => {
             let arrow = if sorted.is_descending() { '↓' } else { '↑' };
-            (format!("{}{arrow}", figure.name()), Ink::Strong)
+            (format!("{}{arrow}", figure.heading), Ink::Strong)
         }
-        Key::Figure(figure) => (figure.name().to_owned(), Ink::Faint),
-        Key::Difference(figure) => (format!("{} vs {baseline}", figure.name()), Ink::Faint),
+        Key::Figure(figure) => (figure.heading.to_owned(), Ink::Faint),
+        Key::Difference(figure) => (format!("{} vs {baseline}", figure.heading), Ink::Faint),
     });
 }
 
@@ -149,7 +151,7 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
     let number = segment.start.segment;
     let is_selected = model.selected_segment() == Some(number);
     let is_shown = model.shown().segment().is_some_and(|shown| shown.start.segment == number);
-    let (name, figures) = match () {
+    let (name, ink) = match () {
         () if is_selected => (Ink::Selected, Ink::Strong),
         () if is_shown => (Ink::Strong, Ink::Strong),
         () => (Ink::Text, Ink::Text),
@@ -161,12 +163,12 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
         Key::Mark => (String::new(), Ink::Text),
         Key::What => (fitted(&turned(model, segment), room), name),
         Key::Figure(figure) => {
-            let text = written(figure, segment, model.known_s());
+            let text = written(figure, &Row::of_segment(segment, model.known_s()));
             let ink = match figure {
                 _ if text == NONE => Ink::Faint,
-                Figure::Errors => Ink::Bad,
-                Figure::Number => name,
-                _ => figures,
+                _ if figure == figures::ERRORS => Ink::Bad,
+                _ if figure == figures::SEGMENT => name,
+                _ => ink,
             };
             (text, ink)
         }
@@ -196,22 +198,6 @@ fn turned(model: &Model, segment: &SegmentTotal) -> Vec<String> {
     segment_words(before.map(|before| &before.start), &segment.start)
 }
 
-/// A figure as it is written, or the sign that there is none.
-pub fn written(figure: Figure, segment: &SegmentTotal, now_s: f64) -> String {
-    let Some(value) = figure.value(segment, now_s) else { return NONE.to_owned() };
-    let knobs = &segment.start.knobs;
-    match figure {
-        Figure::Number => format!("{value}"),
-        Figure::Start | Figure::Length => clock(value),
-        Figure::Shape => format!("{}×{}", knobs.clients, knobs.pipeline),
-        Figure::Rate => units::setting(value as u64),
-        Figure::Ops => units::count(value),
-        Figure::Service(_) | Figure::Response | Figure::SendLag => units::latency(value as u64),
-        Figure::Shed | Figure::Errors => some(value as u64),
-        Figure::Cpu => units::percent(value),
-    }
-}
-
 /// How much more `segment` has than `baseline`: `+18 %`, `-2.5 %`; `None` where one of them has nothing.
 pub fn difference(
     figure: Figure,
@@ -219,7 +205,8 @@ pub fn difference(
     baseline: &SegmentTotal,
     now_s: f64,
 ) -> Option<String> {
-    let change = comparison::change(figure.value(baseline, now_s)?, figure.value(segment, now_s)?)?;
+    let value = |segment| figure.value(&Row::of_segment(segment, now_s));
+    let change = comparison::change(value(baseline)?, value(segment)?)?;
     Some(match change.abs() {
         tiny if tiny < 0.0005 => "±0 %".to_owned(),
         // A hundred times as much is read as such, not as percents.

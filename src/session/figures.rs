@@ -1,0 +1,317 @@
+//! Figures: what a row of a segment, an interval, an operation or a whole session holds. How each is called, got and
+//! written stands here once, for the tables of the screen, the printed lines, the summary and the exports.
+//!
+//! A new figure is a constant and its place in [`FIGURES`]; a table shows it where it is named.
+
+use super::{
+    Interval, OperationInterval, Summary,
+    timeline::{Level, SegmentTotal},
+};
+use crate::{load::Knobs, stats::Latency, units};
+
+/// What figures are read from.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// When its stretch began, in seconds of the session.
+    pub t_s: f64,
+    /// How long that was.
+    pub length_s: f64,
+    /// The segment; 0 of a whole session.
+    pub segment: u32,
+    /// Its knobs, where one setting held.
+    pub knobs: Option<&'a Knobs>,
+    /// Good replies.
+    pub ops: u64,
+    /// The same per second under load; `None` where no time under load was measured.
+    pub ops_per_s: Option<f64>,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Requests that were given up on purpose.
+    pub shed: u64,
+    /// How late the oldest due, unsent request was at most.
+    pub behind_us: u64,
+    /// From the write of a request to its reply.
+    pub service: &'a Latency,
+    /// From when it was due; `None` in closed loop.
+    pub response: Option<&'a Latency>,
+    /// The server's share of a core.
+    pub server_cpu: Option<f64>,
+}
+
+impl<'a> Row<'a> {
+    /// A segment, at the moment `now_s` of the session.
+    pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
+        let start = &segment.start;
+        let row = Self::of_interval(&segment.total);
+        Self {
+            t_s: start.t_s,
+            length_s: segment.length_s(now_s),
+            segment: start.segment,
+            knobs: Some(&start.knobs),
+            ops_per_s: row.ops_per_s.filter(|_| start.knobs.load),
+            server_cpu: segment.cpu(),
+            ..row
+        }
+    }
+
+    /// An interval.
+    pub fn of_interval(interval: &'a Interval) -> Self {
+        Self {
+            t_s: interval.t_s - interval.length_s,
+            length_s: interval.length_s,
+            segment: interval.segment,
+            knobs: None,
+            ops: interval.ops,
+            ops_per_s: (interval.length_s > 0.0).then_some(interval.ops_per_s),
+            errors: interval.errors.values().sum(),
+            shed: interval.shed,
+            behind_us: interval.behind_us,
+            service: &interval.service,
+            response: interval.response.as_ref(),
+            server_cpu: None,
+        }
+    }
+
+    /// An operation in this interval.
+    pub fn of_operation(self, operation: &'a OperationInterval) -> Self {
+        Self {
+            ops: operation.ops,
+            ops_per_s: (self.length_s > 0.0).then(|| operation.ops as f64 / self.length_s),
+            errors: operation.errors.values().sum(),
+            service: &operation.service,
+            response: None,
+            ..self
+        }
+    }
+
+    /// A whole session.
+    pub fn of_summary(summary: &'a Summary) -> Self {
+        Self {
+            t_s: 0.0,
+            length_s: summary.length_s,
+            segment: 0,
+            knobs: None,
+            ops: summary.ops,
+            ops_per_s: (summary.length_s > 0.0).then_some(summary.ops_per_s),
+            errors: summary.errors.values().sum(),
+            shed: summary.shed,
+            behind_us: summary.behind_us,
+            service: &summary.service,
+            response: summary.response.as_ref(),
+            server_cpu: None,
+        }
+    }
+
+    /// Whether requests are due in it whatever the server does.
+    fn is_open(&self) -> bool {
+        self.knobs.map_or(self.response.is_some(), |knobs| knobs.load && knobs.rate.is_some())
+    }
+}
+
+/// What a figure counts, and so how it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A number by which something is called.
+    Number,
+    /// A moment or a length, told as a clock does; the value is in seconds.
+    Clock,
+    /// Connections × pipeline; the value is their product.
+    Shape,
+    /// What was asked for, exactly.
+    Setting,
+    /// Things, or things per second where the heading says so.
+    Count,
+    /// Things that should not happen.
+    Trouble,
+    /// The value is in nanoseconds.
+    Latency,
+    /// A share of one.
+    Ratio,
+}
+
+/// A row of the table of figures.
+#[derive(Debug, Clone, Copy)]
+pub struct Figure {
+    /// Its name in exports.
+    pub name: &'static str,
+    /// What stands above its column.
+    pub heading: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    of: fn(&Row) -> Option<f64>,
+}
+
+impl PartialEq for Figure {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Figure {
+    const fn new(name: &'static str, heading: &'static str, unit: Unit, of: fn(&Row) -> Option<f64>) -> Self {
+        Self { name, heading, unit, of }
+    }
+
+    /// Its value in a row, as a number to sort and compare by; `None` where nothing, or too little, was measured.
+    pub fn value(&self, row: &Row) -> Option<f64> {
+        (self.of)(row)
+    }
+
+    /// Its value as it stands under its heading.
+    pub fn written(&self, row: &Row) -> Option<String> {
+        let value = self.value(row)?;
+        Some(match self.unit {
+            Unit::Number => format!("{value}"),
+            Unit::Clock => units::clock(value),
+            Unit::Shape => row.knobs.map(|knobs| format!("{}×{}", knobs.clients, knobs.pipeline))?,
+            Unit::Setting => units::setting(value as u64),
+            Unit::Count | Unit::Trouble => units::count(value),
+            Unit::Latency => units::latency(value as u64),
+            Unit::Ratio => units::percent(value),
+        })
+    }
+}
+
+fn level(latency: Option<&Latency>, level: Level) -> Option<f64> {
+    latency.and_then(|latency| level.of(latency)).map(|ns| ns as f64)
+}
+
+/// The number of the segment.
+pub const SEGMENT: Figure = Figure::new("segment", "no", Unit::Number, |row| Some(row.segment.into()));
+/// When it began.
+pub const START: Figure = Figure::new("t_s", "start", Unit::Clock, |row| Some(row.t_s));
+/// How long it lasted.
+pub const LENGTH: Figure = Figure::new("length_s", "length", Unit::Clock, |row| Some(row.length_s));
+/// Connections × pipeline.
+pub const SHAPE: Figure = Figure::new("load", "load", Unit::Shape, |row| {
+    let knobs = row.knobs.filter(|knobs| knobs.load)?;
+    Some(f64::from(knobs.clients) * f64::from(knobs.pipeline))
+});
+/// The rate that was asked for.
+pub const RATE: Figure = Figure::new("rate", "rate", Unit::Setting, |row| {
+    row.knobs.filter(|_| row.is_open())?.rate.map(f64::from)
+});
+/// Good replies.
+pub const OPS: Figure = Figure::new("ops", "ops", Unit::Count, |row| Some(row.ops as f64));
+/// Good replies per second.
+pub const OPS_PER_S: Figure = Figure::new("ops_per_s", "ops/s", Unit::Count, |row| row.ops_per_s);
+/// Half of the service times are at most so long.
+pub const SERVICE_P50: Figure =
+    Figure::new("service_p50", "p50", Unit::Latency, |row| level(Some(row.service), Level::P50));
+/// 90 % of the service times are at most so long.
+pub const SERVICE_P90: Figure =
+    Figure::new("service_p90", "p90", Unit::Latency, |row| level(Some(row.service), Level::P90));
+/// 99 % of the service times are at most so long.
+pub const SERVICE_P99: Figure =
+    Figure::new("service_p99", "p99", Unit::Latency, |row| level(Some(row.service), Level::P99));
+/// 99.9 % of the service times are at most so long.
+pub const SERVICE_P999: Figure =
+    Figure::new("service_p999", "p99.9", Unit::Latency, |row| level(Some(row.service), Level::P999));
+/// The longest service time.
+pub const SERVICE_MAX: Figure =
+    Figure::new("service_max", "max", Unit::Latency, |row| level(Some(row.service), Level::Max));
+/// Half of the response times are at most so long.
+pub const RESPONSE_P50: Figure =
+    Figure::new("response_p50", "resp p50", Unit::Latency, |row| level(row.response, Level::P50));
+/// 90 % of the response times are at most so long.
+pub const RESPONSE_P90: Figure =
+    Figure::new("response_p90", "resp p90", Unit::Latency, |row| level(row.response, Level::P90));
+/// 99 % of the response times are at most so long.
+pub const RESPONSE_P99: Figure =
+    Figure::new("response_p99", "resp p99", Unit::Latency, |row| level(row.response, Level::P99));
+/// 99.9 % of the response times are at most so long.
+pub const RESPONSE_P999: Figure =
+    Figure::new("response_p999", "resp p99.9", Unit::Latency, |row| level(row.response, Level::P999));
+/// The longest response time.
+pub const RESPONSE_MAX: Figure =
+    Figure::new("response_max", "resp max", Unit::Latency, |row| level(row.response, Level::Max));
+/// How late the oldest due, unsent request was at most.
+pub const SEND_LAG: Figure = Figure::new("send_lag", "send lag", Unit::Latency, |row| {
+    row.is_open().then_some(row.behind_us as f64 * 1e3)
+});
+/// Requests that were due and given up on purpose.
+pub const SHED: Figure =
+    Figure::new("shed", "shed", Unit::Trouble, |row| row.is_open().then_some(row.shed as f64));
+/// Requests that failed, of all kinds.
+pub const ERRORS: Figure = Figure::new("errors", "errors", Unit::Trouble, |row| Some(row.errors as f64));
+/// The server's share of a core.
+pub const SERVER_CPU: Figure = Figure::new("server_cpu", "srv cpu", Unit::Ratio, |row| row.server_cpu);
+
+/// All figures, in the order in which tables have them from left to right.
+pub static FIGURES: [Figure; 21] = [
+    SEGMENT,
+    START,
+    LENGTH,
+    SHAPE,
+    RATE,
+    OPS,
+    OPS_PER_S,
+    SERVICE_P50,
+    SERVICE_P90,
+    SERVICE_P99,
+    SERVICE_P999,
+    SERVICE_MAX,
+    RESPONSE_P50,
+    RESPONSE_P90,
+    RESPONSE_P99,
+    RESPONSE_P999,
+    RESPONSE_MAX,
+    SEND_LAG,
+    SHED,
+    ERRORS,
+    SERVER_CPU,
+];
+
+/// The levels of the service time, and those of the response time.
+pub const SERVICE: [Figure; 5] = [SERVICE_P50, SERVICE_P90, SERVICE_P99, SERVICE_P999, SERVICE_MAX];
+/// See [`SERVICE`].
+pub const RESPONSE: [Figure; 5] = [RESPONSE_P50, RESPONSE_P90, RESPONSE_P99, RESPONSE_P999, RESPONSE_MAX];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::stats::fixture::repeated;
+
+    #[test]
+    fn names_are_unique() {
+        let names: BTreeSet<_> = FIGURES.iter().map(|figure| figure.name).collect();
+        assert_eq!(names.len(), FIGURES.len());
+    }
+
+    #[test]
+    fn an_interval_and_the_session_of_it_have_the_same_figures() {
+        let errors = [("OOM".to_owned(), 3)].into();
+        let interval = Interval {
+            length_s: 2.0,
+            ops: 200,
+            ops_per_s: 100.0,
+            errors,
+            behind_us: 1500,
+            service: repeated(300_000, 200),
+            response: Some(repeated(500_000, 200)),
+            ..Interval::default()
+        };
+        let mut summary = Summary::default();
+        summary.add(&interval, true);
+        let told = |row: Row| {
+            let shown =
+                [OPS, OPS_PER_S, ERRORS, SERVICE_P50, SERVICE_P999, RESPONSE_MAX, SEND_LAG, SERVER_CPU];
+            shown.map(|figure| figure.written(&row).unwrap_or_default())
+        };
+        let expected = ["200", "100", "3", "300 µs", "", "500 µs", "1.50 ms", ""];
+        assert_eq!(told(Row::of_interval(&interval)), expected);
+        assert_eq!(told(Row::of_summary(&summary)), expected);
+    }
+
+    #[test]
+    fn of_an_operation_only_what_is_its_own_is_told() {
+        let interval = Interval { length_s: 2.0, response: Some(repeated(9, 50)), ..Interval::default() };
+        let part =
+            OperationInterval { ops: 50, service: repeated(7_000, 50), ..OperationInterval::default() };
+        let row = Row::of_interval(&interval).of_operation(&part);
+        assert_eq!((OPS_PER_S.value(&row), SERVICE_P50.value(&row)), (Some(25.0), Some(7_000.0)));
+        assert_eq!(RESPONSE_P50.value(&row), None);
+    }
+}
