@@ -1,6 +1,6 @@
-//! A made-up session for the tests: the same records every time, with everything in it that a screen must show.
+//! Sessions for the tests: one that was recorded, and made-up ones, of which each record can be chosen.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use crate::{
     gauge::{Gauge, Gauges},
@@ -9,7 +9,7 @@ use crate::{
     probe::{Intrinsic, Ping, TcpRtt, Timing, Wake},
     server::{CommandStat, LatencyEvent, Status},
     session::{
-        Client, Encryption, Event, Host, Interval, Mark, Moment, Record, Segment, ServerIdentity,
+        Client, Encryption, Event, Host, Interval, Moment, Reader, Record, Segment, ServerIdentity,
         SessionStart, Span, WorkerCost,
     },
     stats::{Latency, Recorder},
@@ -241,25 +241,6 @@ impl MadeUp {
         Record::Event(Event::new(self.now_s(), what))
     }
 
-    /// Makes `record` that of a tick in which nothing answers; whether there is one at all.
-    fn is_stalled(&self, record: &mut Record) -> bool {
-        if let Record::Interval(interval) = record {
-            let Interval { t_s, length_s, segment, clients, .. } = **interval;
-            **interval = Interval { t_s, length_s, segment, clients, ..Interval::default() };
-        }
-        matches!(record, Record::Interval(_) | Record::Wake(_))
-    }
-
-    /// Adds to `record` what waited for a second.
-    fn is_over_with_a_stall(&mut self, record: &mut Record) {
-        self.recorder.reset();
-        (0..self.knobs.clients).for_each(|n| self.recorder.record(1_002_000_000 + u64::from(n) * 10_000));
-        if let Record::Interval(interval) = record {
-            interval.service.merge(&self.recorder.latency());
-            interval.ops += u64::from(self.knobs.clients);
-        }
-    }
-
     /// Makes `record` that of a tick without a connection; whether there is one at all.
     fn is_out(&self, record: &mut Record) -> bool {
         if let Record::Interval(interval) = record {
@@ -308,55 +289,46 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// 100 s: idle, 50 clients, 200 clients with a few errors and a gap, pipeline 4 with an entry of the slow log, a stall of
-/// a second, a fork and a note; then an open loop with an outage, and another note.
-pub fn session() -> Vec<Record> {
-    let idle = Knobs::default();
-    let on = Knobs { load: true, ..idle.clone() };
-    let (mut made, mut records) = MadeUp::new(idle);
-    for tick in 1..=400 {
-        match tick {
-            40 => records.push(made.turn(on.clone())),
-            160 => records.push(made.turn(Knobs { clients: 200, ..on.clone() })),
-            240 => records.push(made.turn(Knobs { clients: 200, pipeline: 4, ..on.clone() })),
-            340 => records.push(made.turn(Knobs { clients: 200, rate: Some(60_000), ..on.clone() })),
-            _ => {}
-        }
+/// The recording that the README's pictures show, of a real server: 70 s with 50 clients, 100 and a stall of a second, a fork
+/// and a note, pipeline 16, and an open loop with a slow script.
+pub fn recorded() -> Vec<Record> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
+    let mut reader = Reader::open(Path::new(path)).expect("the recording is there");
+    std::iter::from_fn(|| reader.next_record().expect("it can be read")).collect()
+}
+
+/// What that server never did: 35 s under load with a second and a half in which nothing was measured, errors, an
+/// intrinsic probe, and an outage of two seconds.
+pub fn outage() -> Vec<Record> {
+    let (mut made, mut records) = MadeUp::new(Knobs { load: true, clients: 200, ..Knobs::default() });
+    for tick in 1..=140 {
         let mut of_tick = made.next_tick();
-        match tick {
-            309..=312 => of_tick.retain_mut(|record| made.is_stalled(record)),
-            313 => of_tick.iter_mut().for_each(|record| made.is_over_with_a_stall(record)),
-            364..372 => of_tick.retain_mut(|record| made.is_out(record)),
-            _ => {}
+        if (104..112).contains(&tick) {
+            of_tick.retain_mut(|record| made.is_out(record));
         }
-        // A second and a half in which nothing was measured.
-        if !(180..186).contains(&tick) {
+        if !(20..26).contains(&tick) {
             records.extend(of_tick);
         }
-        if tick >= 200 {
+        if tick >= 60 {
             records.push(made.intrinsic());
         }
         match tick {
-            188 => {
+            28 => {
                 records.extend(made.errors("LOADING", 37, "LOADING Redis is loading the dataset in memory"));
             }
-            270 => records.push(made.event(slow_command(14_000, "KEYS *", None))),
-            322 => records.push(made.event(Happening::Forked { held_us: Some(1200) })),
-            334 => records.push(Record::Mark(Mark { t_s: made.now_s(), text: "new kernel".to_owned() })),
-            363 => {
+            103 => {
                 let cause = "reset".to_owned();
                 let lost = Happening::ConnectionsLost { lost: 200, clients: 200, cause, untold: 0 };
                 records.push(made.event(lost));
             }
-            364 => {
+            104 => {
                 let cause = "connection refused".to_owned();
                 records.push(made.event(Happening::Unreachable { cause }));
             }
-            372 => records.push(made.event(Happening::Reachable)),
-            373 => {
+            112 => records.push(made.event(Happening::Reachable)),
+            113 => {
                 records.push(made.event(Happening::ConnectionsBack { connections: 200, after_s: 2.1 }));
             }
-            388 => records.push(Record::Mark(Mark { t_s: made.now_s(), text: "done".to_owned() })),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use super::{picture, plan};
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, Screen, update},
     load::Knobs,
-    session::TimelineOptions,
+    session::{Record, TimelineOptions},
     tui::{
         fixture,
         theme::{GlyphSet, Palette, Theme},
@@ -24,9 +24,9 @@ const THEMES: [(Palette, GlyphSet); 3] = [
 const LARGE: [(u16, u16); 8] =
     [(80, 24), (120, 36), (200, 60), (400, 1), (1, 200), (400, 100), (76, 20), (75, 300)];
 
-fn session() -> Model {
+fn model_of(records: Vec<Record>) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-    for record in fixture::session() {
+    for record in records {
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     }
     model
@@ -34,7 +34,7 @@ fn session() -> Model {
 
 /// Every screen, over the first each overlay, and some parts alone.
 fn states() -> Vec<Model> {
-    let model = session();
+    let model = model_of(fixture::recorded());
     let mut states: Vec<Model> = Screen::ALL
         .into_iter()
         .map(|screen| {
@@ -52,6 +52,7 @@ fn states() -> Vec<Model> {
     let question = "This server holds 1204 other keys. Write to it?".to_owned();
     update(&mut asked, Msg::Delivery(Delivery::Notice(Notice::FirstWrite { question })));
     states.push(asked);
+    states.push(model_of(fixture::outage()));
     states.push(Model::new(Knobs::default(), TimelineOptions::default()));
     states
 }

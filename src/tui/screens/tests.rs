@@ -38,9 +38,9 @@ fn deliver(model: &mut Model, records: Vec<Record>) {
     }
 }
 
-static SESSION: LazyLock<Vec<Record>> = LazyLock::new(fixture::session);
+static SESSION: LazyLock<Vec<Record>> = LazyLock::new(fixture::recorded);
 
-/// The model after so many records of the session.
+/// The model after so many records of the recording.
 fn model_after(records: usize) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, SESSION.iter().take(records).cloned().collect());
@@ -283,7 +283,7 @@ proptest! {
         theme in 0_usize..3,
     ) {
         let (_, palette, glyphs) = THEMES[theme];
-        static MOMENTS: LazyLock<[Model; 4]> = LazyLock::new(|| [0, 9, 400, usize::MAX].map(model_after));
+        static MOMENTS: LazyLock<[Model; 4]> = LazyLock::new(|| [0, 9, 150, usize::MAX].map(model_after));
         let mut model = MOMENTS[moment].clone();
         keys.chars().for_each(|c| press(&mut model, KeyCode::Char(c)));
         press(&mut model, KeyCode::PageDown);

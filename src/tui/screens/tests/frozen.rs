@@ -2,19 +2,26 @@
 
 use super::{super::plan, *};
 
-/// Moments of the session that a person looks for, and what the cursor calls each.
+/// Moments of the recording that a person looks for, and what the cursor calls each.
 const FINDS: [(&str, f64, &[&str]); 7] = [
-    ("stall", 78.25, &["stall: a request took 1.0"]),
-    ("slow", 67.5, &["slowlog: 14.0 ms KEYS *"]),
-    ("fork", 80.5, &["fork: a fork held the server for 1.20 ms"]),
-    ("knob", 60.0, &["segment 4 begins: pipeline 4"]),
-    ("turned", 65.0, &["segment 4: pipeline 4"]),
-    ("outage", 91.0, &["load lost: 200 of 200", "unreachable: connection refused"]),
-    ("mark", 83.5, &["mark: new kernel"]),
+    ("stall", 23.0, &["stall: a request took 1.0", "slowlog: 1.00 s DEBUG sleep"]),
+    ("slow", 63.0, &["slowlog: 38.1 ms EVAL"]),
+    ("fork", 31.0, &["fork: a fork held the server for 570 µs"]),
+    ("knob", 11.1, &["segment 2 begins: clients 100"]),
+    ("turned", 45.0, &["segment 3: pipeline 16"]),
+    ("outage", 26.0, &["load lost: 200 of 200", "unreachable: connection refused"]),
+    ("mark", 36.0, &["mark: noisy neighbour"]),
 ];
 
-fn frozen_at(t_s: f64) -> Model {
-    let mut model = model();
+/// The recorded server had none.
+fn with_outage() -> Model {
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    deliver(&mut model, fixture::outage());
+    model
+}
+
+fn frozen_at(find: &str, t_s: f64) -> Model {
+    let mut model = if find == "outage" { with_outage() } else { model() };
     update(&mut model, Msg::Columns(layout::plan(Rect::new(0, 0, 120, 36), None).chart_columns()));
     press(&mut model, KeyCode::Char(' '));
     let columns = ((model.timeline().now_s() - t_s) / 1.0).floor() as usize;
@@ -25,7 +32,7 @@ fn frozen_at(t_s: f64) -> Model {
 #[test]
 fn the_overview_looks_as_it_did_at_each_find() {
     for (find, t_s, _) in FINDS {
-        let mut model = frozen_at(t_s);
+        let mut model = frozen_at(find, t_s);
         for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
             let area = Rect::new(0, 0, width, height);
             let columns = plan(area, &model).chart_columns();
@@ -44,7 +51,7 @@ fn the_overview_looks_as_it_did_at_each_find() {
 #[test]
 fn the_cursor_names_what_stands_on_it() {
     for (find, t_s, words) in FINDS {
-        let mut model = frozen_at(t_s);
+        let mut model = frozen_at(find, t_s);
         for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 15)] {
             let columns = plan(Rect::new(0, 0, width, height), &model).chart_columns();
             update(&mut model, Msg::Columns(columns));
@@ -67,13 +74,13 @@ fn the_server_screen_shows_the_moment_under_the_cursor() {
     let mut model = model();
     press(&mut model, KeyCode::Char('3'));
     let text = |model: &Model| lines(&drawn(model, theme, 120, 36)).join("\n");
-    assert!(text(&model).contains("KEYS *") && text(&model).contains(" 202 "), "{}", text(&model));
+    assert!(text(&model).contains("EVAL") && text(&model).contains(" 102 "), "{}", text(&model));
     press(&mut model, KeyCode::Char(' '));
     press(&mut model, KeyCode::Home);
     (0..5).for_each(|_| press(&mut model, KeyCode::Right));
     // The entry was not there yet, the load not on, and a past moment is not to be turned.
     let past = text(&model);
-    assert!(!past.contains("KEYS *") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
+    assert!(!past.contains("EVAL") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
 }
 
 #[test]

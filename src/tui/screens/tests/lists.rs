@@ -97,8 +97,7 @@ fn type_text(model: &mut Model, text: &str) {
 }
 
 /// The model with the second segment as the baseline and the third selected.
-fn with_baseline() -> Model {
-    let mut model = of_all();
+fn with_baseline(mut model: Model) -> Model {
     press(&mut model, KeyCode::Char('4'));
     for code in [KeyCode::End, KeyCode::Up, KeyCode::Char('b'), KeyCode::Up] {
         press(&mut model, code);
@@ -121,19 +120,19 @@ fn text(model: &Model, width: u16, height: u16) -> String {
 
 #[test]
 fn the_latency_screen_looks_as_it_did() {
-    let mut model = with_baseline();
+    let mut model = with_baseline(model());
     press(&mut model, KeyCode::Char('2'));
     snapshots("latency", &model);
 }
 
 #[test]
 fn the_segments_look_as_they_did() {
-    snapshots("segments", &with_baseline());
+    snapshots("segments", &with_baseline(model()));
 }
 
 #[test]
 fn the_log_looks_as_it_did() {
-    let mut model = of_all();
+    let mut model = model();
     type_text(&mut model, "5/SLOW\n");
     snapshots("log", &model);
 }
@@ -155,7 +154,7 @@ fn a_search_in_an_open_loop_frozen_in_the_past_shows_the_distributions_of_then()
 
 #[test]
 fn each_verdict_is_said_in_words_with_its_evidence() {
-    let mut model = with_baseline();
+    let mut model = with_baseline(of_all());
     let screen = text(&model, 200, 60);
     for word in ["faster", "slower", "drift?", "not yet", "baseline", "drift allowed for (20 and 20 values)"]
     {
@@ -171,7 +170,7 @@ fn each_verdict_is_said_in_words_with_its_evidence() {
 
 #[test]
 fn the_baseline_stands_as_a_ghost_in_the_charts() {
-    let mut model = with_baseline();
+    let mut model = with_baseline(of_all());
     press(&mut model, KeyCode::Char('1'));
     let screen = text(&model, 120, 36);
     assert!(screen.contains("baseline 2"), "{screen}");
@@ -207,7 +206,7 @@ fn unicode() -> Theme {
 }
 
 fn with_part(part: Pane) -> Model {
-    let mut model = of_all();
+    let mut model = model();
     model.maximised = Some(part);
     model
 }
