@@ -9,7 +9,7 @@ use std::{
 
 use crate::scripted::{Scripted, target};
 use redyno::{
-    cli::oneshot::{Format, Mode, Percentile, Plan, Streams, run_on},
+    cli::oneshot::{Format, Mode, Plan, Streams, run_on},
     signals::Signal,
     target::Target,
 };
@@ -125,7 +125,7 @@ fn a_real_redis_is_measured_in_every_format() {
 #[test]
 fn history_as_csv_is_a_line_a_window() {
     let redis = Redis::start();
-    let percentiles = Percentile::parse_list("50,99").unwrap();
+    let percentiles = ["50", "99"].map(|text| text.parse().unwrap()).to_vec();
     let plan = Plan { format: Format::Csv, percentiles, ..redis.plan(Mode::LatencyHistory) };
     let out = run_until(&plan, false, |text| text.lines().count() == 3);
     for line in out.lines() {
@@ -227,7 +227,7 @@ fn a_line_that_ends_inside_a_stall_holds_the_waits_so_far_and_tells_them() {
         let plan = Plan {
             interval: Some(Duration::from_millis(500)),
             format,
-            percentiles: Percentile::parse_list("90").unwrap(),
+            percentiles: vec!["90".parse().unwrap()],
             ..Plan::new(server.target(), mode)
         };
         let (stop, stopped) = channel();

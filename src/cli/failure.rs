@@ -1,11 +1,9 @@
 //! How a command fails, and with which exit code.
 
-use std::io;
-
 use thiserror::Error;
 
-use super::{clean::CleanError, load_args::LoadArgsError, oneshot::PlanError, target_args::TargetArgsError};
-use crate::tui::theme::choice::UnknownTheme;
+use super::{clean::CleanError, oneshot::PlanError, target_args::TargetArgsError};
+use crate::load::KnobError;
 
 /// Bad usage: exit code 2.
 #[derive(Debug, Error)]
@@ -16,12 +14,9 @@ pub enum UsageError {
     /// The target.
     #[error(transparent)]
     Target(#[from] TargetArgsError),
-    /// The load or the session.
+    /// The knobs.
     #[error(transparent)]
-    Load(#[from] LoadArgsError),
-    /// The look of the screen.
-    #[error(transparent)]
-    Theme(#[from] UnknownTheme),
+    Knob(#[from] KnobError),
     /// A one-shot mode.
     #[error(transparent)]
     Oneshot(#[from] PlanError),
@@ -59,19 +54,14 @@ impl Failure {
     }
 }
 
-/// Whether whoever read our lines has had enough, as `head` does.
-pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
-impl From<LoadArgsError> for Failure {
-    fn from(error: LoadArgsError) -> Self {
+impl From<KnobError> for Failure {
+    fn from(error: KnobError) -> Self {
         Self::Usage(error.into())
     }
 }
 
-impl From<UnknownTheme> for Failure {
-    fn from(error: UnknownTheme) -> Self {
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
         Self::Usage(error.into())
     }
 }

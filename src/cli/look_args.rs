@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::tui::theme::{Theme, choice::UnknownTheme};
+use crate::tui::theme::{Theme, choice::Choice};
 
 /// Colours and characters of a screen.
 #[derive(Debug, Clone, Default, Args)]
@@ -10,7 +10,7 @@ pub struct LookArgs {
     /// Colours of the screen: auto, 16 (the terminal's own), dark, light (24-bit, for such a background) or mono
     /// [default: auto]
     #[arg(long, value_name = "NAME")]
-    pub theme: Option<String>,
+    pub theme: Option<Choice>,
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
@@ -27,11 +27,7 @@ impl LookArgs {
     }
 
     /// The theme that they and the environment mean.
-    ///
-    /// # Errors
-    /// When there is no theme of that name.
-    pub fn theme(&self) -> Result<Theme, UnknownTheme> {
-        let choice = self.theme.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-        Ok(Theme::from_env(choice, self.ascii))
+    pub fn theme(&self) -> Theme {
+        Theme::from_env(self.theme.unwrap_or_default(), self.ascii)
     }
 }

@@ -18,6 +18,7 @@ pub mod session;
 pub mod session_args;
 pub mod target_args;
 pub mod tls_args;
+mod values;
 pub mod words;
 
 pub use failure::{Failure, UsageError};

@@ -5,9 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    UsageError,
-    load_args::seconds,
-    oneshot::{Format, Mode, Palette, Percentile, Plan},
+    oneshot::{Format, Mode, Palette, Percentile, Plan, PlanError},
+    values::seconds,
 };
 use crate::target::Target;
 
@@ -25,11 +24,11 @@ pub struct OneshotArgs {
     #[arg(long, group = "mode")]
     pub latency_dist: bool,
     /// Measure for so long what this machine itself does to latency; needs no server
-    #[arg(long, group = "mode", value_name = "SECONDS")]
-    pub intrinsic_latency: Option<String>,
+    #[arg(long, group = "mode", value_name = "SECONDS", value_parser = seconds)]
+    pub intrinsic_latency: Option<Duration>,
     /// Length of a window; also of the ping windows on the screen [default there: 15]
-    #[arg(short = 'i', value_name = "SECONDS")]
-    pub interval: Option<String>,
+    #[arg(short = 'i', value_name = "SECONDS", value_parser = seconds)]
+    pub interval: Option<Duration>,
     /// Figures separated by spaces
     #[arg(long, requires = "mode", conflicts_with_all = ["csv", "json"])]
     pub raw: bool,
@@ -37,32 +36,20 @@ pub struct OneshotArgs {
     #[arg(long, requires = "mode", conflicts_with = "json")]
     pub csv: bool,
     /// Percentiles to print as well, 50,99,99.9
-    #[arg(long, requires = "mode", value_name = "LIST")]
-    pub latency_percentiles: Option<String>,
+    #[arg(long, requires = "mode", value_name = "LIST", value_delimiter = ',')]
+    pub latency_percentiles: Vec<Percentile>,
     /// Shades of grey in the spectrum
     #[arg(long, requires = "mode")]
     pub mono: bool,
 }
 
 impl OneshotArgs {
-    /// The length of a window, if one is given.
-    ///
-    /// # Errors
-    /// When it is no number of seconds.
-    pub fn window(&self) -> Result<Option<Duration>, UsageError> {
-        Ok(self.interval.as_deref().map(|given| seconds("-i", given)).transpose()?)
-    }
-
     /// The plan, if one of the modes is asked for. `json` is the option that sessions have as well.
     ///
     /// # Errors
-    /// When options do not go together, or a value is none.
-    pub fn plan(&self, target: Target, json: bool) -> Result<Option<Plan>, UsageError> {
-        let Some(mode) = self.mode()? else {
-            return Ok(None);
-        };
-        let percentiles =
-            self.latency_percentiles.as_deref().map_or(Ok(Vec::new()), Percentile::parse_list)?;
+    /// When options do not go together.
+    pub fn plan(&self, target: Target, json: bool) -> Result<Option<Plan>, PlanError> {
+        let Some(mode) = self.mode() else { return Ok(None) };
         let plan = Plan {
             format: match (self.raw, self.csv, json) {
                 (true, ..) => Format::Raw,
@@ -70,8 +57,8 @@ impl OneshotArgs {
                 (.., true) => Format::Json,
                 _ => Format::Standard,
             },
-            interval: self.window()?,
-            percentiles,
+            interval: self.interval,
+            percentiles: self.latency_percentiles.clone(),
             palette: if self.mono { Palette::Grey } else { Palette::Colour },
             ..Plan::new(target, mode)
         };
@@ -79,13 +66,13 @@ impl OneshotArgs {
         Ok(Some(plan))
     }
 
-    fn mode(&self) -> Result<Option<Mode>, UsageError> {
-        Ok(match (&self.intrinsic_latency, self.latency, self.latency_history, self.latency_dist) {
-            (Some(length), ..) => Some(Mode::IntrinsicLatency(seconds("--intrinsic-latency", length)?)),
+    fn mode(&self) -> Option<Mode> {
+        match (self.intrinsic_latency, self.latency, self.latency_history, self.latency_dist) {
+            (Some(length), ..) => Some(Mode::IntrinsicLatency(length)),
             (_, true, ..) => Some(Mode::Latency),
             (_, _, true, _) => Some(Mode::LatencyHistory),
             (.., true) => Some(Mode::LatencyDist),
             _ => None,
-        })
+        }
     }
 }

@@ -203,6 +203,8 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     match suggestion {
         _ if what.contains("://") => format!("{what}; a URI is given with -u"),
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
+        // What is right is said of a value already.
+        None if error.kind() == ErrorKind::ValueValidation => what.to_owned(),
         None => format!("{what}; redyno --help lists what there is"),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::{env, env::VarError, fmt, path::PathBuf, str::FromStr};
 
-use clap::Args;
+use clap::{Args, value_parser};
 use thiserror::Error;
 
 use super::tls_args::{TlsArgs, TlsArgsError};
@@ -28,16 +28,17 @@ pub struct TargetArgs {
     #[arg(short = 'h', long = "host", value_name = "HOST")]
     pub host: Option<String>,
     /// Port [default: 6379]
-    #[arg(short, long, value_name = "PORT")]
-    pub port: Option<u32>,
+    #[arg(short, long, value_name = "PORT", value_parser = value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
     /// Unix socket, instead of host and port
-    #[arg(short, long, value_name = "SOCKET")]
+    #[arg(short, long, value_name = "SOCKET", conflicts_with_all = ["host", "port"])]
     pub socket: Option<PathBuf>,
     /// All in one, as a URI
     #[arg(
         short,
         long,
         value_name = "URI",
+        conflicts_with_all = ["host", "port", "socket", "db"],
         help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, or unix:///path[?db=N]"
     )]
     pub uri: Option<Secret>,
@@ -48,7 +49,7 @@ pub struct TargetArgs {
     #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
     pub password: Option<Secret>,
     /// Database number [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(MAX_DB)))]
     pub db: Option<u32>,
     /// Speak RESP3
     #[arg(short = '3')]
@@ -79,9 +80,6 @@ impl fmt::Debug for Secret {
 /// Why the options name no target. Bad usage: exit code 2.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TargetArgsError {
-    /// Two ways to say where.
-    #[error("{0} and {1} both say where the server is; give one of them")]
-    Conflict(&'static str, &'static str),
     /// The URI holds what an option says too.
     #[error("the URI holds user and password already; leave out {0}")]
     CredentialsTwice(&'static str),
@@ -91,9 +89,6 @@ pub enum TargetArgsError {
     /// A password that cannot be read.
     #[error("the environment's {PASSWORD_VARIABLE} is no UTF-8 text")]
     PasswordNotText,
-    /// Port 0, or above 65535.
-    #[error("the port must lie between 1 and 65535, not {0}")]
-    Port(u32),
     /// A database number that no server can have.
     #[error("the database must lie between 0 and {MAX_DB}, not {0}")]
     Db(u32),
@@ -133,10 +128,7 @@ impl TargetArgs {
 
     fn target_with(&self, password_variable: Option<String>) -> Result<Target, TargetArgsError> {
         let ParsedUri { mut target, tls } = match &self.uri {
-            Some(Secret(uri)) => {
-                self.refuse_beside_uri()?;
-                parse_uri(uri)?
-            }
+            Some(Secret(uri)) => parse_uri(uri)?,
             None => {
                 let (address, db) = (self.address()?, self.db.unwrap_or(0));
                 ParsedUri { target: Target { address, db, ..Target::default() }, tls: false }
@@ -158,17 +150,6 @@ impl TargetArgs {
         Ok(target)
     }
 
-    fn refuse_beside_uri(&self) -> Result<(), TargetArgsError> {
-        let beside = [
-            (self.host.is_some(), "-h"),
-            (self.port.is_some(), "-p"),
-            (self.socket.is_some(), "-s"),
-            (self.db.is_some(), "--db"),
-        ];
-        let found = beside.into_iter().find(|(given, _)| *given);
-        found.map_or(Ok(()), |(_, option)| Err(TargetArgsError::Conflict("-u", option)))
-    }
-
     fn address(&self) -> Result<Address, TargetArgsError> {
         let host = self.host.as_deref().unwrap_or_default();
         if host.contains("://") {
@@ -178,20 +159,16 @@ impl TargetArgs {
             if path.to_string_lossy().contains("://") {
                 return Err(TargetArgsError::UriInstead("-s"));
             }
-            return match (&self.host, self.port) {
-                (Some(_), _) => Err(TargetArgsError::Conflict("-s", "-h")),
-                (_, Some(_)) => Err(TargetArgsError::Conflict("-s", "-p")),
-                _ if path.as_os_str().is_empty() => Err(TargetArgsError::Empty("-s")),
-                _ => Ok(Address::Unix(path.clone())),
-            };
+            if path.as_os_str().is_empty() {
+                return Err(TargetArgsError::Empty("-s"));
+            }
+            return Ok(Address::Unix(path.clone()));
         }
         let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         if host.is_empty() {
             return Err(TargetArgsError::Empty("-h"));
         }
-        let asked = self.port.unwrap_or(DEFAULT_PORT.into());
-        let port = u16::try_from(asked).ok().filter(|port| *port > 0).ok_or(TargetArgsError::Port(asked))?;
-        Ok(Address::Tcp { host, port })
+        Ok(Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) })
     }
 
     fn credentials(&self, from_variable: Option<String>) -> Result<Option<Credentials>, TargetArgsError> {
@@ -268,18 +245,9 @@ mod tests {
     #[test]
     fn impossible_combinations_and_ranges_are_refused() {
         let cases = [
-            ("-s /s -h h", TargetArgsError::Conflict("-s", "-h")),
-            ("-s /s -p 1", TargetArgsError::Conflict("-s", "-p")),
-            ("-u redis://h -h h", TargetArgsError::Conflict("-u", "-h")),
-            ("-u redis://h -p 1", TargetArgsError::Conflict("-u", "-p")),
-            ("-u redis://h -s /s", TargetArgsError::Conflict("-u", "-s")),
-            ("-u redis://h --db 1", TargetArgsError::Conflict("-u", "--db")),
             ("-u redis://:x@h -a x", TargetArgsError::CredentialsTwice("-a")),
             ("-u redis://:x@h --user x", TargetArgsError::CredentialsTwice("--user")),
             ("--user ann", TargetArgsError::UserWithoutPassword),
-            ("-p 0", TargetArgsError::Port(0)),
-            ("-p 65536", TargetArgsError::Port(65536)),
-            ("--db 2147483648", TargetArgsError::Db(2_147_483_648)),
             ("-u redis://h/2147483648", TargetArgsError::Db(2_147_483_648)),
             ("-h=", TargetArgsError::Empty("-h")),
             ("-h redis://:p@h", TargetArgsError::UriInstead("-h")),

@@ -27,16 +27,16 @@ pub struct TlsArgs {
     #[arg(long, value_name = "DIR")]
     pub cacertdir: Option<PathBuf>,
     /// Show the server this client certificate (PEM), with --key
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
     /// The private key of --cert (PEM)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
     /// The name that the server is asked for and its certificate must have [default: the host]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
     /// Encrypt, but trust any server: nobody checks who it is
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["cacert", "cacertdir"])]
     pub insecure: bool,
 }
 
@@ -46,12 +46,6 @@ pub enum TlsArgsError {
     /// An option of TLS where none is spoken.
     #[error("{0} is for TLS, which was not asked for; add --tls, or write rediss:// in the URI")]
     NeedsTls(&'static str),
-    /// Half a client certificate.
-    #[error("{0} needs {1} too: a client certificate and its private key go together")]
-    HalfIdentity(&'static str, &'static str),
-    /// Trust some, and trust all.
-    #[error("--insecure trusts any server, {0} only some; give one of them")]
-    TrustTwice(&'static str),
     /// The files, or the name.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -67,7 +61,7 @@ impl TlsArgs {
             return self.first_given().map_or(Ok(None), |option| Err(TlsArgsError::NeedsTls(option)));
         }
         let settings =
-            TlsSettings { trust: self.trust()?, client: self.client()?, server_name: self.sni.clone() };
+            TlsSettings { trust: self.trust(), client: self.client(), server_name: self.sni.clone() };
         Ok(Some(Tls::new(settings, address)?))
     }
 
@@ -83,25 +77,17 @@ impl TlsArgs {
         all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
     }
 
-    fn trust(&self) -> Result<Trust, TlsArgsError> {
+    fn trust(&self) -> Trust {
         match (self.insecure, &self.cacert, &self.cacertdir) {
-            (true, Some(_), _) => Err(TlsArgsError::TrustTwice("--cacert")),
-            (true, None, Some(_)) => Err(TlsArgsError::TrustTwice("--cacertdir")),
-            (true, None, None) => Ok(Trust::Anybody),
-            (false, None, None) => Ok(Trust::System),
-            (false, file, directory) => Ok(Trust::These { file: file.clone(), directory: directory.clone() }),
+            (true, ..) => Trust::Anybody,
+            (false, None, None) => Trust::System,
+            (false, file, directory) => Trust::These { file: file.clone(), directory: directory.clone() },
         }
     }
 
-    fn client(&self) -> Result<Option<ClientCertificate>, TlsArgsError> {
-        match (&self.cert, &self.key) {
-            (None, None) => Ok(None),
-            (Some(certificate), Some(key)) => {
-                Ok(Some(ClientCertificate { certificate: certificate.clone(), key: key.clone() }))
-            }
-            (Some(_), None) => Err(TlsArgsError::HalfIdentity("--cert", "--key")),
-            (None, Some(_)) => Err(TlsArgsError::HalfIdentity("--key", "--cert")),
-        }
+    fn client(&self) -> Option<ClientCertificate> {
+        let (certificate, key) = self.cert.clone().zip(self.key.clone())?;
+        Some(ClientCertificate { certificate, key })
     }
 }
 
@@ -122,24 +108,5 @@ mod tests {
             assert!(!found.is_verified());
         }
         assert_eq!(tls(&insecure, false), Err(TlsArgsError::NeedsTls("--insecure")));
-    }
-
-    #[test]
-    fn what_contradicts_itself_or_is_half_there_is_refused() {
-        let file = || Some(PathBuf::from("/f"));
-        let asked = || TlsArgs { tls: true, ..TlsArgs::default() };
-        let refused = |args: TlsArgs| tls(&args, false).unwrap_err();
-        assert_eq!(
-            refused(TlsArgs { cert: file(), insecure: true, ..asked() }),
-            TlsArgsError::HalfIdentity("--cert", "--key")
-        );
-        assert_eq!(
-            refused(TlsArgs { key: file(), insecure: true, ..asked() }),
-            TlsArgsError::HalfIdentity("--key", "--cert")
-        );
-        assert_eq!(
-            refused(TlsArgs { cacertdir: file(), insecure: true, ..asked() }),
-            TlsArgsError::TrustTwice("--cacertdir")
-        );
     }
 }

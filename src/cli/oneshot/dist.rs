@@ -8,7 +8,7 @@ use std::{fmt::Write as _, sync::mpsc::Receiver, time::Duration};
 use super::{
     pinging::{Moment, Next, windows},
     plan::{Palette, Plan},
-    run::Streams,
+    streams::Streams,
 };
 use crate::signals::Signal;
 use crate::stats::Latency;

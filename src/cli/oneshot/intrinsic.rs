@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::run::Streams;
+use super::streams::Streams;
 use crate::signals::Signal;
 use crate::{
     clock::Clock,

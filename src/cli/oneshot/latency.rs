@@ -6,7 +6,7 @@ use super::{
     line::{line, window_end},
     pinging::{Moment, Next, Window, windows},
     plan::{Format, Mode, Plan},
-    run::Streams,
+    streams::Streams,
 };
 use crate::{cli::outlet::CLEAR, signals::Signal};
 

@@ -94,7 +94,7 @@ mod tests {
     fn all_formats(window: &Window, percentiles: &str) -> [String; 4] {
         let percentiles = match percentiles {
             "" => Vec::new(),
-            list => Percentile::parse_list(list).unwrap(),
+            list => list.split(',').map(|text| text.parse().unwrap()).collect(),
         };
         [Format::Standard, Format::Raw, Format::Csv, Format::Json].map(|f| line(window, &percentiles, f))
     }

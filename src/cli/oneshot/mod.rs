@@ -22,7 +22,9 @@ mod line;
 mod pinging;
 mod plan;
 mod run;
+mod streams;
 mod trouble;
 
 pub use plan::{Format, Mode, Palette, Percentile, Plan, PlanError};
-pub use run::{Streams, run, run_on};
+pub use run::{run, run_on};
+pub use streams::Streams;

@@ -66,14 +66,6 @@ impl Percentile {
     pub fn quantile(&self) -> f64 {
         self.quantile
     }
-
-    /// Reads a list such as `50,99,99.9`.
-    ///
-    /// # Errors
-    /// Names the first item that is no percentile.
-    pub fn parse_list(text: &str) -> Result<Vec<Self>, PlanError> {
-        text.split(',').map(str::parse).collect()
-    }
 }
 
 impl FromStr for Percentile {
@@ -225,7 +217,7 @@ mod tests {
             "-i has no meaning with --intrinsic-latency"
         );
         assert_eq!(
-            refused(intrinsic, |plan| plan.percentiles = Percentile::parse_list("50").unwrap()),
+            refused(intrinsic, |plan| plan.percentiles = vec!["50".parse().unwrap()]),
             "--latency-percentiles has no meaning with --intrinsic-latency"
         );
         assert_eq!(
@@ -246,11 +238,11 @@ mod tests {
 
     #[test]
     fn percentiles_are_read_exactly_and_kept_as_written() {
-        let list = Percentile::parse_list("50, 99,99.90").unwrap();
+        let list = ["50", " 99", "99.90"].map(|text| text.parse::<Percentile>().unwrap());
         assert_eq!(list.iter().map(Percentile::text).collect::<Vec<_>>(), ["50", "99", "99.90"]);
         assert_eq!(list.iter().map(Percentile::quantile).collect::<Vec<_>>(), [0.5, 0.99, 0.999]);
-        for bad in ["", "0", "100.1", "-1", "p99", "1e1", "nan", "50,,99", "."] {
-            assert!(Percentile::parse_list(bad).is_err(), "{bad:?} was taken");
+        for bad in ["", "0", "100.1", "-1", "p99", "1e1", "nan", "50,99", "."] {
+            assert!(bad.parse::<Percentile>().is_err(), "{bad:?} was taken");
         }
     }
 }

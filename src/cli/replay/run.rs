@@ -14,9 +14,8 @@ use crate::{
     app::{Playback, summary},
     cli::{
         Failure,
-        failure::is_broken_pipe,
         headless::{Form, Printer},
-        outlet::Outlet,
+        outlet::{Outlet, is_broken_pipe},
         words::Words,
     },
     load::Knobs,
@@ -34,7 +33,7 @@ const UNWRITTEN: &str = "cannot write to stdout";
 /// # Errors
 /// Names the first one.
 pub fn check(args: &ReplayArgs) -> Result<(), Failure> {
-    Shot::read(args, args.look.theme()?)?;
+    Shot::read(args, args.look.theme())?;
     Ok(())
 }
 
@@ -43,7 +42,7 @@ pub fn check(args: &ReplayArgs) -> Result<(), Failure> {
 /// # Errors
 /// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
 pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
-    let theme = args.look.theme()?;
+    let theme = args.look.theme();
     let shot = Shot::read(args, theme)?;
     let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
     if let Some(shot) = shot {

@@ -33,26 +33,16 @@ pub fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, Usag
 /// Names the first one.
 pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     form(line, has_terminal)?;
-    let threads = line.load.worker_threads()?;
-    check_clients(&line.load.knobs(false)?, most_clients(threads, 1)).map_err(UsageError::Line)?;
-    line.load.reply_timeout()?;
-    line.load.names()?;
-    line.session.length()?;
-    line.session.requests()?;
-    line.session.warmup_length()?;
-    line.session.look.theme()?;
-    line.oneshot.window()?;
+    check_clients(&line.load.knobs(false)?, most_clients(line.load.worker_threads(), 1))
+        .map_err(UsageError::Line)?;
     Ok(())
 }
 
 /// What the timeline is told.
-///
-/// # Errors
-/// When the window is no number of seconds.
-pub fn timeline(line: &CommandLine) -> Result<TimelineOptions, Failure> {
+pub fn timeline(line: &CommandLine) -> TimelineOptions {
     let mut options = TimelineOptions::default();
-    options.ping_window = line.oneshot.window()?.unwrap_or(options.ping_window);
-    Ok(options)
+    options.ping_window = line.oneshot.interval.unwrap_or(options.ping_window);
+    options
 }
 
 /// What the session is asked to do; `is_attended` is whether a person sits at a screen.
@@ -66,7 +56,7 @@ pub fn commission(
     is_attended: bool,
 ) -> Result<Commission, Failure> {
     let is_own = destination.built_in.is_some();
-    let threads = line.load.worker_threads()?;
+    let threads = line.load.worker_threads();
     // A number of requests is a load, too.
     let knobs = line.load.knobs(is_own || line.session.requests.is_some())?;
     if is_own && line.load.keep {
@@ -81,15 +71,15 @@ pub fn commission(
         target: destination.target.clone(),
         threads,
         seed: line.load.seed(),
-        names: line.load.names()?.unwrap_or_else(|| KeyNames::of_run(run)),
-        timeout: line.load.reply_timeout()?,
-        requests: line.session.requests()?,
-        length: line.session.length()?,
+        names: line.load.key_prefix.clone().unwrap_or_else(|| KeyNames::of_run(run)),
+        timeout: line.load.reply_timeout(),
+        requests: line.session.requests,
+        length: line.session.duration,
     };
     Ok(Commission {
         plan,
         knobs,
-        warmup: line.session.warmup_length()?,
+        warmup: line.session.warmup,
         run,
         keys: match &line.load.key_prefix {
             _ if is_own => Keys::OwnServers,

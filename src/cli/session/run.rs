@@ -70,9 +70,9 @@ fn refused(error: StartError) -> Failure {
 /// The screen until it or the session ends, and then the summary.
 fn on_screen(line: &CommandLine, knobs: Knobs, mut peer: Peer) -> Result<(), Failure> {
     let options = tui::Options {
-        theme: line.session.look.theme()?,
+        theme: line.session.look.theme(),
         knobs,
-        timeline: timeline(line)?,
+        timeline: timeline(line),
         playback: None,
         mouse: line.session.look.mouse(),
     };

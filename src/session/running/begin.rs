@@ -14,11 +14,12 @@ use thiserror::Error;
 
 use super::{
     Ended, Notice, Peer,
+    conduct::Running,
     gate::{Gate, Verdict, Whose},
     peer::{Owner, Peers},
     recordings::Recordings,
     refusal::Refusals,
-    thread::Running,
+    thread::run,
     tuning::Tuning,
     undo::remove_keys,
 };
@@ -137,7 +138,7 @@ impl Session {
                 Ok(running) => {
                     // Whoever waits for it is there until it comes.
                     let _ = begun.send(Ok(()));
-                    running.run()
+                    run(running)
                 }
                 Err(error) => {
                     let _ = begun.send(Err(error));

@@ -9,6 +9,7 @@
 //! waits for none.
 
 mod begin;
+mod conduct;
 mod gate;
 mod order;
 mod peer;
@@ -22,7 +23,8 @@ mod tuning;
 mod undo;
 
 pub use begin::{Commission, Keys, Session, StartError};
+pub use conduct::check_clients;
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
 pub use set_back::set_back;
-pub use thread::{Ended, EndedBy, check_clients};
+pub use thread::{Ended, EndedBy};

@@ -1,38 +1,17 @@
-//! The session's own thread: it carries out the orders of its peers, looks at what has come of them, and ends.
+//! The session's own thread, from the first order to what is undone at its end.
 
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::Path,
-    sync::{Arc, mpsc::Receiver},
+    sync::Arc,
     time::Duration,
 };
 
-use super::{
-    Notice, Order,
-    gate::{Gate, Verdict},
-    peer::Peers,
-    recordings::Recordings,
-    refusal::Refusals,
-    tuning::{Told, Tuning},
-    undo::undo,
-};
-use crate::{
-    clock::{Clock, seconds},
-    happening::Happening,
-    load::Knobs,
-    server::{Answer, Control, Marker, value_words},
-    session::{FileError, Live, Record},
-    signals::Signal,
-    target::Address,
-};
+use super::{Notice, Order, conduct::Running, undo::undo};
+use crate::session::FileError;
 
 /// How often records, answers and signals are looked for. Orders wake the thread.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-
-/// What an error reply MOVED means.
-const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talks to no other: requests for keys that \
-    other nodes hold are errors and no operations, so all figures are those of this node's share of the keys";
 
 /// What ended a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,224 +33,33 @@ pub struct Ended {
     pub recorded: Result<(), Arc<FileError>>,
 }
 
-/// A session that runs, with the gate before its first write.
-pub(super) struct Running {
-    pub(super) live: Live,
-    pub(super) control: Control,
-    pub(super) gate: Gate,
-    pub(super) refusals: Refusals,
-    /// The most clients that the system's limit of open files lets this process hold.
-    pub(super) most_clients: u32,
-    pub(super) tuning: Tuning,
-    pub(super) address: Address,
-    pub(super) records: Receiver<Arc<Record>>,
-    pub(super) recordings: Recordings,
-    pub(super) leftovers: Option<Answer<Vec<Marker>>>,
-    pub(super) clock: Clock,
-    /// Whether a person is there to be asked.
-    pub(super) is_attended: bool,
-    /// Whether it was told that other nodes of a cluster hold a part of the keys.
-    pub(super) is_cluster_told: bool,
-    pub(super) peers: Peers,
-    pub(super) signals: Receiver<Signal>,
+/// Runs to the end and undoes what is to be undone. A panic ends it too, and goes on after that.
+pub(super) fn run(mut running: Running) -> Ended {
+    let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
+    running.peers.tell(Notice::Leave);
+    let recorded = undo(running);
+    let by = ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic));
+    Ended { by, recorded }
 }
 
-impl Running {
-    /// Runs to the end and undoes what is to be undone. A panic ends it too, and goes on after that.
-    pub(super) fn run(mut self) -> Ended {
-        let ended = catch_unwind(AssertUnwindSafe(|| self.attend()));
-        self.peers.tell(Notice::Leave);
-        let recorded = undo(self);
-        let by = ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic));
-        Ended { by, recorded }
-    }
-
-    fn attend(&mut self) -> EndedBy {
-        loop {
-            let mut next = self.peers.next_within(LOOK_EVERY);
-            let mut is_ended = false;
-            while let Some((peer, order)) = next {
-                is_ended |= order == Order::End;
-                self.carry_out(peer, order);
-                next = self.peers.next_within(Duration::ZERO);
-            }
-            if let Some(cause) = self.look() {
-                return EndedBy::Refusal(cause);
-            }
-            // A terminal that goes makes its screen leave, and tells by a signal why.
-            if self.signals.try_recv().is_ok() {
-                return EndedBy::Signal;
-            }
-            if is_ended || self.live.is_over() {
-                return EndedBy::Itself;
-            }
+fn attend(running: &mut Running) -> EndedBy {
+    loop {
+        let mut next = running.peers.next_within(LOOK_EVERY);
+        let mut is_ended = false;
+        while let Some((peer, order)) = next {
+            is_ended |= order == Order::End;
+            running.carry_out(peer, order);
+            next = running.peers.next_within(Duration::ZERO);
+        }
+        if let Some(cause) = running.look() {
+            return EndedBy::Refusal(cause);
+        }
+        // A terminal that goes makes its screen leave, and tells by a signal why.
+        if running.signals.try_recv().is_ok() {
+            return EndedBy::Signal;
+        }
+        if is_ended || running.live.is_over() {
+            return EndedBy::Itself;
         }
     }
-
-    /// Looks at everything that goes on by itself. Why the session must end, if the server refuses its load.
-    fn look(&mut self) -> Option<String> {
-        self.live.settle();
-        let verdict = self.gate.look(Duration::ZERO, &self.control);
-        self.obey(verdict);
-        self.look_at_tuning();
-        self.look_for_leftovers();
-        self.look_at_recording();
-        let mut refused = None;
-        while let Ok(record) = self.records.try_recv() {
-            refused = refused.or(self.look_for_refusal(&record));
-            if let Some(notice) = self.notice(&record) {
-                self.peers.tell(notice);
-            }
-            self.peers.record(&record);
-        }
-        if let Some(cause) = &refused {
-            self.peers.tell(Notice::LoadStopped(cause.clone()));
-        }
-        refused.filter(|_| !self.is_attended)
-    }
-
-    fn carry_out(&mut self, peer: usize, order: Order) {
-        if let Err(why) = self.try_to(&order) {
-            self.peers.refuse(peer, order, why);
-        }
-    }
-
-    fn try_to(&mut self, order: &Order) -> Result<(), String> {
-        match order {
-            Order::SetKnobs(knobs) => {
-                check_clients(knobs, self.most_clients)?;
-                self.set_knobs(knobs.clone());
-            }
-            Order::SetConfig { parameter, to } => self.tuning.set((parameter, to.clone()), &self.control),
-            Order::RunIntrinsic(length) => self.live.intrinsic().run(*length),
-            Order::StopIntrinsic => self.live.intrinsic().stop(),
-            Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
-            Order::AllowWrites(yes) => {
-                let verdict = self.gate.answer(*yes, &self.control);
-                self.obey(verdict);
-            }
-            Order::Mark { t_s, text } => self.live.mark(*t_s, text.clone()),
-            Order::StartRecording => {
-                let now_s = seconds(self.clock.now_ns());
-                let listener = self.recordings.start_in(Path::new("."), now_s)?;
-                self.live.listen(listener);
-            }
-            Order::StopRecording => self.recordings.stop()?,
-            Order::Play { .. } | Order::Pause => {
-                return Err("only a recording plays; this is measured live".to_owned());
-            }
-            Order::End => {}
-        }
-        Ok(())
-    }
-
-    fn set_knobs(&mut self, knobs: Knobs) {
-        match self.gate.want(knobs.clone(), &self.control) {
-            Some(knobs) => self.live.turn(knobs),
-            // What is wanted is allowed, and holds as soon as the marker tells of it.
-            None if self.gate.is_extending() => {}
-            // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
-            None => self.live.turn(Knobs { load: false, ..knobs }),
-        }
-    }
-
-    /// Turns the load off where the server refuses it.
-    fn look_for_refusal(&mut self, record: &Record) -> Option<String> {
-        let cause = self.refusals.push(record)?;
-        self.live.event(Happening::LoadStopped { cause: cause.clone() });
-        self.gate.withdraw();
-        self.live.stop_load();
-        Some(cause)
-    }
-
-    fn obey(&mut self, verdict: Option<Verdict>) {
-        match verdict {
-            Some(Verdict::Pass(knobs)) => self.live.turn(knobs),
-            Some(Verdict::Ask(question)) if self.is_attended => {
-                self.peers.tell(Notice::FirstWrite { question });
-            }
-            Some(Verdict::Ask(cause) | Verdict::Refuse(cause)) => {
-                self.peers.tell(Notice::LoadStaysOff(cause));
-            }
-            None => {}
-        }
-    }
-
-    fn look_at_tuning(&mut self) {
-        for told in self.tuning.look(Duration::ZERO, &self.control) {
-            let notice = match told {
-                Told::Set(change) => {
-                    let (name, value) = (&change.name, value_words(&change.to));
-                    let text = format!("{name} is {value}; the old value comes back at the end");
-                    self.live.retuned(change);
-                    Notice::Info(text)
-                }
-                Told::Warning(why) => Notice::Warning(why),
-            };
-            self.peers.tell(notice);
-        }
-    }
-
-    fn look_for_leftovers(&mut self) {
-        let Some(found) = self.leftovers.as_ref().and_then(|answer| answer.wait(Duration::ZERO)) else {
-            return;
-        };
-        self.leftovers = None;
-        // Where it could not be found out, the survey before the first write or `redyno clean` will.
-        for marker in found.unwrap_or_default() {
-            self.peers.tell(Notice::Info(format!("{} {}", marker.owner, marker.left())));
-        }
-    }
-
-    fn look_at_recording(&mut self) {
-        let (notices, failed) = self.recordings.look();
-        notices.into_iter().for_each(|notice| self.peers.tell(notice));
-        if let Some(error) = failed {
-            self.live.event(Happening::RecordingFailed { cause: error.to_string() });
-        }
-    }
-
-    /// What a record means for a person, beside itself.
-    fn notice(&mut self, record: &Record) -> Option<Notice> {
-        match record {
-            Record::Event(event) => match &event.what {
-                Happening::Unreachable { cause } => {
-                    Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
-                }
-                Happening::Reachable => Some(Notice::Reachable),
-                Happening::FirstError { error, .. } if error == "MOVED" && !self.is_cluster_told => {
-                    self.is_cluster_told = true;
-                    Some(Notice::Warning(OTHER_NODES.to_owned()))
-                }
-                _ => None,
-            },
-            // It answers: a load that was wanted while it did not can be looked into now.
-            Record::Server(_) => {
-                self.gate.retry(&self.control);
-                None
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Whether the system lets this process hold so many connections.
-///
-/// # Errors
-/// Says how many it does, and what to do.
-pub fn check_clients(knobs: &Knobs, most: u32) -> Result<(), String> {
-    if knobs.clients <= most {
-        return Ok(());
-    }
-    if most == 0 {
-        return Err(
-            "the limit of open files leaves no room for a client; raise it (ulimit -Hn, LimitNOFILE=)"
-                .to_owned(),
-        );
-    }
-    Err(format!(
-        "{} clients are more than the {most} that the limit of open files allows; raise its hard limit \
-         (ulimit -Hn, LimitNOFILE=), or ask for fewer",
-        knobs.clients
-    ))
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Notice, gate::Gate, peer::Peers, thread::Running};
+use super::{Notice, conduct::Running, gate::Gate, peer::Peers};
 use crate::{
     server::{Control, Ledger},
     session::FileError,

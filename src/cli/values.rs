@@ -1,0 +1,77 @@
+//! Values of options as clap reads them: what is wrong with one is said beside the option's name.
+
+use std::time::Duration;
+
+use crate::{
+    units::{parse_bytes, parse_count},
+    workload::KeyNames,
+};
+
+/// The longest prefix of keys, in bytes.
+const LONGEST_PREFIX: usize = 512;
+/// The most worker threads.
+const MAX_THREADS: usize = 512;
+
+/// A count, with k or M behind it if one likes; no knob goes beyond a `u32`.
+pub fn count(text: &str) -> Result<u32, String> {
+    fitting(parse_count(text).map_err(|error| error.to_string())?)
+}
+
+/// Bytes, likewise.
+pub fn bytes(text: &str) -> Result<u32, String> {
+    fitting(parse_bytes(text).map_err(|error| error.to_string())?)
+}
+
+fn fitting(given: u64) -> Result<u32, String> {
+    u32::try_from(given).map_err(|_| format!("{given} is far too large"))
+}
+
+/// A number of requests, at least 1.
+pub fn requests(text: &str) -> Result<u64, String> {
+    match parse_count(text).map_err(|error| error.to_string())? {
+        0 => Err("it must be at least 1; leave it out for a run without a limit".to_owned()),
+        requests => Ok(requests),
+    }
+}
+
+/// A number of worker threads.
+pub fn threads(text: &str) -> Result<usize, String> {
+    let threads = parse_count(text).map_err(|error| error.to_string())?;
+    let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
+    fitting.ok_or_else(|| format!("it must lie between 1 and {MAX_THREADS}"))
+}
+
+/// A number of seconds above 0, `2.5`.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds
+        .filter(|length| !length.is_zero())
+        .ok_or_else(|| "it must be a number of seconds above 0".to_owned())
+}
+
+/// The prefix of a user's own keys.
+pub fn prefix(text: &str) -> Result<KeyNames, String> {
+    match text.len() {
+        1..=LONGEST_PREFIX => Ok(KeyNames::given(text)),
+        length => {
+            Err(format!("it must be a name of 1 to {LONGEST_PREFIX} bytes, such as app:; it has {length}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_values_are_told_with_what_is_right() {
+        assert_eq!(count("many").unwrap_err(), "'many' is not a count such as 50, 100k or 1.5M");
+        assert_eq!(count("99999999999").unwrap_err(), "99999999999 is far too large");
+        assert!(requests("0").is_err() && threads("0").is_err() && threads("513").is_err());
+        for wrong in ["-1", "nan", "0", "soon", "1e300"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(seconds("2.5"), Ok(Duration::from_millis(2500)));
+        assert!(prefix("").is_err() && prefix(&"x".repeat(513)).is_err() && prefix("app:").is_ok());
+    }
+}
