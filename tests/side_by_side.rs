@@ -67,6 +67,8 @@ fn two_targets_under_the_same_load_are_counted_apart_as_they_count_themselves() 
         assert!(pings.count() > 0, "each target is pinged");
         assert_eq!(own.end.summary.ops, own.intervals().map(|interval| interval.ops).sum::<u64>());
     }
+    let ticks = |target| -> BTreeSet<u64> { past.of(target).intervals().map(|i| i.tick).collect() };
+    assert!(ticks(0).intersection(&ticks(1)).count() > 0, "their ticks have the same numbers");
     let last = past.records.last().unwrap();
     assert!(matches!(&**last, Record::End(_)), "the first target's end is the session's");
 }

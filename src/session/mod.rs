@@ -11,9 +11,10 @@ mod file;
 mod fresh;
 mod interval;
 mod live;
+mod lost_connections;
 mod measured;
 mod older;
-mod outages;
+
 mod reader;
 mod record;
 mod recorder;

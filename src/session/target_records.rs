@@ -10,7 +10,8 @@
 use std::{collections::BTreeMap, sync::mpsc::Receiver};
 
 use super::{
-    End, Event, Interval, Moment, Record, Segment, Span, Tally, assembly::Assembly, outages::Outages,
+    End, Event, Interval, Moment, Record, Segment, Span, Tally, assembly::Assembly,
+    lost_connections::LostConnections,
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
@@ -38,7 +39,7 @@ pub(super) struct TargetRecords {
     server: Receiver<server::Message>,
     /// The knobs by segment.
     knobs: BTreeMap<u32, Knobs>,
-    outages: Outages,
+    connections: LostConnections,
     kinds: Kinds,
     /// Whether it was told that the ping has no connection.
     ping_is_lost: bool,
@@ -54,7 +55,7 @@ impl TargetRecords {
         Self {
             clock,
             assembly: Assembly::new(lanes.len()),
-            outages: Outages::new(lanes.len()),
+            connections: LostConnections::new(lanes.len()),
             kinds: Kinds::default(),
             ping_is_lost: false,
             lanes,
@@ -88,14 +89,14 @@ impl TargetRecords {
     /// New knobs hold.
     pub(super) fn turn(&mut self, at_ns: u64, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
-        self.outages.want(segment.knobs.clients, at_ns);
+        self.connections.want(segment.knobs.clients, at_ns);
         self.make(Record::Segment(segment));
     }
 
     /// What is left to be told when nothing more comes, and the sum of all.
     pub(super) fn end(mut self) -> (Vec<Record>, End) {
         let now_ns = self.clock.now_ns();
-        if let Some((at_ns, what)) = self.outages.rest(now_ns) {
+        if let Some((at_ns, what)) = self.connections.rest(now_ns) {
             self.event(at_ns, what);
         }
         (self.made, End { t_s: seconds(now_ns), summary: self.tally.summary() })
@@ -127,11 +128,11 @@ impl TargetRecords {
     fn make_intervals(&mut self, intervals: Vec<Interval>) {
         // What a worker told before it closed the tick comes before the tick: the first message of a kind, a loss.
         self.take_load_events();
-        for (at_ns, what) in self.outages.tell(self.clock.now_ns()) {
+        for (at_ns, what) in self.connections.tell(self.clock.now_ns()) {
             self.event(at_ns, what);
         }
         if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.length_s).reduce(f64::min) {
-            self.outages.forget(nanoseconds(earliest_s));
+            self.connections.forget(nanoseconds(earliest_s));
         }
         for mut interval in intervals {
             let knobs = self.knobs.get(&interval.segment);
@@ -141,7 +142,7 @@ impl TargetRecords {
             }
             let (from_s, to_s) = (interval.t_s - interval.length_s, interval.t_s);
             if loaded {
-                interval.outage_s = self.outages.outage_s(nanoseconds(from_s), nanoseconds(to_s));
+                interval.outage_s = self.connections.outage_s(nanoseconds(from_s), nanoseconds(to_s));
             }
             for counts in
                 [&mut interval.errors, &mut interval.connections_lost, &mut interval.connects_failed]
@@ -158,9 +159,9 @@ impl TargetRecords {
 
     fn on_load_event(&mut self, event: LoadEvent) {
         match event {
-            LoadEvent::Losses { worker, report } => self.outages.take(worker, &report),
-            LoadEvent::Down { at_ns, worker } => self.outages.turn(worker, true, at_ns),
-            LoadEvent::Up { at_ns, worker } => self.outages.turn(worker, false, at_ns),
+            LoadEvent::Losses { worker, report } => self.connections.take(worker, &report),
+            LoadEvent::Down { at_ns, worker } => self.connections.turn(worker, true, at_ns),
+            LoadEvent::Up { at_ns, worker } => self.connections.turn(worker, false, at_ns),
             LoadEvent::Died { at_ns, cause } => self.event(at_ns, Happening::WorkerDied { cause }),
             LoadEvent::FirstError { kind, message } => {
                 let at_ns = self.clock.now_ns();

@@ -34,7 +34,7 @@ struct Outage {
 
 /// The books of the load's connections.
 #[derive(Debug)]
-pub(super) struct Outages {
+pub(super) struct LostConnections {
     /// Connections that each worker is without, and whether it has none at all.
     lost: Vec<u64>,
     down: Vec<bool>,
@@ -49,7 +49,7 @@ pub(super) struct Outages {
     past: VecDeque<(u64, u64)>,
 }
 
-impl Outages {
+impl LostConnections {
     /// Of so many workers.
     pub(super) fn new(workers: usize) -> Self {
         Self {
@@ -186,68 +186,68 @@ mod tests {
 
     #[test]
     fn a_thousand_connections_lost_at_once_are_one_pair_of_events() {
-        let mut outages = Outages::new(2);
-        outages.want(1000, 0);
-        outages.take(0, &lost(500, 120 * MS));
-        outages.take(1, &lost(500, 110 * MS));
-        assert_eq!(words(outages.tell(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
-        outages.take(0, &back(1300 * MS));
-        assert_eq!(words(outages.tell(1500 * MS)), [""; 0]);
-        outages.take(1, &back(1350 * MS));
-        assert_eq!(words(outages.tell(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
-        assert_eq!(outages.rest(2000 * MS), None);
+        let mut connections = LostConnections::new(2);
+        connections.want(1000, 0);
+        connections.take(0, &lost(500, 120 * MS));
+        connections.take(1, &lost(500, 110 * MS));
+        assert_eq!(words(connections.tell(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
+        connections.take(0, &back(1300 * MS));
+        assert_eq!(words(connections.tell(1500 * MS)), [""; 0]);
+        connections.take(1, &back(1350 * MS));
+        assert_eq!(words(connections.tell(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
+        assert_eq!(connections.rest(2000 * MS), None);
     }
 
     #[test]
     fn an_outage_that_spreads_is_told_again_when_it_has_doubled() {
-        let mut outages = Outages::new(1);
-        outages.want(50, 0);
-        outages.take(0, &lost(1, 0));
-        assert_eq!(outages.tell(250 * MS).len(), 1);
-        outages.take(0, &LossReport { still_lost: 50, ..lost(49, 300 * MS) });
-        assert_eq!(words(outages.tell(500 * MS)), ["0.50 load lost: 50 of 50 connections: reset"]);
+        let mut connections = LostConnections::new(1);
+        connections.want(50, 0);
+        connections.take(0, &lost(1, 0));
+        assert_eq!(connections.tell(250 * MS).len(), 1);
+        connections.take(0, &LossReport { still_lost: 50, ..lost(49, 300 * MS) });
+        assert_eq!(words(connections.tell(500 * MS)), ["0.50 load lost: 50 of 50 connections: reset"]);
     }
 
     #[test]
     fn a_server_that_closes_after_each_reply_does_not_flood_and_is_counted() {
-        let mut outages = Outages::new(1);
-        outages.want(1, 0);
+        let mut connections = LostConnections::new(1);
+        connections.want(1, 0);
         let mut told = Vec::new();
         for tick in 1..=40 {
-            outages.take(
+            connections.take(
                 0,
                 &LossReport { back_ns: tick * 250 * MS, still_lost: 0, ..lost(25, tick * 250 * MS) },
             );
-            told.extend(outages.tell(tick * 250 * MS));
+            told.extend(connections.tell(tick * 250 * MS));
         }
         let told = words(told);
         assert_eq!(told.len(), 20, "a pair a second in ten seconds: {told:?}");
         assert!(
             told[2].ends_with("25 times among 1 connections: reset (75 times more since the last was told)")
         );
-        assert!(outages.rest(0).unwrap().1.to_string().starts_with("75 more"));
+        assert!(connections.rest(0).unwrap().1.to_string().starts_with("75 more"));
     }
 
     #[test]
     fn the_outage_is_the_time_in_which_no_worker_has_a_connection() {
-        let mut outages = Outages::new(2);
-        outages.want(2, 0);
-        outages.turn(0, true, 100 * MS);
-        outages.turn(1, true, 300 * MS);
-        assert_eq!(outages.outage_s(0, 500 * MS), 0.2);
-        outages.turn(0, false, 900 * MS);
-        assert_eq!(outages.outage_s(500 * MS, 1000 * MS), 0.4);
-        outages.turn(1, false, 1000 * MS);
-        assert_eq!(outages.outage_s(0, 2000 * MS), 0.6);
-        outages.forget(1000 * MS);
-        assert_eq!(outages.past.len(), 0);
+        let mut connections = LostConnections::new(2);
+        connections.want(2, 0);
+        connections.turn(0, true, 100 * MS);
+        connections.turn(1, true, 300 * MS);
+        assert_eq!(connections.outage_s(0, 500 * MS), 0.2);
+        connections.turn(0, false, 900 * MS);
+        assert_eq!(connections.outage_s(500 * MS, 1000 * MS), 0.4);
+        connections.turn(1, false, 1000 * MS);
+        assert_eq!(connections.outage_s(0, 2000 * MS), 0.6);
+        connections.forget(1000 * MS);
+        assert_eq!(connections.past.len(), 0);
     }
 
     #[test]
     fn a_worker_without_clients_does_not_hide_an_outage() {
-        let mut outages = Outages::new(4);
-        outages.want(1, 0);
-        outages.turn(0, true, 0);
-        assert_eq!(outages.outage_s(0, 250 * MS), 0.25);
+        let mut connections = LostConnections::new(4);
+        connections.want(1, 0);
+        connections.turn(0, true, 0);
+        assert_eq!(connections.outage_s(0, 250 * MS), 0.25);
     }
 }
