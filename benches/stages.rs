@@ -22,7 +22,7 @@ use redyno::{
     load::{Arrivals, stages::PaceStage},
     protocol::{Dialect, Reply, Skipper},
     stats::Recorder,
-    workload::{Draws, KeyNames, Program, RunId, Values, Workload},
+    workload::{Draws, KeyNames, Outgoing, Program, RunId, Values, Workload},
 };
 
 /// Requests in a batch: what a stage is called for at once, so that the call itself does not count.
@@ -47,12 +47,12 @@ fn encode(bencher: Bencher, what: &str) {
         &KeyNames::of_run(RunId::random()),
     );
     let mut draws = Draws::new(1);
-    let mut out = Vec::with_capacity(256 * BATCH);
+    let mut out = Outgoing::default();
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&program, &mut draws, &mut out));
 }
 
 #[inline(never)]
-fn encode_batch(program: &Program, draws: &mut Draws, out: &mut Vec<u8>) {
+fn encode_batch(program: &Program, draws: &mut Draws, out: &mut Outgoing) {
     out.clear();
     for _ in 0..BATCH {
         black_box(program.append(draws, out));

@@ -113,6 +113,32 @@ fn the_built_in_server_counts_what_we_count() {
     server.stop().unwrap();
 }
 
+/// Values above 64 KiB are written from where they lie, unless they stand inside of a word whose length varies.
+#[test]
+fn large_values_are_written_whole_whatever_stands_around_them() {
+    const SIZE: u32 = 100_000;
+    let server = Server::redis().start();
+    server.cli(&["SET", "redyno:word", "text"]);
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    let knobs = Knobs { value_size: SIZE, pipeline: 9, clients: 4, ..knobs() };
+    let mut session = Driven::start(&plan(at_port(server.port())), knobs);
+    session.wait_for_work(1, 4, ENOUGH);
+    assert_agreement(&session.finish(), &server.cli(&["INFO", "commandstats"]));
+    let mut kinds = [0, 0];
+    for key in 0..100 {
+        let value = server.cli(&["GET", &format!("redyno:{key:012}")]);
+        let inner = value.strip_prefix('<').and_then(|rest| rest.split_once('|')).map(|(inner, _)| inner);
+        let random = inner.unwrap_or(&value);
+        if random.is_empty() {
+            continue;
+        }
+        assert_eq!(random.len(), SIZE as usize, "{key}");
+        assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)), "{key}");
+        kinds[usize::from(inner.is_some())] += 1;
+    }
+    assert!(kinds.iter().all(|n| *n > 0), "{kinds:?}");
+}
+
 /// A connection that is lost in the middle of an operation loses it once, whatever came of it.
 #[test]
 fn an_operation_that_is_cut_off_has_one_end() {

@@ -15,13 +15,13 @@ use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
     ErrorKind, answered::Answered, broken::Broken, core_waits::CoreWaits, replies::Replies,
-    segments::Segments,
+    segments::Segments, unsent::Unsent,
 };
 use crate::{
     clock::Clock,
     protocol::{Dialect, Reply, Skipper},
     target::{Greeter, Greeting, Transport, Turn},
-    workload::OpId,
+    workload::{OpId, Outgoing, Values},
 };
 
 /// Where a connection is in its life.
@@ -72,7 +72,7 @@ pub(super) struct Connection {
     /// Whether the socket is connected.
     is_connected: bool,
     /// What the socket did not take yet.
-    unsent: Vec<u8>,
+    unsent: Option<Box<Unsent>>,
 }
 
 impl Connection {
@@ -104,7 +104,7 @@ impl Connection {
             has_more: false,
             is_closing: false,
             is_connected: false,
-            unsent: Vec::new(),
+            unsent: None,
         })
     }
 
@@ -159,8 +159,11 @@ impl Connection {
             return self.write(registry, words);
         }
         if !self.is_all_sent() {
-            let unsent = std::mem::take(&mut self.unsent);
-            self.write(registry, &unsent)?;
+            match self.unsent.take() {
+                Some(unsent) => self.write_on(registry, unsent)?,
+                // What a TLS session holds back goes with nothing.
+                None => self.write(registry, &[])?,
+            }
             if self.is_all_sent() {
                 self.listen(registry, Interest::READABLE)?;
             }
@@ -196,7 +199,7 @@ impl Connection {
     }
 
     fn is_all_sent(&self) -> bool {
-        self.unsent.is_empty() && !self.transport.wants_write()
+        self.unsent.is_none() && !self.transport.wants_write()
     }
 
     /// The next batch, to be filled before [`send`](Self::send).
@@ -213,15 +216,18 @@ impl Connection {
     pub(super) fn send(
         &mut self,
         registry: &Registry,
-        bytes: &[u8],
+        (out, values): (&Outgoing, &Values),
         now_ns: u64,
         segments: &mut Segments,
     ) -> Result<(), Broken> {
         self.phase = Phase::Busy;
         self.since_ns = now_ns;
         self.generation = segments.generation();
-        segments.wrote(self.operations.len(), bytes.len());
-        self.write(registry, bytes)
+        segments.wrote(self.operations.len(), out.length(values));
+        match out.as_whole() {
+            Some(bytes) => self.write(registry, bytes),
+            None => self.write_on(registry, Box::new(Unsent::apart(out, values))),
+        }
     }
 
     #[inline]
@@ -234,8 +240,24 @@ impl Connection {
                 Err(error) => return Err(error.into()),
             }
         };
-        if written < bytes.len() || self.transport.wants_write() {
-            self.unsent = bytes[written..].to_vec();
+        if written < bytes.len() {
+            self.unsent = Some(Box::new(Unsent::whole(&bytes[written..])));
+        }
+        self.await_room(registry)
+    }
+
+    /// Writes what is left.
+    fn write_on(&mut self, registry: &Registry, mut unsent: Box<Unsent>) -> Result<(), Broken> {
+        if !unsent.write(&mut self.transport)? {
+            self.unsent = Some(unsent);
+        }
+        self.await_room(registry)
+    }
+
+    /// Asks to be told when the socket takes more, if there is more.
+    #[inline]
+    fn await_room(&mut self, registry: &Registry) -> Result<(), Broken> {
+        if !self.is_all_sent() {
             self.listen(registry, Interest::READABLE | Interest::WRITABLE)?;
         }
         Ok(())

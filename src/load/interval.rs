@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::{ClientCounts, ErrorCounts, Openings, Setting};
-use crate::{stats::Recorder, workload::Operations};
+use crate::{
+    stats::Recorder,
+    workload::{Operations, Outgoing},
+};
 
 /// One worker's counts of one segment over one stretch of time. It travels to the collector and comes back empty.
 #[derive(Debug)]
@@ -50,7 +53,7 @@ pub struct IntervalBuffer {
     pub counts: Vec<OperationCounts>,
     /// What the knobs of a segment that ended leave over, up to 300 MiB: freed by the collector, since a worker would
     /// have to stop for it.
-    pub(super) spent: Option<(Arc<Setting>, Vec<u8>)>,
+    pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
 }
 
 /// Counts of one operation.

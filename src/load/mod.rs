@@ -34,6 +34,7 @@ mod segments;
 pub mod stages;
 #[cfg(test)]
 pub mod testing;
+mod unsent;
 mod watches;
 mod worker;
 

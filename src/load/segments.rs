@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::{next_tick_ns, tick_of},
-    workload::Operations,
+    workload::{Operations, Outgoing},
 };
 
 /// A segment with requests in flight, or the current one.
@@ -98,7 +98,7 @@ impl Segments {
     }
 
     /// What the current segment's knobs leave over goes up with its counts, to be freed where nothing waits for it.
-    pub(super) fn leave(&mut self, setting: Arc<Setting>, batch: Vec<u8>) {
+    pub(super) fn leave(&mut self, setting: Arc<Setting>, batch: Outgoing) {
         self.current.buffer.spent = Some((setting, batch));
     }
 
@@ -310,7 +310,7 @@ mod tests {
         let (mut segments, mut collector) = of_one();
         let setting = Arc::new(Setting::fixture(1));
         let old = Arc::downgrade(&setting);
-        segments.leave(setting, vec![0; 1000]);
+        segments.leave(setting, Outgoing::whole(vec![0; 1000]));
         cut(&mut segments, 1);
         segments.close_tick(1, 250, 1);
         assert!(old.upgrade().is_some());

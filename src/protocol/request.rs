@@ -35,6 +35,8 @@ pub trait Fill {
     fn number(&mut self, source: u16) -> u64;
     /// The next value, which is as long as its slot.
     fn value(&mut self) -> &[u8];
+    /// Whether the next value is written from where it lies: it is left out then, behind so many bytes.
+    fn leaves_out_value(&mut self, behind: usize) -> bool;
 }
 
 /// Commands encoded in a dialect that are sent in one go, with any number of slots.
@@ -102,6 +104,7 @@ impl Template {
             out.truncate(start + piece.length);
             match &piece.then {
                 Then::Piece => {}
+                Then::Value if fill.leaves_out_value(out.len()) => {}
                 Then::Value => out.extend_from_slice(fill.value()),
                 Then::Argument(fragments) => append_argument(self.dialect, fragments, fill, out),
             }
@@ -235,6 +238,10 @@ mod tests {
         fn value(&mut self) -> &[u8] {
             self.1 += 1;
             [b"abc", b"def"][usize::from(self.1 - 1)]
+        }
+
+        fn leaves_out_value(&mut self, _: usize) -> bool {
+            false
         }
     }
 

@@ -9,6 +9,7 @@
 mod commands;
 mod data;
 mod key_names;
+mod outgoing;
 mod presets;
 mod program;
 mod read_share;
@@ -21,6 +22,7 @@ pub use data::{
     Distribution, Keyspace, MAX_OPERATIONS, MAX_WEIGHT, Operation, Together, Workload, WorkloadError,
 };
 pub use key_names::{KeyNames, KeySpan, NAMESPACE, NoRunId, RunId};
+pub use outgoing::Outgoing;
 pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
 pub use program::{Draws, Expected, OpId, Operations, Program};
 pub use values::Values;

@@ -11,8 +11,9 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
-    Distribution, KeyNames, Misses, Operation, Together, Values, Workload, commands,
+    Distribution, KeyNames, Misses, Operation, Outgoing, Together, Values, Workload, commands,
     data::first_word,
+    outgoing::LARGE,
     step::{Fragment, Step},
 };
 use crate::protocol::{Dialect, Fill, Part, Template};
@@ -154,7 +155,7 @@ impl Program {
 
     /// Appends the requests of the next operation of the stream `draws` to `out`, and says which it is.
     #[inline]
-    pub fn append(&self, draws: &mut Draws, out: &mut Vec<u8>) -> OpId {
+    pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let (_, op, template) = match self.asked.as_slice() {
             [only] => only,
             several => {
@@ -163,7 +164,7 @@ impl Program {
                 next.expect("the last sum is the total, above every draw")
             }
         };
-        template.append(&mut Filling { program: self, draws }, out);
+        template.append(&mut Filling { program: self, draws, cuts: &mut out.cuts }, &mut out.bytes);
         *op
     }
 }
@@ -172,6 +173,8 @@ impl Program {
 struct Filling<'a> {
     program: &'a Program,
     draws: &'a mut Draws,
+    /// Where values are left out.
+    cuts: &'a mut Vec<(usize, usize)>,
 }
 
 impl Fill for Filling<'_> {
@@ -186,6 +189,15 @@ impl Fill for Filling<'_> {
     #[inline]
     fn value(&mut self) -> &[u8] {
         self.program.values.value(self.draws.random.next_u64())
+    }
+
+    #[inline]
+    fn leaves_out_value(&mut self, behind: usize) -> bool {
+        let is_large = self.program.values.size() > LARGE;
+        if is_large {
+            self.cuts.push((behind, Values::offset(self.draws.random.next_u64())));
+        }
+        is_large
     }
 }
 
@@ -268,10 +280,10 @@ mod tests {
 
     fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
         let program = program(workload, keyspace);
-        let (mut draws, mut out) = (Draws::new(seed), Vec::new());
+        let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
         let labels = (0..n).map(|_| program.append(&mut draws, &mut out));
         let labels = labels.map(|op| program.operations().of(op).label.clone()).collect();
-        (labels, String::from_utf8(out).unwrap())
+        (labels, String::from_utf8(out.bytes).unwrap())
     }
 
     fn of(operations: Vec<Operation>) -> Workload {
@@ -332,12 +344,12 @@ mod tests {
     fn a_batch_is_drawn_again_from_a_copy_of_the_draws() {
         let program = program(&preset("mixed").unwrap(), 1000);
         let mut draws = Draws::new(9);
-        program.append(&mut draws, &mut Vec::new());
-        let (mut again, mut out, mut same) = (draws.clone(), Vec::new(), Vec::new());
+        program.append(&mut draws, &mut Outgoing::default());
+        let (mut again, mut out, mut same) = (draws.clone(), Outgoing::default(), Outgoing::default());
         for _ in 0..50 {
             assert_eq!(program.append(&mut draws, &mut out), program.append(&mut again, &mut same));
         }
-        assert_eq!(out, same);
+        assert_eq!(out.bytes, same.bytes);
     }
 
     #[test]

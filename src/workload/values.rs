@@ -39,7 +39,18 @@ impl Values {
     /// The value that belongs to the random number `draw`.
     #[inline]
     pub fn value(&self, draw: u64) -> &[u8] {
-        let offset = draw as usize % SPREAD;
+        self.at(Self::offset(draw))
+    }
+
+    /// Where the value that belongs to the random number `draw` begins in the pool.
+    #[inline]
+    pub(super) fn offset(draw: u64) -> usize {
+        draw as usize % SPREAD
+    }
+
+    /// The value that begins there.
+    #[inline]
+    pub(super) fn at(&self, offset: usize) -> &[u8] {
         &self.pool[offset..offset + self.size]
     }
 }

@@ -46,7 +46,7 @@ impl Bench {
             has_more: false,
             is_closing: false,
             is_connected: true,
-            unsent: Vec::new(),
+            unsent: None,
         };
         Self {
             connection,
@@ -62,9 +62,17 @@ impl Bench {
 
     /// Writes a batch of so many requests at the moment 0.
     fn ask(&mut self, requests: usize) {
-        let get = testing::program().operations().find("GET").unwrap();
+        let program = testing::program();
+        let get = program.operations().find("GET").unwrap();
         self.connection.next_batch().operations.extend((0..requests).map(|_| get));
-        self.connection.send(self.poll.registry(), b"x", 0, &mut self.segments).unwrap();
+        self.connection
+            .send(
+                self.poll.registry(),
+                (&Outgoing::whole(b"x".to_vec()), program.values()),
+                0,
+                &mut self.segments,
+            )
+            .unwrap();
     }
 
     /// An event at `now_ns`. The first errors.

@@ -40,6 +40,7 @@ use crate::{
     host::OwnThread,
     protocol::Kinds,
     target::{Endpoints, Greeting, Transport},
+    workload::Outgoing,
 };
 
 /// What the engine wakes a worker with.
@@ -98,7 +99,7 @@ pub(super) struct Worker {
     /// What this thread costs; known once it runs.
     own: Option<OwnThread>,
     waits: CoreWaits,
-    out: Vec<u8>,
+    out: Outgoing,
     buffer: Box<[u8]>,
 }
 
@@ -124,7 +125,7 @@ impl Worker {
             losses: Losses::default(),
             own: None,
             waits: CoreWaits::new(),
-            out: Vec::new(),
+            out: Outgoing::default(),
             buffer: vec![0; READ_BUFFER].into(),
             setting,
             timeout_ns: u64::try_from(setup.plan.timeout.as_nanos()).unwrap_or(u64::MAX),

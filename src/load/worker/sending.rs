@@ -72,7 +72,12 @@ impl Worker {
             let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
             self.segments.client().late_send(late_ns);
         }
-        let sent = connection.send(self.poll.registry(), &self.out, now_ns, &mut self.segments);
+        let sent = connection.send(
+            self.poll.registry(),
+            (&self.out, self.setting.program.values()),
+            now_ns,
+            &mut self.segments,
+        );
         self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
         if let Err(broken) = sent {
             self.lose(i, &broken, now_ns);
