@@ -13,7 +13,7 @@ use redyno::{
     session::{Reader, Timeline, TimelineOptions, timeline::Measure},
     tui::{
         screens,
-        theme::{GlyphSet, Palette, Theme},
+        theme::{Colours, GlyphSet, Theme},
     },
 };
 
@@ -60,7 +60,7 @@ fn draw_overview(timeline: Timeline) {
     let mut model = model.showing(vec![Track::new(timeline)]);
     model.zoom = Zoom::Whole;
     let area = Rect::new(0, 0, 200, 60);
-    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let columns = screens::plan(area, &model).chart_columns();
     update(&mut model, Msg::Columns(columns));
     time("a frame of the Overview at 200x60, whole session", || {

@@ -29,8 +29,8 @@
 //! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events, safety checks, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on a thread of its own the session's business: asking before it writes, refusing, tuning, stopping, undoing | screens |
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
-//! | [`app`] | the screen's state: model, messages, update, the key table; pure | ratatui, I/O |
-//! | [`tui`] | terminal, theme, layout, screens, widgets; the only place that knows ratatui | statistics |
+//! | [`app`] | the screen's state: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
+//! | [`tui`] | terminal, theme, layout, screens, widgets, and what the mouse finds; the only place that knows ratatui | statistics |
 //! | [`demo`] | the built-in server, with a script of faults | everything above it |
 //! | [`cli`] | one file per command: arguments become a plan; printed lines, which listen to a session as a screen does | |
 //!

@@ -27,8 +27,8 @@ pub enum Msg {
     Mouse(Mouse),
     /// A text came from the terminal's clipboard.
     Paste(String),
-    /// What has become of an effect that belongs to the terminal.
-    Told(Tone, String),
+    /// A line is to be said: what has become of an effect that belongs to the terminal.
+    Say(Tone, String),
     /// The charts of the screen have so many columns.
     Columns(u16),
 }
@@ -45,7 +45,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             paste(model, &text);
             Vec::new()
         }
-        Msg::Told(tone, text) => {
+        Msg::Say(tone, text) => {
             model.say(tone, text);
             Vec::new()
         }

@@ -68,11 +68,11 @@ mod tests {
     use ratatui::buffer::Buffer;
 
     use super::*;
-    use crate::tui::theme::{GlyphSet, Palette};
+    use crate::tui::theme::{Colours, GlyphSet};
 
     fn drawn(glyphs: GlyphSet) -> Buffer {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 2, 2));
-        let mut paint = Paint::new(&mut buffer, Theme::new(Palette::Mono, glyphs));
+        let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, glyphs));
         let dots = Dots::of(&paint, Rect::new(0, 0, 2, 2));
         let last = (dots.columns() - 1, dots.rows() - 1);
         for place in [(0, 0), (1, 0), last] {

@@ -16,6 +16,7 @@ pub mod pace;
 pub mod paint;
 pub mod run;
 pub mod scale;
+mod scene;
 pub mod screens;
 pub mod share;
 mod spots;

@@ -201,7 +201,7 @@ pub fn row(area: Rect, n: u16) -> Rect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::theme::{GlyphSet, Palette};
+    use crate::tui::theme::{Colours, GlyphSet};
 
     #[test]
     fn text_wraps_at_blanks_and_loses_nothing() {
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn nothing_is_painted_outside_the_frame_and_no_number_is_halved() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 2));
-        let mut paint = Paint::new(&mut buffer, Theme::new(Palette::Mono, GlyphSet::Ascii));
+        let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
         paint.text(Rect::new(4, 1, 20, 1), "abcdef", Ink::Text);
         paint.text(Rect::new(0, 9, 5, 1), "below", Ink::Text);
         paint.right(Rect::new(0, 0, 3, 1), "1234", Ink::Text);

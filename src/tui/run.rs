@@ -255,7 +255,7 @@ fn tell(model: &mut Model, told: Result<String, String>) {
         Ok(text) => (Tone::Info, text),
         Err(text) => (Tone::Warning, text),
     };
-    update(model, Msg::Told(tone, text));
+    update(model, Msg::Say(tone, text));
 }
 
 fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {

@@ -36,14 +36,14 @@ mod tests {
         session::TimelineOptions,
         tui::{
             screens,
-            theme::{GlyphSet, Palette, Theme},
+            theme::{Colours, GlyphSet, Theme},
         },
     };
 
     const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
 
     fn drawn(model: &Model) -> (Vec<Vec<String>>, Spots) {
-        let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
+        let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
         let mut buffer = Buffer::empty(AREA);
         let spots = screens::draw(&mut buffer, theme, model, &screens::plan(AREA, model));
         let rows = buffer.content.chunks(AREA.width.into());

@@ -284,7 +284,7 @@ mod tests {
     use ratatui::{layout::Rect, style::Style};
 
     use super::*;
-    use crate::tui::theme::{GlyphSet, Palette};
+    use crate::tui::theme::{Colours, GlyphSet};
 
     fn picture(lines: &[&str]) -> (String, String) {
         let width = lines.iter().map(|line| line.chars().count()).max().unwrap() as u16;
@@ -292,7 +292,7 @@ mod tests {
         for (y, line) in lines.iter().enumerate() {
             buffer.set_string(0, y as u16, line, Style::new());
         }
-        (render(&buffer, Theme::new(Palette::Dark, GlyphSet::Unicode)), text(&buffer))
+        (render(&buffer, Theme::new(Colours::Dark, GlyphSet::Unicode)), text(&buffer))
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
         for c in ('\0'..'\u{3000}').chain('\u{e000}'..='\u{ffff}').chain('\u{1f000}'..'\u{1f010}') {
             buffer[(0, 0)].set_char(c);
-            let svg = render(&buffer, Theme::new(Palette::Dark, GlyphSet::Unicode));
+            let svg = render(&buffer, Theme::new(Colours::Dark, GlyphSet::Unicode));
             // XML 1.0, 2.2: #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]
             let is_fine = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
             assert!(svg.chars().all(is_fine), "{c:?}");
@@ -333,7 +333,7 @@ mod tests {
     fn a_reversed_cell_has_the_ground_of_its_ink() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
         buffer.set_string(0, 0, "x", Style::new().add_modifier(Modifier::REVERSED));
-        let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
+        let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
         let svg = render(&buffer, theme);
         let paper = theme.paper();
         assert!(svg.contains(&format!("height=\"18.00\" fill=\"{}\"", hex(paper.text))), "{svg}");

@@ -31,7 +31,7 @@ use crate::session::timeline::Level;
 
 /// Which colours may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Palette {
+pub enum Colours {
     /// The terminal's sixteen.
     Ansi16,
     /// The same, with a ramp from the 240 that are alike on all terminals with 256.
@@ -46,7 +46,7 @@ pub enum Palette {
     Mono,
 }
 
-impl Palette {
+impl Colours {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Ansi16, Self::Ansi256, Self::Neutral, Self::Dark, Self::Light, Self::Mono];
@@ -110,13 +110,13 @@ impl Ink {
 /// Colours and characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
-    palette: Palette,
+    palette: Colours,
     glyphs: GlyphSet,
 }
 
 impl Theme {
     /// A theme of these colours and characters.
-    pub fn new(palette: Palette, glyphs: GlyphSet) -> Self {
+    pub fn new(palette: Colours, glyphs: GlyphSet) -> Self {
         Self { palette, glyphs }
     }
 
@@ -146,7 +146,7 @@ impl Theme {
 
     /// Whether it sends colours.
     pub fn has_colours(&self) -> bool {
-        self.palette != Palette::Mono
+        self.palette != Colours::Mono
     }
 
     /// Its drawing characters.
@@ -185,7 +185,7 @@ impl Theme {
     pub fn bar(&self, ink: Ink) -> Style {
         match (self.palette, ink) {
             // Reversed, a low bar would look like a high one.
-            (Palette::Mono, Ink::Bad) => self.style(Ink::Strong),
+            (Colours::Mono, Ink::Bad) => self.style(Ink::Strong),
             (_, Ink::Bad) => self.style(ink),
             _ => self.style(ink).add_modifier(Modifier::DIM),
         }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn mono_names_no_colour() {
-        let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
+        let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
         for ink in Ink::ALL {
             let style = theme.style(ink);
             assert_eq!((style.fg, style.bg), (Some(Color::Reset), Some(Color::Reset)), "{ink:?}");
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn ascii_leaves_nothing_but_ascii() {
         let mut buffer = Buffer::with_lines(["312 µs × 漢 – …"]);
-        Theme::new(Palette::Mono, GlyphSet::Ascii).finish(&mut buffer);
+        Theme::new(Colours::Mono, GlyphSet::Ascii).finish(&mut buffer);
         assert_eq!(buffer, Buffer::with_lines(["312 us x ?  - ."]));
         assert_eq!(buffer.area, Rect::new(0, 0, 15, 1));
     }

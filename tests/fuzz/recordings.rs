@@ -14,7 +14,7 @@ use redyno::{
     stats::Latency,
     tui::{
         screens,
-        theme::{GlyphSet, Palette, Theme},
+        theme::{Colours, GlyphSet, Theme},
     },
 };
 use serde_json::{Map, Value, json};
@@ -314,7 +314,7 @@ fn draw(dice: &mut Dice, records: &[Arc<Record>]) {
         }
         let columns = screens::plan(area, &model).chart_columns();
         update(&mut model, Msg::Columns(columns));
-        let buffer = screens::picture(area, Theme::new(Palette::Ansi16, GlyphSet::Unicode), &model);
+        let buffer = screens::picture(area, Theme::new(Colours::Ansi16, GlyphSet::Unicode), &model);
         buffer.content.iter().for_each(|cell| assert_shown(cell.symbol()));
     }
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     app::{Key, KeyCode, Order},
     session::{Record, Segment},
-    tui::theme::{GlyphSet, Palette},
+    tui::theme::{Colours, GlyphSet},
 };
 
 /// Keys one by one, each after a pause without one.
@@ -74,7 +74,7 @@ impl Frames {
 }
 
 fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Finished>, Frames) {
-    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     let size = || Rect::new(0, 0, 100, 30);
     let mut frames = Frames::default();
     let timeline = TimelineOptions::default();

@@ -12,7 +12,7 @@ use crate::{
     tui::{
         fixture::MadeUp,
         terminal::Canvas,
-        theme::{GlyphSet, Palette, Theme},
+        theme::{Colours, GlyphSet, Theme},
     },
 };
 
@@ -82,7 +82,7 @@ impl Session {
 #[test]
 fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
     // The terminal's colours, and those with the longest names.
-    for palette in [Palette::Ansi16, Palette::Neutral, Palette::Dark] {
+    for palette in [Colours::Ansi16, Colours::Neutral, Colours::Dark] {
         for screen in Screen::ALL {
             let mut session = Session::new(screen, Theme::new(palette, GlyphSet::Unicode));
             let first = session.canvas.sent();
@@ -97,7 +97,7 @@ fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
 #[test]
 fn a_frozen_screen_costs_next_to_nothing() {
     for screen in Screen::ALL {
-        let mut session = Session::new(screen, Theme::new(Palette::Ansi16, GlyphSet::Unicode));
+        let mut session = Session::new(screen, Theme::new(Colours::Ansi16, GlyphSet::Unicode));
         update(&mut session.model, Msg::Key(Key::plain(KeyCode::Char(' '))));
         session.frame();
         let a_second = session.bytes_a_second();

@@ -11,14 +11,14 @@ use crate::{
     session::{Record, TimelineOptions},
     tui::{
         fixture,
-        theme::{GlyphSet, Palette, Theme},
+        theme::{Colours, GlyphSet, Theme},
     },
 };
 
-const THEMES: [(Palette, GlyphSet); 3] = [
-    (Palette::Ansi16, GlyphSet::Unicode),
-    (Palette::Ansi16, GlyphSet::Ascii),
-    (Palette::Mono, GlyphSet::Unicode),
+const THEMES: [(Colours, GlyphSet); 3] = [
+    (Colours::Ansi16, GlyphSet::Unicode),
+    (Colours::Ansi16, GlyphSet::Ascii),
+    (Colours::Mono, GlyphSet::Unicode),
 ];
 /// Sizes beyond those that are all tried.
 const LARGE: [(u16, u16); 8] =

@@ -4,23 +4,13 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::Model,
-    session::timeline::Reading,
     tui::{
         layout::{Plan, Tier},
         paint::{Paint, row},
+        scene::Scene,
         widgets::{footer, header, readout, status},
     },
 };
-
-/// What a screen draws from.
-pub struct Scene<'a> {
-    /// What is shown.
-    pub model: &'a Model,
-    /// The moment of it.
-    pub reading: &'a Reading<'a>,
-    /// Where everything goes.
-    pub plan: &'a Plan,
-}
 
 /// Draws the inside of a screen.
 pub type Body = fn(&mut Paint, Rect, &Scene);

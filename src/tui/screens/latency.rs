@@ -13,13 +13,13 @@ use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
-use super::frame::Scene;
 use crate::{
     app::{Model, Pane, Stretch},
     session::timeline::{Level, Measure, Reading, SegmentTotal},
     stats::Latency,
     tui::{
         paint::{Paint, row},
+        scene::Scene,
         theme::Ink,
         widgets::{
             curve::{self, Series},

@@ -2,8 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::Scene;
-use crate::tui::{paint::Paint, widgets::log_lines};
+use crate::tui::{paint::Paint, scene::Scene, widgets::log_lines};
 
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, area: Rect, scene: &Scene) {

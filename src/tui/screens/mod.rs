@@ -15,7 +15,6 @@ mod tests;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub use self::frame::Scene;
 use self::frame::{Body, Drawing};
 use super::{
     layout::{self, Plan},

@@ -2,12 +2,12 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::Scene;
 use crate::{
     app::{Model, Spot},
     tui::{
         layout::{Plan, Tier},
         paint::Paint,
+        scene::Scene,
         widgets::{
             Lanes, cursor, heat_map, knob_line, latency, panel, probes, server_line, throughput, time_axis,
         },

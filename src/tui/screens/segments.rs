@@ -2,10 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::Scene;
 use crate::{
     tui::{
         paint::{Paint, row},
+        scene::Scene,
         widgets::{segment_details, segment_table},
     },
     units::counted,

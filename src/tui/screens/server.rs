@@ -11,13 +11,13 @@
 
 use ratatui::layout::Rect;
 
-use super::frame::Scene;
 use crate::{
     app::Model,
     server::Status,
     session::timeline::Reading,
     tui::{
         paint::{Paint, row},
+        scene::Scene,
         theme::Ink,
         widgets::{config_list, server_figures, server_tables},
     },

@@ -28,7 +28,7 @@ use crate::{
         fixture::{self, MadeUp},
         layout,
         terminal::Canvas,
-        theme::{GlyphSet, Palette, Theme},
+        theme::{Colours, GlyphSet, Theme},
     },
 };
 
@@ -59,10 +59,10 @@ fn drawn(model: &Model, theme: Theme, width: u16, height: u16) -> Buffer {
     super::picture(Rect::new(0, 0, width, height), theme, model)
 }
 
-const THEMES: [(&str, Palette, GlyphSet); 3] = [
-    ("unicode", Palette::Ansi16, GlyphSet::Unicode),
-    ("ascii", Palette::Ansi16, GlyphSet::Ascii),
-    ("mono", Palette::Mono, GlyphSet::Unicode),
+const THEMES: [(&str, Colours, GlyphSet); 3] = [
+    ("unicode", Colours::Ansi16, GlyphSet::Unicode),
+    ("ascii", Colours::Ansi16, GlyphSet::Ascii),
+    ("mono", Colours::Mono, GlyphSet::Unicode),
 ];
 
 fn lines(buffer: &Buffer) -> Vec<String> {
@@ -162,13 +162,13 @@ fn the_server_screen_looks_as_it_did() {
         }
     }
     press(&mut model, KeyCode::Right);
-    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     snapshot("server_question_80x24", &drawn(&model, theme, 80, 24));
 }
 
 #[test]
 fn overlays_and_states_look_as_they_did() {
-    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, MadeUp::new(Knobs::default()).1);
     snapshot("idle_80x24", &drawn(&model, theme, 80, 24));
@@ -216,7 +216,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
 #[test]
 fn figures_stand_in_fixed_columns_whatever_their_size() {
     let columns = layout::plan(Rect::new(0, 0, 120, 36), None).columns;
-    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     for (clients, pipeline) in [(1, 1), (50, 1), (10_000, 10), (10_000, 10_000)] {
         let (mut made, mut records) =
             MadeUp::new(Knobs { load: true, clients, pipeline, ..Knobs::default() });
@@ -237,11 +237,11 @@ fn figures_stand_in_fixed_columns_whatever_their_size() {
 #[test]
 fn ascii_sends_only_ascii_and_mono_no_colour() {
     let model = model();
-    let ascii = drawn(&model, Theme::new(Palette::Ansi16, GlyphSet::Ascii), 120, 36);
+    let ascii = drawn(&model, Theme::new(Colours::Ansi16, GlyphSet::Ascii), 120, 36);
     assert!(ascii.content.iter().all(|cell| cell.symbol().is_ascii()));
     let mut wire = Vec::new();
     let mut canvas = Canvas::new(&mut wire, Rect::new(0, 0, 120, 36));
-    let theme = Theme::new(Palette::Mono, GlyphSet::Unicode);
+    let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
     let plan = super::plan(canvas.area(), &model);
     canvas.frame(|buffer| drop(draw(buffer, theme, &model, &plan))).unwrap();
     drop(canvas);
@@ -263,7 +263,7 @@ fn ascii_sends_only_ascii_and_mono_no_colour() {
 #[test]
 fn even_one_cell_says_something_true() {
     let mut model = model();
-    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     assert_eq!(lines(&drawn(&model, theme, 1, 1)), ["*"]);
     press(&mut model, KeyCode::Char(' '));
     let line = lines(&drawn(&model, theme, 44, 1)).remove(0);
@@ -293,7 +293,7 @@ proptest! {
 
 #[test]
 fn a_client_that_is_the_limit_is_told_at_every_size() {
-    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::Palette;
+use super::Colours;
 
 /// What `--theme` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,16 +16,16 @@ pub enum Choice {
     #[default]
     Auto,
     /// This palette, whatever the environment says.
-    Fixed(Palette),
+    Fixed(Colours),
 }
 
 /// The names, and what each means.
 const NAMES: [(&str, Choice); 5] = [
     ("auto", Choice::Auto),
-    ("16", Choice::Fixed(Palette::Ansi16)),
-    ("dark", Choice::Fixed(Palette::Dark)),
-    ("light", Choice::Fixed(Palette::Light)),
-    ("mono", Choice::Fixed(Palette::Mono)),
+    ("16", Choice::Fixed(Colours::Ansi16)),
+    ("dark", Choice::Fixed(Colours::Dark)),
+    ("light", Choice::Fixed(Colours::Light)),
+    ("mono", Choice::Fixed(Colours::Mono)),
 ];
 
 /// The names, for a list to choose from.
@@ -68,15 +68,15 @@ pub struct Environment<'a> {
 
 impl Choice {
     /// The palette. A name that was given wins over all that the environment says.
-    pub fn palette(self, environment: Environment<'_>) -> Palette {
+    pub fn palette(self, environment: Environment<'_>) -> Colours {
         let no_color = environment.no_color.is_some_and(|set| !set.is_empty());
         let term = environment.term.unwrap_or_default();
         match (self, environment.colorterm) {
             (Self::Fixed(palette), _) => palette,
-            _ if no_color || term == "dumb" => Palette::Mono,
-            (Self::Auto, Some("truecolor" | "24bit")) => Palette::Neutral,
-            _ if term.contains("256color") || term.ends_with("-direct") => Palette::Ansi256,
-            _ => Palette::Ansi16,
+            _ if no_color || term == "dumb" => Colours::Mono,
+            (Self::Auto, Some("truecolor" | "24bit")) => Colours::Neutral,
+            _ if term.contains("256color") || term.ends_with("-direct") => Colours::Ansi256,
+            _ => Colours::Ansi16,
         }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_name_is_known_or_refused_with_all_names() {
-        assert_eq!("light".parse(), Ok(Choice::Fixed(Palette::Light)));
+        assert_eq!("light".parse(), Ok(Choice::Fixed(Colours::Light)));
         assert_eq!("auto".parse(), Ok(Choice::default()));
         let error = "solarized".parse::<Choice>().unwrap_err().to_string();
         assert_eq!(error, "there is no theme 'solarized'; there are auto, 16, dark, light, mono");
@@ -98,19 +98,19 @@ mod tests {
         let auto = |no_color, term, colorterm| {
             Choice::Auto.palette(Environment { no_color, term: Some(term), colorterm })
         };
-        assert_eq!(auto(None, "xterm", None), Palette::Ansi16);
-        assert_eq!(auto(None, "linux", Some("yes")), Palette::Ansi16);
-        assert_eq!(auto(None, "screen-256color", None), Palette::Ansi256);
-        assert_eq!(auto(None, "xterm-256color", Some("truecolor")), Palette::Neutral);
-        assert_eq!(auto(None, "xterm", Some("24bit")), Palette::Neutral);
-        assert_eq!(auto(Some("1"), "xterm", Some("24bit")), Palette::Mono);
-        assert_eq!(auto(Some(""), "xterm", None), Palette::Ansi16);
-        assert_eq!(auto(None, "dumb", Some("truecolor")), Palette::Mono);
+        assert_eq!(auto(None, "xterm", None), Colours::Ansi16);
+        assert_eq!(auto(None, "linux", Some("yes")), Colours::Ansi16);
+        assert_eq!(auto(None, "screen-256color", None), Colours::Ansi256);
+        assert_eq!(auto(None, "xterm-256color", Some("truecolor")), Colours::Neutral);
+        assert_eq!(auto(None, "xterm", Some("24bit")), Colours::Neutral);
+        assert_eq!(auto(Some("1"), "xterm", Some("24bit")), Colours::Mono);
+        assert_eq!(auto(Some(""), "xterm", None), Colours::Ansi16);
+        assert_eq!(auto(None, "dumb", Some("truecolor")), Colours::Mono);
     }
 
     #[test]
     fn a_name_wins_over_no_color() {
         let environment = Environment { no_color: Some("1"), term: Some("dumb"), colorterm: None };
-        assert_eq!(Choice::Fixed(Palette::Dark).palette(environment), Palette::Dark);
+        assert_eq!(Choice::Fixed(Colours::Dark).palette(environment), Colours::Dark);
     }
 }

@@ -5,16 +5,16 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::{Ink, Palette};
+use super::{Colours, Ink};
 use crate::session::timeline::Level;
 
 /// How `ink` looks in `palette`.
-pub fn style(palette: Palette, ink: Ink) -> Style {
+pub fn style(palette: Colours, ink: Ink) -> Style {
     match palette {
-        Palette::Mono => mono(ink),
-        Palette::Ansi16 | Palette::Ansi256 | Palette::Neutral => weighed(ink, ansi16),
-        Palette::Dark => weighed(ink, dark),
-        Palette::Light => weighed(ink, light),
+        Colours::Mono => mono(ink),
+        Colours::Ansi16 | Colours::Ansi256 | Colours::Neutral => weighed(ink, ansi16),
+        Colours::Dark => weighed(ink, dark),
+        Colours::Light => weighed(ink, light),
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     fn every_ink_can_be_read_on_the_background_that_its_palette_is_for() {
         // Few backgrounds are quite black or white.
         for (palette, ground) in
-            [(Palette::Dark, Color::Rgb(38, 38, 38)), (Palette::Light, Color::Rgb(245, 245, 240))]
+            [(Colours::Dark, Color::Rgb(38, 38, 38)), (Colours::Light, Color::Rgb(245, 245, 240))]
         {
             for ink in Ink::ALL {
                 let Some(colour) = style(palette, ink).fg else { continue };
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn wrong_looks_other_than_well_and_faint_other_than_text_in_every_palette() {
-        for palette in Palette::ALL {
+        for palette in Colours::ALL {
             assert_ne!(style(palette, Ink::Bad), style(palette, Ink::Good), "{palette:?}");
             assert_ne!(style(palette, Ink::Faint), style(palette, Ink::Text), "{palette:?}");
         }

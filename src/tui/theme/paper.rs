@@ -2,7 +2,7 @@
 
 use ratatui::style::Color;
 
-use super::{Palette, Theme};
+use super::{Colours, Theme};
 
 /// Red, green and blue, 0 to 255.
 pub type Rgb = (u8, u8, u8);
@@ -61,7 +61,7 @@ impl Theme {
     /// The paper that a picture in this theme is drawn on: a light one for the palette made for that.
     pub fn paper(&self) -> Paper {
         match self.palette {
-            Palette::Light => Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT },
+            Colours::Light => Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT },
             _ => Paper { ground: (24, 27, 33), text: (214, 219, 227), sixteen: &ON_DARK },
         }
     }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn text_of_every_colour_can_be_read_on_its_paper() {
-        for palette in [Palette::Ansi16, Palette::Light] {
+        for palette in [Colours::Ansi16, Colours::Light] {
             let paper = Theme::new(palette, GlyphSet::Unicode).paper();
             let bright = |(red, green, blue)| luminance(Color::Rgb(red, green, blue));
             let legible = |colour| contrast(bright(colour), bright(paper.ground));
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_256_are_those_of_all_terminals() {
-        let paper = Theme::new(Palette::Ansi256, GlyphSet::Unicode).paper();
+        let paper = Theme::new(Colours::Ansi256, GlyphSet::Unicode).paper();
         assert_eq!(paper.rgb(Color::Indexed(62)), Some((95, 95, 215)));
         assert_eq!(paper.rgb(Color::Indexed(255)), Some((238, 238, 238)));
         assert_eq!(paper.rgb(Color::Reset), None);

@@ -13,7 +13,7 @@
 
 use ratatui::style::{Color, Style};
 
-use super::{GlyphSet, Palette};
+use super::{Colours, GlyphSet};
 
 /// How many steps a ramp has.
 pub const STEPS: usize = 6;
@@ -28,14 +28,14 @@ pub struct Shade {
 }
 
 /// How step `step` looks; one above the last looks like the last.
-pub fn shade(palette: Palette, glyphs: GlyphSet, step: usize) -> Shade {
+pub fn shade(palette: Colours, glyphs: GlyphSet, step: usize) -> Shade {
     let step = step.min(STEPS - 1);
     let colour = colours(palette)[step];
     let characters = match (glyphs, palette) {
         (GlyphSet::Ascii, _) => ASCII,
-        (GlyphSet::Unicode, Palette::Mono) => DENSITY,
-        (GlyphSet::Unicode, Palette::Ansi16 | Palette::Ansi256 | Palette::Neutral) => TWICE,
-        (GlyphSet::Unicode, Palette::Dark | Palette::Light) => FULL,
+        (GlyphSet::Unicode, Colours::Mono) => DENSITY,
+        (GlyphSet::Unicode, Colours::Ansi16 | Colours::Ansi256 | Colours::Neutral) => TWICE,
+        (GlyphSet::Unicode, Colours::Dark | Colours::Light) => FULL,
     };
     let style = Style::reset();
     Shade { character: characters[step], style: colour.map_or(style, |colour| style.fg(colour)) }
@@ -47,21 +47,21 @@ const TWICE: [char; STEPS] = ['░', '▒', '▓', '█', '▓', '█'];
 const FULL: [char; STEPS] = ['█'; STEPS];
 
 /// The colours of the steps; none is the terminal's foreground.
-fn colours(palette: Palette) -> [Option<Color>; STEPS] {
+fn colours(palette: Colours) -> [Option<Color>; STEPS] {
     let indexed = |index| Some(Color::Indexed(index));
     match palette {
-        Palette::Mono => [None; STEPS],
-        Palette::Ansi16 => {
+        Colours::Mono => [None; STEPS],
+        Colours::Ansi16 => {
             let [blue, cyan] = [Some(Color::Blue), Some(Color::Cyan)];
             [blue, cyan, cyan, cyan, None, None]
         }
-        Palette::Ansi256 => [indexed(62), indexed(67), indexed(73), indexed(72), None, None],
-        Palette::Neutral => {
+        Colours::Ansi256 => [indexed(62), indexed(67), indexed(73), indexed(72), None, None],
+        Colours::Neutral => {
             let [a, b, c, d, _, _] = ON_ANY.map(rgb);
             [a, b, c, d, None, None]
         }
-        Palette::Dark => VIRIDIS.map(rgb),
-        Palette::Light => {
+        Colours::Dark => VIRIDIS.map(rgb),
+        Colours::Light => {
             let mut colours = VIRIDIS_LIGHT.map(rgb);
             colours.reverse();
             colours
@@ -102,7 +102,7 @@ mod tests {
     }
 
     /// What the eye sees of a step: the luminance of the cell on `ground`, when the foreground is its opposite.
-    fn seen(palette: Palette, step: usize, ground: f64) -> f64 {
+    fn seen(palette: Colours, step: usize, ground: f64) -> f64 {
         let shade = shade(palette, GlyphSet::Unicode, step);
         let ink = shade.style.fg.filter(|colour| *colour != Color::Reset);
         let ink = ink.map_or(1.0 - ground, luminance);
@@ -113,12 +113,12 @@ mod tests {
     #[test]
     fn each_step_stands_out_more_than_the_one_before() {
         for (palette, grounds) in [
-            (Palette::Mono, &[0.0, 1.0][..]),
-            (Palette::Ansi16, &[0.0, 1.0]),
-            (Palette::Ansi256, &[0.0, 1.0]),
-            (Palette::Neutral, &[0.0, 1.0]),
-            (Palette::Dark, &[0.0]),
-            (Palette::Light, &[1.0]),
+            (Colours::Mono, &[0.0, 1.0][..]),
+            (Colours::Ansi16, &[0.0, 1.0]),
+            (Colours::Ansi256, &[0.0, 1.0]),
+            (Colours::Neutral, &[0.0, 1.0]),
+            (Colours::Dark, &[0.0]),
+            (Colours::Light, &[1.0]),
         ] {
             for ground in grounds {
                 let seen: Vec<f64> = (0..STEPS).map(|step| seen(palette, step, *ground)).collect();
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn in_colours_that_fill_the_cell_neighbours_differ_by_a_quarter_in_contrast() {
-        for palette in [Palette::Dark, Palette::Light] {
+        for palette in [Colours::Dark, Colours::Light] {
             let seen: Vec<f64> = (0..STEPS).map(|step| seen(palette, step, 0.0)).collect();
             for pair in seen.windows(2) {
                 let contrast = contrast(pair[0], pair[1]);
@@ -149,13 +149,13 @@ mod tests {
 
     #[test]
     fn a_step_beyond_the_last_is_the_last_and_ascii_and_mono_keep_their_promise() {
-        for palette in Palette::ALL {
+        for palette in Colours::ALL {
             let last = shade(palette, GlyphSet::Unicode, STEPS - 1);
             assert_eq!(shade(palette, GlyphSet::Unicode, usize::MAX), last);
             let ascii: Vec<char> =
                 (0..STEPS).map(|step| shade(palette, GlyphSet::Ascii, step).character).collect();
             assert!(ascii.iter().all(char::is_ascii) && ascii.windows(2).all(|pair| pair[0] != pair[1]));
         }
-        assert!((0..STEPS).all(|n| shade(Palette::Mono, GlyphSet::Unicode, n).style == Style::reset()));
+        assert!((0..STEPS).all(|n| shade(Colours::Mono, GlyphSet::Unicode, n).style == Style::reset()));
     }
 }

@@ -108,7 +108,7 @@ fn room(row: &Row, column: usize, word: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::theme::{GlyphSet, Palette, Theme};
+    use crate::tui::theme::{Colours, GlyphSet, Theme};
 
     fn text(width: usize, placed: &[(u16, Kind, &str)]) -> String {
         let placed: Vec<_> = placed
@@ -118,7 +118,7 @@ mod tests {
                 (*column, Occurrence { t_s: 0.0, kind: *kind, word, sentence })
             })
             .collect();
-        let glyphs = Theme::new(Palette::Mono, GlyphSet::Ascii).glyphs();
+        let glyphs = Theme::new(Colours::Mono, GlyphSet::Ascii).glyphs();
         let row = laid(width, &placed.iter().collect::<Vec<_>>(), glyphs);
         row.into_iter().map(|cell| cell.map_or(' ', |(c, _)| c)).collect::<String>().trim_end().to_owned()
     }

@@ -22,7 +22,7 @@ use crate::{
     stats::Latency,
     tui::{
         paint::{Paint, row},
-        screens::Scene,
+        scene::Scene,
         theme::Ink,
     },
 };

@@ -9,7 +9,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{input, parts, results, spectrum, tables};
+use super::{input, ping_parts, results, spectrum, tables};
 use crate::{
     app::{Knob, Model, Purpose, Spot},
     session::timeline::Reading,
@@ -34,13 +34,13 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let error_rows = tables::error_rows(reading).min(6);
     // The ping windows take what the sections below can spare, up to what one takes in at a glance.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
-    let parts = parts::rows(reading, area.width.saturating_sub(2));
+    let parts = ping_parts::rows(reading, area.width.saturating_sub(2));
     let windows = (parts + 1 + tables::ping_rows(reading).clamp(2, (rest.height / 4).max(5)))
         .min(rest.height.saturating_sub(below + 1));
     let title = format!("ping by {} s, ms", reading.ping_window_s());
     let pings = section(paint, &mut rest, &title, windows);
     let parts = parts.min(pings.height);
-    parts::draw(paint, Rect { height: parts, ..pings }, reading);
+    ping_parts::draw(paint, Rect { height: parts, ..pings }, reading);
     let pings = Rect { y: pings.y + parts, height: pings.height - parts, ..pings };
     tables::pings(paint, pings, reading);
     let machine = section(paint, &mut rest, "this machine, 60 s", MACHINE_ROWS);

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use super::{config_list, server_figures, server_tables};
 use crate::tui::{
     paint::{Paint, row},
-    screens::Scene,
+    scene::Scene,
     theme::Ink,
 };
 

@@ -55,7 +55,7 @@ fn the_cursor_names_what_stands_on_it() {
         for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 15)] {
             let columns = plan(Rect::new(0, 0, width, height), &model).chart_columns();
             update(&mut model, Msg::Columns(columns));
-            let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+            let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
             let rows = lines(&drawn(&model, theme, width, height));
             let foot = rows[rows.len() - 3..].join("\n");
             // The first of two on one moment, where only one fits.
@@ -70,7 +70,7 @@ fn the_cursor_names_what_stands_on_it() {
 
 #[test]
 fn the_server_screen_shows_the_moment_under_the_cursor() {
-    let theme = Theme::new(Palette::Mono, GlyphSet::Ascii);
+    let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     let mut model = model();
     press(&mut model, KeyCode::Char('3'));
     let text = |model: &Model| lines(&drawn(model, theme, 120, 36)).join("\n");
@@ -94,7 +94,7 @@ fn a_frozen_view_stands_still_while_the_measurement_goes_on() {
     let area = Rect::new(0, 0, 120, 36);
     let columns = layout::plan(area, None).columns;
     let charts = |model: &Model| -> Vec<String> {
-        let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+        let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
         let plot = |line: String| {
             line.chars().skip(columns.gutter.into()).take(columns.plot.into()).collect::<String>()
         };

@@ -115,7 +115,7 @@ fn snapshots(name: &str, model: &Model) {
 }
 
 fn text(model: &Model, width: u16, height: u16) -> String {
-    lines(&drawn(model, Theme::new(Palette::Mono, GlyphSet::Unicode), width, height)).join("\n")
+    lines(&drawn(model, Theme::new(Colours::Mono, GlyphSet::Unicode), width, height)).join("\n")
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_part_alone_has_the_whole_body_and_the_rest_is_gone() {
 }
 
 fn unicode() -> Theme {
-    Theme::new(Palette::Ansi16, GlyphSet::Unicode)
+    Theme::new(Colours::Ansi16, GlyphSet::Unicode)
 }
 
 fn with_part(part: Pane) -> Model {

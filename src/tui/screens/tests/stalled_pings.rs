@@ -9,7 +9,7 @@ use crate::{
     stats::fixture::{latency_of, repeated},
     tui::{
         fixture::MadeUp,
-        theme::{GlyphSet, Palette, Theme},
+        theme::{Colours, GlyphSet, Theme},
     },
 };
 
@@ -57,7 +57,7 @@ fn answers() -> Ping {
 }
 
 fn shown(model: &Model, width: u16, height: u16) -> Vec<String> {
-    lines(&drawn(model, Theme::new(Palette::Ansi16, GlyphSet::Unicode), width, height))
+    lines(&drawn(model, Theme::new(Colours::Ansi16, GlyphSet::Unicode), width, height))
 }
 
 fn line_with<'a>(screen: &'a [String], what: &str) -> &'a str {

@@ -12,7 +12,7 @@ use crate::{
     },
     tui::{
         fixture::MadeUp,
-        theme::{GlyphSet, Palette, Theme},
+        theme::{Colours, GlyphSet, Theme},
     },
 };
 
@@ -44,7 +44,7 @@ fn shown(model: &mut Model, screen: char, (width, height): (u16, u16)) -> Vec<St
     press(model, KeyCode::Char(screen));
     let columns = super::super::plan(Rect::new(0, 0, width, height), model).chart_columns();
     update(model, Msg::Columns(columns));
-    let theme = Theme::new(Palette::Ansi16, GlyphSet::Unicode);
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let mut lines = lines(&drawn(model, theme, width, height));
     lines.retain(|line| !line.contains("frozen"));
     lines
