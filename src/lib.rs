@@ -4,13 +4,14 @@
 //! file holds it, and the screen, the headless output and every export are folds over it.
 //!
 //! ```text
-//!    knobs ◄───────────────────────────────────────────────┐
-//!      │                                                   │ keys, mouse
+//!              orders: knobs, CONFIG, marks, stop
+//!    session ◄─────────────────────────────────────────────┐
+//!      │ knobs, after gate and refusals                    │ keys, mouse, an experiment
 //!      ▼                                                   │
 //!   load workers ─┐                                        │
 //!   probes ───────┼─► collector ─► records ─┬─► timeline ─► app ─► tui
-//!   server poller ┘                         ├─► session file ─► replay: records again
-//!                                           └─► headless lines
+//!   control plane ┘                         ├─► session file ─► replay: records again
+//!                                           └─► sinks: printed lines, JSON lines
 //! ```
 //!
 //! | room | what lives there | what it must not know |
@@ -35,6 +36,37 @@
 //! | [`cli`] | one file per command: arguments become a plan; printed lines, which listen to a session as a screen does | |
 //!
 //! Dependencies run one way, downwards in this table's order of rooms: a room uses those above it only.
+//!
+//! # Four ways through the house
+//!
+//! A reply, from the socket to the screen:
+//! 1. `Worker::attend` (load/worker): a socket is ready.
+//! 2. `Connection::readable` (load/connection): its bytes are cut into replies, each the answer to the oldest operation.
+//! 3. `Replies::settle` (load/segments): all that one read brought are counted in the buffer of their segment.
+//! 4. `Segments::close_tick`: four times a second the buffer goes through the lane to the collector.
+//! 5. `TargetRecords::take` (session): the workers' buffers of a tick become one [`Interval`](session::Interval).
+//! 6. [`Timeline::push`](session::timeline::Timeline::push): it is folded into what screens read, as a
+//!    [`Sink`](session::Sink) folds it into lines.
+//!
+//! A knob, from the key to the first request that obeys it:
+//! 1. [`update`](app::update()): a key becomes an order with the knobs that are wanted.
+//! 2. `Running::set_knobs` (session/running): limits, and the gate where keys will be written.
+//! 3. `Measured::settle` (session): turns that follow closely become one.
+//! 4. [`Load::set`](load::Load::set): what workers run is made, then swapped in, with the number of the new segment.
+//! 5. `Worker::take_setting` (load/worker): the segment is cut, and the next batch is of the new one.
+//!
+//! An event, from its cause to its words:
+//! 1. `Watch::poll` (server): what two polls differ in is a [`Happening`](happening::Happening), a kind with fields; load and
+//!    probes tell of losses, which `TargetRecords` (session) turns into the same.
+//! 2. `TargetRecords::take`: it becomes an [`Event`](session::Event), with the time of the session.
+//! 3. [`Timeline::push`](session::timeline::Timeline::push): it has its place in time.
+//! 4. `Display` of [`Happening`](happening::Happening): the words, for screen, lines and file alike.
+//!
+//! A gauge, from the server's text to a panel:
+//! 1. [`Info::status`](server::Info::status): one parser a row of [the table](gauge).
+//! 2. `TargetRecords::take` (session): a sample of all becomes a record.
+//! 3. [`Timeline::push`](session::timeline::Timeline::push): the last one is kept, and the highest of each stretch.
+//! 4. [`Gauge::written`](gauge::Gauge::written): whoever shows it iterates the table.
 
 pub mod app;
 pub mod cli;

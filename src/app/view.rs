@@ -5,8 +5,9 @@
 //!   session ───┼───────────────────│──────────────────┼─────── now, goes on underneath
 //!                               cursor               to
 //! ```
-//! One timeline grows. Freezing keeps a moment of it, and what was summed up until then ([`Held`]): everything that a
-//! frozen view shows is of the time up to that moment, until it is moved beyond.
+//! One timeline grows. Freezing keeps a moment of it, and what was summed up until then
+//! ([`Held`](crate::session::timeline::Held)): everything that a frozen view shows is of the time up to that moment, until it
+//! is moved beyond.
 
 use super::{Model, TimeAxis, Track, axis::number_ending};
 use crate::session::timeline::{Measure, Reading, SegmentTotal, Segments};
