@@ -1,7 +1,15 @@
-//! How far the replies to a connection's batch have come: operations of one reply and of several.
+//! A connection's batch: what is asked, and how far the replies have come, to operations of one reply and of several.
 
 use super::replies::Replies;
 use crate::workload::OpId;
+
+/// A batch that is being put together.
+pub(super) struct Batch<'a> {
+    /// What is asked.
+    pub(super) operations: &'a mut Vec<OpId>,
+    /// When each was due, in open loop.
+    pub(super) dues: &'a mut Vec<u64>,
+}
 
 /// How much of a batch is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -14,8 +14,13 @@ use std::{
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    ErrorKind, answered::Answered, broken::Broken, core_waits::CoreWaits, replies::Replies,
-    segments::Segments, unsent::Unsent,
+    ErrorKind,
+    answered::{Answered, Batch},
+    broken::Broken,
+    core_waits::CoreWaits,
+    replies::Replies,
+    segments::Segments,
+    unsent::Unsent,
 };
 use crate::{
     clock::Clock,
@@ -384,14 +389,6 @@ impl Connection {
         }
         Ok(())
     }
-}
-
-/// A batch that is being put together.
-pub(super) struct Batch<'a> {
-    /// What is asked.
-    pub(super) operations: &'a mut Vec<OpId>,
-    /// When each was due, in open loop.
-    pub(super) dues: &'a mut Vec<u64>,
 }
 
 /// What reading needs from the worker.
