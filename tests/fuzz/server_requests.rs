@@ -116,19 +116,3 @@ fn every_request_gets_a_reply_or_the_end() {
         assert!(server.is_running(), "the server fell; {}", context());
     }
 }
-
-/// It takes as long as it says; nothing else is to happen.
-#[test]
-fn a_sleep_of_any_length_can_be_stopped() {
-    for length in
-        ["9999999999999999999", "1e19", "18446744073709551615", "1e308", "inf", "9223372036854775807"]
-    {
-        let server = server(1);
-        let mut stream = connect(&server);
-        stream.write_all(format!("DEBUG SLEEP {length}\r\n").as_bytes()).unwrap();
-        // A refusal, the end, or nothing at all: then it sleeps.
-        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        let _ = stream.read(&mut [0; 100]);
-        server.stop().unwrap_or_else(|error| panic!("{length}: {error}"));
-    }
-}

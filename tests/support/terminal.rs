@@ -8,6 +8,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -30,6 +31,8 @@ pub struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
     shared: Arc<Mutex<Shown>>,
+    /// Reads until the program has ended.
+    reader: JoinHandle<()>,
     is_stalled: Arc<AtomicBool>,
     /// Whether the reader holds still: what it takes last is behind it.
     is_parked: Arc<AtomicBool>,
@@ -56,9 +59,9 @@ impl Terminal {
         let stalled = Arc::clone(&is_stalled);
         let is_parked = Arc::new(AtomicBool::new(false));
         let parked = Arc::clone(&is_parked);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut bytes = [0; 16 * 1024];
-            // The read fails when the program has ended.
+            // The read fails when the program has ended, and all that it wrote was read.
             while let Ok(n @ 1..) = reader.read(&mut bytes) {
                 while stalled.load(Ordering::SeqCst) {
                     parked.store(true, Ordering::SeqCst);
@@ -70,7 +73,7 @@ impl Terminal {
                 shown.bytes.extend_from_slice(&bytes[..n]);
             }
         });
-        Self { child, master: pair.master, keys, shared, is_stalled, is_parked }
+        Self { child, master: pair.master, keys, shared, reader, is_stalled, is_parked }
     }
 
     /// Presses keys.
@@ -160,13 +163,7 @@ impl Terminal {
     /// Waits for the program's end: its exit code, none after a signal, and what is left on the terminal.
     pub fn end(mut self) -> (Option<i32>, String) {
         let status = super::wait_for("the program's end", || self.child.try_wait().expect("its state"));
-        // What it wrote last may still be on its way.
-        let mut before = usize::MAX;
-        super::wait_for("the last bytes", || {
-            std::thread::sleep(Duration::from_millis(50));
-            let now = self.bytes().len();
-            (std::mem::replace(&mut before, now) == now).then_some(())
-        });
+        super::wait_for("the last bytes", || self.reader.is_finished().then_some(()));
         let code = status.signal().is_none().then(|| status.exit_code().cast_signed());
         (code, self.text())
     }

@@ -115,6 +115,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sleep_of_any_length_ends_when_the_server_is_told_to_stop() {
+        let mut server = TestServer::new();
+        server.orders.stop();
+        let too_long = "-ERR value is out of range, must be positive";
+        server.expect(&[
+            ("DEBUG SLEEP 9223372036854775807", "+OK"),
+            ("DEBUG SLEEP 1e19", "+OK"),
+            ("DEBUG SLEEP 18446744073709551615", too_long),
+            ("DEBUG SLEEP 1e308", too_long),
+            ("DEBUG SLEEP inf", too_long),
+        ]);
+    }
+
+    #[test]
     fn the_threshold_decides_what_is_slow() {
         TestServer::new().expect(&[
             ("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 2", "+OK"),

@@ -11,6 +11,7 @@ use crate::demo::state::Config;
 /// A server and its clients by slot; slot 0 is there from the start.
 pub struct TestServer {
     pub engine: Engine,
+    pub orders: Arc<Orders>,
 }
 
 impl TestServer {
@@ -20,8 +21,9 @@ impl TestServer {
 
     pub fn with_password(password: &str) -> Self {
         let script = Script::new(Vec::new(), 0, 1);
-        let engine = Engine::new(Config::new(6379, password), script, Arc::new(Orders::default()), 1);
-        let mut server = Self { engine };
+        let orders = Arc::new(Orders::default());
+        let engine = Engine::new(Config::new(6379, password), script, Arc::clone(&orders), 1);
+        let mut server = Self { engine, orders };
         server.connect();
         server
     }
