@@ -15,8 +15,8 @@ use crate::{
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let selected = model.panel.selected();
-    let name = format!(" {} {} ", glyphs.pointer, selected.name());
-    let rest = from_column(area, paint.text(area, &name, Ink::Selected));
+    let name = format!(" {} {}", glyphs.pointer, selected.name());
+    let rest = from_column(area, paint.text(area, &name, Ink::Selected) + 1);
     let x = match model.entry(Purpose::Knob) {
         Some(entry) => input::draw(paint, rest, entry),
         None => {
