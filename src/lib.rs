@@ -43,7 +43,7 @@
 //! 1. `Worker::attend` (load/worker): a socket is ready.
 //! 2. `Connection::readable` (load/connection): its bytes are cut into replies, each the answer to the oldest operation.
 //! 3. `Replies::settle` (load/segments): all that one read brought are counted in the buffer of their segment.
-//! 4. `Segments::close_tick`: four times a second the buffer goes through the lane to the collector.
+//! 4. `Segments::close_tick`: four times a second the buffer goes through the ring to the collector.
 //! 5. `TargetRecords::take` (session): the workers' buffers of a tick become one [`Interval`](session::Interval).
 //! 6. [`Timeline::push`](session::timeline::Timeline::push): it is folded into what screens read, as a
 //!    [`Sink`](session::Sink) folds it into lines.
@@ -56,7 +56,7 @@
 //! 5. `Worker::take_setting` (load/worker): the segment is cut, and the next batch is of the new one.
 //!
 //! An event, from its cause to its words:
-//! 1. `Watch::poll` (server): what two polls differ in is a [`Happening`](happening::Happening), a kind with fields; load and
+//! 1. `Poller::poll` (server): what two polls differ in is a [`Happening`](happening::Happening), a kind with fields; load and
 //!    probes tell of losses, which `TargetRecords` (session) turns into the same.
 //! 2. `TargetRecords::take`: it becomes an [`Event`](session::Event), with the time of the session.
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): it has its place in time.

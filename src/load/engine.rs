@@ -1,4 +1,4 @@
-//! The handle to a running engine: knobs go in, lanes of intervals come out.
+//! The handle to a running engine: knobs go in, rings of intervals come out.
 
 use std::{
     sync::{
@@ -13,9 +13,10 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    CLIENT_NAME, Knobs, LaneEnd, LoadError, LossReport, Plan, lane, most_clients,
+    CLIENT_NAME, Knobs, LoadError, LossReport, Plan, RingEnd, most_clients,
     phase::{Phase, Stops},
     quota::Quota,
+    ring,
     worker::{Setup, WAKE, Worker},
 };
 use crate::{
@@ -116,8 +117,8 @@ pub enum LoadEvent {
 
 /// What comes out of the engine.
 pub struct Output {
-    /// One lane of interval buffers for each worker.
-    pub lanes: Vec<LaneEnd>,
+    /// One ring of interval buffers for each worker.
+    pub rings: Vec<RingEnd>,
     /// What happens.
     pub events: Receiver<LoadEvent>,
 }
@@ -163,12 +164,12 @@ impl Load {
             wakers: Vec::new(),
             threads: Vec::new(),
         };
-        let mut lanes = Vec::new();
+        let mut rings = Vec::new();
         for index in 0..plan.threads {
             let poll = Poll::new()?;
             load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
-            let (lane, end) = lane::pair(operations);
-            lanes.push(end);
+            let (ring, end) = ring::pair(operations);
+            rings.push(end);
             let setup = Setup {
                 index,
                 plan: Arc::clone(&plan),
@@ -178,7 +179,7 @@ impl Load {
                 settings: Arc::clone(&load.settings),
                 events: events_up.clone(),
             };
-            let worker = Worker::new(setup, poll, lane)?;
+            let worker = Worker::new(setup, poll, ring)?;
             let events = events_up.clone();
             let body = move || {
                 if let Err(error) = worker.run() {
@@ -189,7 +190,7 @@ impl Load {
             };
             load.threads.push(std::thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
         }
-        Ok((load, Output { lanes, events }))
+        Ok((load, Output { rings, events }))
     }
 
     /// Changes the knobs; every worker learns of it at once. A warm-up whose time is over ends with that.
@@ -227,7 +228,7 @@ impl Load {
     }
 
     /// Lets the load end now, unless it has ended already: every worker by itself sends nothing more, waits a second at the
-    /// most for the replies in flight, and hands up what it counted; then its lane ends.
+    /// most for the replies in flight, and hands up what it counted; then its ring ends.
     pub fn stop(&self) {
         let now = self.settings.load_full();
         let at_ns = self.clock.now_ns().min(now.phase.load_ends_ns());

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use super::{
-    ClientCounts, ErrorKind, IntervalBuffer, Lane, Openings, Setting,
+    ClientCounts, ErrorKind, IntervalBuffer, Openings, Ring, Setting,
     replies::{Replies, Taken},
 };
 use crate::{
@@ -39,8 +39,8 @@ impl Open {
     }
 
     /// An empty buffer for what comes next.
-    fn next_buffer(&self, lane: &mut Lane) -> Box<IntervalBuffer> {
-        let mut next = lane.empty();
+    fn next_buffer(&self, ring: &mut Ring) -> Box<IntervalBuffer> {
+        let mut next = ring.empty();
         next.begin(self.generation, &self.buffer.operations, self.buffer.end_ns);
         next
     }
@@ -50,7 +50,7 @@ impl Open {
 pub(super) struct Segments {
     current: Open,
     earlier: Vec<Open>,
-    lane: Lane,
+    ring: Ring,
     /// Whether the load has begun, and when it ended: the time between counts.
     has_begun: bool,
     ended_ns: Option<u64>,
@@ -58,11 +58,11 @@ pub(super) struct Segments {
 
 impl Segments {
     /// Begins with the segment `generation`, in which these operations are asked for.
-    pub(super) fn new(generation: u32, operations: &Arc<Operations>, now_ns: u64, mut lane: Lane) -> Self {
-        let mut buffer = lane.empty();
+    pub(super) fn new(generation: u32, operations: &Arc<Operations>, now_ns: u64, mut ring: Ring) -> Self {
+        let mut buffer = ring.empty();
         buffer.begin(generation, operations, now_ns);
         let current = Open::new(generation, operations, buffer);
-        Self { current, earlier: Vec::new(), lane, has_begun: false, ended_ns: None }
+        Self { current, earlier: Vec::new(), ring, has_begun: false, ended_ns: None }
     }
 
     /// There is a connection, or there can be none: from now on the time counts.
@@ -106,7 +106,7 @@ impl Segments {
     /// are asked for.
     pub(super) fn cut(&mut self, generation: u32, operations: &Arc<Operations>, at_ns: u64, connected: u32) {
         self.end_stretch(at_ns, connected);
-        let mut buffer = self.lane.empty();
+        let mut buffer = self.ring.empty();
         buffer.begin(generation, operations, self.current.buffer.end_ns);
         let next = Open::new(generation, operations, buffer);
         self.earlier.push(std::mem::replace(&mut self.current, next));
@@ -180,7 +180,7 @@ impl Segments {
 
     /// Hands the last counts up, for which it waits until there is room, as long as somebody takes them.
     pub(super) fn finish(&mut self, now_ns: u64, connected: u32) {
-        while self.lane.room() <= self.earlier.len() && !self.lane.is_abandoned() {
+        while self.ring.room() <= self.earlier.len() && !self.ring.is_abandoned() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         // The tick that is under way.
@@ -190,26 +190,26 @@ impl Segments {
     /// Ends the interval with the tick of this number: hands the counts of every open segment up and goes on with empty
     /// ones. When the collector has not yet taken the earlier ones, the interval goes on instead, and nothing is lost.
     pub(super) fn close_tick(&mut self, tick: u64, now_ns: u64, connected: u32) {
-        if self.lane.room() <= self.earlier.len() {
+        if self.ring.room() <= self.earlier.len() {
             return;
         }
         for mut open in std::mem::take(&mut self.earlier) {
             open.buffer.tick = tick;
             if open.in_flight == 0 {
-                self.lane.send(open.buffer);
+                self.ring.send(open.buffer);
                 continue;
             }
-            let mut next = open.next_buffer(&mut self.lane);
+            let mut next = open.next_buffer(&mut self.ring);
             next.connected = open.buffer.connected;
-            self.lane.send(std::mem::replace(&mut open.buffer, next));
+            self.ring.send(std::mem::replace(&mut open.buffer, next));
             self.earlier.push(open);
         }
         self.end_stretch(now_ns, connected);
-        let next = self.current.next_buffer(&mut self.lane);
+        let next = self.current.next_buffer(&mut self.ring);
         let mut full = std::mem::replace(&mut self.current.buffer, next);
         full.tick = tick;
         full.closes_tick = true;
-        self.lane.send(full);
+        self.ring.send(full);
     }
 }
 
@@ -217,17 +217,17 @@ impl Segments {
 mod tests {
     use super::*;
     use crate::{
-        load::{LaneEnd, lane, testing},
+        load::{RingEnd, ring, testing},
         workload::OpId,
     };
 
     /// A segment of GETs and SETs.
-    fn of_one() -> (Segments, LaneEnd) {
-        let (lane, collector) = lane::pair(2);
-        (Segments::new(1, testing::program().operations(), 0, lane), collector)
+    fn of_one() -> (Segments, RingEnd) {
+        let (ring, collector) = ring::pair(2);
+        (Segments::new(1, testing::program().operations(), 0, ring), collector)
     }
 
-    fn begun() -> (Segments, LaneEnd) {
+    fn begun() -> (Segments, RingEnd) {
         let (mut segments, collector) = of_one();
         segments.begin(0);
         (segments, collector)

@@ -1,21 +1,21 @@
-//! Bytes: the dialects, request templates, the resumable reply skipper, and the gauge that bounds replies which others decode.
+//! Bytes: the dialects, request templates, the resumable reply skipper, and the meter that bounds replies which others decode.
 //!
 //! Knows no socket and no clock. Nothing here materialises a reply: a load generator wants to know that a reply
 //! ended, and whether it was good.
 
 mod code;
 mod dialect;
-mod gauge;
 mod header;
 mod kinds;
+mod meter;
 mod request;
 mod resp;
 mod skipper;
 
 pub use code::error_code;
 pub use dialect::{Dialect, Introduction, Step};
-pub use gauge::{Excess, Gauge};
 pub use header::ProtocolError;
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
+pub use meter::{Excess, Meter};
 pub use request::{Fill, KEY_DIGITS, Part, Template};
 pub use skipper::{Reply, Skipper};

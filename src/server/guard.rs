@@ -25,7 +25,7 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 
 use crate::{
-    protocol::{Excess, Gauge, ProtocolError, Skipper},
+    protocol::{Excess, Meter, ProtocolError, Skipper},
     target::{Address, Reached, Target},
 };
 
@@ -179,14 +179,14 @@ async fn requests(
     }
 }
 
-/// Hands whole replies on that were asked for and are within the bounds of the [`Gauge`].
+/// Hands whole replies on that were asked for and are within the bounds of the [`Meter`].
 async fn replies(
     mut server: ReadHalf<Box<dyn Stream>>,
     mut fred: WriteHalf<UnixStream>,
     asked: &AtomicU64,
 ) -> Result<(), Breach> {
     let mut buffer = vec![0; READ_SIZE];
-    let mut gauge = Gauge::default();
+    let mut meter = Meter::default();
     // What came of a reply that is not whole yet.
     let mut held = Vec::new();
     loop {
@@ -196,7 +196,7 @@ async fn replies(
         }
         let mut input = &buffer[..n];
         let mut whole = 0;
-        while gauge.next(&mut input)? {
+        while meter.next(&mut input)? {
             let counted =
                 asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             let beginning = || buffer[whole..n].iter().take(SHOWN).take_while(|byte| **byte != b'\r');

@@ -3,7 +3,7 @@
 //! ```text
 //!            orders: survey, mark, find leftovers, clean, tune, restore
 //! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► guard ◄──► server
-//!    ▲                                                       │  every second: lookout
+//!    ▲                                                       │  every second: a poll
 //!    └── answers, progress                                   └──► messages: Status, Event
 //! ```
 //! What it does of its own accord only reads. Its round trips are never shown as the server's latency. It knows
@@ -23,11 +23,11 @@ mod info;
 mod latency_log;
 mod ledger;
 mod link;
-mod lookout;
 mod marker;
 mod message;
 mod news;
 mod place;
+mod poll;
 mod question;
 mod registry;
 mod slow_log;

@@ -48,7 +48,7 @@ struct Child {
 }
 
 /// What became of a child: it began, or ended after so long, or within two polls.
-enum Turn {
+enum FileStep {
     Began,
     Ended { length_s: Option<f64>, outcome: String },
 }
@@ -65,9 +65,9 @@ impl News {
                 told.extend(before.fork(&seen, info));
                 let ok = |field| info.text(field).unwrap_or("ok");
                 let saved = before.save.turned(&seen.save, at_ns, ok(SAVE_OUTCOME));
-                told.extend(saved.map(Turn::of_snapshot));
+                told.extend(saved.map(FileStep::of_snapshot));
                 let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok(REWRITE_OUTCOME));
-                told.extend(rewrite.map(Turn::of_rewrite));
+                told.extend(rewrite.map(FileStep::of_rewrite));
                 told.extend(self.bursts(at_ns, &before, &seen));
             } else {
                 told.push(Happening::Restarted);
@@ -158,15 +158,15 @@ impl Child {
     }
 
     /// What became of it until `now`, whose last file had this outcome.
-    fn turned(&self, now: &Self, at_ns: u64, outcome: &str) -> Option<Turn> {
+    fn turned(&self, now: &Self, at_ns: u64, outcome: &str) -> Option<FileStep> {
         match (self.since_ns, now.since_ns) {
-            (None, Some(_)) => Some(Turn::Began),
+            (None, Some(_)) => Some(FileStep::Began),
             (Some(since_ns), None) => {
                 let length_s = Some(seconds(at_ns - since_ns));
-                Some(Turn::Ended { length_s, outcome: outcome.to_owned() })
+                Some(FileStep::Ended { length_s, outcome: outcome.to_owned() })
             }
             (None, None) if self.wrote_until(now) => {
-                Some(Turn::Ended { length_s: None, outcome: outcome.to_owned() })
+                Some(FileStep::Ended { length_s: None, outcome: outcome.to_owned() })
             }
             _ => None,
         }
@@ -179,7 +179,7 @@ impl Child {
     }
 }
 
-impl Turn {
+impl FileStep {
     fn of_snapshot(self) -> Happening {
         match self {
             Self::Began => Happening::SnapshotBegan,

@@ -22,7 +22,7 @@ use super::{
     clean,
     link::Link,
     link::Wire,
-    lookout::{Look, Lookout},
+    poll::{Polled, Poller},
     registry::{self, Kept},
     survey,
     tune::{self, Turn},
@@ -52,7 +52,7 @@ impl Order {
     /// Nobody may wait for the answer any more; then it is dropped.
     async fn carry_out(self, wire: Wire, target: Target) {
         match self {
-            // The desk does that itself.
+            // The control state does that itself.
             Self::Poll(_) => {}
             Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
             Self::Mark(ledger, reply) => drop(reply.send(registry::bring(&wire, &ledger).await)),
@@ -89,7 +89,7 @@ impl Order {
 
 /// What was told last, so that news is told once.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum Standing {
     Nothing,
     Fine,
     Mute(String),
@@ -130,13 +130,13 @@ impl Watch {
     /// Runs until it is dropped.
     pub(super) async fn run(self) {
         let Self { target, clock, every, news, orders } = self;
-        let mut desk = Desk {
+        let mut state = ControlState {
             target,
             clock,
             news,
             orders,
-            told: Told::Nothing,
-            lookout: Lookout::default(),
+            standing: Standing::Nothing,
+            poller: Poller::default(),
             ledger: None,
             marker_trouble: None,
             back_off: BackOff::new(),
@@ -144,30 +144,30 @@ impl Watch {
         // When and how the last connection broke, while that is not told.
         let mut broken = None;
         loop {
-            let cause = match connect(&desk.target).await {
+            let cause = match connect(&state.target).await {
                 Err(trouble) => {
-                    let at_ns = broken.take().map_or_else(|| desk.clock.now_ns(), |(at_ns, _)| at_ns);
-                    desk.tell_unreachable(at_ns, &trouble);
+                    let at_ns = broken.take().map_or_else(|| state.clock.now_ns(), |(at_ns, _)| at_ns);
+                    state.tell_unreachable(at_ns, &trouble);
                     trouble.cause
                 }
                 Ok(link) => {
                     if let Some((at_ns, cause)) = broken.take() {
-                        desk.tell_unreachable(at_ns, &Trouble::silent(cause));
+                        state.tell_unreachable(at_ns, &Trouble::silent(cause));
                     }
-                    match desk.serve(link, every).await {
+                    match state.serve(link, every).await {
                         Ended::Broken(cause) => {
-                            broken = Some((desk.clock.now_ns(), cause.clone()));
+                            broken = Some((state.clock.now_ns(), cause.clone()));
                             cause
                         }
                         Ended::Hung(cause) => {
-                            desk.tell_unreachable(desk.clock.now_ns(), &Trouble::silent(cause.clone()));
+                            state.tell_unreachable(state.clock.now_ns(), &Trouble::silent(cause.clone()));
                             cause
                         }
                     }
                 }
             };
-            let pause = desk.back_off.next(&mut rand::rng());
-            desk.refuse_orders(&cause, Instant::now() + pause).await;
+            let pause = state.back_off.next(&mut rand::rng());
+            state.refuse_orders(&cause, Instant::now() + pause).await;
         }
     }
 }
@@ -182,13 +182,13 @@ async fn connect(target: &Target) -> Result<Link, Trouble> {
     Link::open(target, reached).await.map_err(|error| Trouble::silent(error.to_string()))
 }
 
-struct Desk {
+struct ControlState {
     target: Target,
     clock: Clock,
     news: Sender<Message>,
     orders: UnboundedReceiver<Order>,
-    told: Told,
-    lookout: Lookout,
+    standing: Standing,
+    poller: Poller,
     /// What the session has to undo: its marker is kept.
     ledger: Option<Ledger>,
     /// Why the marker cannot be set, as it was told.
@@ -196,7 +196,7 @@ struct Desk {
     back_off: BackOff,
 }
 
-impl Desk {
+impl ControlState {
     /// Polls and carries out orders until the connection is lost; says why.
     async fn serve(&mut self, mut link: Link, every: Duration) -> Ended {
         let mut polls = interval(every);
@@ -229,8 +229,8 @@ impl Desk {
     /// # Errors
     /// When the connection is of no more use.
     async fn poll(&mut self, wire: &Wire) -> Result<(), ServerError> {
-        match self.lookout.look(wire, || self.clock.now_ns()).await {
-            Ok((at_ns, look)) => self.tell_look(at_ns, look),
+        match self.poller.poll(wire, || self.clock.now_ns()).await {
+            Ok((at_ns, polled)) => self.tell_polled(at_ns, polled),
             Err(error) if error.ends_connection() => return Err(error),
             Err(error) => self.tell_mute(&error.to_string()),
         }
@@ -263,22 +263,22 @@ impl Desk {
         }
     }
 
-    fn tell_look(&mut self, at_ns: u64, look: Look) {
+    fn tell_polled(&mut self, at_ns: u64, polled: Polled) {
         self.back_off.reset();
-        if matches!(self.told, Told::Mute(_) | Told::Unreachable(_)) {
+        if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
             self.tell(Message::Event { at_ns, what: Happening::Reachable });
         }
-        self.told = Told::Fine;
-        self.tell(Message::Status { at_ns, status: Box::new(look.status) });
-        for what in look.happenings {
+        self.standing = Standing::Fine;
+        self.tell(Message::Status { at_ns, status: Box::new(polled.status) });
+        for what in polled.happenings {
             self.tell(Message::Event { at_ns, what });
         }
     }
 
     fn tell_mute(&mut self, cause: &str) {
-        let news = Told::Mute(cause.to_owned());
-        if self.told != news {
-            self.told = news;
+        let news = Standing::Mute(cause.to_owned());
+        if self.standing != news {
+            self.standing = news;
             self.tell_now(Happening::InfoRefused { cause: cause.to_owned() });
         }
     }
@@ -286,12 +286,12 @@ impl Desk {
     /// One outage is told once, whatever the attempts in it meet, and once more for each other answer of a server
     /// that is there and turns us down.
     fn tell_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
-        let news = Told::Unreachable(trouble.cause.clone());
-        let is_told = matches!(self.told, Told::Unreachable(_));
-        if self.told == news || (is_told && !trouble.was_answered) {
+        let news = Standing::Unreachable(trouble.cause.clone());
+        let is_told = matches!(self.standing, Standing::Unreachable(_));
+        if self.standing == news || (is_told && !trouble.was_answered) {
             return;
         }
-        self.told = news;
+        self.standing = news;
         self.tell(Message::Event { at_ns, what: Happening::Unreachable { cause: trouble.cause.clone() } });
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Assembly {
     workers: Vec<Worker>,
     /// The last tick that any worker has closed.
     newest: u64,
-    ticks: BTreeMap<u64, BTreeMap<u32, Part>>,
+    ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
     /// Up to when the intervals of each segment reach. The next goes on from there, so that their lengths add up to the
     /// time that passed, however many workers there are.
     reached_ns: BTreeMap<u32, u64>,
@@ -47,7 +47,7 @@ struct Worker {
 
 /// What the workers have told of one segment in one tick.
 #[derive(Default)]
-struct Part {
+struct Pending {
     interval: Interval,
     /// The beginning of the first stretch that has a length, and the end of the last.
     start_ns: Option<u64>,
@@ -100,7 +100,7 @@ impl Assembly {
         Some(parts.into_iter().map(|(segment, part)| self.finish(tick, segment, part)).collect())
     }
 
-    fn finish(&mut self, tick: u64, segment: u32, mut part: Part) -> Interval {
+    fn finish(&mut self, tick: u64, segment: u32, mut part: Pending) -> Interval {
         let length_ns = part.start_ns.map_or(0, |start_ns| {
             let reached_ns = self.reached_ns.entry(segment).or_insert(start_ns);
             part.end_ns.saturating_sub(std::mem::replace(reached_ns, part.end_ns.max(*reached_ns)))
@@ -130,7 +130,7 @@ impl Assembly {
     }
 }
 
-impl Part {
+impl Pending {
     /// Adds what a worker itself cost. A worker has one buffer with length for each tick and segment.
     fn add_client(&mut self, worker: usize, buffer: &IntervalBuffer) {
         let (client, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);

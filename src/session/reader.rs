@@ -216,6 +216,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gauge::Gauge;
     use crate::session::{Interval, Mark, ServerIdentity, SessionStart, line};
 
     fn session() -> String {
@@ -324,6 +325,32 @@ mod tests {
         }
         assert!(!shown.contains("\\u{1b}") && !shown.contains("\\u{9b}"), "{shown}");
         assert!(shown.contains(r"x\\x1b]0;a\\x07") && shown.contains(r"\\x9b2J\\u{202e}txt"), "{shown}");
+    }
+
+    /// Figures in groups, flags, means without sums, events in words only, no ticks.
+    #[test]
+    fn a_recording_of_the_first_version_still_opens_whole() {
+        let mut reader = Reader::open(Path::new("tests/fixtures/recording-0.1.0.jsonl")).unwrap();
+        let records: Vec<_> = std::iter::from_fn(|| reader.next_record().unwrap()).collect();
+        let lines = include_str!("../../tests/fixtures/recording-0.1.0.jsonl").lines().count();
+        assert_eq!(records.len(), lines, "no line is skipped, and nothing is told of any");
+        for record in &records {
+            match record {
+                Record::Event(event) => assert!(matches!(event.what, Happening::Foreign { .. }), "{event:?}"),
+                Record::Server(moment) => {
+                    let gauges = &moment.body.gauges;
+                    let told = [Gauge::PeakMemory, Gauge::SavedOk, Gauge::MaxClients, Gauge::Replicas];
+                    assert!(told.iter().all(|gauge| gauges[*gauge].is_some()), "{gauges:?}");
+                    assert_eq!(moment.body.policy.as_deref(), Some("noeviction"));
+                }
+                Record::Interval(interval) => {
+                    let service = &interval.service;
+                    assert!(service.sum_ns() > u128::from(service.count()), "{service:?}");
+                    assert!(!interval.commands.is_empty());
+                }
+                _ => {}
+            }
+        }
     }
 
     #[test]

@@ -9,12 +9,12 @@ use super::{Record, Summary};
 pub struct Tally {
     summary: Summary,
     /// What the segments count for.
-    segments: BTreeMap<u32, Part>,
+    segments: BTreeMap<u32, Weight>,
 }
 
 /// What a segment is to the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Weight {
     Load,
     /// No load: only the last replies of the segment before come in.
     Rest,
@@ -33,15 +33,15 @@ impl Tally {
         match record {
             Record::Segment(segment) => {
                 let part = match (segment.warmup, segment.knobs.load) {
-                    (true, _) => Part::Warmup,
-                    (false, true) => Part::Load,
-                    (false, false) => Part::Rest,
+                    (true, _) => Weight::Warmup,
+                    (false, true) => Weight::Load,
+                    (false, false) => Weight::Rest,
                 };
                 self.segments.insert(segment.segment, part);
             }
             Record::Interval(interval) => match self.segments.get(&interval.segment) {
-                Some(Part::Warmup) => {}
-                part => self.summary.add(interval, part == Some(&Part::Load)),
+                Some(Weight::Warmup) => {}
+                part => self.summary.add(interval, part == Some(&Weight::Load)),
             },
             _ => {}
         }

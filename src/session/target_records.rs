@@ -1,7 +1,7 @@
 //! What one target of a session has to tell, as records: its load, its ping probe and its control plane.
 //!
 //! ```text
-//! lanes of its workers ─┐
+//! rings of its workers ─┐
 //! its load's events ────┤
 //! its ping ─────────────┼─► records of this target, on the clock and in the ticks that all targets share
 //! its control plane ────┘
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
     happening::Happening,
-    load::{Knobs, LaneEnd, LoadEvent, Output},
+    load::{Knobs, LoadEvent, Output, RingEnd},
     probe,
     protocol::Kinds,
     server,
@@ -32,7 +32,7 @@ pub(super) struct TargetInputs {
 /// The maker of one target's records.
 pub(super) struct TargetRecords {
     clock: Clock,
-    lanes: Vec<LaneEnd>,
+    rings: Vec<RingEnd>,
     assembly: Assembly,
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::Message>,
@@ -51,14 +51,14 @@ pub(super) struct TargetRecords {
 impl TargetRecords {
     /// Of what `inputs` tell.
     pub(super) fn new(clock: Clock, inputs: TargetInputs) -> Self {
-        let lanes = inputs.load.lanes;
+        let rings = inputs.load.rings;
         Self {
             clock,
-            assembly: Assembly::new(lanes.len()),
-            connections: LostConnections::new(lanes.len()),
+            assembly: Assembly::new(rings.len()),
+            connections: LostConnections::new(rings.len()),
             kinds: Kinds::default(),
             ping_is_lost: false,
-            lanes,
+            rings,
             load_events: inputs.load.events,
             ping: inputs.ping,
             server: inputs.server,
@@ -83,7 +83,7 @@ impl TargetRecords {
 
     /// Whether all workers have ended: what is left is there to be taken.
     pub(super) fn has_ended(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.intervals.is_abandoned())
+        self.rings.iter().all(|ring| ring.intervals.is_abandoned())
     }
 
     /// New knobs hold.
@@ -109,12 +109,12 @@ impl TargetRecords {
     }
 
     fn take_intervals(&mut self) {
-        for (worker, lane) in self.lanes.iter_mut().enumerate() {
+        for (worker, ring) in self.rings.iter_mut().enumerate() {
             // Asked first: what it sent before its end is there by then.
-            let has_ended = lane.intervals.is_abandoned();
-            while let Ok(buffer) = lane.intervals.pop() {
+            let has_ended = ring.intervals.is_abandoned();
+            while let Ok(buffer) = ring.intervals.pop() {
                 self.assembly.add(worker, &buffer);
-                lane.recycle(buffer);
+                ring.recycle(buffer);
             }
             if has_ended {
                 self.assembly.end(worker);

@@ -1,11 +1,11 @@
-//! Whoever reads a server's replies: the skipper, the gauge before fred, first contact, ping, the control plane.
+//! Whoever reads a server's replies: the skipper, the meter before fred, first contact, ping, the control plane.
 
 use std::{sync::mpsc::channel, thread, time::Duration};
 
 use redyno::{
     clock::Clock,
     probe::{Message, PingPlan, PingProbe},
-    protocol::{Dialect, Gauge, Reply, Skipper},
+    protocol::{Dialect, Meter, Reply, Skipper},
     server::Control,
     target::{Greeting, Target, reach},
 };
@@ -77,13 +77,13 @@ fn skipped(stream: &[u8], cuts: &[usize]) -> (Vec<String>, bool) {
     (found, true)
 }
 
-/// Where the replies end that the gauge lets through, and whether it came to the end.
+/// Where the replies end that the meter lets through, and whether it came to the end.
 fn gauged(stream: &[u8], cuts: &[usize]) -> (Vec<usize>, bool) {
-    let (mut gauge, mut ends, mut start) = (Gauge::default(), Vec::new(), 0);
+    let (mut meter, mut ends, mut start) = (Meter::default(), Vec::new(), 0);
     for end in cuts {
         let mut piece = &stream[start..*end];
         loop {
-            match gauge.next(&mut piece) {
+            match meter.next(&mut piece) {
                 Ok(true) => ends.push(end - piece.len()),
                 Ok(false) => break,
                 Err(_) => return (ends, false),

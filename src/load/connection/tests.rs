@@ -6,7 +6,7 @@ use mio::Poll;
 
 use super::*;
 use crate::{
-    load::{IntervalBuffer, lane, testing},
+    load::{IntervalBuffer, ring, testing},
     target::Target,
 };
 
@@ -20,7 +20,7 @@ struct Bench {
     server: UnixStream,
     poll: Poll,
     segments: Segments,
-    end: lane::LaneEnd,
+    end: ring::RingEnd,
     greeting: Greeting,
     clock: Clock,
     buffer: Vec<u8>,
@@ -31,7 +31,7 @@ impl Bench {
     fn new() -> Self {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        let (lane, end) = lane::pair(2);
+        let (ring, end) = ring::pair(2);
         let connection = Connection {
             transport: Transport::Plain(ours.into()),
             token: Token(0),
@@ -52,7 +52,7 @@ impl Bench {
             connection,
             server,
             poll: Poll::new().unwrap(),
-            segments: Segments::new(1, testing::program().operations(), 0, lane),
+            segments: Segments::new(1, testing::program().operations(), 0, ring),
             end,
             greeting: Greeting::new(&Target::default(), "test"),
             clock: Clock::start(),

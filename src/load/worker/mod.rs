@@ -105,14 +105,14 @@ pub(super) struct Worker {
 
 impl Worker {
     /// A worker around its poll loop.
-    pub(super) fn new(setup: Setup, poll: Poll, lane: super::lane::Lane) -> std::io::Result<Self> {
+    pub(super) fn new(setup: Setup, poll: Poll, ring: super::ring::Ring) -> std::io::Result<Self> {
         let setting = setup.settings.load_full();
         let now_ns = setup.clock.now_ns();
         let alarm = Alarm::new(poll.registry(), ALARM)?;
         let mut worker = Self {
             clients: Clients::new(setup.plan.seed ^ setup.index as u64, setup.plan.threads),
             watches: Watches::default(),
-            segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, lane),
+            segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, ring),
             pace: Pace::new(),
             allowance: Allowance::of(setting.phase.quota().cloned()),
             free_since_ns: now_ns,

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use super::parts::Parts;
+use super::by_segment::BySegment;
 
 /// Counts by bin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ static ENDS_NS: LazyLock<Vec<u64>> =
     LazyLock::new(|| (1..=DECADES * Heat::A_DECADE).map(|n| Heat::start_ns(n).round() as u64).collect());
 
 /// The requests of some cells. What an open loop had due counts from then, and not from its writing too.
-pub(super) fn of(service: &[&Parts], response: &[&Parts]) -> Heat {
+pub(super) fn of(service: &[&BySegment], response: &[&BySegment]) -> Heat {
     let open: BTreeSet<u32> = response.iter().flat_map(|cell| cell.segments()).collect();
     let mut counts = vec![0; ENDS_NS.len()];
     response.iter().for_each(|cell| cell.add_to_rows(|n| open.contains(&n), &ENDS_NS, &mut counts));
@@ -61,8 +61,8 @@ mod tests {
     use super::*;
     use crate::stats::fixture::repeated;
 
-    fn parts(segment: u32, ns: u64, n: u64) -> Parts {
-        let mut parts = Parts::default();
+    fn parts(segment: u32, ns: u64, n: u64) -> BySegment {
+        let mut parts = BySegment::default();
         parts.add(segment, 1.0, 1.0, &repeated(ns, n));
         parts
     }

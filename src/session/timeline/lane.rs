@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::OnceLock};
 
-use super::{History, parts::Parts};
+use super::{History, by_segment::BySegment};
 use crate::clock::{TICK_NS, seconds};
 use crate::stats::Latency;
 
@@ -12,7 +12,7 @@ const WINDOW_S: u64 = 60;
 /// One measurement over time.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    cells: History<Parts>,
+    cells: History<BySegment>,
     /// The last second's pieces: when each ended.
     pieces: VecDeque<(f64, Latency)>,
     /// The last minute's seconds, ascending; only since the last cut.
@@ -37,7 +37,7 @@ impl Lane {
     }
 
     /// All that was measured, by time and segment.
-    pub(super) fn cells(&self) -> &History<Parts> {
+    pub(super) fn cells(&self) -> &History<BySegment> {
         &self.cells
     }
 

@@ -21,6 +21,7 @@
 //! segment that held longest in it.
 
 mod against;
+mod by_segment;
 mod cells;
 mod errors;
 mod fold;
@@ -33,7 +34,6 @@ mod levels;
 mod memo;
 mod operations;
 mod outages;
-mod parts;
 mod pings;
 mod read;
 mod reading;
@@ -43,6 +43,7 @@ mod stalls;
 mod window;
 
 pub use against::Against;
+pub use by_segment::Worst;
 pub use cells::{ErrorCell, LoadCell, PingCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog};
 pub use fold::{Timeline, TimelineOptions};
@@ -53,7 +54,6 @@ pub use intrinsic::IntrinsicRun;
 pub use lane::Lane;
 pub use levels::{Level, Measure, Quantiles};
 pub use outages::Outages;
-pub use parts::Worst;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};
 pub use seconds::{PerSecond, Seconds};

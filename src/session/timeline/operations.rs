@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Reading, history::History, parts::Parts};
+use super::{Reading, by_segment::BySegment, history::History};
 use crate::{
     clock::{TICK_NS, seconds},
     protocol::OTHER,
@@ -16,7 +16,7 @@ const KEPT: usize = 320;
 
 /// One lane for each operation, by its label.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OperationLanes(BTreeMap<String, History<Parts>>);
+pub(super) struct OperationLanes(BTreeMap<String, History<BySegment>>);
 
 impl OperationLanes {
     pub(super) fn push(&mut self, interval: &Interval) {

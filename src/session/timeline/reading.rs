@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     ErrorLog, Held, IntrinsicRun, Measure, PingCell, PingWindow, SegmentTotal, Segments, Timeline,
-    history::Merge, parts::Parts,
+    by_segment::BySegment, history::Merge,
 };
 use crate::{
     happening::Happening,
@@ -73,7 +73,7 @@ impl Timeline {
         let windows = Measure::ALL.map(|measure| {
             let mut over = |length_s: f64| {
                 let cells = self.lane(measure).cells().between(t_s - length_s, t_s);
-                cells.for_each(|cell| Parts::blend(cell.value, segment, &mut blend));
+                cells.for_each(|cell| BySegment::blend(cell.value, segment, &mut blend));
                 Cow::Owned(blend.take())
             };
             Recent { now: over(NOW_S), minute: over(MINUTE_S) }

@@ -1,10 +1,11 @@
 //! A stretch of the session in so many columns: what charts draw.
 
 use super::{
-    ErrorCell, Heat, History, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timeline, Worst, heat,
+    ErrorCell, Heat, History, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timeline, Worst,
+    by_segment::{self, BySegment},
+    heat,
     history::{Cell, Merge},
     memo::{Grid, Memo},
-    parts::{self, Parts},
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -35,7 +36,7 @@ impl Timeline {
     pub fn worst(&self, measure: Measure, from_s: f64, to_s: f64) -> Option<Worst> {
         let cells = self.lane(measure).cells().between(from_s, to_s);
         // A record that ended a little late is in the cell before.
-        let of_cell = |cell: Cell<'_, Parts>| {
+        let of_cell = |cell: Cell<'_, BySegment>| {
             cell.value.worst().map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
         };
         let inside = |worst: &Worst| worst.t_s > from_s && worst.t_s <= to_s;
@@ -74,7 +75,7 @@ impl<'a> Window<'a> {
             let columns = window.cells(window.timeline.lane(measure).cells());
             columns
                 .iter()
-                .map(|cells| (!cells.is_empty()).then(|| parts::levels(cells, &mut blend)))
+                .map(|cells| (!cells.is_empty()).then(|| by_segment::levels(cells, &mut blend)))
                 .collect()
         })
     }
@@ -84,7 +85,7 @@ impl<'a> Window<'a> {
     pub fn heat(&self) -> Vec<Option<Heat>> {
         self.remembered(&self.timeline.memos.heat, |window| {
             let cells = |measure| window.cells(window.timeline.lane(measure).cells());
-            let column = |(service, response): (Vec<&Parts>, Vec<&Parts>)| {
+            let column = |(service, response): (Vec<&BySegment>, Vec<&BySegment>)| {
                 (!service.is_empty() || !response.is_empty()).then(|| heat::of(&service, &response))
             };
             cells(Measure::Service).into_iter().zip(cells(Measure::Response)).map(column).collect()

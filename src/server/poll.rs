@@ -8,6 +8,10 @@
 //!              └─ CONFIG GET ────────► Status
 //! ```
 //! They go out together. A refused question is told once and asked again a minute later; the others go on.
+//!
+//! This is the seam of the control plane: all that [`watch`](super::watch) and what is behind it know of what a server is
+//! asked is [`Polled`], gauges and events. What another dialect is asked (`stats`) stands beside this file, and gives the
+//! same.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +33,7 @@ const ASK_AGAIN: u32 = 60;
 
 /// A question beside INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Question {
+enum Asked {
     CommandStats,
     SlowLog,
     Latency,
@@ -37,14 +41,14 @@ enum Question {
 }
 
 /// What one poll found.
-pub(super) struct Look {
+pub(super) struct Polled {
     pub(super) status: Status,
     pub(super) happenings: Vec<Happening>,
 }
 
 /// What the polls so far found, to tell differences. It outlives connections.
 #[derive(Default)]
-pub(super) struct Lookout {
+pub(super) struct Poller {
     counters: Option<Counters>,
     run_id: String,
     commands: Option<CommandCounters>,
@@ -52,7 +56,7 @@ pub(super) struct Lookout {
     slow_log: SlowLog,
     latency: LatencyLog,
     config: Config,
-    refused: BTreeMap<Question, Refusal>,
+    refused: BTreeMap<Asked, Refusal>,
 }
 
 /// A question that was refused.
@@ -71,16 +75,16 @@ struct Answers {
     config: Option<Result<BTreeMap<String, String>, ServerError>>,
 }
 
-impl Lookout {
+impl Poller {
     /// Asks; `now_ns` tells when the answers are there.
     ///
     /// # Errors
     /// When the connection is lost, or INFO refused.
-    pub(super) async fn look(
+    pub(super) async fn poll(
         &mut self,
         wire: &Wire,
         now_ns: impl Fn() -> u64,
-    ) -> Result<(u64, Look), ServerError> {
+    ) -> Result<(u64, Polled), ServerError> {
         let answers = self.ask(wire).await;
         let at_ns = now_ns();
         let text = answers.info?;
@@ -89,26 +93,26 @@ impl Lookout {
         self.counters = Some(counters);
         self.notice_restart(&info);
         let mut happenings = self.news.read(at_ns, &info);
-        if let Some(text) = self.accepted(Question::CommandStats, answers.commands, &mut happenings)? {
+        if let Some(text) = self.accepted(Asked::CommandStats, answers.commands, &mut happenings)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
             self.commands = Some(now);
         }
         let read = answers.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
-        let news = self.accepted(Question::SlowLog, read, &mut happenings)?;
+        let news = self.accepted(Asked::SlowLog, read, &mut happenings)?;
         happenings.extend(news.unwrap_or_default());
         let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
         let read = answers.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
-        if let Some((events, news)) = self.accepted(Question::Latency, read, &mut happenings)? {
+        if let Some((events, news)) = self.accepted(Asked::Latency, read, &mut happenings)? {
             status.latency_events = events;
             happenings.extend(news);
         }
-        if let Some(found) = self.accepted(Question::Config, answers.config, &mut happenings)? {
+        if let Some(found) = self.accepted(Asked::Config, answers.config, &mut happenings)? {
             self.config.take(found);
         }
         status.config = self.config.values().clone();
-        Ok((at_ns, Look { status, happenings }))
+        Ok((at_ns, Polled { status, happenings }))
     }
 
     async fn ask(&mut self, wire: &Wire) -> Answers {
@@ -116,21 +120,16 @@ impl Lookout {
         refused.values_mut().for_each(|refusal| refusal.polls = refusal.polls.saturating_sub(1));
         let is_due = |question| refused.get(&question).is_none_or(|refusal| refusal.polls == 0);
         let commands = async {
-            if is_due(Question::CommandStats) {
-                Some(wire.text(&["INFO", "commandstats"]).await)
-            } else {
-                None
-            }
+            if is_due(Asked::CommandStats) { Some(wire.text(&["INFO", "commandstats"]).await) } else { None }
         };
         let asked = slow_log::ASKED.to_string();
         let slow_log = async {
-            if is_due(Question::SlowLog) { Some(wire.data(&["SLOWLOG", "GET", &asked]).await) } else { None }
+            if is_due(Asked::SlowLog) { Some(wire.data(&["SLOWLOG", "GET", &asked]).await) } else { None }
         };
         let latency = async {
-            if is_due(Question::Latency) { Some(wire.data(&["LATENCY", "LATEST"]).await) } else { None }
+            if is_due(Asked::Latency) { Some(wire.data(&["LATENCY", "LATEST"]).await) } else { None }
         };
-        let config =
-            async { if is_due(Question::Config) { Some(self.config.ask(wire).await) } else { None } };
+        let config = async { if is_due(Asked::Config) { Some(self.config.ask(wire).await) } else { None } };
         let (info, commands, slow_log, latency, config) =
             tokio::join!(wire.info(), commands, slow_log, latency, config);
         Answers { info, commands, slow_log, latency, config }
@@ -139,7 +138,7 @@ impl Lookout {
     /// An answer, if there is one and it is no refusal; a refusal is told, unless it was.
     fn accepted<T>(
         &mut self,
-        question: Question,
+        question: Asked,
         answer: Option<Result<T, ServerError>>,
         told: &mut Vec<Happening>,
     ) -> Result<Option<T>, ServerError> {

@@ -34,7 +34,7 @@ pub enum Excess {
 
 /// The state of one connection's replies.
 #[derive(Debug, Default)]
-pub struct Gauge {
+pub struct Meter {
     /// Elements still to come, of each list that is open.
     open: Vec<u64>,
     /// Bytes of a bulk payload still to come, with its final CRLF.
@@ -46,7 +46,7 @@ pub struct Gauge {
     elements: u64,
 }
 
-impl Gauge {
+impl Meter {
     /// Takes bytes from the front of `input` up to the end of the next reply; false when `input` is used up first, and
     /// the next bytes carry on from there.
     ///
@@ -145,10 +145,10 @@ mod tests {
 
     /// How many replies end in `stream`, fed in pieces of `step` bytes.
     fn replies(stream: &[u8], step: usize) -> Result<usize, Excess> {
-        let mut gauge = Gauge::default();
+        let mut meter = Meter::default();
         let mut ended = 0;
         for mut piece in stream.chunks(step) {
-            while gauge.next(&mut piece)? {
+            while meter.next(&mut piece)? {
                 ended += 1;
             }
         }

@@ -15,13 +15,13 @@ const SLOTS: usize = 256;
 const SPARE: usize = 4;
 
 /// The worker's end.
-pub(super) struct Lane {
+pub(super) struct Ring {
     up: Producer<Box<IntervalBuffer>>,
     back: Consumer<Box<IntervalBuffer>>,
 }
 
 /// The collector's end.
-pub struct LaneEnd {
+pub struct RingEnd {
     /// Full buffers, in the order in which they were closed.
     pub intervals: Consumer<Box<IntervalBuffer>>,
     back: Producer<Box<IntervalBuffer>>,
@@ -29,16 +29,16 @@ pub struct LaneEnd {
     newest: (u32, usize),
 }
 
-/// Both ends of a lane, for so many operations at first.
-pub(super) fn pair(operations: usize) -> (Lane, LaneEnd) {
+/// Both ends of a ring, for so many operations at first.
+pub(super) fn pair(operations: usize) -> (Ring, RingEnd) {
     let (up, intervals) = RingBuffer::new(SLOTS);
     let (back_up, back) = RingBuffer::new(SLOTS);
-    let mut end = LaneEnd { intervals, back: back_up, newest: (0, operations) };
+    let mut end = RingEnd { intervals, back: back_up, newest: (0, operations) };
     (0..SPARE).for_each(|_| end.recycle(IntervalBuffer::new()));
-    (Lane { up, back }, end)
+    (Ring { up, back }, end)
 }
 
-impl Lane {
+impl Ring {
     /// A buffer to fill: a recycled one, or a new one where none came back yet.
     pub(super) fn empty(&mut self) -> Box<IntervalBuffer> {
         self.back.pop().unwrap_or_else(|_| IntervalBuffer::new())
@@ -56,11 +56,11 @@ impl Lane {
 
     /// Sends a buffer up. The caller has asked for [`room`](Self::room).
     pub(super) fn send(&mut self, buffer: Box<IntervalBuffer>) {
-        assert!(self.up.push(buffer).is_ok(), "a lane is asked for room before a buffer is sent");
+        assert!(self.up.push(buffer).is_ok(), "a ring is asked for room before a buffer is sent");
     }
 }
 
-impl LaneEnd {
+impl RingEnd {
     /// Empties a buffer and gives it back to its worker, with room for the operations of the newest segment.
     pub fn recycle(&mut self, mut buffer: Box<IntervalBuffer>) {
         if buffer.generation > self.newest.0 {
@@ -80,20 +80,20 @@ mod tests {
 
     #[test]
     fn a_buffer_comes_back_empty_without_the_workers_doing() {
-        let (program, (mut lane, mut end)) = (testing::program(), pair(2));
-        let made: Vec<_> = (0..SPARE).map(|_| lane.empty()).collect();
-        assert!(lane.back.is_empty(), "all that were made beforehand are taken");
+        let (program, (mut ring, mut end)) = (testing::program(), pair(2));
+        let made: Vec<_> = (0..SPARE).map(|_| ring.empty()).collect();
+        assert!(ring.back.is_empty(), "all that were made beforehand are taken");
         for mut buffer in made {
             buffer.begin(1, program.operations(), 5);
             buffer.due = 7;
             buffer.client.late_send(9);
             buffer.counts[0].service.record(1000);
-            lane.send(buffer);
+            ring.send(buffer);
             let full = end.intervals.pop().unwrap();
             end.recycle(full);
         }
-        let again = lane.empty();
-        assert_eq!((again.due, again.counts.len(), lane.back.slots()), (0, 2, SPARE - 1));
+        let again = ring.empty();
+        assert_eq!((again.due, again.counts.len(), ring.back.slots()), (0, 2, SPARE - 1));
         assert!(again.client.late.is_empty() && again.counts.iter().all(|c| c.service.is_empty()));
     }
 }

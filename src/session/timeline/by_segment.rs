@@ -10,13 +10,13 @@ const SHARED: u32 = 0;
 
 /// The distributions of one cell, by segment.
 #[derive(Debug, Clone, Default)]
-pub struct Parts {
-    parts: Vec<Part>,
+pub struct BySegment {
+    parts: Vec<OfSegment>,
     worst: Option<Worst>,
 }
 
 #[derive(Debug, Clone)]
-struct Part {
+struct OfSegment {
     segment: u32,
     length_s: f64,
     latency: Compact,
@@ -31,13 +31,13 @@ pub struct Worst {
     pub ns: u64,
 }
 
-impl Parts {
+impl BySegment {
     /// Adds what `segment` measured in the `length_s` seconds before `t_s`; 0 for what came after its end.
     pub(super) fn add(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         if !latency.is_empty() {
             self.lift(Worst { t_s, ns: latency.max_ns() });
         }
-        self.add_part(Part { segment, length_s, latency: Compact::of(latency) });
+        self.add_part(OfSegment { segment, length_s, latency: Compact::of(latency) });
     }
 
     fn lift(&mut self, other: Worst) {
@@ -46,7 +46,7 @@ impl Parts {
         }
     }
 
-    fn add_part(&mut self, part: Part) {
+    fn add_part(&mut self, part: OfSegment) {
         match self.parts.iter_mut().find(|mine| mine.segment == part.segment) {
             Some(mine) => {
                 mine.length_s += part.length_s;
@@ -59,7 +59,7 @@ impl Parts {
             let shortest = own.min_by(|(_, a), (_, b)| a.length_s.total_cmp(&b.length_s)).map(|(at, _)| at);
             if let Some(at) = shortest {
                 let part = self.parts.remove(at);
-                self.add_part(Part { segment: SHARED, ..part });
+                self.add_part(OfSegment { segment: SHARED, ..part });
             }
         }
     }
@@ -86,7 +86,7 @@ impl Parts {
     }
 }
 
-impl Merge for Parts {
+impl Merge for BySegment {
     fn merge(&mut self, later: Self) {
         later.parts.into_iter().for_each(|part| self.add_part(part));
         if let Some(worst) = later.worst {
@@ -96,9 +96,9 @@ impl Merge for Parts {
 }
 
 /// The segment that held longest over some cells; of equals the latest.
-pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a Parts>) -> Option<u32> {
+pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) -> Option<u32> {
     let mut lengths: Vec<(u32, f64)> = Vec::new();
-    let own = |part: &&Part| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());
+    let own = |part: &&OfSegment| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());
     for part in cells.flat_map(|cell| &cell.parts).filter(own) {
         match lengths.iter_mut().find(|(segment, _)| *segment == part.segment) {
             Some((_, length_s)) => *length_s += part.length_s,
@@ -109,7 +109,7 @@ pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a Parts>) -> Opt
 }
 
 /// The levels over some cells: percentiles of the segment that held longest, the maximum over all.
-pub(super) fn levels(cells: &[&Parts], blend: &mut Blend) -> Quantiles {
+pub(super) fn levels(cells: &[&BySegment], blend: &mut Blend) -> Quantiles {
     if let Some(segment) = longest_segment(cells.iter().copied()) {
         cells.iter().for_each(|cell| cell.blend(segment, blend));
     }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_the_setting_that_held_longest_and_the_maximum_of_all() {
-        let mut parts = Parts::default();
+        let mut parts = BySegment::default();
         parts.add(1, 0.1, 0.1, &repeated(1_000, 500));
         parts.add(2, 0.25, 0.15, &repeated(500_000, 50));
         parts.add(1, 0.25, 0.0, &repeated(90_000_000, 1));
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn many_settings_in_one_cell_stay_bounded_and_lose_no_count() {
-        let mut parts = Parts::default();
+        let mut parts = BySegment::default();
         for segment in 1..=50 {
             let length_s = if segment == 7 { 3.0 } else { 0.1 };
             parts.add(segment, 1.0, length_s, &repeated(u64::from(segment) * 1_000, 20));
