@@ -183,7 +183,8 @@ fn error_replies_are_told_and_end_in_a_diagnosis_when_there_is_nothing_else() {
     let diagnosis = outcome.result.unwrap_err().to_string();
     assert!(diagnosis.starts_with("no PONG from 127.0.0.1:"), "{diagnosis}");
     assert!(diagnosis.contains("NOAUTH Authentication required.; instead: "), "{diagnosis}");
-    assert_eq!(outcome.out, "- - - 0\n");
+    // No sample, and beside that at most the waits of PINGs that are under way at the end.
+    assert!(outcome.out.starts_with("- "), "{}", outcome.out);
     assert!(outcome.err.contains("answers with NOAUTH since "), "{}", outcome.err);
     assert!(outcome.err.contains("-a or in REDISCLI_AUTH"), "{}", outcome.err);
 }
