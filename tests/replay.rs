@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::{
     Server,
     program::{Running, redyno, run},
-    terminal::Terminal,
+    terminal::{Terminal, clock},
     wait_for,
 };
 use redyno::{
@@ -47,11 +47,6 @@ fn recording(path: &Path) {
         write(Record::Interval(Box::new(interval)));
     }
     write(Record::End(Box::new(End { t_s: 120.0, summary: Summary::default() })));
-}
-
-/// The moment in the header.
-fn clock(screen: &str) -> Option<&str> {
-    screen.lines().next()?.trim_end().rsplit(' ').next()
 }
 
 fn wait_for_clock(terminal: &Terminal, moment: &str) {

@@ -124,7 +124,7 @@ fn the_mouse_selects_zooms_and_shows_unless_it_is_left_to_the_terminal() {
     let (x, y) = place(&terminal, "pipeline");
     click(&mut terminal, x, y);
     terminal.wait_for_text("▸ pipeline");
-    terminal.wait_for_text("00:00:03");
+    terminal.wait_for_time("00:00:03");
     click(&mut terminal, 11, 10);
     terminal.wait_for_text("FROZEN");
     terminal.press("\x1b");

@@ -155,6 +155,11 @@ impl Terminal {
         self.wait_for(text, |screen| screen.contains(text).then_some(()));
     }
 
+    /// Waits until the header's clock says `time` or later: a frame of its own may be skipped on a busy machine.
+    pub fn wait_for_time(&self, time: &str) {
+        self.wait_for(time, |screen| (clock(screen)? >= time).then_some(()));
+    }
+
     /// Waits until the screen does not show `text` any more.
     pub fn wait_until_gone(&self, text: &str) {
         self.wait_for(&format!("the end of '{text}'"), |screen| (!screen.contains(text)).then_some(()));
@@ -223,4 +228,10 @@ fn size(columns: u16, rows: u16) -> PtySize {
 
 fn nonzero(n: u16) -> NonZeroU16 {
     NonZeroU16::new(n).expect("a terminal has rows and columns")
+}
+
+/// The time in the header, `00:01:05`.
+pub fn clock(screen: &str) -> Option<&str> {
+    let last = screen.lines().next()?.trim_end().rsplit(' ').next()?;
+    last.starts_with(|first: char| first.is_ascii_digit()).then_some(last)
 }
