@@ -179,6 +179,24 @@ fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
 }
 
 #[test]
+fn a_marker_that_is_being_set_is_not_told_as_lost() {
+    let server = Server::redis().start();
+    let (control, messages) = with_news(&server);
+    for n in 0..50 {
+        let ledger = ledger(n);
+        ledger.add_keys(VALUES, false);
+        // The look at the marker comes while it is written.
+        let (marked, polled) = (control.mark(&ledger), control.poll());
+        marked.wait(LIMIT).unwrap().unwrap();
+        polled.wait(LIMIT).unwrap().unwrap();
+        control.poll().wait(LIMIT).unwrap().unwrap();
+    }
+    let lost =
+        |message: &Message| matches!(message, Message::Event { what: Happening::MarkerRenewed { .. }, .. });
+    assert_eq!(messages.try_iter().filter(lost).count(), 0);
+}
+
+#[test]
 fn the_keys_of_a_session_go_and_what_could_not_be_set_back_stays_in_the_marker() {
     let server = Server::redis().start();
     let (control, ledger) = (control(&server), ledger(1));

@@ -24,6 +24,8 @@ struct Sheet {
     place: Option<Place>,
     /// Whether something was written here that the marker does not say yet.
     is_behind: bool,
+    /// Whether the marker was written, and not taken away by us since.
+    has_stood: bool,
     /// Whether nothing more may be begun: it is being undone.
     is_closed: bool,
 }
@@ -45,7 +47,8 @@ impl Ledger {
     }
 
     fn of(marker: Marker, is_marked: bool) -> Self {
-        let sheet = Sheet { marker, is_marked, place: None, is_behind: false, is_closed: false };
+        let (is_behind, has_stood, is_closed) = (false, false, false);
+        let sheet = Sheet { marker, is_marked, place: None, is_behind, has_stood, is_closed };
         Self { sheet: Arc::new(Mutex::new(sheet)) }
     }
 
@@ -151,6 +154,14 @@ impl Ledger {
 
     pub(super) fn set_behind(&self, is_behind: bool) {
         self.sheet().is_behind = is_behind;
+    }
+
+    pub(super) fn has_stood(&self) -> bool {
+        self.sheet().has_stood
+    }
+
+    pub(super) fn set_has_stood(&self, has_stood: bool) {
+        self.sheet().has_stood = has_stood;
     }
 }
 

@@ -62,7 +62,9 @@ async fn write(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     }
     let fields = ledger.marker().fields();
     let words: Vec<_> = ["HSET", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
-    wire.count(&words).await.map(|_| ()).map_err(|error| of_somebody(error, &key))
+    wire.count(&words).await.map_err(|error| of_somebody(error, &key))?;
+    ledger.set_has_stood(true);
+    Ok(())
 }
 
 async fn place(wire: &Wire, ledger: &Ledger) -> Result<Place, ServerError> {
@@ -78,7 +80,7 @@ async fn place(wire: &Wire, ledger: &Ledger) -> Result<Place, ServerError> {
 
 /// How it stands with a marker that is to be kept.
 pub(super) enum Kept {
-    /// It stands, or there is nothing to mark.
+    /// It stands, or stands now for the first time, or there is nothing to mark.
     Stands,
     /// It was lost, and is set again.
     Renewed(Happening),
@@ -93,6 +95,8 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
         return Ok(Kept::Stands);
     }
     let run = ledger.marker().run;
+    // Asked first: it may be written for the first time just now.
+    let stood = ledger.has_stood();
     let stands = match ledger.place() {
         Some(place) => stands(wire, &place, run).await?,
         None => false,
@@ -101,7 +105,7 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
         return Ok(Kept::Stands);
     }
     match bring(wire, ledger).await {
-        Ok(()) if stands => Ok(Kept::Stands),
+        Ok(()) if stands || !stood => Ok(Kept::Stands),
         Ok(()) => Ok(Kept::Renewed(Happening::MarkerRenewed { run: run.to_string() })),
         Err(error) if error.ends_connection() => Err(error),
         Err(error) => Ok(Kept::Refused(Happening::MarkerRefused { cause: error.to_string() })),
@@ -127,7 +131,7 @@ pub(super) async fn strike(wire: &Wire, ledger: &Ledger, parameter: &str) -> Res
     }
     let place = place(wire, ledger).await?;
     if !ledger.marker().owes() {
-        return erase(wire, &place, ledger.marker().run).await;
+        return erase(wire, &place, ledger).await;
     }
     let key = place.marker(ledger.marker().run);
     wire.count(&["HDEL", &key, &field_of(parameter)]).await.map(|_| ())
@@ -139,11 +143,13 @@ pub(super) async fn strike_keys(wire: &Wire, ledger: &Ledger) -> Result<(), Serv
         return bring(wire, ledger).await;
     }
     let place = place(wire, ledger).await?;
-    erase(wire, &place, ledger.marker().run).await
+    erase(wire, &place, ledger).await
 }
 
 /// Takes a run's marker and its entry of the list away. Both keys go with their last field.
-async fn erase(wire: &Wire, place: &Place, run: RunId) -> Result<(), ServerError> {
+async fn erase(wire: &Wire, place: &Place, ledger: &Ledger) -> Result<(), ServerError> {
+    let run = ledger.marker().run;
+    ledger.set_has_stood(false);
     let (list, key, fields) = (place.list(), place.marker(run), Marker::field_names());
     let words: Vec<_> = ["HDEL", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
     // Together, so that nothing comes between.
