@@ -17,15 +17,14 @@ use super::{
     ErrorKind,
     answered::{Answered, Batch},
     broken::Broken,
-    core_waits::CoreWaits,
+    reading::{FirstErrors, Reading},
     replies::Replies,
     segments::Segments,
     unsent::Unsent,
 };
 use crate::{
-    clock::Clock,
     protocol::{Dialect, Reply, Skipper},
-    target::{Greeter, Greeting, Transport, Turn},
+    target::{Greeter, Transport, Turn},
     workload::{OpId, Outgoing, Values},
 };
 
@@ -49,9 +48,6 @@ const MIN_ROOM: usize = 64;
 /// Reads that one connection has before the others have their turn again: a server that fills the buffer faster than
 /// it is emptied holds up neither them nor the worker.
 const READS: usize = 4;
-
-/// The lines of error replies that are each the first of its kind in this interval.
-pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// A connection of the load.
 #[derive(Debug)]
@@ -389,19 +385,6 @@ impl Connection {
         }
         Ok(())
     }
-}
-
-/// What reading needs from the worker.
-pub(super) struct Reading<'a> {
-    /// When the bytes had come: at first when the poll returned that told of them.
-    pub(super) now_ns: u64,
-    pub(super) clock: Clock,
-    pub(super) segments: &'a mut Segments,
-    pub(super) greeting: &'a Greeting,
-    /// When this thread waited for a core.
-    pub(super) waits: &'a CoreWaits,
-    /// Filled when new kinds of errors come.
-    pub(super) first_errors: FirstErrors,
 }
 
 #[cfg(test)]

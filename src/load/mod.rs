@@ -26,6 +26,7 @@ mod phase;
 mod plan;
 mod poisson;
 mod quota;
+mod reading;
 mod replies;
 mod ring;
 mod schedule;

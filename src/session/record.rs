@@ -231,9 +231,9 @@ pub struct Summary {
     pub ops: u64,
     /// Good replies, those after the end of the load too, per second of `length_s`.
     pub ops_per_s: f64,
-    /// GETs that found their key.
+    /// Reads that found their key.
     pub hits: u64,
-    /// GETs that did not.
+    /// Reads that did not.
     pub misses: u64,
     /// Requests that were due: `ops` + `errors` + `shed` + `owed`.
     #[serde(default)]

@@ -6,8 +6,9 @@ use mio::Poll;
 
 use super::*;
 use crate::{
-    load::{IntervalBuffer, ring, testing},
-    target::Target,
+    clock::Clock,
+    load::{IntervalBuffer, core_waits::CoreWaits, ring, testing},
+    target::{Greeting, Target},
 };
 
 /// A reply of 32 bytes.

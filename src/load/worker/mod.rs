@@ -26,11 +26,12 @@ use super::{
     broken::Broken,
     client_counts::ReadWaits,
     clients::{Clients, is_opening},
-    connection::{Connection, Phase, Reading},
+    connection::{Connection, Phase},
     core_waits::CoreWaits,
     losses::Losses,
     pacing::Pace,
     quota::Allowance,
+    reading::Reading,
     segments::Segments,
     watches::Watches,
 };

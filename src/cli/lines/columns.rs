@@ -1,0 +1,97 @@
+//! The columns of the readable lines: which figures stand where, how wide, and how each is written.
+
+use crate::{
+    gauge::Gauge,
+    probe::Ping,
+    server::Status,
+    session::{
+        figures::{self, Figure, Row},
+        timeline::PingCell,
+    },
+    stats::Latency,
+    units,
+};
+
+/// What stands in a line of load, and how wide.
+pub(super) const LOAD: [(Figure, usize); 7] = [
+    (figures::OPS_PER_S, 10),
+    (figures::SERVICE_P50, 8),
+    (figures::SERVICE_P90, 8),
+    (figures::SERVICE_P99, 8),
+    (figures::SERVICE_P999, 8),
+    (figures::SERVICE_MAX, 8),
+    (figures::ERRORS, 8),
+];
+/// What stands beside it in an open loop.
+pub(super) const OPEN: [(Figure, usize); 5] = [
+    (figures::RESPONSE_P50, 8),
+    (figures::RESPONSE_P99, 8),
+    (figures::RESPONSE_MAX, 8),
+    (figures::SEND_LAG, 8),
+    (figures::SHED, 8),
+];
+const REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
+
+pub(super) fn heading(is_open: bool) -> String {
+    let of = |figures| columns(figures, |figure| figure.heading.to_owned());
+    let open = if is_open { format!("| {} ", of(&OPEN)) } else { String::new() };
+    format!("   time {} {open}{REST}", of(&LOAD))
+}
+
+/// Texts of these figures, each flush right.
+pub(super) fn columns(figures: &[(Figure, usize)], text: impl Fn(&Figure) -> String) -> String {
+    let texts: Vec<_> = figures.iter().map(|(figure, width)| format!("{:>width$}", text(figure))).collect();
+    texts.join(" ")
+}
+
+/// A figure of a row; blank without one.
+pub(super) fn cell(figure: &Figure, row: Option<&Row>) -> String {
+    row.map_or_else(String::new, |row| figure.written(row).unwrap_or_else(|| "-".to_owned()))
+}
+
+pub(super) fn ping_columns(ping: &Ping) -> String {
+    let errors: u64 = ping.errors.values().sum();
+    match errors {
+        0 => {
+            // Where most answers are in no part, the others do not stand for them.
+            let lacks_parts = PingCell::of(ping).lacks_parts();
+            let median = |part: Option<&Latency>| {
+                let told = part.filter(|_| !lacks_parts);
+                told.map_or_else(|| "-".to_owned(), |part| percentile(part, 0.50))
+            };
+            format!(
+                "{:>8} {:>8} {:>8} {:>8}",
+                percentile(&ping.rtt, 0.50),
+                median(ping.kernel.as_ref()),
+                median(ping.pickup.as_ref()),
+                longest_so_far(ping)
+            )
+        }
+        _ => format!("{:>35}", format!("{errors} failed")),
+    }
+}
+
+/// The longest round trip, or the wait that is longer already and has no end yet: `>1.98 s`.
+fn longest_so_far(ping: &Ping) -> String {
+    let waiting_ns = ping.waiting_us.saturating_mul(1000);
+    if waiting_ns > ping.rtt.max_ns() {
+        format!(">{}", units::latency(waiting_ns))
+    } else {
+        longest(&ping.rtt)
+    }
+}
+
+pub(super) fn server_columns(status: &Status) -> String {
+    let none = || "-".to_owned();
+    let ops = status.told(Gauge::OpsPerS).unwrap_or_else(none);
+    let clients = status.gauges.whole(Gauge::Clients).map_or_else(none, |n| n.to_string());
+    format!("{ops:>12} {clients:>8}")
+}
+
+fn percentile(latency: &Latency, quantile: f64) -> String {
+    latency.percentile(quantile).map_or_else(|| "-".to_owned(), units::latency)
+}
+
+fn longest(latency: &Latency) -> String {
+    if latency.is_empty() { "-".to_owned() } else { units::latency(latency.max_ns()) }
+}
