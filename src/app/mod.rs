@@ -13,7 +13,6 @@ mod config_panel;
 mod danger;
 mod entry;
 mod keys;
-mod knob;
 mod latency_view;
 mod list;
 mod lists;
@@ -26,7 +25,6 @@ mod palette;
 mod pane;
 mod panel;
 mod playback;
-mod presets;
 mod proposal;
 mod screens;
 mod segment_table;
@@ -43,7 +41,6 @@ pub use config_panel::{ConfigPanel, Setting};
 pub use danger::{Room, danger};
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, Key, KeyCode, Pattern, action, bindings, footer, markdown};
-pub use knob::{Direction, Knob, TurnError};
 pub use latency_view::Stretch;
 pub use log_view::{LogKind, LogLine, LogView};
 pub use mode::{Mode, Purpose, Question, Typing};
@@ -54,13 +51,13 @@ pub use palette::{Command, Offer};
 pub use pane::Pane;
 pub use panel::Panel;
 pub use playback::Playback;
-pub use presets::{PRESETS, Preset};
 pub use screens::Screen;
 pub use segment_table::{COLUMNS, SegmentTable};
 pub use sharing::Picture;
 pub use source::{Effect, Source};
 
 pub use crate::{
+    load::{Direction, Knob, PRESETS, Preset, TurnError},
     server::value_words,
     session::{Delivery, Notice, Order, RecordingState},
 };

@@ -6,6 +6,7 @@
 //! ```
 //! It does not know what a record or a screen is.
 
+mod adjustable;
 mod alarm;
 mod answered;
 mod arrivals;
@@ -18,6 +19,7 @@ mod engine;
 mod errors;
 mod file_limit;
 mod interval;
+mod knob;
 mod knobs;
 mod losses;
 mod openings;
@@ -25,6 +27,7 @@ mod pacing;
 mod phase;
 mod plan;
 mod poisson;
+mod presets;
 mod quota;
 mod reading;
 mod replies;
@@ -39,6 +42,7 @@ mod unsent;
 mod watches;
 mod worker;
 
+pub use adjustable::Adjustable;
 pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
 pub use client_counts::ClientCounts;
 use engine::Setting;
@@ -46,9 +50,11 @@ pub use engine::{Load, LoadEvent, Output, Turned};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_workers};
 pub use interval::{IntervalBuffer, OperationCounts};
+pub use knob::{Direction, Knob, TurnError};
 pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE};
 pub use losses::LossReport;
 pub use openings::Openings;
 pub use plan::{CLIENT_NAME, LoadError, Plan};
+pub use presets::{PRESETS, Preset};
 use ring::Ring;
 pub use ring::RingEnd;

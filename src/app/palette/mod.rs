@@ -9,6 +9,5 @@
 mod fuzzy;
 mod offers;
 mod open;
-mod settings;
 
 pub use offers::{Command, Offer};

@@ -1,9 +1,9 @@
 //! What the palette offers: the actions of the key table, settings, presets, themes.
 
-use super::{fuzzy::score, settings::Setting};
+use super::fuzzy::score;
 use crate::{
     app::{Action, Context, Model, PRESETS, bindings},
-    load::Knobs,
+    load::{Adjustable, Knobs},
 };
 
 /// What an offer does.
@@ -40,7 +40,7 @@ const NAME_WEIGHT: u32 = 1000;
 impl Model {
     /// What answers `query`, best first: a setting that it spells out, then what it names.
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
-        let spelled = Setting::in_query(query).filter(|(_, value)| !value.is_empty());
+        let spelled = Adjustable::in_query(query).filter(|(_, value)| !value.is_empty());
         if let Some((setting, value)) = spelled {
             return vec![self.setting(setting, value)];
         }
@@ -53,7 +53,7 @@ impl Model {
     fn everything(&self) -> Vec<Offer> {
         let mut offers = self.actions();
         let wanted = self.panel.wanted();
-        for setting in Setting::all() {
+        for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
             let title = format!("{} …", setting.word());
             let command = Command::Type(format!("{} ", setting.word()));
@@ -103,7 +103,7 @@ impl Model {
         offers
     }
 
-    fn setting(&self, setting: Setting, value: &str) -> Offer {
+    fn setting(&self, setting: Adjustable, value: &str) -> Offer {
         let wanted = self.panel.wanted();
         let (help, command) = match setting.typed(wanted, value) {
             Ok(knobs) => {

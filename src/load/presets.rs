@@ -1,9 +1,7 @@
 //! Named settings of all knobs, as the field uses them.
 
-use crate::{
-    load::{Arrivals, Knobs},
-    workload::Workload,
-};
+use super::{Arrivals, Knobs};
+use crate::workload::Workload;
 
 /// A named setting of all knobs but the switch of the load.
 #[derive(Debug, Clone, Copy)]

@@ -1,14 +1,11 @@
 //! What can be set by a word and a value: `clients 200`, `rate max`, `backlog shed`, `workload get`.
 
-use super::super::Knob;
-use crate::{
-    load::{Arrivals, Backlog, Knobs},
-    workload::{preset, presets},
-};
+use super::{Arrivals, Backlog, Knob, Knobs};
+use crate::workload::{preset, presets};
 
 /// Something that can be set by a word and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub enum Adjustable {
     /// A knob of the panel.
     Knob(Knob),
     /// What becomes of requests that cannot be sent in time.
@@ -17,7 +14,7 @@ pub enum Setting {
     Workload,
 }
 
-impl Setting {
+impl Adjustable {
     /// All of them: the knobs in the order of the panel, then the others.
     pub fn all() -> impl Iterator<Item = Self> {
         Knob::ALL.into_iter().map(Self::Knob).chain([Self::Backlog, Self::Workload])
@@ -102,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_query_names_a_setting_by_its_word_or_its_beginning() {
-        let found = |query| Setting::in_query(query).map(|(setting, value)| (setting.word(), value));
+        let found = |query| Adjustable::in_query(query).map(|(setting, value)| (setting.word(), value));
         assert_eq!(found("clients 200"), Some(("clients", "200")));
         assert_eq!(found("cl 200"), Some(("clients", "200")));
         assert_eq!(found("value size 4k"), Some(("value size", "4k")));
@@ -115,10 +112,10 @@ mod tests {
     #[test]
     fn values_are_taken_or_refused_in_words() {
         let knobs = Knobs::default();
-        assert_eq!(Setting::Backlog.typed(&knobs, "shed").unwrap().backlog, Backlog::Shed);
-        assert_eq!(Setting::Workload.typed(&knobs, "get").unwrap().workload, preset("get").unwrap());
-        assert!(Setting::Workload.typed(&knobs, "x").unwrap_err().starts_with("there is no workload 'x'"));
-        for setting in Setting::all() {
+        assert_eq!(Adjustable::Backlog.typed(&knobs, "shed").unwrap().backlog, Backlog::Shed);
+        assert_eq!(Adjustable::Workload.typed(&knobs, "get").unwrap().workload, preset("get").unwrap());
+        assert!(Adjustable::Workload.typed(&knobs, "x").unwrap_err().starts_with("there is no workload 'x'"));
+        for setting in Adjustable::all() {
             assert!(setting.typed(&knobs, "?").is_err(), "{setting:?}");
             let open = Knobs { rate: Some(1000), ..knobs.clone() };
             for choice in setting.choices() {

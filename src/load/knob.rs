@@ -4,12 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::{
-    load::{
-        Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE, ParseChoiceError,
-    },
-    units::{self, ParseQuantityError},
+use super::{
+    Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE, ParseChoiceError,
 };
+use crate::units::{self, ParseQuantityError};
 
 /// The highest rate that turning reaches; above it is "max". Typing goes on to the top of the range.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
@@ -46,7 +44,7 @@ pub enum Direction {
 
 impl Direction {
     /// The other one.
-    pub(super) fn reversed(self) -> Self {
+    pub fn reversed(self) -> Self {
         match self {
             Self::Down => Self::Up,
             Self::Up => Self::Down,
