@@ -124,7 +124,7 @@ impl Engine {
                 reply.status("QUEUED");
             }
             None => {
-                self.state.sleep(slow);
+                self.state.spend(slow);
                 run(&self.table, &mut self.state, asked, reply);
             }
         }

@@ -31,6 +31,9 @@ const FIRST: usize = 3;
 /// Bytes of one read.
 const READ_SIZE: usize = 64 << 10;
 
+/// A poll that takes so long has waited: nobody had asked.
+const IDLE_NS: u64 = 20_000;
+
 /// The loop and all it serves.
 pub struct EventLoop {
     poll: Poll,
@@ -91,11 +94,15 @@ impl EventLoop {
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         loop {
-            match self.poll.poll(&mut events, Some(self.poll_timeout())) {
+            let timeout = self.poll_timeout();
+            let begin_ns = self.engine.state.read_clock();
+            match self.poll.poll(&mut events, Some(timeout)) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 result => result?,
             }
-            self.engine.state.read_clock();
+            if self.engine.state.read_clock() - begin_ns >= IDLE_NS {
+                self.engine.state.idled();
+            }
             self.run_stalls();
             for event in &events {
                 match event.token() {

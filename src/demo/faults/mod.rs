@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! stall 500ms every 5s            the whole server stands still, as in a fork or a slow command
-//! slow GET 2ms                    the command itself takes that long: everyone waits, the slow log sees it
+//! slow GET 2ms                    the command itself takes that long: everyone waits, the slow log sees it; with
+//!                                 `slow load 100us` the server does 10 k/s, whatever the machine
 //! delay GET 2ms nth 10            only that reply, and those behind it on its connection, are held back
 //! error LOADING 1%                an error instead of running the command
 //! cut every 10000                 half a reply, and then nothing more on that connection

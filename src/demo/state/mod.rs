@@ -6,6 +6,7 @@ mod config;
 mod latency;
 mod session;
 mod slowlog;
+mod spending;
 mod stats;
 pub mod system;
 mod whole;

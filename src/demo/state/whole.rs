@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::latency::LatencyMonitor;
 use super::slowlog::{SlowEntry, Slowlog, shortened};
+use super::spending::Spending;
 use super::{Config, Session, Stats};
 use crate::clock::Clock;
 use crate::demo::orders::Orders;
@@ -45,6 +46,7 @@ pub struct State {
     pub run_id: String,
     /// The time of the current command, in ns since the start.
     pub now_ns: u64,
+    spending: Spending,
     orders: Arc<Orders>,
     clock: Clock,
     start_unix_us: u64,
@@ -68,6 +70,7 @@ impl State {
             peak_bytes: 0,
             run_id: (0..5).map(|_| format!("{:08x}", id_source.random::<u32>())).collect(),
             now_ns: 0,
+            spending: Spending::default(),
             orders,
             clock: Clock::start(),
             start_unix_us: unix.as_micros() as u64,
@@ -95,6 +98,24 @@ impl State {
         if !length.is_zero() {
             self.orders.sleep(length);
         }
+    }
+
+    /// Takes `length` for a command, and every client waits; less if it made others wait too long before.
+    pub fn spend(&mut self, length: Duration) {
+        if length.is_zero() {
+            return;
+        }
+        let now_ns = self.clock.now_ns();
+        let end_ns = self.spending.spend(now_ns, length);
+        self.sleep(Duration::from_nanos(end_ns.saturating_sub(now_ns)));
+        if self.clock.now_ns() < end_ns {
+            self.spending.end();
+        }
+    }
+
+    /// Nobody had anything to ask until now.
+    pub fn idled(&mut self) {
+        self.spending.end();
     }
 
     /// Bytes of all databases.
