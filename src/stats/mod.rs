@@ -11,9 +11,12 @@ mod drift;
 pub(crate) mod fixture;
 mod hdr;
 mod latency;
+mod paired;
 mod recorder;
 mod samples;
 mod series;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod spectrum;
 mod text;
 
@@ -21,6 +24,7 @@ pub use compact::{Blend, Compact};
 pub use comparison::{Better, Comparison, Stretch, Verdict, compare};
 pub use hdr::DecodeError;
 pub use latency::{Latency, PERCENTILES, Percentile};
+pub use paired::{Judgement, LAST, LOOK, Shift};
 pub use recorder::{HIGHEST_NS, Recorder};
 pub use samples::Samples;
 pub use series::Series;
