@@ -12,7 +12,7 @@ use super::{
     peer::Peers,
     recordings::Recordings,
     refusal::Refusals,
-    tuning::{Told, Tuning},
+    tuning::{Told, Tuning, Wish},
 };
 use crate::{
     clock::{Clock, seconds},
@@ -74,18 +74,20 @@ impl Running {
     }
 
     pub(super) fn carry_out(&mut self, peer: usize, order: Order) {
-        if let Err(why) = self.try_to(&order) {
+        if let Err(why) = self.try_to(peer, &order) {
             self.peers.refuse(peer, order, why);
         }
     }
 
-    fn try_to(&mut self, order: &Order) -> Result<(), String> {
+    fn try_to(&mut self, peer: usize, order: &Order) -> Result<(), String> {
         match order {
             Order::SetKnobs(knobs) => {
                 check_clients(knobs, self.most_clients)?;
                 self.set_knobs(knobs.clone());
             }
-            Order::SetConfig { parameter, to } => self.tuning.set((parameter, to.clone()), &self.control),
+            Order::SetConfig { parameter, to } => {
+                self.tuning.set(Wish { parameter, to: to.clone(), peer }, &self.control);
+            }
             Order::RunIntrinsic(length) => self.live.intrinsic().run(*length),
             Order::StopIntrinsic => self.live.intrinsic().stop(),
             Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
@@ -142,16 +144,18 @@ impl Running {
 
     fn look_at_tuning(&mut self) {
         for told in self.tuning.look(Duration::ZERO, &self.control) {
-            let notice = match told {
+            match told {
                 Told::Set(change) => {
                     let (name, value) = (&change.name, value_words(&change.to));
                     let text = format!("{name} is {value}; the old value comes back at the end");
                     self.live.retuned(change);
-                    Notice::Info(text)
+                    self.peers.tell(Notice::Info(text));
                 }
-                Told::Warning(why) => Notice::Warning(why),
-            };
-            self.peers.tell(notice);
+                Told::Warning(why) => self.peers.tell(Notice::Warning(why)),
+                Told::NotSet(Wish { parameter, to, peer }, why) => {
+                    self.peers.refuse(peer, Order::SetConfig { parameter, to }, why);
+                }
+            }
         }
     }
 

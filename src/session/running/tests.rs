@@ -9,6 +9,7 @@ use super::*;
 use crate::{
     demo,
     load::{Knobs, Plan},
+    server::Parameter,
     session::Record,
     signals::Signal,
     target::{Address, Target},
@@ -124,15 +125,35 @@ fn what_cannot_be_done_comes_back_to_whoever_wanted_it() {
     let much = Order::SetKnobs(Knobs { clients: 101, ..Knobs::default() });
     peers[1].order(much.clone());
     peers[1].order(Order::End);
-    let refused = |peer: &Peer| -> Vec<Order> {
-        peer.rest()
-            .filter_map(|delivery| match delivery {
-                Delivery::Refused(order, _) => Some(order),
-                _ => None,
-            })
-            .collect()
-    };
     assert_eq!((refused(&peers[0]), refused(&peers[1])), (vec![], vec![much]));
+    drop(peers);
+    assert_eq!(session.end().by, EndedBy::Itself);
+}
+
+/// The orders of a peer that were not carried out, until the session is over.
+fn refused(peer: &Peer) -> Vec<Order> {
+    let refused = |delivery| match delivery {
+        Delivery::Refused(order, _) => Some(order),
+        _ => None,
+    };
+    peer.rest().filter_map(refused).collect()
+}
+
+#[test]
+fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
+    let set = |name, to: &str| {
+        let order = Order::SetConfig { parameter: Parameter::named(name).unwrap(), to: to.to_owned() };
+        peers[1].order(order.clone());
+        order
+    };
+    let fixed = set("io-threads", "4");
+    set("hz", "20");
+    let is_set = |delivery| matches!(delivery, Delivery::Record(record) if matches!(&*record, Record::Segment(segment) if segment.config.is_some()));
+    while !is_set(peers[0].next_within(PATIENCE).expect("the session goes on")) {}
+    peers[1].order(Order::End);
+    assert_eq!((refused(&peers[0]), refused(&peers[1])), (vec![], vec![fixed]));
     drop(peers);
     assert_eq!(session.end().by, EndedBy::Itself);
 }

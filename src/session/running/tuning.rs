@@ -11,13 +11,21 @@ use crate::{
 };
 
 /// A parameter and the value that it shall have.
-type Setting = (&'static Parameter, String);
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Wish {
+    /// The parameter.
+    pub(super) parameter: &'static Parameter,
+    /// The value.
+    pub(super) to: String,
+    /// Which peer wants it.
+    pub(super) peer: usize,
+}
 
 /// What is being set, and what is still to be. What was set stands in the ledger.
 pub(super) struct Tuning {
     ledger: Ledger,
-    waiting: VecDeque<Setting>,
-    under_way: Option<(&'static Parameter, Answer<Turned>)>,
+    waiting: VecDeque<Wish>,
+    under_way: Option<(Wish, Answer<Turned>)>,
 }
 
 /// What came of a parameter that was to be set.
@@ -27,6 +35,8 @@ pub(super) enum Told {
     Set(ConfigChange),
     /// What a person must know of it.
     Warning(String),
+    /// It is not, or that is not known, and why.
+    NotSet(Wish, String),
 }
 
 impl Tuning {
@@ -36,8 +46,8 @@ impl Tuning {
     }
 
     /// Sets a parameter, after those before it.
-    pub(super) fn set(&mut self, setting: Setting, control: &Control) {
-        self.waiting.push_back(setting);
+    pub(super) fn set(&mut self, wish: Wish, control: &Control) {
+        self.waiting.push_back(wish);
         self.begin_next(control);
     }
 
@@ -45,21 +55,21 @@ impl Tuning {
         if self.under_way.is_some() {
             return;
         }
-        if let Some((parameter, to)) = self.waiting.pop_front() {
-            let answer = control.set_config(parameter, to, &self.ledger);
-            self.under_way = Some((parameter, answer));
+        if let Some(wish) = self.waiting.pop_front() {
+            let answer = control.set_config(wish.parameter, wish.to.clone(), &self.ledger);
+            self.under_way = Some((wish, answer));
         }
     }
 
     /// What came of it since the last look, waiting for it at most so long.
     pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<Told> {
         let mut told = Vec::new();
-        while let Some((parameter, answer)) = self.under_way.take() {
+        while let Some((wish, answer)) = self.under_way.take() {
             let Some(answer) = answer.wait(limit) else {
-                self.under_way = Some((parameter, answer));
+                self.under_way = Some((wish, answer));
                 break;
             };
-            let name = parameter.name;
+            let name = wish.parameter.name;
             match answer {
                 Ok(Turned { change, unmarked }) => {
                     told.push(Told::Set(change));
@@ -70,11 +80,14 @@ impl Tuning {
                     }));
                 }
                 Err(error) if error.is_refused() => {
-                    told.push(Told::Warning(format!("{name} was not set: {error}")));
+                    told.push(Told::NotSet(wish, format!("{name} was not set: {error}")));
                 }
-                Err(error) => told.push(Told::Warning(format!(
-                    "whether {name} was set is not known ({error}); if it was, the old value comes back at the end"
-                ))),
+                Err(error) => told.push(Told::NotSet(
+                    wish,
+                    format!(
+                        "whether {name} was set is not known ({error}); if it was, the old value comes back at the end"
+                    ),
+                )),
             }
             self.begin_next(control);
         }
