@@ -21,6 +21,17 @@ const READING: [(&str, Misses); 7] = [
     ("PING", Misses::Never),
 ];
 
+/// The commands whose second word says what is asked, and which the server counts by both.
+const GROUPS: [&str; 15] = [
+    "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "FUNCTION", "LATENCY", "MEMORY", "MODULE", "OBJECT",
+    "PUBSUB", "SCRIPT", "SLOWLOG", "XGROUP", "XINFO",
+];
+
+/// Whether the server counts `command`, in upper case, by its second word too.
+pub(super) fn has_subcommands(command: &str) -> bool {
+    GROUPS.contains(&command)
+}
+
 fn found(command: &str) -> Option<Misses> {
     READING.iter().find(|(name, _)| name.eq_ignore_ascii_case(command)).map(|(_, misses)| *misses)
 }

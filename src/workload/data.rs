@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{
     commands,
     recorded::Recorded,
-    step::{Fragment, Step},
+    step::{BadQuotes, Fragment, Step},
 };
 
 /// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
@@ -64,8 +64,9 @@ pub struct Operation {
     /// Whether it changes the server's data, where its commands do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// Its commands, at least one: words with placeholders, `SET {key} {value} EX {number 60..3600}`. Braces that name
-    /// nothing stay as they are.
+    /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, quoted as
+    /// redis-cli quotes. `{key.same}` is the key that `{key}` drew last in this operation; braces that name nothing stay as
+    /// they are.
     pub steps: Vec<String>,
 }
 
@@ -92,6 +93,17 @@ pub enum WorkloadError {
     /// An operation without a command.
     #[error("the operation '{0}' has a step without a command, or no step at all")]
     Step(String),
+    /// A step whose quotes do not match.
+    #[error("quotes of the step '{0}' are not closed, or closed in the middle of a word")]
+    Quotes(String),
+    /// A key is repeated that was not drawn.
+    #[error("the operation '{operation}' repeats {{{keys}.same}} before it has drawn {{{keys}}}")]
+    Same {
+        /// The operation.
+        operation: String,
+        /// The set of keys.
+        keys: String,
+    },
     /// Too many steps.
     #[error("an operation has up to {MAX_STEPS} steps, '{0}' has more")]
     Steps(String),
@@ -118,13 +130,14 @@ impl Operation {
 
     /// Whether it changes the server's data. A command that is not known to read is taken to write.
     pub fn writes(&self) -> bool {
-        self.writes.unwrap_or_else(|| !self.steps.iter().all(|step| commands::only_reads(first_word(step))))
+        self.writes.unwrap_or_else(|| !self.steps.iter().all(|step| commands::only_reads(&command(step))))
     }
 }
 
-/// The name of a step's command.
-pub(super) fn first_word(step: &str) -> &str {
-    step.split_whitespace().next().unwrap_or_default()
+/// What a step's command is called; nothing where it has none.
+pub(super) fn command(step: &str) -> String {
+    let step = Step::read(step, &BTreeMap::new());
+    step.ok().and_then(|step| step.command()).unwrap_or_default()
 }
 
 impl Workload {
@@ -141,17 +154,35 @@ impl Workload {
             if operation.weight > MAX_WEIGHT {
                 return Err(WorkloadError::Weight(name.clone()));
             }
-            if operation.steps.is_empty() || operation.steps.iter().any(|step| first_word(step).is_empty()) {
-                return Err(WorkloadError::Step(name.clone()));
-            }
             if operation.steps.len() > MAX_STEPS {
                 return Err(WorkloadError::Steps(name.clone()));
             }
+            self.check_steps(operation)?;
             if self.operations[..n].iter().any(|other| other.name == *name) {
                 return Err(WorkloadError::Twice(name.clone()));
             }
         }
         if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
+    }
+
+    fn check_steps(&self, operation: &Operation) -> Result<(), WorkloadError> {
+        let bad = || WorkloadError::Step(operation.name.clone());
+        let mut drawn = Vec::new();
+        for text in &operation.steps {
+            let step = self.step(text).map_err(|BadQuotes| WorkloadError::Quotes(text.clone()))?;
+            step.command().ok_or_else(bad)?;
+            for fragment in step.fragments() {
+                match fragment {
+                    Fragment::Key(set) => drawn.push(*set),
+                    Fragment::Same(set) if !drawn.contains(set) => {
+                        let keys = self.keys.keys().nth(usize::from(*set)).cloned().unwrap_or_default();
+                        return Err(WorkloadError::Same { operation: operation.name.clone(), keys });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if operation.steps.is_empty() { Err(bad()) } else { Ok(()) }
     }
 
     /// The operations that have a weight.
@@ -181,9 +212,13 @@ impl Workload {
         })
     }
 
-    /// The steps of an operation, read.
+    fn step(&self, text: &str) -> Result<Step, BadQuotes> {
+        Step::read(text, &self.keys)
+    }
+
+    /// The steps of an operation of a workload that can be run, read.
     pub(super) fn steps(&self, operation: &Operation) -> impl Iterator<Item = Step> {
-        operation.steps.iter().map(|step| Step::read(step, &self.keys))
+        operation.steps.iter().flat_map(|step| self.step(step))
     }
 }
 

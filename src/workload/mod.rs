@@ -8,7 +8,9 @@
 
 mod commands;
 mod data;
+mod draws;
 mod key_names;
+mod operations;
 mod outgoing;
 mod presets;
 mod program;
@@ -21,8 +23,10 @@ pub use commands::Misses;
 pub use data::{
     Distribution, Keyspace, MAX_OPERATIONS, MAX_WEIGHT, Operation, Together, Workload, WorkloadError,
 };
+pub use draws::Draws;
 pub use key_names::{KeyNames, KeySpan, NAMESPACE, NoRunId, RunId};
+pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
 pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
-pub use program::{Draws, Expected, OpId, Operations, Program};
+pub use program::Program;
 pub use values::Values;

@@ -18,12 +18,14 @@ pub struct Outgoing {
     pub(super) bytes: Vec<u8>,
     /// Where values are left out in `bytes`, and where they begin in the pool.
     pub(super) cuts: Vec<(usize, usize)>,
+    /// The keys that the operation which is being put together repeats, by their sets.
+    pub(super) noted: Vec<u64>,
 }
 
 impl Outgoing {
     /// These bytes.
     pub fn whole(bytes: Vec<u8>) -> Self {
-        Self { bytes, cuts: Vec::new() }
+        Self { bytes, ..Self::default() }
     }
 
     /// Forgets the requests, and keeps the memory.

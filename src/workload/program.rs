@@ -7,47 +7,13 @@
 
 use std::sync::Arc;
 
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-
 use super::{
-    Distribution, KeyNames, Misses, Operation, Outgoing, Together, Values, Workload, commands,
-    data::first_word,
-    outgoing::LARGE,
+    Draws, KeyNames, OpId, Operations, Outgoing, Together, Values, Workload,
+    draws::{Filling, Source},
+    operations::{EXEC, MULTI},
     step::{Fragment, Step},
 };
-use crate::protocol::{Dialect, Fill, Part, Template};
-
-/// The number of an operation in its program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpId(u16);
-
-impl OpId {
-    /// Its place among the operations.
-    #[inline]
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-/// What one client's requests are drawn from.
-#[derive(Debug, Clone)]
-pub struct Draws {
-    random: Pcg64Mcg,
-}
-
-impl Draws {
-    /// The stream of this seed. Two streams never ask the same.
-    pub fn new(seed: u64) -> Self {
-        Self { random: Pcg64Mcg::seed_from_u64(seed) }
-    }
-
-    /// A uniform number below `n`, by Lemire's multiplication; its bias is below n/2^64.
-    #[inline]
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.random.next_u64()) * u128::from(n)) >> 64) as u64
-    }
-}
+use crate::protocol::{Dialect, Part, Template};
 
 /// What to ask. Each client draws from it with its own [`Draws`].
 #[derive(Debug)]
@@ -58,61 +24,6 @@ pub struct Program {
     sources: Vec<Source>,
     values: Values,
     operations: Arc<Operations>,
-}
-
-/// What the replies to a program's operations are counted by.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Operations(Vec<Expected>);
-
-/// What is expected of one operation.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Expected {
-    /// What it is called.
-    pub label: String,
-    /// Its requests on the wire, one reply each.
-    pub requests: Vec<Request>,
-}
-
-/// One request of an operation.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The command, as the server's own statistics call it but for its case: `GET`.
-    pub command: String,
-    /// Which of its replies are misses.
-    pub misses: Misses,
-}
-
-/// Where the slots of a template draw their numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// Keys of a set of so many.
-    Keys(Distribution, u64),
-    /// A whole number from the first to the last.
-    Number(u64, u64),
-}
-
-impl Operations {
-    /// How many there are.
-    #[inline]
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    /// What is expected of an operation.
-    #[inline]
-    pub fn of(&self, op: OpId) -> &Expected {
-        &self.0[op.index()]
-    }
-
-    /// All of them, in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = &Expected> {
-        self.0.iter()
-    }
-
-    /// The operation called `label`.
-    pub fn find(&self, label: &str) -> Option<OpId> {
-        self.0.iter().position(|known| known.label == label).map(|place| OpId(place as u16))
-    }
 }
 
 impl Program {
@@ -126,9 +37,10 @@ impl Program {
         names: &KeyNames,
     ) -> Self {
         let keys = workload.keys.values().map(|keys| Source::Keys(keys.distribution, keyspace));
-        let prefixes = workload.keys.values().map(|keys| [names.values(), &keys.prefix].concat()).collect();
-        let mut making = Making { dialect, sources: keys.collect(), prefixes, value_size: values.size() };
-        let (mut asked, mut total, mut operations) = (Vec::new(), 0, Vec::new());
+        let prefixes = workload.keys.values().map(|keys| [names.values(), &keys.prefix].concat());
+        let (sources, prefixes) = (keys.collect(), prefixes.collect());
+        let mut making = Making { dialect, sources, prefixes, value_size: values.size() };
+        let (mut asked, mut total) = (Vec::new(), 0);
         for (place, operation) in workload.operations.iter().enumerate() {
             if operation.weight > 0 {
                 total += u64::from(operation.weight);
@@ -136,10 +48,9 @@ impl Program {
                 let template = making.template(&steps, operation.together);
                 asked.push((total, OpId(place as u16), template));
             }
-            operations.push(Expected::of(operation));
         }
         assert!(total > 0, "a workload that can be run has an operation with a weight");
-        let operations = Arc::new(Operations(operations));
+        let operations = Arc::new(Operations::of_all(&workload.operations));
         Self { asked, total, sources: making.sources, values, operations }
     }
 
@@ -164,40 +75,10 @@ impl Program {
                 next.expect("the last sum is the total, above every draw")
             }
         };
-        template.append(&mut Filling { program: self, draws, cuts: &mut out.cuts }, &mut out.bytes);
+        let (sources, values) = (self.sources.as_slice(), &self.values);
+        let mut filling = Filling { sources, values, draws, cuts: &mut out.cuts, noted: &mut out.noted };
+        template.append(&mut filling, &mut out.bytes);
         *op
-    }
-}
-
-/// A request that is being filled.
-struct Filling<'a> {
-    program: &'a Program,
-    draws: &'a mut Draws,
-    /// Where values are left out.
-    cuts: &'a mut Vec<(usize, usize)>,
-}
-
-impl Fill for Filling<'_> {
-    #[inline]
-    fn number(&mut self, source: u16) -> u64 {
-        match self.program.sources[usize::from(source)] {
-            Source::Keys(Distribution::Uniform, count) => self.draws.below(count),
-            Source::Number(from, to) => from + self.draws.below((to - from).saturating_add(1)),
-        }
-    }
-
-    #[inline]
-    fn value(&mut self) -> &[u8] {
-        self.program.values.value(self.draws.random.next_u64())
-    }
-
-    #[inline]
-    fn leaves_out_value(&mut self, behind: usize) -> bool {
-        let is_large = self.program.values.size() > LARGE;
-        if is_large {
-            self.cuts.push((behind, Values::offset(self.draws.random.next_u64())));
-        }
-        is_large
     }
 }
 
@@ -211,68 +92,52 @@ struct Making {
 }
 
 impl Making {
-    fn template<'a>(&'a mut self, steps: &'a [Step], together: Together) -> Template {
-        for fragment in steps.iter().flat_map(Step::fragments) {
-            if let Fragment::Number(from, to) = fragment
-                && self.number(*from, *to).is_none()
-            {
-                self.sources.push(Source::Number(*from, *to));
-            }
-        }
-        let argument = |word: &'a [Fragment]| word.iter().flat_map(|fragment| self.parts(fragment)).collect();
-        let inner = steps.iter().map(|step| step.0.iter().map(|word| argument(word)).collect());
+    fn template(&mut self, steps: &[Step], together: Together) -> Template {
+        let fragments = || steps.iter().flat_map(Step::fragments);
+        let repeated: Vec<_> = fragments().filter_map(Fragment::repeats).collect();
+        let sources = fragments().filter_map(|fragment| Source::of(fragment, &repeated));
+        sources.for_each(|source| self.add(source));
         let alone = |word: &'static str| vec![vec![Part::Text(word.as_bytes())]];
-        let commands: Vec<Vec<Vec<Part>>> = match together {
+        let parts = |fragment| self.parts(fragment, &repeated);
+        let inner = steps.iter().map(|step| {
+            let arguments = step.0.iter().map(|word| word.iter().flat_map(parts).collect());
+            arguments.collect::<Vec<_>>()
+        });
+        let commands: Vec<_> = match together {
             Together::Pipeline => inner.collect(),
             Together::Multi => [alone(MULTI)].into_iter().chain(inner).chain([alone(EXEC)]).collect(),
         };
         Template::new(self.dialect, &commands)
     }
 
-    /// The source of the numbers from `from` to `to`.
-    fn number(&self, from: u64, to: u64) -> Option<u16> {
-        let place = self.sources.iter().position(|source| *source == Source::Number(from, to));
-        place.map(|place| place as u16)
-    }
-
-    fn parts<'a>(&'a self, fragment: &'a Fragment) -> Vec<Part<'a>> {
-        match fragment {
-            Fragment::Text(text) => vec![Part::Text(text.as_bytes())],
-            Fragment::Key(set) => {
-                vec![Part::Text(self.prefixes[usize::from(*set)].as_bytes()), Part::Digits(*set)]
-            }
-            Fragment::Value => vec![Part::Value(self.value_size)],
-            Fragment::Number(from, to) => {
-                vec![Part::Number(self.number(*from, *to).expect("its source was made before"))]
-            }
+    fn add(&mut self, source: Source) {
+        if self.sources[self.prefixes.len()..].iter().all(|known| *known != source) {
+            self.sources.push(source);
         }
     }
-}
 
-const MULTI: &str = "MULTI";
-const EXEC: &str = "EXEC";
-
-impl Expected {
-    fn of(operation: &Operation) -> Self {
-        let request = |command: &str, misses| Request { command: command.to_ascii_uppercase(), misses };
-        let steps = operation.steps.iter().map(|step| first_word(step));
-        let requests = match operation.together {
-            Together::Pipeline => steps.map(|step| request(step, commands::misses(step))).collect(),
-            // Its steps are answered with QUEUED, and what they found is in the array that EXEC is answered with.
-            Together::Multi => {
-                let [multi, exec] = [MULTI, EXEC].map(|word| request(word, Misses::Never));
-                let inner = steps.map(|step| request(step, Misses::Never));
-                [multi].into_iter().chain(inner).chain([exec]).collect()
-            }
+    /// The parts that a fragment is in an operation that repeats keys of the sets `repeated`.
+    fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
+        let number = || {
+            let source = Source::of(fragment, repeated)?;
+            self.sources.iter().position(|known| *known == source).map(|place| place as u16)
         };
-        Self { label: operation.name.clone(), requests }
+        match fragment {
+            Fragment::Text(text) => vec![Part::Text(text)],
+            Fragment::Key(set) | Fragment::Same(set) => {
+                let prefix = self.prefixes[usize::from(*set)].as_bytes();
+                vec![Part::Text(prefix), Part::Digits(number().unwrap_or(*set))]
+            }
+            Fragment::Value => vec![Part::Value(self.value_size)],
+            Fragment::Number(..) => vec![Part::Number(number().expect("its source was added before"))],
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Keyspace, preset};
+    use crate::workload::{Keyspace, Operation, preset};
 
     fn program(workload: &Workload, keyspace: u64) -> Program {
         Program::new(workload, Dialect::Resp2, keyspace, Values::new(4, 1), &KeyNames::given("k:"))
@@ -363,6 +228,46 @@ mod tests {
         assert_eq!((text.matches("$1\r\n5\r\n").count(), text.matches("*3").count()), (200, 200));
         let all = vec![Operation::command("E {number 0..18446744073709551615}", 1)];
         drawn(&of(all), 1, 1, 3);
+    }
+
+    #[test]
+    fn a_key_is_repeated_within_its_operation_and_nowhere_else() {
+        let steps = [
+            "SET {key} \"{value} of {number 7..7}\"",
+            "GET {other}",
+            "ZADD z 1 <{key.same}>",
+            "GET {other.same}",
+        ];
+        let operation = Operation {
+            name: "repeat".to_owned(),
+            weight: 1,
+            steps: steps.map(str::to_owned).into(),
+            ..Operation::default()
+        };
+        let workload = of(vec![operation, Operation::command("GET {key}", 1)]);
+        assert_eq!(workload.check(), Ok(()));
+        let (labels, text) = drawn(&workload, 1000, 200, 3);
+        let words: Vec<_> = text.split("\r\n").filter(|word| word.contains(":0")).collect();
+        let mut words = words.into_iter();
+        let mut keys = std::collections::HashSet::new();
+        for label in labels {
+            let key = words.next().unwrap();
+            keys.insert(key);
+            if label == "repeat" {
+                let other = words.next().unwrap();
+                assert_ne!(&other[other.len() - 12..], &key[key.len() - 12..]);
+                assert_eq!(words.next().unwrap(), format!("<{key}>"));
+                assert_eq!(words.next().unwrap(), other);
+            }
+        }
+        assert!(keys.len() > 150 && text.contains(" of 7\r\n"), "{}", keys.len());
+        for step in ["GET {key.same}", "GET {other} {key.same}"] {
+            let error = of(vec![Operation::command(step, 1)]).check().unwrap_err();
+            assert_eq!(error.to_string(), "the operation 'GET' repeats {key.same} before it has drawn {key}");
+        }
+        let unclosed = of(vec![Operation::command("GET \"{key}", 1)]).check().unwrap_err();
+        assert!(unclosed.to_string().contains("the step 'GET \"{key}'"), "{unclosed}");
+        assert!(of(vec![Operation::command("{key} x", 1)]).check().is_err());
     }
 
     #[test]

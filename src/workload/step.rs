@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Keyspace;
+use super::{Keyspace, commands};
 
 /// A command: its arguments, each a row of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,38 +12,62 @@ pub(super) struct Step(pub(super) Vec<Vec<Fragment>>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fragment {
     /// Sent as it is.
-    Text(String),
+    Text(Vec<u8>),
     /// A key of the set with this number, in the order of their names.
     Key(u16),
+    /// The key of this set that was drawn last within the operation.
+    Same(u16),
     /// A value.
     Value,
     /// A whole number from the first to the last.
     Number(u64, u64),
 }
 
+impl Fragment {
+    /// The set whose last key it repeats.
+    pub(super) fn repeats(&self) -> Option<u16> {
+        if let Self::Same(set) = self { Some(*set) } else { None }
+    }
+}
+
+/// A quote that is not closed, or closed in the middle of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BadQuotes;
+
 impl Step {
     /// Reads `text`: words with spaces between them, and `{value}`, `{number FROM..TO}` and the names of `keys` in braces
-    /// as placeholders, anywhere in a word. Other braces stay as they are.
-    pub(super) fn read(text: &str, keys: &BTreeMap<String, Keyspace>) -> Self {
-        let (mut words, mut word, mut rest) = (Vec::new(), Vec::new(), text);
+    /// as placeholders, anywhere in a word; `{NAME.same}` is the key that `{NAME}` drew last. Other braces stay as they are.
+    ///
+    /// Quotes are redis-cli's: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` stand for
+    /// one byte; `'a b'` is one in which only `\'` does. Between braces a quote is a character, so that JSON is written as
+    /// it is.
+    pub(super) fn read(text: &str, keys: &BTreeMap<String, Keyspace>) -> Result<Self, BadQuotes> {
+        let mut reading = Reading::default();
+        let mut rest = text;
         while let Some(next) = rest.chars().next() {
             if let Some((fragment, behind)) = placeholder(rest, keys) {
-                word.push(fragment);
+                reading.word().push(fragment);
                 rest = behind;
-                continue;
-            }
-            if next.is_whitespace() {
-                words.push(std::mem::take(&mut word));
-            } else if let Some(Fragment::Text(text)) = word.last_mut() {
-                text.push(next);
             } else {
-                word.push(Fragment::Text(next.to_string()));
+                rest = reading.take(next, &rest[next.len_utf8()..])?;
             }
-            rest = &rest[next.len_utf8()..];
         }
-        words.push(word);
-        words.retain(|word| !word.is_empty());
-        Self(words)
+        reading.end_word();
+        if reading.quote.is_some() { Err(BadQuotes) } else { Ok(Self(reading.words)) }
+    }
+
+    /// The command as the server's statistics call it but for its case, `GET` or `SCRIPT|LOAD`; `None` where that is not
+    /// known before it is drawn, or there is none.
+    pub(super) fn command(&self) -> Option<String> {
+        let mut words = self.0.iter().map(|word| match word.as_slice() {
+            [Fragment::Text(text)] => Some(String::from_utf8_lossy(text).to_ascii_uppercase()),
+            _ => None,
+        });
+        let name = words.next()??;
+        match words.next().flatten().filter(|_| commands::has_subcommands(&name)) {
+            Some(sub) => Some(format!("{name}|{sub}")),
+            None => Some(name),
+        }
     }
 
     /// All its fragments, in the order of the wire.
@@ -52,9 +76,95 @@ impl Step {
     }
 }
 
+/// How far a step is read.
+#[derive(Default)]
+struct Reading {
+    words: Vec<Vec<Fragment>>,
+    /// The word that is not ended yet.
+    word: Option<Vec<Fragment>>,
+    /// The quote that is open.
+    quote: Option<char>,
+    /// Braces that are open in the word.
+    braces: u32,
+}
+
+impl Reading {
+    fn word(&mut self) -> &mut Vec<Fragment> {
+        self.word.get_or_insert_default()
+    }
+
+    fn end_word(&mut self) {
+        self.words.extend(self.word.take());
+        self.braces = 0;
+    }
+
+    fn text(&mut self, bytes: &[u8]) {
+        match self.word().last_mut() {
+            Some(Fragment::Text(text)) => text.extend_from_slice(bytes),
+            _ => self.word().push(Fragment::Text(bytes.to_vec())),
+        }
+    }
+
+    /// Takes the next character; what is left of the text `behind` it.
+    fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
+        match (self.quote, next) {
+            (Some('"'), '\\') => {
+                let (byte, behind) = escaped(behind)?;
+                self.text(&byte);
+                return Ok(behind);
+            }
+            (Some('\''), '\\') if behind.starts_with('\'') => {
+                self.text(b"'");
+                return Ok(&behind[1..]);
+            }
+            (Some(quote), _) if next == quote => {
+                self.quote = None;
+                if behind.starts_with(|next: char| !next.is_whitespace()) {
+                    return Err(BadQuotes);
+                }
+            }
+            (None, '"' | '\'') if self.braces == 0 => {
+                self.word();
+                self.quote = Some(next);
+            }
+            (None, next) if next.is_whitespace() => self.end_word(),
+            (quote, next) => {
+                match next {
+                    '{' if quote.is_none() => self.braces += 1,
+                    '}' if quote.is_none() => self.braces = self.braces.saturating_sub(1),
+                    _ => {}
+                }
+                self.text(next.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        Ok(behind)
+    }
+}
+
+/// What a backslash and the beginning of `text` stand for, and what stands behind them.
+fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
+    let hex = text.strip_prefix('x').and_then(|rest| Some((rest.get(..2)?, rest.get(2..)?)));
+    let hex = hex.filter(|(digits, _)| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    if let Some((digits, behind)) = hex {
+        let byte = u8::from_str_radix(digits, 16).expect("two hexadecimal digits are a byte");
+        return Ok((vec![byte], behind));
+    }
+    let next = text.chars().next().ok_or(BadQuotes)?;
+    let meant = match next {
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'b' => '\x08',
+        'a' => '\x07',
+        other => other,
+    };
+    Ok((meant.to_string().into_bytes(), &text[next.len_utf8()..]))
+}
+
 /// The placeholder that `text` begins with, and what stands behind it.
 fn placeholder<'a>(text: &'a str, keys: &BTreeMap<String, Keyspace>) -> Option<(Fragment, &'a str)> {
     let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
+    let set = |name: &str| keys.keys().position(|known| known == name).map(|place| place as u16);
     let fragment = match name.strip_prefix("number ") {
         Some(range) => {
             let (from, to) = range.split_once("..")?;
@@ -62,7 +172,10 @@ fn placeholder<'a>(text: &'a str, keys: &BTreeMap<String, Keyspace>) -> Option<(
             (from <= to).then_some(Fragment::Number(from, to))?
         }
         None if name == "value" => Fragment::Value,
-        None => Fragment::Key(keys.keys().position(|known| known == name)? as u16),
+        None => match set(name) {
+            Some(set) => Fragment::Key(set),
+            None => Fragment::Same(set(name.strip_suffix(".same")?)?),
+        },
     };
     Some((fragment, behind))
 }
@@ -71,13 +184,17 @@ fn placeholder<'a>(text: &'a str, keys: &BTreeMap<String, Keyspace>) -> Option<(
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<Vec<Fragment>> {
+    fn step(text: &str) -> Result<Step, BadQuotes> {
         let keys = ["a", "key"].map(|name| (name.to_owned(), Keyspace::default()));
-        Step::read(text, &keys.into()).0
+        Step::read(text, &keys.into())
+    }
+
+    fn read(text: &str) -> Vec<Vec<Fragment>> {
+        step(text).unwrap().0
     }
 
     fn text(text: &str) -> Fragment {
-        Fragment::Text(text.to_owned())
+        Fragment::Text(text.into())
     }
 
     #[test]
@@ -88,17 +205,56 @@ mod tests {
             vec![text("<"), Fragment::Value, Fragment::Key(0), text(">")],
             vec![text("EX")],
             vec![Fragment::Number(60, 3600)],
+            vec![Fragment::Same(1), text("!")],
         ];
-        assert_eq!(read(" SET {key}  <{value}{a}> EX {number 60..3600}"), expected);
+        assert_eq!(read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}!"), expected);
     }
 
     #[test]
     fn braces_that_name_nothing_stay_as_they_are() {
-        for word in ["{tag}:1", "{\"a\":1}", "{}", "{", "}", "{key", "{number}", "{{value"] {
+        for word in ["{tag}:1", "{\"a\":1}", "{}", "{", "}", "{key", "{number}", "{{value", "{b.same}"] {
             assert_eq!(read(word), [[text(word)]], "{word}");
         }
         assert_eq!(read("{number 9..1}"), [[text("{number")], [text("9..1}")]]);
         assert_eq!(read("{{key}}"), [[text("{"), Fragment::Key(1), text("}")]]);
+        assert_eq!(read("{\"id\":\"{key}\"}"), [[text("{\"id\":\""), Fragment::Key(1), text("\"}")]]);
         assert_eq!(read(" "), Vec::<Vec<Fragment>>::new());
+    }
+
+    #[test]
+    fn quotes_are_those_of_redis_cli() {
+        for (written, word) in [
+            (r#""a b""#, "a b"),
+            (r#"a"b c""#, "ab c"),
+            ("'a \"b\" c'", "a \"b\" c"),
+            (r"'it\'s \n'", r"it's \n"),
+            (r#""\"\\\n\r\t\b\a\x41\q""#, "\"\\\n\r\t\x08\x07Aq"),
+            (r#""\x7bkey}""#, "{key}"),
+            ("\"\u{e4} \\\u{e4}\"", "\u{e4} \u{e4}"),
+        ] {
+            assert_eq!(read(written), [[text(word)]], "{written}");
+        }
+        assert_eq!(read(r#""\xff\xg""#), [[Fragment::Text(b"\xffxg".to_vec())]]);
+        assert_eq!(read(r#"SET k """#), [vec![text("SET")], vec![text("k")], vec![]]);
+        assert_eq!(read(r#""{key} of '{a}'""#)[0].len(), 4);
+        for bad in ["\"a", "'a", "\"a\\", "\"a\"b", "'a'\"b\"", "\"a b\"{key}", "{\"a\":\"b c\"}"] {
+            assert_eq!(step(bad), Err(BadQuotes), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_called_as_the_servers_statistics_call_it() {
+        for (written, name) in [
+            ("get {key}", Some("GET")),
+            ("\"SET\" {key} x", Some("SET")),
+            ("script load 'return 1'", Some("SCRIPT|LOAD")),
+            ("client {key}", Some("CLIENT")),
+            ("FT.CREATE index SCHEMA", Some("FT.CREATE")),
+            ("{key} x", None),
+            ("", None),
+            ("\"\"", None),
+        ] {
+            assert_eq!(step(written).unwrap().command().as_deref(), name, "{written}");
+        }
     }
 }

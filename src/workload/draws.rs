@@ -1,0 +1,101 @@
+//! What a client's requests are drawn from, and how what is drawn fills the slots of a template.
+
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::{Distribution, Values, outgoing::LARGE, step::Fragment};
+use crate::protocol::Fill;
+
+/// What one client's requests are drawn from.
+#[derive(Debug, Clone)]
+pub struct Draws {
+    random: Pcg64Mcg,
+}
+
+impl Draws {
+    /// The stream of this seed. Two streams never ask the same.
+    pub fn new(seed: u64) -> Self {
+        Self { random: Pcg64Mcg::seed_from_u64(seed) }
+    }
+
+    /// A uniform number below `n`, by Lemire's multiplication; its bias is below n/2^64.
+    #[inline]
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.random.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+}
+
+/// Where the slots of a template draw their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Keys of a set of so many.
+    Keys(Distribution, u64),
+    /// A whole number from the first to the last.
+    Number(u64, u64),
+    /// A key of the set with this number, which is noted.
+    Noted(u16),
+    /// The key of this set that was noted last.
+    Same(u16),
+}
+
+impl Source {
+    /// Where a fragment's number comes from beside the sets of keys, in an operation that repeats keys of these sets.
+    pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
+        match fragment {
+            Fragment::Key(set) => repeated.contains(set).then_some(Self::Noted(*set)),
+            Fragment::Same(set) => Some(Self::Same(*set)),
+            Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
+            Fragment::Text(_) | Fragment::Value => None,
+        }
+    }
+}
+
+/// An operation that is being filled.
+pub(super) struct Filling<'a> {
+    pub(super) sources: &'a [Source],
+    pub(super) values: &'a Values,
+    pub(super) draws: &'a mut Draws,
+    /// Where values are left out.
+    pub(super) cuts: &'a mut Vec<(usize, usize)>,
+    /// The keys of this operation that were noted, by their sets.
+    pub(super) noted: &'a mut Vec<u64>,
+}
+
+impl Filling<'_> {
+    /// Draws a key of a set that is repeated later in the operation.
+    fn note(&mut self, set: u16) -> u64 {
+        let place = usize::from(set);
+        let Source::Keys(Distribution::Uniform, count) = self.sources[place] else {
+            unreachable!("the first sources are the sets of keys")
+        };
+        self.noted.resize(self.noted.len().max(place + 1), 0);
+        self.noted[place] = self.draws.below(count);
+        self.noted[place]
+    }
+}
+
+impl Fill for Filling<'_> {
+    #[inline]
+    fn number(&mut self, source: u16) -> u64 {
+        match self.sources[usize::from(source)] {
+            Source::Keys(Distribution::Uniform, count) => self.draws.below(count),
+            Source::Number(from, to) => from + self.draws.below((to - from).saturating_add(1)),
+            Source::Noted(set) => self.note(set),
+            Source::Same(set) => self.noted[usize::from(set)],
+        }
+    }
+
+    #[inline]
+    fn value(&mut self) -> &[u8] {
+        self.values.value(self.draws.random.next_u64())
+    }
+
+    #[inline]
+    fn leaves_out_value(&mut self, behind: usize) -> bool {
+        let is_large = self.values.size() > LARGE;
+        if is_large {
+            self.cuts.push((behind, Values::offset(self.draws.random.next_u64())));
+        }
+        is_large
+    }
+}
