@@ -72,7 +72,9 @@ fn assert_agreement(past: &Past, commandstats: &str) {
     assert_eq!(looked("read"), count("read"));
     assert_eq!(looked("twice"), 2 * count("twice"));
     assert_eq!(looked("half"), 2 * count("half"), "what came before and after the error is no error");
-    assert_eq!(looked("move"), 0);
+    assert_eq!(looked("move"), count("move"), "the GET of a transaction found something or nothing");
+    assert_eq!(looked("wrong"), count("wrong"), "though another of its commands failed");
+    assert!(["read", "move", "wrong"].iter().all(|label| all[*label].hits > 0 && all[*label].misses > 0));
     let mut asked = BTreeMap::<String, u64>::new();
     for (command, n) in past.intervals().flat_map(|interval| &interval.requests) {
         *asked.entry(command.clone()).or_default() += n;

@@ -23,7 +23,7 @@ use super::{
     unsent::Unsent,
 };
 use crate::{
-    protocol::{Dialect, Reply, Skipper},
+    protocol::{Dialect, Piece, Reply, Skipper},
     target::{Greeter, Transport, Turn},
     workload::{OpId, Outgoing, Values},
 };
@@ -341,9 +341,16 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, .. } = self;
-        skipper.each(bytes, |reply| {
+        skipper.each(bytes, replies.wants_elements(), |piece| {
             let Some(op) = operations.get(answered.place()).copied() else {
                 return Err(Broken::Unasked);
+            };
+            let reply = match piece {
+                Piece::Reply(reply) => reply,
+                Piece::Element { place, is_null } => {
+                    replies.count_element(op, answered.replies, (place, is_null));
+                    return Ok(());
+                }
             };
             let (is_null, is_error) = (reply == Reply::Nil, matches!(reply, Reply::Error(_)));
             if let Reply::Error(line) = reply

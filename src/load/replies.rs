@@ -63,6 +63,12 @@ impl<'a> Replies<'a> {
         self.buffer.bytes_in += n as u64;
     }
 
+    /// Whether elements of replies are to be counted.
+    #[inline]
+    pub(super) fn wants_elements(&self) -> bool {
+        self.buffer.operations.has_elements()
+    }
+
     /// How many replies an operation has.
     #[inline]
     pub(super) fn replies_of(&self, op: OpId) -> u16 {
@@ -117,7 +123,23 @@ impl<'a> Replies<'a> {
 
     /// Counts whether a reply of an operation that has several, the one with this number, found what was asked for.
     pub(super) fn count_part(&mut self, op: OpId, reply: u16, is_null: bool) {
-        if self.buffer.operations.of(op).requests[usize::from(reply)].misses == Misses::Null {
+        let misses = self.buffer.operations.of(op).requests[usize::from(reply)].misses;
+        self.count_found(op, misses, is_null);
+    }
+
+    /// The same of an element, by its place, of its reply with this number.
+    pub(super) fn count_element(&mut self, op: OpId, reply: u16, (place, is_null): (u64, bool)) {
+        let Expected { requests, elements, .. } = self.buffer.operations.of(op);
+        let is_last = usize::from(reply) + 1 == requests.len();
+        if let Some(misses) = usize::try_from(place).ok().and_then(|place| elements.get(place))
+            && is_last
+        {
+            self.count_found(op, *misses, is_null);
+        }
+    }
+
+    fn count_found(&mut self, op: OpId, misses: Misses, is_null: bool) {
+        if misses == Misses::Null {
             let counts = &mut self.buffer.counts[op.index()];
             counts.hits += u64::from(!is_null);
             counts.misses += u64::from(is_null);

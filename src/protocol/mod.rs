@@ -18,4 +18,4 @@ pub use header::ProtocolError;
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use meter::{Excess, Meter};
 pub use request::{Fill, KEY_DIGITS, Part, Template};
-pub use skipper::{Reply, Skipper};
+pub use skipper::{Piece, Reply, Skipper};

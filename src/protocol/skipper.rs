@@ -27,11 +27,27 @@ pub enum Reply<'a> {
     Error(&'a [u8]),
 }
 
+/// What is handed out of a stream in which elements of replies count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// An element of the reply to come, of that itself and not of its elements, that is no error.
+    Element {
+        /// Its place, from 0.
+        place: u64,
+        /// Whether it is null.
+        is_null: bool,
+    },
+    /// A reply.
+    Reply(Reply<'a>),
+}
+
 /// What the elements that are open belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inside {
     /// Nothing: the next byte begins something.
     Between,
+    /// A reply whose last element was handed out.
+    Ended,
     Reply,
     /// A push or an attribute, which is no reply.
     Aside,
@@ -43,6 +59,9 @@ pub struct Skipper {
     inside: Inside,
     /// Elements still to come.
     open: u64,
+    /// Elements of the reply itself, and how many of them have not begun.
+    elements: u64,
+    ahead: u64,
     /// Bytes of a bulk payload still to come, with its final CRLF.
     payload: u64,
     /// The part of a line that earlier reads brought.
@@ -73,6 +92,8 @@ impl Skipper {
         Self {
             inside: Inside::Between,
             open: 0,
+            elements: 0,
+            ahead: 0,
             payload: 0,
             line: Vec::new(),
             line_is_spent: false,
@@ -80,7 +101,8 @@ impl Skipper {
         }
     }
 
-    /// Hands each reply that ends in `input` to `take`, in their order; the next bytes carry on behind them.
+    /// Hands each reply that ends in `input` to `take`, in their order, and before it its elements if they are wanted; the
+    /// next bytes carry on behind them.
     ///
     /// # Errors
     /// As [`next`](Self::next), or what `take` says. The stream cannot be followed any further then.
@@ -88,10 +110,11 @@ impl Skipper {
     pub fn each<E: From<ProtocolError>>(
         &mut self,
         mut input: &[u8],
-        mut take: impl FnMut(Reply) -> Result<(), E>,
+        wants_elements: bool,
+        mut take: impl FnMut(Piece) -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some(reply) = self.next(&mut input)? {
-            take(reply)?;
+        while let Some(piece) = self.advance(&mut input, wants_elements)? {
+            take(piece)?;
         }
         Ok(())
     }
@@ -103,12 +126,38 @@ impl Skipper {
     /// When the bytes are no RESP. The stream cannot be followed any further then.
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
+        Ok(match self.advance(input, false)? {
+            Some(Piece::Reply(reply)) => Some(reply),
+            _ => None,
+        })
+    }
+
+    #[inline]
+    fn advance<'r, 'i: 'r>(
+        &'r mut self,
+        input: &mut &'i [u8],
+        wants_elements: bool,
+    ) -> Result<Option<Piece<'r>>, ProtocolError> {
         if self.inside == Inside::Between
             && self.line.is_empty()
             && let Some((reply, length)) = whole_reply(input)
         {
             *input = &input[length..];
-            return Ok(Some(reply));
+            return Ok(Some(Piece::Reply(reply)));
+        }
+        self.advance_by_lines(input, wants_elements)
+    }
+
+    /// Follows the whole grammar.
+    #[inline]
+    fn advance_by_lines<'r, 'i: 'r>(
+        &'r mut self,
+        input: &mut &'i [u8],
+        wants_elements: bool,
+    ) -> Result<Option<Piece<'r>>, ProtocolError> {
+        if self.inside == Inside::Ended {
+            self.inside = Inside::Between;
+            return Ok(Some(Piece::Reply(self.whole())));
         }
         loop {
             if self.payload > 0 {
@@ -119,7 +168,7 @@ impl Skipper {
                     return Ok(None);
                 }
                 if self.element_ended() {
-                    return Ok(Some(self.whole()));
+                    return Ok(Some(Piece::Reply(self.whole())));
                 }
                 continue;
             }
@@ -137,7 +186,15 @@ impl Skipper {
             if matches!(header, Header::Error) && self.inside == Inside::Reply {
                 note(&mut self.inner, if whole_line { head } else { &self.line });
             }
-            if self.enter(&header)? {
+            let element = if wants_elements { self.element(&header) } else { None };
+            let is_ended = self.enter(&header)?;
+            if element.is_some() {
+                if is_ended {
+                    self.inside = Inside::Ended;
+                }
+                return Ok(element);
+            }
+            if is_ended {
                 let reply = match header {
                     Header::Nil if was_between => Reply::Nil,
                     Header::Error if was_between => {
@@ -146,9 +203,22 @@ impl Skipper {
                     }
                     _ => self.whole(),
                 };
-                return Ok(Some(reply));
+                return Ok(Some(Piece::Reply(reply)));
             }
         }
+    }
+
+    /// The element of the reply itself that begins with a header, which is not entered yet, if it is no error.
+    fn element(&mut self, header: &Header) -> Option<Piece<'static>> {
+        // What is open within an element is open beside those that are ahead.
+        let begins = self.inside == Inside::Reply && self.open == self.ahead;
+        if !begins || matches!(header, Header::Attribute(_)) {
+            return None;
+        }
+        let place = self.elements - self.ahead;
+        self.ahead -= 1;
+        let is_null = matches!(header, Header::Nil);
+        (!matches!(header, Header::Error)).then_some(Piece::Element { place, is_null })
     }
 
     /// What a reply was that is no error itself.
@@ -172,6 +242,9 @@ impl Skipper {
                 _ => Inside::Reply,
             };
             self.open = 1;
+            if let Header::Aggregate(n) = *header {
+                (self.elements, self.ahead) = (n, n);
+            }
         }
         match *header {
             Header::Scalar | Header::Nil | Header::Error => Ok(self.element_ended()),
@@ -362,6 +435,41 @@ mod tests {
         assert_eq!(replies(&long, &[]).unwrap()[0].len(), MAX_KEPT);
     }
 
+    /// Elements and replies in `stream`, fed in pieces cut at `cuts`.
+    fn pieces(stream: &[u8], cuts: &[usize]) -> Vec<String> {
+        let (mut skipper, mut found, mut start) = (Skipper::new(), Vec::new(), 0);
+        for end in cuts.iter().copied().chain([stream.len()]) {
+            let taken = skipper.each(&stream[start..end], true, |piece| {
+                found.push(match piece {
+                    Piece::Element { place, is_null: true } => format!("{place} null"),
+                    Piece::Element { place, is_null: false } => format!("{place}"),
+                    Piece::Reply(Reply::Error(line)) => String::from_utf8_lossy(line).into_owned(),
+                    Piece::Reply(reply) => format!("{reply:?}"),
+                });
+                Ok::<_, ProtocolError>(())
+            });
+            taken.unwrap();
+            start = end;
+        }
+        found
+    }
+
+    #[test]
+    fn elements_of_a_reply_are_told_before_it_and_their_own_are_not() {
+        for (stream, told) in [
+            ("*3\r\n$1\r\na\r\n$-1\r\n:1\r\n+OK\r\n", "0, 1 null, 2, Value, Value"),
+            ("*2\r\n*2\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n", "0, 1 null, Value, Nil"),
+            ("*3\r\n-ERR a\r\n*0\r\n*1\r\n*1\r\n-ERR b\r\n", "1, 2, ERR a"),
+            ("*2\r\n|1\r\n+k\r\n_\r\n_\r\n%1\r\n_\r\n_\r\n*0\r\n", "0 null, 1, Value, Value"),
+            ("*1\r\n-ERR a\r\n>2\r\n_\r\n_\r\n%1\r\n+a\r\n_\r\n", "ERR a, 0, 1 null, Value"),
+        ] {
+            let every_byte: Vec<_> = (1..stream.len()).collect();
+            for cuts in [&[][..], &every_byte] {
+                assert_eq!(pieces(stream.as_bytes(), cuts).join(", "), told, "{stream}");
+            }
+        }
+    }
+
     #[test]
     fn an_idle_skipper_holds_no_memory() {
         let mut skipper = Skipper::new();
@@ -377,6 +485,7 @@ mod tests {
         fn garbage_never_panics(bytes: Vec<u8>, cut: prop::sample::Index) {
             let cut = cut.index(bytes.len() + 1);
             let _ = replies(&bytes, &[cut]);
+            let _ = Skipper::new().each(&bytes, true, |_| Ok::<_, ProtocolError>(()));
         }
     }
 }

@@ -20,7 +20,10 @@ impl OpId {
 
 /// What the replies to a program's operations are counted by.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Operations(Vec<Expected>);
+pub struct Operations {
+    all: Vec<Expected>,
+    has_elements: bool,
+}
 
 /// What is expected of one operation.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct Expected {
     pub label: String,
     /// Its requests on the wire, one reply each.
     pub requests: Vec<Request>,
+    /// Which elements of its last reply are misses: those of the array that EXEC is answered with. Empty without one.
+    pub elements: Vec<Misses>,
 }
 
 /// One request of an operation.
@@ -43,47 +48,54 @@ pub struct Request {
 impl Operations {
     /// Of these, in the order of their numbers.
     pub(super) fn of_all(operations: &[Operation]) -> Self {
-        Self(operations.iter().map(Expected::of).collect())
+        let all: Vec<_> = operations.iter().map(Expected::of).collect();
+        let has_elements = all.iter().any(|expected| !expected.elements.is_empty());
+        Self { all, has_elements }
     }
 
     /// How many there are.
     #[inline]
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
 
     /// What is expected of an operation.
     #[inline]
     pub fn of(&self, op: OpId) -> &Expected {
-        &self.0[op.index()]
+        &self.all[op.index()]
+    }
+
+    /// Whether elements of replies say by themselves what was found.
+    #[inline]
+    pub fn has_elements(&self) -> bool {
+        self.has_elements
     }
 
     /// All of them, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &Expected> {
-        self.0.iter()
+        self.all.iter()
     }
 
     /// The operation called `label`.
     pub fn find(&self, label: &str) -> Option<OpId> {
-        self.0.iter().position(|known| known.label == label).map(|place| OpId(place as u16))
+        self.all.iter().position(|known| known.label == label).map(|place| OpId(place as u16))
     }
 }
 
 impl Expected {
     fn of(operation: &Operation) -> Self {
         let commands = operation.steps.iter().map(|step| command(step));
-        let never = |command| Request { command, misses: Misses::Never };
-        let requests = match operation.together {
-            Together::Pipeline => {
-                let misses = commands.clone().map(|command| commands::misses(&command));
-                commands.zip(misses).map(|(command, misses)| Request { command, misses }).collect()
-            }
+        let misses: Vec<_> = commands.clone().map(|command| commands::misses(&command)).collect();
+        let request = |(command, misses)| Request { command, misses };
+        let (requests, elements) = match operation.together {
+            Together::Pipeline => (commands.zip(misses).map(request).collect(), Vec::new()),
             // Its steps are answered with QUEUED, and what they found is in the array that EXEC is answered with.
             Together::Multi => {
                 let [multi, exec] = [MULTI, EXEC].map(str::to_owned);
-                [multi].into_iter().chain(commands).chain([exec]).map(never).collect()
+                let all = [multi].into_iter().chain(commands).chain([exec]);
+                (all.map(|command| request((command, Misses::Never))).collect(), misses)
             }
         };
-        Self { label: operation.name.clone(), requests }
+        Self { label: operation.name.clone(), requests, elements }
     }
 }

@@ -137,7 +137,7 @@ impl Making {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Keyspace, Operation, preset};
+    use crate::workload::{Keyspace, Misses, Operation, preset};
 
     fn program(workload: &Workload, keyspace: u64) -> Program {
         Program::new(workload, Dialect::Resp2, keyspace, Values::new(4, 1), &KeyNames::given("k:"))
@@ -291,5 +291,8 @@ mod tests {
         let expected = program.operations().iter().flat_map(|op| &op.requests);
         let commands: Vec<_> = expected.map(|request| request.command.as_str()).collect();
         assert_eq!((labels, commands), (vec!["move".to_owned()], vec!["MULTI", "GET", "INCR", "EXEC"]));
+        let only = program.operations().iter().next().unwrap();
+        assert_eq!(only.elements, [Misses::Null, Misses::Never]);
+        assert!(only.requests.iter().all(|request| request.misses == Misses::Never), "QUEUED is no hit");
     }
 }
