@@ -1,7 +1,10 @@
 //! An operation of several requests is timed as one and fails as one, and its requests are counted as the server counts
 //! them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::support::{
     Server, calls, cli_at,
@@ -10,7 +13,9 @@ use crate::support::{
 use redyno::{
     demo,
     load::{Knobs, Plan},
-    session::OperationInterval,
+    protocol::Dialect,
+    session::{OperationInterval, Record},
+    target::{Credentials, Password, Target},
     workload::{Keyspace, Operation, Together, Workload},
 };
 
@@ -56,8 +61,9 @@ fn operations(past: &Past) -> BTreeMap<String, OperationInterval> {
     all
 }
 
-/// How many operations there were, what failed, and what the server was asked by them.
-fn assert_agreement(past: &Past, commandstats: &str) {
+/// How many operations there were, what failed, and what the server was asked by them and by the greetings of their
+/// connections.
+fn assert_agreement(past: &Past, greeting: &[&str], commandstats: &str) {
     let all = operations(past);
     let count = |label: &str| all[label].ops + all[label].errors.values().sum::<u64>();
     for label in ["read", "twice", "write", "move"] {
@@ -79,29 +85,57 @@ fn assert_agreement(past: &Past, commandstats: &str) {
     for (command, n) in past.intervals().flat_map(|interval| &interval.requests) {
         *asked.entry(command.clone()).or_default() += n;
     }
-    let names: Vec<_> = asked.keys().map(String::as_str).collect();
-    assert_eq!(names, ["EXEC", "GET", "INCR", "MULTI", "SET"]);
+    let names: BTreeSet<_> = asked.keys().map(String::as_str).collect();
+    assert_eq!(names, ["EXEC", "GET", "INCR", "MULTI", "SET"].iter().chain(greeting).copied().collect());
     assert_eq!(asked["EXEC"], count("move") + count("wrong"));
     for (command, n) in asked {
-        assert_eq!(n, calls(commandstats, &command.to_lowercase()), "{command}");
+        // The ping greets the server too, once, and has no database.
+        let beside = u64::from(greeting.contains(&command.as_str()) && command != "SELECT");
+        assert_eq!(n + beside, calls(commandstats, &command.to_lowercase()), "{command}");
     }
 }
 
+/// Waits until the ping has said all that it says beside its PINGs.
+fn wait_for_the_ping(session: &mut Driven) {
+    session.wait_for("a PONG", |records| {
+        records
+            .iter()
+            .any(|record| matches!(&**record, Record::Ping(ping) if !ping.body.rtt.is_empty()))
+            .then_some(())
+    });
+}
+
 /// Runs in closed loop, then in open loop. `stats` is what the server has counted.
-fn run(plan: &Plan, stats: impl Fn() -> String) {
+fn run(plan: &Plan, greeting: &[&str], stats: impl Fn() -> String) {
     let mut session = Driven::start(plan, knobs());
     session.wait_for_work(1, 20, ENOUGH);
+    wait_for_the_ping(&mut session);
     let open = session.turn(|knobs| knobs.rate = Some(5000));
     session.wait_for_work(open, 20, ENOUGH);
-    assert_agreement(&session.finish(), &stats());
+    assert_agreement(&session.finish(), greeting, &stats());
+}
+
+/// What every connection is greeted with, and what besides where there is a password, RESP3 and a database.
+const NAMED: [&str; 1] = ["CLIENT|SETNAME"];
+const FULL: [&str; 4] = ["AUTH", "CLIENT|SETNAME", "HELLO", "SELECT"];
+
+/// A connection that has to say all of it.
+fn full(port: u16, user: &str) -> Target {
+    let credentials = Some(Credentials { user: Some(user.to_owned()), password: Password::new("s3cret") });
+    Target { credentials, dialect: Dialect::Resp3, db: 1, ..at_port(port) }
 }
 
 #[test]
 fn real_servers_count_what_we_count() {
     for server in [Server::redis().start(), Server::valkey().start()] {
-        server.cli(&["SET", "redyno:word", "text"]);
-        server.cli(&["CONFIG", "RESETSTAT"]);
-        run(&Plan { threads: 2, ..plan(at_port(server.port())) }, || server.cli(&["INFO", "commandstats"]));
+        server.cli(&["ACL", "SETUSER", "load", "on", ">s3cret", "~*", "+@all"]);
+        let targets = [(at_port(server.port()), "0", &NAMED[..]), (full(server.port(), "load"), "1", &FULL)];
+        for (target, db, greeting) in targets {
+            server.cli(&["-n", db, "SET", "redyno:word", "text"]);
+            server.cli(&["CONFIG", "RESETSTAT"]);
+            let stats = || server.cli(&["INFO", "commandstats"]);
+            run(&Plan { threads: 2, ..plan(target) }, greeting, stats);
+        }
     }
 }
 
@@ -109,9 +143,11 @@ fn real_servers_count_what_we_count() {
 fn the_built_in_server_counts_what_we_count() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let port = server.address().port();
-    cli_at(port, &["SET", "redyno:word", "text"]);
-    cli_at(port, &["CONFIG", "RESETSTAT"]);
-    run(&plan(at_port(port)), || cli_at(port, &["INFO", "commandstats"]));
+    for (target, db, greeting) in [(at_port(port), "0", &NAMED[..]), (full(port, "default"), "1", &FULL)] {
+        cli_at(port, &["-n", db, "SET", "redyno:word", "text"]);
+        cli_at(port, &["CONFIG", "RESETSTAT"]);
+        run(&plan(target), greeting, || cli_at(port, &["INFO", "commandstats"]));
+    }
     server.stop().unwrap();
 }
 
@@ -125,7 +161,8 @@ fn large_values_are_written_whole_whatever_stands_around_them() {
     let knobs = Knobs { value_size: SIZE, pipeline: 9, clients: 4, ..knobs() };
     let mut session = Driven::start(&plan(at_port(server.port())), knobs);
     session.wait_for_work(1, 4, ENOUGH);
-    assert_agreement(&session.finish(), &server.cli(&["INFO", "commandstats"]));
+    wait_for_the_ping(&mut session);
+    assert_agreement(&session.finish(), &NAMED, &server.cli(&["INFO", "commandstats"]));
     let mut kinds = [0, 0];
     for key in 0..100 {
         let value = server.cli(&["GET", &format!("redyno:{key:012}")]);

@@ -23,7 +23,7 @@ use super::{
     unsent::Unsent,
 };
 use crate::{
-    protocol::{Dialect, Piece, Reply, Skipper},
+    protocol::{Dialect, Piece, Reply, Skipper, Step},
     target::{Greeter, Transport, Turn},
     workload::{OpId, Outgoing, Values},
 };
@@ -380,8 +380,14 @@ impl Connection {
             if self.phase == Phase::Idle {
                 return Err(Broken::Unasked);
             }
+            let step = greeter.awaits(read.greeting);
+            let heard = greeter.hear(reply, read.greeting);
+            // A server that turns everybody away has not looked at the command.
+            if !heard.as_ref().is_err_and(|turned_down| turned_down.step == Step::Connection) {
+                read.segments.openings().answered.push(step);
+            }
             // All that there is to say was said at the beginning.
-            self.phase = match greeter.hear(reply, read.greeting)? {
+            self.phase = match heard? {
                 Turn::Done => {
                     let took_ns = self.stage_over(read.now_ns);
                     read.segments.openings().greetings.push(took_ns);

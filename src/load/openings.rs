@@ -4,6 +4,8 @@
 //! connect ──► TLS handshake ──► greeting ──► the first request may go
 //! ```
 
+use crate::protocol::Step;
+
 /// What the connections that opened took, in nanoseconds a stage each.
 #[derive(Debug, Default)]
 pub struct Openings {
@@ -13,6 +15,8 @@ pub struct Openings {
     pub handshakes: Vec<u64>,
     /// From there to the last reply to the greeting.
     pub greetings: Vec<u64>,
+    /// The commands of greetings that were answered.
+    pub answered: Vec<Step>,
 }
 
 impl Openings {
@@ -21,5 +25,6 @@ impl Openings {
         self.connects.clear();
         self.handshakes.clear();
         self.greetings.clear();
+        self.answered.clear();
     }
 }

@@ -127,6 +127,20 @@ impl Dialect {
     }
 }
 
+impl Step {
+    /// The command as the server's statistics call it but for its case, if it was asked for one.
+    pub fn command(self) -> Option<&'static str> {
+        match self {
+            Self::Ping => Some("PING"),
+            Self::Auth => Some("AUTH"),
+            Self::Hello => Some("HELLO"),
+            Self::Select => Some("SELECT"),
+            Self::SetName => Some("CLIENT|SETNAME"),
+            Self::Connection => None,
+        }
+    }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {

@@ -165,7 +165,7 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     if !buffer.response.is_empty() {
         interval.response.get_or_insert_default().merge(&buffer.response.latency());
     }
-    let Openings { connects, handshakes, greetings } = &buffer.openings;
+    let Openings { connects, handshakes, greetings, answered } = &buffer.openings;
     let opening = &mut interval.opening;
     for (stage, took_ns) in [
         (&mut opening.connect, connects),
@@ -173,6 +173,9 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
         (&mut opening.greeting, greetings),
     ] {
         stage.merge(&Latency::of(took_ns));
+    }
+    for command in answered.iter().filter_map(|step| step.command()) {
+        add_count(&mut interval.requests, command, 1);
     }
     buffer.errors.add_to(&mut interval.errors);
     buffer.connections_lost.add_to(&mut interval.connections_lost);

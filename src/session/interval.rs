@@ -72,8 +72,9 @@ pub struct Interval {
     pub opening: Opening,
     /// The same by operation.
     pub commands: BTreeMap<String, OperationInterval>,
-    /// Requests on the wire that were answered, by command: an operation may be several, and what holds it together (MULTI,
-    /// EXEC) is none.
+    /// Requests on the wire that were answered, by command as the server's statistics count them: an operation may be
+    /// several, and what holds it together (MULTI, EXEC) and what connections are greeted with (`AUTH`, `HELLO`, `SELECT`,
+    /// `CLIENT|SETNAME`) is none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<String, u64>,
     /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did
@@ -174,6 +175,7 @@ impl Interval {
         let counts = [&self.errors, &self.connections_lost, &self.connects_failed];
         self.ops + self.due + self.shed + self.owed == 0
             && self.opening.is_empty()
+            && self.requests.is_empty()
             && counts.iter().all(|counts| counts.is_empty())
     }
 }

@@ -117,6 +117,11 @@ pub enum Turn<'g> {
 }
 
 impl Greeter {
+    /// The command that the next reply to `greeting`, which is not done yet, is the answer to.
+    pub fn awaits(&self, greeting: &Greeting) -> Step {
+        greeting.steps[self.answered].0
+    }
+
     /// Takes the next reply to `greeting`, which is not done yet.
     ///
     /// # Errors
