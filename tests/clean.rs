@@ -1,15 +1,23 @@
 //! Cleaning up removes the keys of listed runs and nothing else.
 
-use std::{sync::mpsc::channel, time::Duration};
+use std::{
+    sync::{Arc, mpsc::channel},
+    time::Duration,
+};
 
-use crate::support::{Server, wait_for};
+use crate::support::{
+    Server,
+    session::{Driven, at_port, plan},
+    wait_for,
+};
 use clap::Parser;
 use redyno::{
     cli::clean::{CleanArgs, CleanError, run},
     clock::Clock,
+    load::{Knobs, Plan},
     server::{Cleaned, Control, Ledger, Marker, Owner},
     target::{Address, Target},
-    workload::{KeySpan, RunId},
+    workload::{KeyNames, KeySpan, Keyspace, Operation, RunId, Workload},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -200,11 +208,68 @@ fn a_marker_alone_is_removed_too() {
     let server = Server::redis().start();
     let control = control(&server);
     let ledger = Ledger::new(RunId::random(), Owner::default());
-    ledger.add_keys(KeySpan { values: 10, counters: 0 }, false);
+    ledger.add_keys(KeySpan::of_values_and_counters(10, 0), false);
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
     assert_eq!(dbsize(&server), 2);
     assert!(control.clean(vec![ledger]).wait(LIMIT).unwrap().unwrap().complete);
     assert_eq!(dbsize(&server), 0);
+}
+
+/// Posts from 100 on, as many as the knob says, and one board.
+fn sets_of_keys() -> Arc<Workload> {
+    let keys = |prefix: &str, first, count| Keyspace {
+        prefix: prefix.to_owned(),
+        first,
+        count,
+        ..Keyspace::default()
+    };
+    let sets = [("post", keys("post:", 100, None)), ("board", keys("{b} of 7", 0, Some(1)))];
+    let operations = vec![
+        Operation::command("SET {post} {value}", 2),
+        Operation {
+            name: "rank".to_owned(),
+            weight: 1,
+            steps: vec!["APPEND {post} x".to_owned(), "ZADD {board} 1 {post.same}".to_owned()],
+            ..Operation::default()
+        },
+    ];
+    let keys = sets.map(|(name, keys)| (name.to_owned(), keys)).into();
+    Arc::new(Workload { name: "posts".to_owned(), keys, operations })
+}
+
+/// A session over these keys as kill -9 leaves it: its marker stands, its keys too.
+fn leave(server: &Server, keyspace: u64) -> String {
+    let (run, knobs) =
+        (RunId::random(), Knobs { load: true, workload: sets_of_keys(), keyspace, ..Knobs::default() });
+    let (control, ledger) = (control(server), Ledger::new(run, Owner::default()));
+    ledger.add_keys(KeySpan::written_by(&knobs.workload, keyspace), false);
+    control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
+    let plan = Plan { names: KeyNames::of_run(run), ..plan(at_port(server.port())) };
+    let mut session = Driven::start(&plan, knobs);
+    session.wait_for_work(1, 50, 2000);
+    assert!(session.finish().errors().is_empty());
+    run.to_string()
+}
+
+#[test]
+fn a_users_sets_of_keys_are_cleaned_exactly_by_their_names_and_by_a_scan() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        server.cli(&["EVAL", "for i=1,20000 do redis.call('SET','user:'..i,1) end", "0"]);
+        for (keyspace, by_names) in [(200, true), (1_000_000, false)] {
+            let run = leave(&server, keyspace);
+            let own = |key: &str| format!("redyno:{run}:{key}");
+            assert_eq!(server.cli(&["EXISTS", &own("{b} of 7000000000000")]), "1");
+            let last = format!("post:{:012}", 100 + keyspace);
+            let theirs = [&last, "post:000000000099", "{b} of 7000000000001", "000000000100"].map(own);
+            theirs.iter().for_each(|key| drop(server.cli(&["SET", key, "theirs"])));
+            server.cli(&["CONFIG", "RESETSTAT"]);
+            run_clean(&["-p", &server.port_text()]).0.unwrap();
+            assert_eq!(server.calls(&[], "scan") == 0, by_names);
+            assert_eq!(dbsize(&server), 20_004);
+            let deleted = [&["DEL"], &theirs.each_ref().map(String::as_str)[..]].concat();
+            assert_eq!(server.cli(&deleted), "4");
+        }
+    }
 }
 
 #[test]
@@ -213,7 +278,7 @@ fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
         server.cli(&["SET", "redyno:runs", "mine"]);
         let control = control(&server);
         let ledger = Ledger::found(Marker::new(RUN.parse().unwrap(), Owner::default()));
-        ledger.add_keys(KeySpan { values: 10, counters: 0 }, false);
+        ledger.add_keys(KeySpan::of_values_and_counters(10, 0), false);
         let refused = control.mark(&ledger).wait(LIMIT).unwrap().unwrap_err();
         assert!(refused.to_string().contains("redyno:runs on this server is of another type"), "{refused}");
         assert_eq!((server.cli(&["GET", "redyno:runs"]), dbsize(&server)), ("mine".to_owned(), 1));

@@ -224,7 +224,7 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
 
 fn writes() -> Writes {
     let names = KeyNames::of_run(RunId::random());
-    Writes { names, is_users: false, kept: false, span: KeySpan { values: 10, counters: 0 } }
+    Writes { names, is_users: false, kept: false, span: KeySpan::of_values_and_counters(10, 0) }
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn the_marker_is_found_again_and_leaves_get_and_set_uncounted() {
     let server = Server::valkey().start();
     let owner = Owner { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(4711) };
     let ledger = Ledger::new(RunId::random(), owner);
-    ledger.add_keys(KeySpan { values: 10, counters: 2 }, false);
+    ledger.add_keys(KeySpan::of_values_and_counters(10, 2), false);
     let marker = ledger.marker();
     let (control, _messages) = start(at(&server));
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();

@@ -64,7 +64,9 @@ fn tuned(name: &str, from: &str, to: &str) -> Tuned {
     Tuned { name: name.to_owned(), from: from.to_owned(), to: vec![to.to_owned()] }
 }
 
-const VALUES: KeySpan = KeySpan { values: 100, counters: 0 };
+fn values() -> KeySpan {
+    KeySpan::of_values_and_counters(100, 0)
+}
 
 #[test]
 fn what_is_set_stands_in_the_marker_in_the_servers_words_and_goes_with_it() {
@@ -154,7 +156,7 @@ fn a_limit_below_what_is_used_is_set_noted_and_set_back() {
 fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
     for server in [Server::redis().start(), Server::valkey().start()] {
         let ((control, messages), ledger) = (with_news(&server), ledger(1));
-        ledger.add_keys(VALUES, false);
+        ledger.add_keys(values(), false);
         control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
         set(&control, "hz", "50", &ledger).unwrap();
         let marker = Marker { tuned: vec![tuned("hz", "10", "50")], ..ledger.marker() };
@@ -184,7 +186,7 @@ fn a_marker_that_is_being_set_is_not_told_as_lost() {
     let (control, messages) = with_news(&server);
     for n in 0..50 {
         let ledger = ledger(n);
-        ledger.add_keys(VALUES, false);
+        ledger.add_keys(values(), false);
         // The look at the marker comes while it is written.
         let (marked, polled) = (control.mark(&ledger), control.poll());
         marked.wait(LIMIT).unwrap().unwrap();
@@ -200,7 +202,7 @@ fn a_marker_that_is_being_set_is_not_told_as_lost() {
 fn the_keys_of_a_session_go_and_what_could_not_be_set_back_stays_in_the_marker() {
     let server = Server::redis().start();
     let (control, ledger) = (control(&server), ledger(1));
-    ledger.add_keys(VALUES, false);
+    ledger.add_keys(values(), false);
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
     set(&control, "hz", "50", &ledger).unwrap();
     let run = ledger.marker().run;
@@ -298,7 +300,7 @@ fn clean_says_by_hand_how_to_set_back_what_the_server_refuses_and_keeps_the_mark
         "{}",
         outcome.err
     );
-    assert_eq!(server.cli(&["HGET", KEY, "values"]), "0", "the keys are gone, the parameter is not");
+    assert_eq!(server.cli(&["HGET", KEY, "keys"]), "{}", "the keys are gone, the parameter is not");
 }
 
 /// A session with load whose engine cannot start: it fits into the limit of open files, and 70 files that it inherits

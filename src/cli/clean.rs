@@ -153,7 +153,7 @@ fn found(marker: &Marker) -> String {
         (false, _) => return "set parameters of the server".to_owned(),
     };
     let set = if marker.tuned.is_empty() { "" } else { " and set parameters of the server" };
-    format!("{keys} under {}{set}", KeyNames::of_run(marker.run).values())
+    format!("{keys} under {}{set}", KeyNames::of_run(marker.run).prefix())
 }
 
 /// Whether the parameters of `runs` are to be set back: what a marker says may come from anybody, so a person sees it

@@ -117,6 +117,7 @@ impl Knobs {
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
         self.workload.check()?;
+        self.workload.check_keys(self.keyspace)?;
         let value_size = u64::from(self.value_size);
         let values = u64::from(self.pipeline) * self.workload.most_values();
         if values.saturating_mul(value_size) > MAX_BATCH {

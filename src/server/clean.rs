@@ -8,7 +8,7 @@
 //! The rest is as long as the server took, so it has at least half of its time for everybody else.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     fmt,
     future::Future,
     sync::{
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     units::{self, counted},
-    workload::{KeyNames, RunId},
+    workload::{KeyNames, KeySpan, OwnKey, RunId},
 };
 
 /// Keys that the server looks at in one step.
@@ -154,13 +154,16 @@ impl<S: Store> Removal<'_, S> {
             }
             None => {
                 self.shared.total.store(size, Ordering::Relaxed);
-                self.scan(&markers.iter().map(|marker| marker.run).collect()).await
+                self.scan(&markers.iter().map(|marker| (marker.run, marker)).collect()).await
             }
         }
     }
 
     async fn names(&self, markers: &[Marker]) -> Result<bool, ServerError> {
-        let of_run = |marker: &Marker| marker.span.unwrap_or_default().names(&KeyNames::of_run(marker.run));
+        let of_run = |marker: &Marker| {
+            let span = marker.span.clone().unwrap_or_default();
+            span.names(&KeyNames::of_run(marker.run))
+        };
         let mut names = markers.iter().flat_map(of_run);
         loop {
             let chunk: Vec<_> = names.by_ref().take(CHUNK).collect();
@@ -176,7 +179,7 @@ impl<S: Store> Removal<'_, S> {
         }
     }
 
-    async fn scan(&self, runs: &HashSet<RunId>) -> Result<bool, ServerError> {
+    async fn scan(&self, runs: &HashMap<RunId, &Marker>) -> Result<bool, ServerError> {
         let mut cursor = "0".to_owned();
         loop {
             if self.is_stopped() {
@@ -184,7 +187,8 @@ impl<S: Store> Removal<'_, S> {
             }
             let asked = Instant::now();
             let (next, mut keys) = self.store.scan(&cursor).await?;
-            keys.retain(|key| RunId::of_key(key).is_some_and(|run| runs.contains(&run)));
+            let is_own = |key: OwnKey| runs.get(&key.run).is_some_and(|marker| marker.owns(&key));
+            keys.retain(|key| OwnKey::read(key).is_some_and(is_own));
             for chunk in keys.chunks(CHUNK) {
                 self.remove(chunk).await?;
             }
@@ -215,8 +219,8 @@ impl<S: Store> Removal<'_, S> {
 /// How many names there are to go through, if they are all known and take no more commands than a SCAN of `size` keys.
 /// Others may have written more names of a run that was kept.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
-    let names: Option<u64> =
-        markers.iter().map(|marker| marker.span.filter(|_| !marker.kept).map(|span| span.total())).sum();
+    let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).map(KeySpan::total);
+    let names: Option<u64> = markers.iter().map(known).sum();
     names.filter(|names| names.div_ceil(CHUNK as u64) <= size.div_ceil(SCAN_COUNT).max(1))
 }
 
@@ -263,10 +267,10 @@ async fn remove(wire: &Wire, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use std::{collections::HashSet, sync::Mutex};
 
     use super::*;
-    use crate::{server::Owner, workload::KeySpan};
+    use crate::server::Owner;
 
     /// Each command takes it 3 ms of tokio's clock, which the tests turn on by hand.
     struct Slow {
@@ -309,12 +313,12 @@ mod tests {
     }
 
     fn marker(values: u64) -> Marker {
-        let span = Some(KeySpan { values, counters: 0 });
+        let span = Some(KeySpan::of_values_and_counters(values, 0));
         Marker { span, ..Marker::new(RunId::random(), Owner::default()) }
     }
 
     fn names(marker: &Marker) -> impl Iterator<Item = Vec<u8>> {
-        marker.span.unwrap().names(&KeyNames::of_run(marker.run))
+        marker.span.clone().unwrap().names(&KeyNames::of_run(marker.run))
     }
 
     /// What was removed, by how many commands, and how long it took in all.

@@ -80,13 +80,13 @@ impl Ledger {
 
     /// Whether all names of `span` are known to be possibly written.
     pub fn covers(&self, span: &KeySpan) -> bool {
-        self.sheet().marker.span.is_none_or(|known| known.covers(span))
+        self.sheet().marker.span.as_ref().is_none_or(|known| known.covers(span))
     }
 
     /// The names of `span` may be written from now on. `kept` is whether they are to stay at the end.
     pub fn add_keys(&self, span: KeySpan, kept: bool) {
         let mut sheet = self.sheet();
-        sheet.marker.span = sheet.marker.span.map(|known| known.with(span));
+        sheet.marker.span = sheet.marker.span.take().map(|known| known.with(span));
         sheet.marker.kept = kept;
         sheet.is_behind = true;
     }
@@ -214,11 +214,11 @@ mod tests {
     #[test]
     fn keys_add_up_and_go_together() {
         let ledger = ledger();
-        let (values, counters) = (KeySpan { values: 10, counters: 0 }, KeySpan { values: 2, counters: 5 });
-        ledger.add_keys(values, false);
-        assert!(ledger.covers(&values) && !ledger.covers(&counters));
-        ledger.add_keys(counters, false);
-        assert!(ledger.covers(&KeySpan { values: 10, counters: 5 }) && ledger.has_keys());
+        let [values, both] = [(10, 0), (2, 5)].map(|(n, m)| KeySpan::of_values_and_counters(n, m));
+        ledger.add_keys(values.clone(), false);
+        assert!(ledger.covers(&values) && !ledger.covers(&both));
+        ledger.add_keys(both, false);
+        assert!(ledger.covers(&KeySpan::of_values_and_counters(10, 5)) && ledger.has_keys());
         ledger.drop_keys();
         assert!(!ledger.has_keys() && ledger.is_behind());
     }

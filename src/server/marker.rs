@@ -3,23 +3,26 @@
 //! ```text
 //! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …
 //! redyno:4g7k2m9q    started  host  pid          whose it is
-//!                    values  counters            how many names of each kind may be written
+//!                    keys                        {"":[0,10000],"post:":[100,50]}: of each set of keys that may be written
+//!                                                what stands before the number, the lowest number, and how many
 //!                    kept                        yes: its keys were left on purpose
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
 //! What it says comes from the server's keys, which others can write: whatever has not exactly the form that a session
-//! writes counts as not there. Pure; [`registry`](super::registry) reads and writes it.
+//! writes counts as not there. Runs of earlier versions had `values` and `counters`, two counts, for `keys`. Pure; [`registry`](super::registry) reads and writes it.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt, ops::Range};
 
 use super::{PARAMETERS, Tuned};
 use crate::{
     protocol::KEY_DIGITS,
-    workload::{KeySpan, RunId},
+    workload::{KeySpan, LONGEST_PREFIX, OwnKey, RunId},
 };
 
 /// What the fields of parameters begin with.
 const CONFIG: &str = "config:";
+/// The longest note of keys that is read: some workloads of as many sets as there may be.
+const LONGEST_KEYS: usize = 64 * 1024;
 /// The longest host name there can be.
 const LONGEST_HOST: usize = 253;
 /// The longest moment as RFC 3339 writes it.
@@ -71,7 +74,14 @@ impl Marker {
 
     /// Whether there may be keys to remove.
     pub fn has_keys(&self) -> bool {
-        self.span.is_none_or(|span| !span.is_empty())
+        self.span.as_ref().is_none_or(|span| !span.is_empty())
+    }
+
+    /// Whether `key` is one that its run may have written. Of a run that was kept others may have written more, and of one
+    /// whose marker does not say nobody knows: all keys of their form are.
+    pub(super) fn owns(&self, key: &OwnKey) -> bool {
+        let is_named = || self.span.as_ref().is_none_or(|span| span.has(key.prefix, key.number));
+        self.run == key.run && (self.kept || is_named())
     }
 
     /// Whether there is anything to undo.
@@ -81,7 +91,7 @@ impl Marker {
 
     /// All fields that a marker can have, in the order in which [`read`](Self::read) takes their values.
     pub(super) fn field_names() -> Vec<String> {
-        let fixed = ["started", "host", "pid", "values", "counters", "kept"].map(str::to_owned);
+        let fixed = ["started", "host", "pid", "values", "counters", "kept", "keys"].map(str::to_owned);
         let parameters = PARAMETERS.iter().map(|parameter| field_of(parameter.name));
         fixed.into_iter().chain(parameters).collect()
     }
@@ -92,7 +102,8 @@ impl Marker {
         let (started, host) =
             (value(0).filter(|text| is_moment(text)), value(1).filter(|text| is_host(text)));
         let count = |place| value(place).and_then(read_count);
-        let span = count(3).zip(count(4)).map(|(values, counters)| KeySpan { values, counters });
+        let older = || Some(KeySpan::of_values_and_counters(count(3)?, count(4)?));
+        let span = value(6).map_or_else(older, read_keys);
         let mut marker = Self {
             span,
             kept: value(5) == Some("yes"),
@@ -105,7 +116,7 @@ impl Marker {
                 },
             )
         };
-        for (parameter, note) in PARAMETERS.iter().zip((6..).map(value)) {
+        for (parameter, note) in PARAMETERS.iter().zip((7..).map(value)) {
             match note.map(|note| Tuned::read(parameter, note)) {
                 Some(Some(tuned)) => marker.tuned.push(tuned),
                 Some(None) => marker.strange.push(parameter.name),
@@ -118,15 +129,13 @@ impl Marker {
 
     /// Names and values of the fields, in turn.
     pub(super) fn fields(&self) -> Vec<String> {
-        let span = self.span.unwrap_or_default();
         let pid = self.owner.pid.map(|pid| pid.to_string()).unwrap_or_default();
         let fixed = [
             ("started", self.owner.started.clone()),
             ("host", self.owner.host.clone()),
             ("pid", pid),
-            ("values", span.values.to_string()),
-            ("counters", span.counters.to_string()),
             ("kept", if self.kept { "yes" } else { "no" }.to_owned()),
+            ("keys", write_keys(self.span.as_ref())),
         ];
         let fixed = fixed.into_iter().map(|(name, value)| (name.to_owned(), value));
         let tuned = self.tuned.iter().map(|tuned| (field_of(&tuned.name), tuned.note()));
@@ -165,10 +174,34 @@ fn is_host(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
+/// As many numbers as there are for names.
+const NUMBERS: u64 = 10_u64.pow(KEY_DIGITS as u32);
+
 /// A count of names: no run writes more than there are numbers.
 fn read_count(text: &str) -> Option<u64> {
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_plain.then(|| text.parse().ok())?.filter(|count| *count <= 10_u64.pow(KEY_DIGITS as u32))
+    is_plain.then(|| text.parse().ok())?.filter(|count| *count <= NUMBERS)
+}
+
+/// Prefix, lowest number and count of each set of keys.
+type Keys = BTreeMap<String, (u64, u64)>;
+
+fn write_keys(span: Option<&KeySpan>) -> String {
+    let set = |(prefix, numbers): (&str, Range<u64>)| {
+        (prefix.to_owned(), (numbers.start, numbers.end - numbers.start))
+    };
+    let keys: Keys = span.into_iter().flat_map(KeySpan::iter).map(set).collect();
+    serde_json::to_string(&keys).expect("texts and numbers are JSON")
+}
+
+/// `None` where it is none that a session writes.
+fn read_keys(text: &str) -> Option<KeySpan> {
+    let keys: Keys = serde_json::from_str(text).ok().filter(|_| text.len() <= LONGEST_KEYS)?;
+    let set = |(prefix, (first, count)): (String, (u64, u64))| {
+        let end = first.checked_add(count).filter(|end| *end <= NUMBERS && prefix.len() <= LONGEST_PREFIX)?;
+        Some((prefix, first..end))
+    };
+    keys.into_iter().map(set).collect()
 }
 
 #[cfg(test)]
@@ -197,7 +230,9 @@ mod tests {
             to: to.iter().map(|to| (*to).to_owned()).collect(),
         };
         let marker = Marker {
-            span: Some(KeySpan { values: 10_000, counters: 7 }),
+            span: Some(
+                [(String::new(), 0..10_000), ("post \"7\":".to_owned(), 90..97)].into_iter().collect(),
+            ),
             kept: true,
             tuned: vec![tuned("hz", "10", &["20", "50"]), tuned("save", "", &["60 1"])],
             ..Marker::new(run(), owner)
@@ -217,10 +252,35 @@ mod tests {
     #[test]
     fn a_listed_run_without_a_marker_may_have_any_keys() {
         let marker = read(&[]);
-        assert_eq!((marker.span, marker.has_keys(), marker.owes()), (None, true, true));
+        assert_eq!((&marker.span, marker.has_keys(), marker.owes()), (&None, true, true));
         assert_eq!(marker.owner.to_string(), "a session begun (unknown) on host (unknown)");
         assert_eq!(marker.left(), "left its keys here; `redyno clean` removes them");
         assert!(!Marker::new(run(), Owner::default()).owes());
+    }
+
+    #[test]
+    fn the_marker_of_an_earlier_version_tells_of_values_and_counters() {
+        let older = [("values", "4000"), ("counters", "1"), ("kept", "no")];
+        assert_eq!(read(&older).span, Some(KeySpan::of_values_and_counters(4000, 1)));
+        let newer = [("values", "4000"), ("counters", "1"), ("keys", "{}")];
+        assert_eq!(read(&newer).span, Some(KeySpan::default()), "it was cleaned by this version");
+        assert_eq!(read(&[("values", "4000")]).span, None);
+    }
+
+    #[test]
+    fn a_run_owns_what_it_may_have_written_and_where_that_is_not_known_all_of_its_form() {
+        let named = read(&[("keys", r#"{"post:":[10,5]}"#)]);
+        let kept = Marker { kept: true, ..named.clone() };
+        let unknown = Marker { span: None, ..named.clone() };
+        for (key, owners) in [
+            ("redyno:4g7k2m9q:post:000000000010", [true, true, true]),
+            ("redyno:4g7k2m9q:post:000000000015", [false, true, true]),
+            ("redyno:4g7k2m9q:000000000010", [false, true, true]),
+            ("redyno:zzzzzzzz:post:000000000010", [false, false, false]),
+        ] {
+            let key = OwnKey::read(key.as_bytes()).unwrap();
+            assert_eq!([&named, &kept, &unknown].map(|marker| marker.owns(&key)), owners, "{key:?}");
+        }
     }
 
     #[test]
@@ -238,5 +298,9 @@ mod tests {
         let expected =
             Marker { span: None, strange: vec!["maxmemory", "hz"], ..Marker::new(run(), Owner::default()) };
         assert_eq!(marker, expected);
+        let long = format!(r#"{{"{}":[0,1]}}"#, "p".repeat(LONGEST_PREFIX + 1));
+        for keys in ["", "[]", r#"{"a":1}"#, r#"{"a":[0,1000000000001]}"#, r#"{"a":[0,-1]}"#, &long] {
+            assert_eq!(read(&[("values", "1"), ("counters", "1"), ("keys", keys)]).span, None, "{keys}");
+        }
     }
 }

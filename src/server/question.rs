@@ -1,6 +1,6 @@
 //! From what lives on a server to what a person is asked before the first write; pure.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use super::{Foreign, Marker, Survey};
 use crate::{
@@ -12,6 +12,9 @@ use crate::{
 
 /// Memory in use, as a share of the limit, from which on the question speaks of it.
 const NEARLY_FULL: f64 = 0.9;
+
+/// Of so many sets of keys the question names the last key.
+const SETS_NAMED: usize = 3;
 
 /// What a person has to say yes to before the first write: one or two lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,23 +37,25 @@ pub struct Writes {
     pub is_users: bool,
     /// Whether the run's own keys stay at the end.
     pub kept: bool,
-    /// How many of them it may write.
+    /// Which of them it may write.
     pub span: KeySpan,
 }
 
 impl fmt::Display for Writes {
     /// `keys under redyno:4g7k2m9q: there and removes them at the end`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let prefix = self.names.values();
+        let prefix = self.names.prefix();
         if self.is_users {
-            let last = |prefix: &str, n: u64| format!("{prefix}{:0KEY_DIGITS$}", n.saturating_sub(1));
-            let values = (self.span.values > 0).then(|| last(prefix, self.span.values));
-            let counters = (self.span.counters > 0).then(|| last(&self.names.counters(), self.span.counters));
-            let both: Vec<_> = [values, counters].into_iter().flatten().collect();
+            let last = |(set, numbers): (&str, Range<u64>)| {
+                format!("{prefix}{set}{:0KEY_DIGITS$}", numbers.end.saturating_sub(1))
+            };
+            let mut last: Vec<_> = self.span.iter().map(last).collect();
+            let left_out = last.split_off(last.len().min(SETS_NAMED)).len();
+            last.extend((left_out > 0).then(|| counted(left_out as u64, "other")));
             return write!(
                 f,
                 "keys named {prefix} and a number, now up to {}, over what they hold, and leaves them",
-                both.join(" and ")
+                last.join(" and ")
             );
         }
         let end = if self.kept { "leaves them there (--keep)" } else { "removes them at the end" };
@@ -169,7 +174,7 @@ mod tests {
     }
 
     fn own() -> Writes {
-        let span = KeySpan { values: 10_000, counters: 0 };
+        let span = KeySpan::of_values_and_counters(10_000, 0);
         Writes { names: KeyNames::of_run(run()), is_users: false, kept: false, span }
     }
 
@@ -230,13 +235,23 @@ mod tests {
 
     #[test]
     fn names_of_a_user_are_asked_about_even_where_nobody_else_is() {
-        let span = KeySpan { values: 100, counters: 5 };
+        let span = KeySpan::of_values_and_counters(100, 5);
         let writes = Writes { names: KeyNames::given("app:"), is_users: true, kept: false, span };
         assert_eq!(
             empty().asks(&writes).unwrap().to_string(),
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
              app:counter:000000000004, over what they hold, and leaves them. Continue?"
         );
+    }
+
+    #[test]
+    fn of_many_sets_of_keys_some_are_named() {
+        let span =
+            ["a:", "b:", "c:", "d:", "e:"].map(|prefix| (prefix.to_owned(), 5..8)).into_iter().collect();
+        let writes = Writes { names: KeyNames::given("app:"), is_users: true, kept: false, span };
+        let last =
+            "now up to app:a:000000000007 and app:b:000000000007 and app:c:000000000007 and 2 others, over";
+        assert!(writes.to_string().contains(last), "{writes}");
     }
 
     #[test]

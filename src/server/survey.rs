@@ -1,12 +1,12 @@
 //! What already lives on a server: asked before the first write, read-only and bounded.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Info, Marker, ServerError, clients, link::Wire, place::Place, registry};
 use crate::{
     target::{Address, Target},
     units,
-    workload::RunId,
+    workload::{OwnKey, RunId},
 };
 
 /// Databases up to this many keys are looked through, larger ones are not.
@@ -164,26 +164,27 @@ pub(super) async fn leftovers(wire: &Wire) -> Result<Vec<Marker>, ServerError> {
 }
 
 /// The listed runs, and the keys that redyno keeps its notes of them under.
-struct Own {
-    runs: HashSet<RunId>,
+struct Own<'a> {
+    runs: HashMap<RunId, &'a Marker>,
     notes: HashSet<Vec<u8>>,
 }
 
-fn own(place: &Place, markers: &[Marker]) -> Own {
+fn own<'a>(place: &Place, markers: &'a [Marker]) -> Own<'a> {
     let notes = markers.iter().map(|marker| place.marker(marker.run)).chain([place.list()]);
     Own {
-        runs: markers.iter().map(|marker| marker.run).collect(),
+        runs: markers.iter().map(|marker| (marker.run, marker)).collect(),
         notes: notes.map(String::into_bytes).collect(),
     }
 }
 
-impl Own {
+impl Own<'_> {
     fn has(&self, key: &[u8]) -> bool {
-        RunId::of_key(key).is_some_and(|run| self.runs.contains(&run)) || self.notes.contains(key)
+        let is_runs = |key: OwnKey| self.runs.get(&key.run).is_some_and(|marker| marker.owns(&key));
+        OwnKey::read(key).is_some_and(is_runs) || self.notes.contains(key)
     }
 }
 
-async fn foreign_keys(wire: &Wire, keys: u64, own: &Own) -> Result<Foreign, ServerError> {
+async fn foreign_keys(wire: &Wire, keys: u64, own: &Own<'_>) -> Result<Foreign, ServerError> {
     if keys > LOOK_THROUGH_KEYS {
         return Ok(Foreign::AtMost(keys));
     }

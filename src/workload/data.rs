@@ -10,11 +10,16 @@ use super::{
     recorded::Recorded,
     step::{BadQuotes, Fragment, Step},
 };
+use crate::protocol::KEY_DIGITS;
 
 /// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
 pub const MAX_WEIGHT: u32 = 1_000_000;
 /// The most operations of a workload.
 pub const MAX_OPERATIONS: usize = 256;
+/// The most sets of keys of a workload.
+const MAX_KEYSPACES: usize = 64;
+/// The longest prefix of a set of keys, in bytes: the names of all sets stand in the marker of a run.
+pub(crate) const LONGEST_PREFIX: usize = 128;
 /// The most steps of an operation.
 const MAX_STEPS: usize = 1000;
 
@@ -31,13 +36,19 @@ pub struct Workload {
     pub operations: Vec<Operation>,
 }
 
-/// A set of keys, as many as the knob of keys says.
+/// A set of keys, whose names are a prefix and a number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Keyspace {
     /// What stands before the number, behind the prefix of all keys of the run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
+    /// The lowest number.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub first: u64,
+    /// How many there are; `None` is as many as the knob of keys says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
     /// How often each is drawn.
     pub distribution: Distribution,
 }
@@ -110,9 +121,31 @@ pub enum WorkloadError {
     /// Too many operations.
     #[error("a workload has up to {MAX_OPERATIONS} operations, not {0}")]
     Operations(usize),
+    /// Too many sets of keys.
+    #[error("a workload has up to {MAX_KEYSPACES} sets of keys, not {0}")]
+    Keyspaces(usize),
+    /// A prefix that is too long.
+    #[error("the prefix of keys has up to {LONGEST_PREFIX} bytes, that of '{0}' has more")]
+    Prefix(String),
+    /// Numbers that twelve digits do not have, or none.
+    #[error(
+        "the keys '{keys}' have no numbers, or numbers beyond {KEY_DIGITS} digits: {count} from {first} on"
+    )]
+    Numbers {
+        /// The set of keys.
+        keys: String,
+        /// The lowest number.
+        first: u64,
+        /// How many.
+        count: u64,
+    },
     /// Two operations of one name.
     #[error("there are two operations called '{0}'")]
     Twice(String),
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Together {
@@ -163,6 +196,27 @@ impl Workload {
             }
         }
         if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
+    }
+
+    /// Whether its keys have names, where the knob says `keyspace`.
+    ///
+    /// # Errors
+    /// Says of which keys the names are no such.
+    pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
+        if self.keys.len() > MAX_KEYSPACES {
+            return Err(WorkloadError::Keyspaces(self.keys.len()));
+        }
+        for (name, keys) in &self.keys {
+            if keys.prefix.len() > LONGEST_PREFIX {
+                return Err(WorkloadError::Prefix(name.clone()));
+            }
+            let numbers = keys.numbers(keyspace);
+            if numbers.is_empty() || numbers.end > 10_u64.pow(KEY_DIGITS as u32) {
+                let count = keys.count.unwrap_or(keyspace);
+                return Err(WorkloadError::Numbers { keys: name.clone(), first: keys.first, count });
+            }
+        }
+        Ok(())
     }
 
     fn check_steps(&self, operation: &Operation) -> Result<(), WorkloadError> {

@@ -28,8 +28,8 @@ impl Draws {
 /// Where the slots of a template draw their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Keys of a set of so many.
-    Keys(Distribution, u64),
+    /// Keys of a set: the lowest number, and how many.
+    Keys(Distribution, u64, u64),
     /// A whole number from the first to the last.
     Number(u64, u64),
     /// A key of the set with this number, which is noted.
@@ -65,11 +65,11 @@ impl Filling<'_> {
     /// Draws a key of a set that is repeated later in the operation.
     fn note(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
-        let Source::Keys(Distribution::Uniform, count) = self.sources[place] else {
+        let Source::Keys(Distribution::Uniform, first, count) = self.sources[place] else {
             unreachable!("the first sources are the sets of keys")
         };
         self.noted.resize(self.noted.len().max(place + 1), 0);
-        self.noted[place] = self.draws.below(count);
+        self.noted[place] = first + self.draws.below(count);
         self.noted[place]
     }
 }
@@ -78,7 +78,7 @@ impl Fill for Filling<'_> {
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
         match self.sources[usize::from(source)] {
-            Source::Keys(Distribution::Uniform, count) => self.draws.below(count),
+            Source::Keys(Distribution::Uniform, first, count) => first + self.draws.below(count),
             Source::Number(from, to) => from + self.draws.below((to - from).saturating_add(1)),
             Source::Noted(set) => self.note(set),
             Source::Same(set) => self.noted[usize::from(set)],

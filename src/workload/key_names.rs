@@ -1,23 +1,21 @@
 //! How the keys are named that a load touches: which are a run's own, and which a user's.
 //!
 //! ```text
-//! redyno:4g7k2m9q:000000000042            the value number 42 of the run 4g7k2m9q
-//! redyno:4g7k2m9q:counter:000000000042    its counter of that number
+//! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix
+//! redyno:4g7k2m9q:counter:000000000042    that of the set whose prefix is counter:
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
-//! Every other key is somebody's, whatever its name.
+//! Every other key is somebody's, whatever its name. Which sets a run has, and which numbers, a
+//! [`KeySpan`](super::KeySpan) says.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use thiserror::Error;
 
-use super::Workload;
 use crate::protocol::KEY_DIGITS;
 
 /// What the name of every key begins with that redyno writes of its own accord.
 pub const NAMESPACE: &str = "redyno:";
-/// What stands between prefix and number of a counter: counters and values share no key.
-pub(super) const COUNTER: &str = "counter:";
 
 /// Letters of a run's name, 5 random bits each: Crockford's base 32, which leaves out i, l, o and u.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -47,15 +45,6 @@ impl RunId {
     fn read(name: &[u8]) -> Option<Self> {
         let letters: [u8; RUN_LETTERS] = name.try_into().ok()?;
         letters.iter().all(|letter| ALPHABET.contains(letter)).then_some(Self(letters))
-    }
-
-    /// The run that wrote `key`, if its name has exactly the form of one that a run writes.
-    pub fn of_key(key: &[u8]) -> Option<Self> {
-        let (run, rest) = key.strip_prefix(NAMESPACE.as_bytes())?.split_at_checked(RUN_LETTERS)?;
-        let number = rest.strip_prefix(b":")?;
-        let number = number.strip_prefix(COUNTER.as_bytes()).unwrap_or(number);
-        let is_number = number.len() == KEY_DIGITS && number.iter().all(u8::is_ascii_digit);
-        is_number.then(|| Self::read(run))?
     }
 
     /// A pattern of KEYS and SCAN that every key of every run matches, and few others.
@@ -101,70 +90,38 @@ impl KeyNames {
         Self { prefix: prefix.into() }
     }
 
-    /// What stands before the number of a value.
-    pub fn values(&self) -> &str {
+    /// What stands before the prefix of every set of keys.
+    pub fn prefix(&self) -> &str {
         &self.prefix
     }
-
-    /// What stands before the number of a counter.
-    pub fn counters(&self) -> String {
-        format!("{}{COUNTER}", self.prefix)
-    }
 }
 
-/// How many names of each kind a load may have written: the numbers below these.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct KeySpan {
-    /// Values.
-    pub values: u64,
-    /// Counters.
-    pub counters: u64,
+/// A key whose name has exactly the form of one that a run writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnKey<'a> {
+    /// The run.
+    pub run: RunId,
+    /// What stands between the run's name and the number.
+    pub prefix: &'a [u8],
+    /// The number.
+    pub number: u64,
 }
 
-impl KeySpan {
-    /// What a load of `workload` over `keyspace` keys may write.
-    pub fn written_by(workload: &Workload, keyspace: u64) -> Self {
-        let of = |is_counters| {
-            let mut written = workload.written_keys();
-            if written.any(|keys| (keys.prefix == COUNTER) == is_counters) { keyspace } else { 0 }
-        };
-        Self { values: of(false), counters: of(true) }
-    }
-
-    /// How many names it is in all.
-    pub fn total(&self) -> u64 {
-        self.values.saturating_add(self.counters)
-    }
-
-    /// Whether it is none.
-    pub fn is_empty(&self) -> bool {
-        self.total() == 0
-    }
-
-    /// Whether `other` names nothing that this does not.
-    pub fn covers(&self, other: &Self) -> bool {
-        self.values >= other.values && self.counters >= other.counters
-    }
-
-    /// Both together.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        Self { values: self.values.max(other.values), counters: self.counters.max(other.counters) }
-    }
-
-    /// All these names.
-    pub fn names(self, names: &KeyNames) -> impl Iterator<Item = Vec<u8>> + use<> {
-        let numbered = |prefix: String, upto| {
-            (0..upto).map(move |number| format!("{prefix}{number:0KEY_DIGITS$}").into_bytes())
-        };
-        numbered(names.values().to_owned(), self.values).chain(numbered(names.counters(), self.counters))
+impl<'a> OwnKey<'a> {
+    /// Reads the name of a key; `None` for every other form.
+    pub fn read(key: &'a [u8]) -> Option<Self> {
+        let (run, rest) = key.strip_prefix(NAMESPACE.as_bytes())?.split_at_checked(RUN_LETTERS)?;
+        let rest = rest.strip_prefix(b":")?;
+        let (prefix, digits) = rest.split_at_checked(rest.len().checked_sub(KEY_DIGITS)?)?;
+        let is_number = digits.iter().all(u8::is_ascii_digit);
+        let number = digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+        is_number.then_some(Self { run: RunId::read(run)?, prefix, number })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::preset;
 
     #[test]
     fn a_run_has_a_name_of_its_own_that_is_read_strictly() {
@@ -189,41 +146,24 @@ mod tests {
     #[test]
     fn only_a_name_of_exactly_the_form_is_a_runs_own() {
         let run: RunId = "4g7k2m9q".parse().unwrap();
-        let span = KeySpan { values: 2, counters: 1 };
-        let names: Vec<_> = span.names(&KeyNames::of_run(run)).collect();
-        let expected: [&[u8]; 3] = [
-            b"redyno:4g7k2m9q:000000000000",
-            b"redyno:4g7k2m9q:000000000001",
-            b"redyno:4g7k2m9q:counter:000000000000",
-        ];
-        assert_eq!(names, expected);
-        assert!(names.iter().all(|name| RunId::of_key(name) == Some(run)));
-        for others in [
-            "redyno:foo",
-            "redyno:000000000007",
-            "redyno:4g7k2m9q",
-            "redyno:4g7k2m9q:",
-            "redyno:4g7k2m9q:00000000000",
-            "redyno:4g7k2m9q:0000000000000",
-            "redyno:4g7k2m9q:00000000000x",
-            "redyno:4g7k2m9q:counter:",
-            "redyno:4g7k2m9q:counter:counter:000000000000",
-            "redyno:4g7k2m9l:000000000000",
-            "redyno:counter:000000000000",
-            "xredyno:4g7k2m9q:000000000000",
-            "redyno:é7k2m9q:000000000000",
+        let own = |prefix: &'static str, number| Some(OwnKey { run, prefix: prefix.as_bytes(), number });
+        for (key, expected) in [
+            ("redyno:4g7k2m9q:000000000000", own("", 0)),
+            ("redyno:4g7k2m9q:counter:000000000017", own("counter:", 17)),
+            ("redyno:4g7k2m9q:7999999999999", own("7", 999_999_999_999)),
+            ("redyno:foo", None),
+            ("redyno:000000000007", None),
+            ("redyno:4g7k2m9q", None),
+            ("redyno:4g7k2m9q:", None),
+            ("redyno:4g7k2m9q:00000000000", None),
+            ("redyno:4g7k2m9q:00000000000x", None),
+            ("redyno:4g7k2m9q:counter:", None),
+            ("redyno:4g7k2m9l:000000000000", None),
+            ("redyno:counter:000000000000", None),
+            ("xredyno:4g7k2m9q:000000000000", None),
+            ("redyno:\u{e9}7k2m9q:000000000000", None),
         ] {
-            assert_eq!(RunId::of_key(others.as_bytes()), None, "{others}");
+            assert_eq!(OwnKey::read(key.as_bytes()), expected, "{key}");
         }
-    }
-
-    #[test]
-    fn a_span_is_what_the_commands_that_write_may_reach() {
-        let of = |name: &str| KeySpan::written_by(&preset(name).unwrap(), 10);
-        assert_eq!(of("cache"), KeySpan { values: 10, counters: 0 });
-        assert_eq!(of("incr"), KeySpan { values: 0, counters: 10 });
-        assert!(of("get").is_empty() && of("ping").is_empty());
-        let both = of("cache").with(of("incr"));
-        assert!(both.covers(&of("incr")) && !of("cache").covers(&both));
     }
 }

@@ -10,6 +10,7 @@ mod commands;
 mod data;
 mod draws;
 mod key_names;
+mod key_span;
 mod operations;
 mod outgoing;
 mod presets;
@@ -20,11 +21,13 @@ mod step;
 mod values;
 
 pub use commands::Misses;
+pub(crate) use data::LONGEST_PREFIX;
 pub use data::{
     Distribution, Keyspace, MAX_OPERATIONS, MAX_WEIGHT, Operation, Together, Workload, WorkloadError,
 };
 pub use draws::Draws;
-pub use key_names::{KeyNames, KeySpan, NAMESPACE, NoRunId, RunId};
+pub use key_names::{KeyNames, NAMESPACE, NoRunId, OwnKey, RunId};
+pub use key_span::KeySpan;
 pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
 pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};

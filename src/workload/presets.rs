@@ -8,7 +8,10 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Keyspace, MAX_WEIGHT, Operation, Workload, key_names::COUNTER};
+use super::{Keyspace, MAX_WEIGHT, Operation, Workload};
+
+/// What stands before the numbers of counters, which share no key with values.
+pub(super) const COUNTER: &str = "counter:";
 
 /// All presets, in the order in which they are listed.
 static PRESETS: LazyLock<Vec<Arc<Workload>>> = LazyLock::new(|| {

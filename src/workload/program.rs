@@ -5,7 +5,7 @@
 //! ```
 //! All that a client's requests depend on is in its [`Draws`]: from a copy of them a batch can be drawn again.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use super::{
     Draws, KeyNames, OpId, Operations, Outgoing, Together, Values, Workload,
@@ -27,7 +27,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys called `names`, with
+    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys, where they have no number of their own, called `names`, with
     /// values from `values`.
     pub fn new(
         workload: &Workload,
@@ -36,8 +36,11 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
-        let keys = workload.keys.values().map(|keys| Source::Keys(keys.distribution, keyspace));
-        let prefixes = workload.keys.values().map(|keys| [names.values(), &keys.prefix].concat());
+        let keys = workload.keys.values().map(|keys| {
+            let Range { start, end } = keys.numbers(keyspace);
+            Source::Keys(keys.distribution, start, end - start)
+        });
+        let prefixes = workload.keys.values().map(|keys| [names.prefix(), &keys.prefix].concat());
         let (sources, prefixes) = (keys.collect(), prefixes.collect());
         let mut making = Making { dialect, sources, prefixes, value_size: values.size() };
         let (mut asked, mut total) = (Vec::new(), 0);

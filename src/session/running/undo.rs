@@ -45,7 +45,7 @@ pub(super) fn undo(running: Running) -> Result<(), Arc<FileError>> {
 pub(super) fn remove_keys(gate: &Gate, control: &Control, signals: &Receiver<Signal>, peers: &mut Peers) {
     let Some((ledger, kept)) = gate.to_remove() else { return };
     let told = if kept {
-        let prefix = gate.names().values();
+        let prefix = gate.names().prefix();
         format!(
             "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean` removes them"
         )
