@@ -2,201 +2,131 @@
 
 use std::fmt;
 
-use super::super::{Direction, Landmark, Picture, Screen};
+use super::super::{
+    Direction::{self, Down, Up},
+    Landmark, Picture, Screen,
+};
 
-/// What a key can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Leave.
-    Quit,
-    /// Stop the process and give the terminal back until `fg`.
-    Suspend,
-    /// Open the help, or close it.
-    Help,
-    /// Show a screen.
-    Show(Screen),
-    /// Show the one so many further.
-    TurnScreen(usize),
-    /// Show one part of the screen alone, the next, and then all of them again.
-    Maximise,
-    /// Show all parts again.
-    Minimise,
-    /// Show the distributions of the next stretch of time.
-    TurnStretch,
-    /// Sort the segments by the next column to the left or right.
-    SortBy(Direction),
-    /// Turn their order round.
-    ReverseOrder,
-    /// Pin the selected segment as baseline, or let it go.
-    PinBaseline,
-    /// Move the selection of a list by so many rows.
-    SelectRow(i16),
-    /// Put the cursor to the moment of the selected row.
-    GoToRow,
-    /// Narrow the log to the next kind.
-    TurnFilter(Direction),
-    /// Begin to type what is looked for in the log.
-    BeginSearch,
-    /// Go to the next hit.
-    FindNext(Direction),
-    /// Freeze the view.
-    Freeze,
-    /// Let it go: back to the latest moment.
-    Live,
-    /// Move the cursor by so many columns.
-    Scrub(i32),
-    /// Move it to something.
-    Jump(Landmark),
-    /// Show a shorter stretch of time, from closer by.
-    ZoomIn,
-    /// Show a longer stretch.
-    ZoomOut,
-    /// Let time run in a recording, or stop it.
-    Play,
-    /// Let it run twice as fast.
-    Faster,
-    /// Let it run half as fast.
-    Slower,
-    /// Turn the load on or off.
-    ToggleLoad,
-    /// Select the next knob.
-    Select(Direction),
-    /// Turn the selected knob.
-    Turn(Direction),
-    /// Begin to type a value.
-    BeginEntry,
-    /// Select the next parameter of the server.
-    SelectParameter(Direction),
-    /// Turn the selected parameter, after a question.
-    TurnParameter(Direction),
-    /// Begin to type a value for it.
-    TypeParameter,
-    /// Take the last change of a knob back.
-    Undo,
-    /// Find a command by name.
-    Palette,
-    /// Choose a preset.
-    Presets,
-    /// Put a note on the time axis.
-    Mark,
-    /// Start to record, or stop it.
-    Record,
-    /// Save a picture of the screen.
-    Save(Picture),
-    /// Put the summary on the clipboard.
-    CopySummary,
-    /// Run the intrinsic probe, or stop the run.
-    Intrinsic,
-    /// Turn the gentle intrinsic probe on or off.
-    GentleIntrinsic,
-    /// Add the typed character.
-    Insert,
-    /// Remove the character before the caret.
-    Erase,
-    /// Remove the one behind it.
-    Delete,
-    /// Move the caret by so many characters.
-    MoveCaret(i16),
-    /// Take what was typed.
-    Accept,
-    /// Answer yes.
-    Yes,
-    /// Close what lies over the screen, or answer no.
-    Dismiss,
-    /// Scroll by so many lines, down if positive.
-    Scroll(i16),
+macro_rules! actions {
+    (
+        alone { $($action:ident $title:literal,)* }
+        with { $(#[doc = $what:literal] $acts_on:ident($value:ident: $of:ty) $titled:expr,)* }
+    ) => {
+        /// What a key can do.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Action {
+            $(#[doc = $title] $action,)*
+            $(#[doc = $what] $acts_on($of),)*
+        }
+
+        impl Action {
+            /// What it is called in the list of commands.
+            pub fn title(self) -> String {
+                match self {
+                    $(Self::$action => $title.into(),)*
+                    $(Self::$acts_on($value) => $titled.into(),)*
+                }
+            }
+        }
+    };
 }
 
-impl Action {
-    /// What it is called in the list of commands.
-    pub fn title(self) -> String {
-        let fixed = match self {
-            Self::Show(screen) => return format!("screen {}", screen.name()),
-            Self::TurnScreen(1) => "screen, next",
-            Self::TurnScreen(_) => "screen, previous",
-            Self::Scrub(columns) => {
-                let way = if columns < 0 { "back" } else { "on" };
-                return format!("cursor {way} by {}", columns.unsigned_abs());
-            }
-            Self::Scroll(lines) => {
-                let way = if lines < 0 { "up" } else { "down" };
-                return format!("scroll {way} by {}", lines.unsigned_abs());
-            }
-            Self::Jump(Landmark::Worst) => "jump to the worst moment",
-            Self::Jump(Landmark::NextEvent) => "jump to the next event",
-            Self::Jump(Landmark::PreviousEvent) => "jump to the previous event",
-            Self::Jump(Landmark::NextSegment) => "jump to the next segment",
-            Self::Jump(Landmark::PreviousSegment) => "jump to the previous segment",
-            Self::Jump(Landmark::Start) => "jump to the start",
-            Self::Jump(Landmark::End) => "jump to the end",
-            Self::Select(Direction::Up) => "knob, previous",
-            Self::Select(Direction::Down) => "knob, next",
-            Self::Turn(Direction::Up) => "turn the knob up",
-            Self::Turn(Direction::Down) => "turn the knob down",
-            Self::SelectParameter(Direction::Up) => "parameter, previous",
-            Self::SelectParameter(Direction::Down) => "parameter, next",
-            Self::TurnParameter(Direction::Up) => "set the parameter a step up",
-            Self::TurnParameter(Direction::Down) => "set the parameter a step down",
-            Self::TypeParameter => "type a value for the parameter",
-            Self::Maximise => "show the next part alone",
-            Self::Minimise => "show all parts",
-            Self::TurnStretch => "distributions of now, the minute or the segment",
-            Self::SortBy(Direction::Up) => "sort by the column to the right",
-            Self::SortBy(Direction::Down) => "sort by the column to the left",
-            Self::ReverseOrder => "turn the order of segments round",
-            Self::PinBaseline => "pin the segment as baseline, or let it go",
-            Self::SelectRow(i16::MIN) => "select the first row",
-            Self::SelectRow(i16::MAX) => "select the last row",
-            Self::SelectRow(rows) => {
-                let way = if rows < 0 { "up" } else { "down" };
-                return format!("select {way} by {}", rows.unsigned_abs());
-            }
-            Self::GoToRow => "go to the moment of the row",
-            Self::TurnFilter(Direction::Up) => "log, next kind",
-            Self::TurnFilter(Direction::Down) => "log, previous kind",
-            Self::BeginSearch => "search the log",
-            Self::FindNext(Direction::Down) => "log, next hit",
-            Self::FindNext(Direction::Up) => "log, previous hit",
-            Self::Save(Picture::Svg) => "save the screen as SVG",
-            Self::Save(Picture::Text) => "save the screen as text",
-            _ => self.plain_title(),
-        };
-        fixed.to_owned()
+actions! {
+    alone {
+        Quit "quit",
+        Suspend "suspend",
+        Help "help",
+        Maximise "show the next part alone",
+        Minimise "show all parts",
+        TurnStretch "distributions of now, the minute or the segment",
+        ReverseOrder "turn the order of segments round",
+        PinBaseline "pin the segment as baseline, or let it go",
+        GoToRow "go to the moment of the row",
+        BeginSearch "search the log",
+        Freeze "freeze",
+        Live "live",
+        ZoomIn "zoom in",
+        ZoomOut "zoom out",
+        Play "play or pause",
+        Faster "play faster",
+        Slower "play slower",
+        ToggleLoad "load on or off",
+        BeginEntry "type a value",
+        TypeParameter "type a value for the parameter",
+        Undo "undo",
+        Palette "commands",
+        Presets "presets",
+        Mark "mark this moment",
+        Record "record, start or stop",
+        CopySummary "copy the summary",
+        Intrinsic "intrinsic latency",
+        GentleIntrinsic "intrinsic latency, gently",
+        Insert "type",
+        Erase "erase",
+        Delete "delete",
+        Accept "accept",
+        Yes "yes",
+        Dismiss "close",
     }
+    with {
+        /// Show a screen.
+        Show(screen: Screen) format!("screen {}", screen.name()),
+        /// Show the one so many further.
+        TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
+        /// Sort the segments by the next column.
+        SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
+        /// Move the selection of a list by so many rows.
+        SelectRow(rows: i16) match rows {
+            i16::MIN => "select the first row".to_owned(),
+            i16::MAX => "select the last row".to_owned(),
+            _ => format!("select {}", by(rows.into(), "up", "down")),
+        },
+        /// Narrow the log to the next kind.
+        TurnFilter(to: Direction) either(to, "log, next kind", "log, previous kind"),
+        /// Go to the next hit.
+        FindNext(to: Direction) either(to, "log, previous hit", "log, next hit"),
+        /// Move the cursor by so many columns.
+        Scrub(columns: i32) format!("cursor {}", by(columns, "back", "on")),
+        /// Move it to something.
+        Jump(to: Landmark) format!("jump to the {}", match to {
+            Landmark::Worst => "worst moment",
+            Landmark::NextEvent => "next event",
+            Landmark::PreviousEvent => "previous event",
+            Landmark::NextSegment => "next segment",
+            Landmark::PreviousSegment => "previous segment",
+            Landmark::Start => "start",
+            Landmark::End => "end",
+        }),
+        /// Select the next knob.
+        Select(to: Direction) either(to, "knob, previous", "knob, next"),
+        /// Turn the selected knob.
+        Turn(to: Direction) either(to, "turn the knob up", "turn the knob down"),
+        /// Select the next parameter of the server.
+        SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
+        /// Turn the selected parameter, after a question.
+        TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
+        /// Save a picture of the screen.
+        Save(form: Picture) match form {
+            Picture::Svg => "save the screen as SVG",
+            Picture::Text => "save the screen as text",
+        },
+        /// Move the caret by so many characters.
+        MoveCaret(_by: i16) "move the caret",
+        /// Scroll by so many lines, down if positive.
+        Scroll(lines: i16) format!("scroll {}", by(lines.into(), "up", "down")),
+    }
+}
 
-    /// The same where nothing goes with it.
-    fn plain_title(self) -> &'static str {
-        match self {
-            Self::Quit => "quit",
-            Self::Suspend => "suspend",
-            Self::Help => "help",
-            Self::Freeze => "freeze",
-            Self::Live => "live",
-            Self::ZoomIn => "zoom in",
-            Self::ZoomOut => "zoom out",
-            Self::Play => "play or pause",
-            Self::Faster => "play faster",
-            Self::Slower => "play slower",
-            Self::ToggleLoad => "load on or off",
-            Self::BeginEntry => "type a value",
-            Self::Undo => "undo",
-            Self::Palette => "commands",
-            Self::Presets => "presets",
-            Self::Mark => "mark this moment",
-            Self::Record => "record, start or stop",
-            Self::CopySummary => "copy the summary",
-            Self::Intrinsic => "intrinsic latency",
-            Self::GentleIntrinsic => "intrinsic latency, gently",
-            Self::Insert => "type",
-            Self::Erase => "erase",
-            Self::Delete => "delete",
-            Self::MoveCaret(_) => "move the caret",
-            Self::Accept => "accept",
-            Self::Yes => "yes",
-            Self::Dismiss => "close",
-            _ => "",
-        }
+fn either(to: Direction, up: &'static str, down: &'static str) -> &'static str {
+    match to {
+        Up => up,
+        Down => down,
     }
+}
+
+/// `up by 10`
+fn by(steps: i32, back: &str, on: &str) -> String {
+    format!("{} by {}", if steps < 0 { back } else { on }, steps.unsigned_abs())
 }
 
 /// Where a binding holds.

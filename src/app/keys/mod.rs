@@ -9,4 +9,4 @@ pub use action::{Action, Context};
 pub use key::{Key, KeyCode, Pattern};
 pub use lookup::{action, footer, markdown};
 pub use table::{Binding, bindings};
-pub(super) use table::{ROWS, ROWS_WRITTEN, key, on};
+pub(super) use table::{ROWS, ROWS_WRITTEN, key, key_table, on};

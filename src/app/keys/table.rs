@@ -1,12 +1,19 @@
 //! The table itself, put together from one part for each kind of place.
 
-mod main;
-mod overlays;
-mod time;
-mod typing;
-
 use super::{Action, Context, KeyCode, Pattern};
 use crate::app::Screen;
+
+/// A part of the table: for each place a row a binding, with the keys and what each does, the keys as help and README
+/// write them, the hint, and the help.
+macro_rules! key_table {
+    ($(in $context:expr; $($keys:expr, $written:expr, $hint:expr, $help:literal;)*)*) => {
+        &[$($($crate::app::Binding { context: $context, keys: $keys, written: $written, hint: $hint, help: $help },)*)*]
+    };
+}
+pub(in crate::app) use key_table;
+
+mod main;
+mod modes;
 
 /// One line of the key table.
 #[derive(Debug, Clone, Copy)]
@@ -27,25 +34,8 @@ pub struct Binding {
 pub fn bindings() -> impl Iterator<Item = &'static Binding> {
     let screens = Screen::ALL.into_iter().map(Screen::keys);
     let parts = [main::STEER, main::ALONE].into_iter().chain(screens);
-    parts.chain([main::KEEP, time::KEYS, typing::KEYS, overlays::KEYS, ANYWHERE]).flatten()
+    parts.chain([main::KEEP, modes::KEYS]).flatten()
 }
-
-const ANYWHERE: &[Binding] = &[
-    Binding {
-        context: Context::Anywhere,
-        keys: &[(Pattern::Ctrl('c'), Action::Quit)],
-        written: "Ctrl-C",
-        hint: None,
-        help: "Quit.",
-    },
-    Binding {
-        context: Context::Anywhere,
-        keys: &[(Pattern::Ctrl('z'), Action::Suspend)],
-        written: "Ctrl-Z",
-        hint: None,
-        help: "Suspend; fg brings the screen back. The measurement stops with the process.",
-    },
-];
 
 /// To a shorter or a longer stretch of time.
 const ZOOM: &[(Pattern, Action)] =

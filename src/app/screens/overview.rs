@@ -7,7 +7,6 @@ use crate::app::Pane;
 pub(super) const ROW: Row = Row {
     name: "Overview",
     key: '1',
-    keys: &[],
     panes: &[Pane::Throughput, Pane::Latency, Pane::Heat, Pane::Probes, Pane::Panel],
     ..Row::PLAIN
 };

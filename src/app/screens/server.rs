@@ -4,49 +4,26 @@ use super::{Row, Screen};
 use crate::app::{
     Direction::{Down, Up},
     View,
-    keys::{Action, Binding, Context, KeyCode, key, on},
+    keys::{Action, Context, KeyCode, key, key_table, on},
 };
 
 /// Its row of the table.
 pub(super) const ROW: Row = Row {
     name: "Server",
     key: '3',
-    keys: KEYS,
+    keys: key_table! {
+        in Context::Screen(Screen::Server);
+        &[(key(KeyCode::Up), Action::SelectParameter(Up)), (key(KeyCode::Down), Action::SelectParameter(Down)),
+            (on('k'), Action::SelectParameter(Up)), (on('j'), Action::SelectParameter(Down))],
+            "↑, ↓, k, j", Some(("↑↓", "parameter", 2)),
+            "Select a parameter of CONFIG.";
+        &[(key(KeyCode::Left), Action::TurnParameter(Down)), (key(KeyCode::Right), Action::TurnParameter(Up))],
+            "←, →", Some(("←→", "set", 2)),
+            "Set it a step down or up, after a question. A new segment begins; the old value comes back at the end.";
+        &[(key(KeyCode::Enter), Action::TypeParameter)], "Enter", Some(("Enter", "type", 4)),
+            "Type a value for it, as CONFIG SET takes it: 100mb, everysec.";
+    },
     // A moment in the past is not to be turned.
     work: |model| model.playback.is_none() && model.view == View::Live,
     ..Row::PLAIN
 };
-
-const HERE: Context = Context::Screen(Screen::Server);
-
-const KEYS: &[Binding] = &[
-    Binding {
-        context: HERE,
-        keys: &[
-            (key(KeyCode::Up), Action::SelectParameter(Up)),
-            (key(KeyCode::Down), Action::SelectParameter(Down)),
-            (on('k'), Action::SelectParameter(Up)),
-            (on('j'), Action::SelectParameter(Down)),
-        ],
-        written: "↑, ↓, k, j",
-        hint: Some(("↑↓", "parameter", 2)),
-        help: "Select a parameter of CONFIG.",
-    },
-    Binding {
-        context: HERE,
-        keys: &[
-            (key(KeyCode::Left), Action::TurnParameter(Down)),
-            (key(KeyCode::Right), Action::TurnParameter(Up)),
-        ],
-        written: "←, →",
-        hint: Some(("←→", "set", 2)),
-        help: "Set it a step down or up, after a question. A new segment begins; the old value comes back at the end.",
-    },
-    Binding {
-        context: HERE,
-        keys: &[(key(KeyCode::Enter), Action::TypeParameter)],
-        written: "Enter",
-        hint: Some(("Enter", "type", 4)),
-        help: "Type a value for it, as CONFIG SET takes it: 100mb, everysec.",
-    },
-];
