@@ -1,16 +1,19 @@
-//! What keys do on the screens with lists and panes.
+//! What keys do to what is shown: which screen and pane, which row, which moment.
 
-use super::{Action, Effect, Entry, Model, Pane, Purpose, Screen, Tone};
+use super::{Action, Entry, Model, Pane, Purpose, Screen, Tone};
 
 impl Model {
     /// Shows a screen, with all its panes.
-    pub(super) fn show(&mut self, screen: Screen) {
+    fn show(&mut self, screen: Screen) {
         self.screen = screen;
         self.maximised = None;
     }
 
-    pub(super) fn on_list_action(&mut self, action: Action) -> Option<Effect> {
+    /// Does what an action is about that changes nothing but the look; others are none of its.
+    pub(super) fn look(&mut self, action: Action) {
         match action {
+            Action::Show(screen) => self.show(screen),
+            Action::TurnScreen(by) => self.show(self.screen.turned(by)),
             Action::Maximise => self.maximise(),
             Action::Minimise => self.maximised = None,
             Action::TurnStretch => self.stretch = self.stretch.turned(),
@@ -29,11 +32,25 @@ impl Model {
                 if let Some(list) = self.screen.list() {
                     (list.go)(self);
                 }
-                return self.play_on();
+                self.play_on();
             }
+            Action::Freeze => self.freeze(),
+            Action::Live => self.go_live(),
+            Action::Scrub(columns) => {
+                self.scrub(columns);
+                self.play_on();
+            }
+            Action::Jump(to) => {
+                self.jump(to).unwrap_or_else(|why| self.say(Tone::Info, why));
+                self.play_on();
+            }
+            Action::ZoomIn | Action::ZoomOut => {
+                self.zoom_by(action == Action::ZoomIn).unwrap_or_else(|why| self.say(Tone::Info, why));
+            }
+            Action::Play => self.toggle_play(),
+            Action::Faster | Action::Slower => self.change_speed(action == Action::Faster),
             _ => {}
         }
-        None
     }
 
     fn maximise(&mut self) {
@@ -48,7 +65,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Context, Key, KeyCode, Msg, update},
+        app::{Context, Effect, Key, KeyCode, Msg, update},
         load::Knobs,
         session::TimelineOptions,
     };

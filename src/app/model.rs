@@ -1,7 +1,7 @@
 //! Everything the screen shows.
 
 use super::{
-    ConfigPanel, LogView, Mode, Notice, Pane, Panel, Playback, Question, RecordingState, Screen,
+    ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Question, RecordingState, Screen,
     SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
@@ -119,6 +119,8 @@ pub struct Model {
     /// Whether more records come.
     pub course: Course,
     pub(super) message: Option<Message>,
+    /// What the message that is being taken in asks to be done.
+    effects: Vec<Effect>,
     initial: Knobs,
     options: TimelineOptions,
 }
@@ -145,6 +147,7 @@ impl Model {
             themes: &[],
             course: Course::Running,
             message: None,
+            effects: Vec::new(),
             initial: knobs,
             options,
         }
@@ -277,6 +280,16 @@ impl Model {
 
     pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
+    }
+
+    /// Asks for something to be done.
+    pub(super) fn ask(&mut self, effect: impl Into<Effect>) {
+        self.effects.push(effect.into());
+    }
+
+    /// All that was asked for since the last call.
+    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
     }
 
     /// Takes a notice of the source.

@@ -1,6 +1,6 @@
 //! What the mouse does. It never does what no key can.
 
-use super::{Action, Effect, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act};
+use super::{Action, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act};
 
 /// What lies under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Mouse {
 
 impl Model {
     /// Takes in what the mouse did. While a question or an entry waits, it does nothing.
-    pub(super) fn on_mouse(&mut self, mouse: Mouse) -> Vec<Effect> {
+    pub(super) fn on_mouse(&mut self, mouse: Mouse) {
         match (&mut self.mode, mouse) {
             (Mode::Screen, Mouse::Click(spot)) => self.click(spot),
             (Mode::Screen, Mouse::Wheel { spot, up }) => self.wheel(spot, up),
@@ -45,37 +45,38 @@ impl Model {
                 Mouse::Click(Spot::Offer(offer)),
             ) => {
                 *chosen = offer;
-                act(self, Action::Accept)
+                act(self, Action::Accept);
             }
             (Mode::Help { .. } | Mode::Typing(_), Mouse::Wheel { up, .. }) => {
-                act(self, Action::Scroll(if up { -1 } else { 1 }))
+                act(self, Action::Scroll(if up { -1 } else { 1 }));
             }
-            _ => Vec::new(),
+            _ => {}
         }
     }
 
-    fn click(&mut self, spot: Spot) -> Vec<Effect> {
+    fn click(&mut self, spot: Spot) {
         match spot {
             Spot::Knob(knob) => self.panel.select_knob(knob),
-            Spot::Tab(screen) => return act(self, Action::Show(screen)),
+            Spot::Tab(screen) => act(self, Action::Show(screen)),
             Spot::Chart { column } => {
                 let axis = self.axis(self.columns);
                 self.put_cursor(axis.start_s(column) + axis.step_s);
-                return self.play_on().into_iter().collect();
+                self.play_on();
             }
             Spot::Offer(_) | Spot::Elsewhere => {}
         }
-        Vec::new()
     }
 
     /// Zooms over charts; elsewhere it goes through what the screen lists, as the arrows do.
-    fn wheel(&mut self, spot: Spot, up: bool) -> Vec<Effect> {
+    fn wheel(&mut self, spot: Spot, up: bool) {
         if let Spot::Chart { .. } = spot {
             return act(self, if up { Action::ZoomIn } else { Action::ZoomOut });
         }
         let arrow = Key::plain(if up { KeyCode::Up } else { KeyCode::Down });
         let own = self.screen.context(self);
-        own.and_then(|own| action(&[own], arrow)).map(|action| act(self, action)).unwrap_or_default()
+        if let Some(action) = own.and_then(|own| action(&[own], arrow)) {
+            act(self, action);
+        }
     }
 }
 
@@ -83,7 +84,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Msg, Question, View, update},
+        app::{Effect, Msg, Question, View, update},
         load::Knobs,
         session::{Mark, Record, TimelineOptions},
     };

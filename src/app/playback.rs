@@ -1,6 +1,6 @@
 //! A recording that is played: whether time runs in it, and how fast.
 
-use super::{Effect, Model, Order};
+use super::{Model, Order, Tone};
 
 /// How fast a recording plays, in seconds of it per second.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -31,33 +31,35 @@ impl Playback {
 
 impl Model {
     /// Lets time run, or stops it. At the end it begins again from the start.
-    pub(super) fn toggle_play(&mut self) -> Option<Effect> {
-        let playback = self.playback.as_mut().filter(|playback| playback.read.is_none())?;
+    pub(super) fn toggle_play(&mut self) {
+        let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
+            let reading = "the recording is still being read; it can be played when that is done";
+            return self.say(Tone::Info, reading);
+        };
         playback.is_playing = !playback.is_playing;
         if !playback.is_playing {
-            return Some(Effect::Order(Order::Pause));
+            return self.ask(Order::Pause);
         }
         if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s()) {
             self.put_cursor(0.0);
         }
-        self.play_on()
+        self.play_on();
     }
 
     /// Plays on from the cursor at the present speed, if time runs: after a seek or a change of speed.
-    pub(super) fn play_on(&self) -> Option<Effect> {
-        let playback = self.playback.as_ref().filter(|playback| playback.is_playing)?;
-        Some(Effect::Order(Order::Play {
-            from_s: self.cursor_s().unwrap_or_default(),
-            speed: playback.speed(),
-        }))
+    pub(super) fn play_on(&mut self) {
+        if let Some(playback) = self.playback.as_ref().filter(|playback| playback.is_playing) {
+            let (from_s, speed) = (self.cursor_s().unwrap_or_default(), playback.speed());
+            self.ask(Order::Play { from_s, speed });
+        }
     }
 
-    pub(super) fn change_speed(&mut self, faster: bool) -> Option<Effect> {
-        let playback = self.playback.as_mut()?;
+    pub(super) fn change_speed(&mut self, faster: bool) {
+        let Some(playback) = &mut self.playback else { return };
         let last = SPEEDS.len() - 1;
         playback.speed =
             if faster { (playback.speed + 1).min(last) } else { playback.speed.saturating_sub(1) };
-        self.play_on()
+        self.play_on();
     }
 
     /// Time has run to `t_s`.

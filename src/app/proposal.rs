@@ -1,6 +1,6 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
-use super::{Effect, Mode, Model, Order, Question, Room, Tone, danger};
+use super::{Mode, Model, Order, Question, Room, Tone, danger};
 use crate::{gauge::Gauge, load::Knobs, server::Status, session::Moment};
 
 /// Connections of ours that carry no load: that of the ping and that of the control plane.
@@ -10,32 +10,28 @@ const COUNT_SETTLES_S: f64 = 2.0;
 
 impl Model {
     /// Puts `knobs` in force, or asks first.
-    pub(super) fn propose(&mut self, knobs: Knobs) -> Vec<Effect> {
+    pub(super) fn propose(&mut self, knobs: Knobs) {
         let room =
             Room::new(self.timeline().latest().status().map(|status| &status.body), self.track().others);
         let asked = if self.playback.is_none() { danger(self.panel.wanted(), &knobs, room) } else { None };
         match asked {
-            Some(question) => {
-                self.mode = Mode::Asking(Question::Danger { question, knobs });
-                Vec::new()
-            }
+            Some(question) => self.mode = Mode::Asking(Question::Danger { question, knobs }),
             None => self.put_in_force(knobs),
         }
     }
 
     /// Puts `knobs` in force.
-    pub(super) fn put_in_force(&mut self, knobs: Knobs) -> Vec<Effect> {
-        vec![Effect::Order(Order::SetKnobs(self.panel.want(knobs)))]
+    pub(super) fn put_in_force(&mut self, knobs: Knobs) {
+        let wanted = self.panel.want(knobs);
+        self.ask(Order::SetKnobs(wanted));
     }
 
     /// Proposes what was turned or typed, or says why it cannot be.
-    pub(super) fn propose_or_say<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) -> Vec<Effect> {
+    pub(super) fn propose_or_say<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
         match knobs {
-            Ok(knobs) => knobs.map(|knobs| self.propose(knobs)).unwrap_or_default(),
-            Err(error) => {
-                self.say(Tone::Warning, error.to_string());
-                Vec::new()
-            }
+            Ok(Some(knobs)) => self.propose(knobs),
+            Ok(None) => {}
+            Err(error) => self.say(Tone::Warning, error.to_string()),
         }
     }
 
@@ -60,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Delivery, Key, KeyCode, Msg, update},
+        app::{Delivery, Effect, Key, KeyCode, Msg, update},
         gauge::Gauges,
         session::{Record, Segment, TimelineOptions},
     };

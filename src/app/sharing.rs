@@ -1,6 +1,6 @@
 //! Keeping and passing on what is seen: pictures, the summary, marks, recordings.
 
-use super::{Effect, Entry, Model, Order, Purpose, Tone, summary};
+use super::{Entry, Model, Order, Purpose, Tone};
 
 /// A form of a picture of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,39 +28,27 @@ impl Model {
     /// Asks for the text of a mark at this moment.
     pub(super) fn begin_mark(&mut self) {
         if self.playback.is_some() {
-            self.say(Tone::Warning, NOT_LIVE);
-            return;
+            return self.say(Tone::Warning, NOT_LIVE);
         }
         self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s() }, Entry::sentence(""));
     }
 
     /// Sets the mark, unless nothing was typed.
-    pub(super) fn set_mark(&mut self, text: &str, t_s: f64) -> Vec<Effect> {
+    pub(super) fn set_mark(&mut self, text: &str, t_s: f64) {
         let text = text.trim().to_owned();
         if text.is_empty() {
-            self.say(Tone::Info, "no text, no mark");
-            return Vec::new();
+            return self.say(Tone::Info, "no text, no mark");
         }
         self.say(Tone::Info, format!("marked: {text}"));
-        vec![Effect::Order(Order::Mark { t_s, text })]
+        self.ask(Order::Mark { t_s, text });
     }
 
     /// Starts to record, or stops it.
-    pub(super) fn toggle_recording(&mut self) -> Vec<Effect> {
+    pub(super) fn toggle_recording(&mut self) {
         if self.playback.is_some() {
-            self.say(Tone::Warning, NOT_LIVE);
-            return Vec::new();
+            return self.say(Tone::Warning, NOT_LIVE);
         }
-        vec![if self.recording.is_some() {
-            Effect::Order(Order::StopRecording)
-        } else {
-            Effect::Order(Order::StartRecording)
-        }]
-    }
-
-    /// Asks for the summary of the session to be put on the terminal's clipboard.
-    pub(super) fn copy_summary(&self) -> Vec<Effect> {
-        vec![Effect::Copy(summary(self.timeline()))]
+        self.ask(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
     }
 }
 
@@ -68,7 +56,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Key, KeyCode, Mode, Msg, Notice, Playback, RecordingState, update},
+        app::{Delivery, Effect, Key, KeyCode, Mode, Msg, Notice, Playback, RecordingState, update},
         load::Knobs,
         session::TimelineOptions,
     };

@@ -38,3 +38,9 @@ pub enum Effect {
     /// Leave.
     Quit,
 }
+
+impl From<Order> for Effect {
+    fn from(order: Order) -> Self {
+        Self::Order(order)
+    }
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Order, Purpose, Question,
-    Setting, Tone, Typing, View, action,
+    Setting, Tone, Typing, View, action, summary,
 };
 use crate::{
     load::Knobs,
@@ -39,32 +39,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Key(key) => on_key(model, key),
         Msg::Mouse(mouse) => {
             model.message = None;
-            model.on_mouse(mouse)
+            model.on_mouse(mouse);
         }
-        Msg::Paste(text) => {
-            paste(model, &text);
-            Vec::new()
-        }
-        Msg::Say(tone, text) => {
-            model.say(tone, text);
-            Vec::new()
-        }
-        Msg::Delivery(Delivery::Record(record)) => {
-            on_record(model, &record);
-            Vec::new()
-        }
-        Msg::Delivery(Delivery::Notice(notice)) => {
-            model.take(notice);
-            Vec::new()
-        }
-        Msg::Columns(columns) => {
-            let columns = columns.max(1);
-            if model.columns != columns {
-                model.columns = columns;
-                model.keep_cursor_in_view();
-            }
-            Vec::new()
-        }
+        Msg::Paste(text) => paste(model, &text),
+        Msg::Say(tone, text) => model.say(tone, text),
+        Msg::Delivery(Delivery::Record(record)) => on_record(model, &record),
+        Msg::Delivery(Delivery::Notice(notice)) => model.take(notice),
         Msg::Delivery(Delivery::Refused(order, reason)) => {
             if matches!(order, Order::SetKnobs(_)) {
                 let in_force = model.in_force().clone();
@@ -74,9 +54,16 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.gentle_intrinsic = false;
             }
             model.say(Tone::Warning, reason);
-            Vec::new()
+        }
+        Msg::Columns(columns) => {
+            let columns = columns.max(1);
+            if model.columns != columns {
+                model.columns = columns;
+                model.keep_cursor_in_view();
+            }
         }
     }
+    model.take_effects()
 }
 
 /// Whether a session that was to begin under load begins without: it waits for the server, or for a person's yes.
@@ -121,155 +108,74 @@ impl Model {
     }
 }
 
-fn on_key(model: &mut Model, key: Key) -> Vec<Effect> {
+fn on_key(model: &mut Model, key: Key) {
     model.message = None;
     match (action(&model.contexts(), key), key.code) {
         (Some(Action::Insert), KeyCode::Char(c)) => model.edit(|entry| entry.insert(c)),
-        (Some(action), _) => return act(model, action),
+        (Some(action), _) => act(model, action),
         (None, _) => {}
     }
-    Vec::new()
 }
 
 /// Does what a key or a command of the palette asks for.
-pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+pub(super) fn act(model: &mut Model, action: Action) {
     match action {
-        Action::Quit => return vec![Effect::Quit],
-        Action::Suspend => return vec![Effect::Suspend],
+        Action::Quit => model.ask(Effect::Quit),
+        Action::Suspend => model.ask(Effect::Suspend),
         Action::Help => model.mode = Mode::Help { scroll: 0 },
-        Action::Show(screen) => model.show(screen),
-        Action::TurnScreen(by) => model.show(model.screen.turned(by)),
-        Action::Maximise
-        | Action::Minimise
-        | Action::TurnStretch
-        | Action::SortBy(_)
-        | Action::ReverseOrder
-        | Action::PinBaseline
-        | Action::SelectRow(_)
-        | Action::GoToRow
-        | Action::TurnFilter(_)
-        | Action::BeginSearch
-        | Action::FindNext(_) => return model.on_list_action(action).into_iter().collect(),
         Action::Scroll(lines) => scroll(model, lines),
-        Action::Freeze
-        | Action::Live
-        | Action::Scrub(_)
-        | Action::Jump(_)
-        | Action::ZoomIn
-        | Action::ZoomOut
-        | Action::Play
-        | Action::Faster
-        | Action::Slower => return in_time(model, action),
         Action::ToggleLoad => {
             let wanted = model.panel.wanted().clone();
-            return model.propose(Knobs { load: !wanted.load, ..wanted });
+            model.propose(Knobs { load: !wanted.load, ..wanted });
         }
         Action::Select(direction) => model.panel.select(direction),
         Action::Turn(direction) => {
             let turned = model.panel.turned(direction, model.timeline().ops_per_s());
-            return model.propose_or_say(turned.map(Some));
+            model.propose_or_say(turned.map(Some));
         }
         Action::BeginEntry => model.begin_typing(Purpose::Knob, Entry::quantity("")),
-        Action::SelectParameter(_) | Action::TurnParameter(_) | Action::TypeParameter => {
-            on_parameter(model, action);
-        }
-        Action::Undo => match model.panel.undo() {
-            Some(knobs) => return vec![Effect::Order(Order::SetKnobs(knobs))],
-            None => model.say(Tone::Info, "no change to undo"),
-        },
-        Action::Intrinsic => return intrinsic(model),
-        Action::GentleIntrinsic => return turn_gentle(model),
-        Action::Palette => model.open_palette(""),
-        Action::Presets => model.open_palette("preset "),
-        Action::Mark => model.begin_mark(),
-        Action::Record => return model.toggle_recording(),
-        Action::Save(picture) => return vec![Effect::Save(picture)],
-        Action::CopySummary => return model.copy_summary(),
-        Action::Insert | Action::Erase | Action::Delete | Action::MoveCaret(_) | Action::Accept => {
-            return in_text(model, action);
-        }
-        Action::Yes => return agree(model),
-        Action::Dismiss => return dismiss(model),
-    }
-    Vec::new()
-}
-
-/// Moves through time.
-fn in_time(model: &mut Model, action: Action) -> Vec<Effect> {
-    match action {
-        Action::Freeze => model.freeze(),
-        Action::Live => model.go_live(),
-        Action::Scrub(columns) => {
-            model.scrub(columns);
-            return model.play_on().into_iter().collect();
-        }
-        Action::Jump(to) => {
-            if let Err(why) = model.jump(to) {
-                model.say(Tone::Info, why);
-            }
-            return model.play_on().into_iter().collect();
-        }
-        Action::ZoomIn | Action::ZoomOut => {
-            if let Err(why) = model.zoom_by(action == Action::ZoomIn) {
-                model.say(Tone::Info, why);
-            }
-        }
-        Action::Play => match model.toggle_play() {
-            Some(effect) => return vec![effect],
-            None => {
-                model
-                    .say(Tone::Info, "the recording is still being read; it can be played when that is done");
-            }
-        },
-        Action::Faster | Action::Slower => {
-            return model.change_speed(action == Action::Faster).into_iter().collect();
-        }
-        _ => {}
-    }
-    Vec::new()
-}
-
-/// Changes what is being typed, or takes it.
-fn in_text(model: &mut Model, action: Action) -> Vec<Effect> {
-    match action {
-        Action::Erase => model.edit(Entry::erase),
-        Action::Delete => model.edit(Entry::delete),
-        Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
-        Action::Accept => return accept(model),
-        // Which character is inserted stands in the key.
-        _ => {}
-    }
-    Vec::new()
-}
-
-/// Chooses a parameter of the server, or a value for it.
-fn on_parameter(model: &mut Model, action: Action) {
-    match action {
         Action::SelectParameter(direction) => model.config.select(direction),
         Action::TurnParameter(direction) => {
             let turned = model.turned_parameter(direction);
             ask_to_set(model, turned.map(Some));
         }
         Action::TypeParameter => model.begin_typing(Purpose::Parameter, Entry::sentence("")),
-        _ => {}
+        Action::Undo => match model.panel.undo() {
+            Some(knobs) => model.ask(Order::SetKnobs(knobs)),
+            None => model.say(Tone::Info, "no change to undo"),
+        },
+        Action::Intrinsic => intrinsic(model),
+        Action::GentleIntrinsic => {
+            model.gentle_intrinsic = !model.gentle_intrinsic;
+            model.ask(Order::GentleIntrinsic(model.gentle_intrinsic));
+        }
+        Action::Palette => model.open_palette(""),
+        Action::Presets => model.open_palette("preset "),
+        Action::Mark => model.begin_mark(),
+        Action::Record => model.toggle_recording(),
+        Action::Save(picture) => model.ask(Effect::Save(picture)),
+        Action::CopySummary => model.ask(Effect::Copy(summary(model.timeline()))),
+        // Which character that is stands in the key.
+        Action::Insert => {}
+        Action::Erase => model.edit(Entry::erase),
+        Action::Delete => model.edit(Entry::delete),
+        Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
+        Action::Accept => accept(model),
+        Action::Yes => agree(model),
+        Action::Dismiss => dismiss(model),
+        look => model.look(look),
     }
 }
 
-/// Turns the gentle intrinsic probe on or off.
-fn turn_gentle(model: &mut Model) -> Vec<Effect> {
-    model.gentle_intrinsic = !model.gentle_intrinsic;
-    vec![Effect::Order(Order::GentleIntrinsic(model.gentle_intrinsic))]
-}
-
 /// Says yes to what is asked.
-fn agree(model: &mut Model) -> Vec<Effect> {
+fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
-        Mode::Asking(Question::SetConfig(setting)) => {
-            vec![Effect::Order(Order::SetConfig { parameter: setting.parameter, to: setting.to })]
+        Mode::Asking(Question::SetConfig(Setting { parameter, to, .. })) => {
+            model.ask(Order::SetConfig { parameter, to });
         }
-        Mode::Asking(Question::FirstWrite(_)) => vec![Effect::Order(Order::AllowWrites(true))],
-        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => Vec::new(),
+        Mode::Asking(Question::FirstWrite(_)) => model.ask(Order::AllowWrites(true)),
+        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => {}
     }
 }
 
@@ -289,49 +195,47 @@ fn scroll(model: &mut Model, lines: i16) {
     model.choose(lines);
 }
 
-fn intrinsic(model: &mut Model) -> Vec<Effect> {
+fn intrinsic(model: &mut Model) {
     if model.timeline().intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
-        return vec![Effect::Order(Order::StopIntrinsic)];
+        model.ask(Order::StopIntrinsic);
+    } else {
+        model.begin_typing(Purpose::Intrinsic, Entry::quantity(USUAL_INTRINSIC_S));
     }
-    model.begin_typing(Purpose::Intrinsic, Entry::quantity(USUAL_INTRINSIC_S));
-    Vec::new()
 }
 
 /// Takes what was typed.
-fn accept(model: &mut Model) -> Vec<Effect> {
-    let Mode::Typing(Typing { purpose, entry }) = &model.mode else { return Vec::new() };
+fn accept(model: &mut Model) {
+    let Mode::Typing(Typing { purpose, entry }) = &model.mode else { return };
     let (purpose, text) = (*purpose, entry.text());
-    if let Purpose::Command { .. } = purpose {
-        return model.accept_offer();
+    if !matches!(purpose, Purpose::Command { .. }) {
+        model.mode = Mode::Screen;
     }
-    model.mode = Mode::Screen;
     match purpose {
         Purpose::Knob => {
             let typed = model.panel.typed(&text);
-            return model.propose_or_say(typed);
+            model.propose_or_say(typed);
         }
         Purpose::Parameter => {
             let typed = model.typed_parameter(&text);
             ask_to_set(model, typed);
         }
         Purpose::Search => model.take_search(text),
-        Purpose::Mark { t_s } => return model.set_mark(&text, t_s),
-        Purpose::Intrinsic => return run_intrinsic(model, &text),
-        Purpose::Command { .. } => {}
+        Purpose::Mark { t_s } => model.set_mark(&text, t_s),
+        Purpose::Intrinsic => run_intrinsic(model, &text),
+        Purpose::Command { .. } => model.accept_offer(),
     }
-    Vec::new()
 }
 
-fn run_intrinsic(model: &mut Model, text: &str) -> Vec<Effect> {
-    let typed = text.trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s));
-    let Some(seconds) = typed else {
-        let text = format!(
-            "'{text}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; nothing was started"
-        );
-        model.say(Tone::Warning, text);
-        return Vec::new();
-    };
-    vec![Effect::Order(Order::RunIntrinsic(Duration::from_secs(seconds)))]
+fn run_intrinsic(model: &mut Model, text: &str) {
+    match text.trim().parse().ok().filter(|s| (1..=LONGEST_INTRINSIC_S).contains(s)) {
+        Some(seconds) => model.ask(Order::RunIntrinsic(Duration::from_secs(seconds))),
+        None => model.say(
+            Tone::Warning,
+            format!(
+                "'{text}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; nothing was started"
+            ),
+        ),
+    }
 }
 
 /// What a terminal pastes is typed where something is typed, and nowhere else: no key is in it.
@@ -343,18 +247,18 @@ fn paste(model: &mut Model, text: &str) {
     }
 }
 
-fn dismiss(model: &mut Model) -> Vec<Effect> {
+fn dismiss(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::FirstWrite(_)) => {
             let knobs = model.panel.set_load(false);
             model.say(Tone::Info, "nothing was written; the load stays off");
-            return vec![Effect::Order(Order::AllowWrites(false)), Effect::Order(Order::SetKnobs(knobs))];
+            model.ask(Order::AllowWrites(false));
+            model.ask(Order::SetKnobs(knobs));
         }
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
         Mode::Asking(Question::Danger { .. }) => model.say(Tone::Info, "nothing was changed"),
         Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => {}
     }
-    Vec::new()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The palette while it is open: what was typed, what is chosen, what Enter does.
 
 use super::{Command, Offer};
-use crate::app::{Effect, Entry, Mode, Model, Purpose, Tone, Typing, list::moved};
+use crate::app::{Effect, Entry, Mode, Model, Purpose, Tone, Typing, list::moved, update::act};
 
 impl Model {
     /// Opens the palette with something typed already.
@@ -29,32 +29,30 @@ impl Model {
     }
 
     /// Carries out what is chosen. What cannot be done is said, and the palette stays open.
-    pub(in crate::app) fn accept_offer(&mut self) -> Vec<Effect> {
-        let Some((_, mut offers, chosen)) = self.palette() else { return Vec::new() };
+    pub(in crate::app) fn accept_offer(&mut self) {
+        let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
-            self.say(Tone::Warning, "there is no such command; Esc closes, ? lists all keys");
-            return Vec::new();
+            return self.say(Tone::Warning, "there is no such command; Esc closes, ? lists all keys");
         }
         match offers.swap_remove(chosen).command {
             Command::Type(text) => self.open_palette(&text),
             Command::Refuse(why) => self.say(Tone::Warning, why),
             Command::Do(action) => {
                 self.mode = Mode::Screen;
-                return crate::app::update::act(self, action);
+                act(self, action);
             }
             Command::Set(knobs) => {
                 self.mode = Mode::Screen;
-                if knobs != *self.panel.wanted() {
-                    return self.propose(knobs);
+                if knobs == *self.panel.wanted() {
+                    return self.say(Tone::Info, "the knobs are so already");
                 }
-                self.say(Tone::Info, "the knobs are so already");
+                self.propose(knobs);
             }
             Command::Theme(name) => {
                 self.mode = Mode::Screen;
-                return vec![Effect::Theme(name)];
+                self.ask(Effect::Theme(name));
             }
         }
-        Vec::new()
     }
 }
 
