@@ -8,9 +8,11 @@
 //! -i               ×                ×        ×       ×
 //! ```
 
-use clap::{ArgMatches, Command, CommandFactory, parser::ValueSource};
+use std::fmt;
 
-use super::{Failure, UsageError, args::CommandLine};
+use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
+
+use super::{Failure, UsageError, args::CommandLine, oneshot};
 
 /// What the program does when no other command is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,45 +21,32 @@ enum Mode {
     /// Lines because stdout is no terminal: what is for the screen may stand there, in an alias or a script.
     Piped,
     Headless,
-    Latency,
-    LatencyHistory,
-    LatencyDist,
-    IntrinsicLatency,
+    Oneshot(oneshot::Mode),
 }
 
-use Mode::{Headless, IntrinsicLatency, Latency, LatencyDist, LatencyHistory, Piped, Screen};
-
 impl Mode {
-    #[cfg(test)]
-    const ALL: [Self; 7] = [Screen, Piped, Headless, Latency, LatencyHistory, LatencyDist, IntrinsicLatency];
-
     fn of(line: &CommandLine, has_terminal: bool) -> Self {
-        let oneshot = &line.oneshot;
-        match () {
-            () if oneshot.intrinsic_latency.is_some() => IntrinsicLatency,
-            () if oneshot.latency => Latency,
-            () if oneshot.latency_history => LatencyHistory,
-            () if oneshot.latency_dist => LatencyDist,
-            () if line.session.headless => Headless,
-            () if has_terminal => Screen,
-            () => Piped,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Screen => "on the screen",
-            Piped => "without a screen",
-            Headless => "with --headless",
-            Latency => "with --latency",
-            LatencyHistory => "with --latency-history",
-            LatencyDist => "with --latency-dist",
-            IntrinsicLatency => "with --intrinsic-latency",
+        match line.oneshot.mode() {
+            Some(mode) => Self::Oneshot(mode),
+            None if line.session.headless => Self::Headless,
+            None if has_terminal => Self::Screen,
+            None => Self::Piped,
         }
     }
 
     fn is_oneshot(self) -> bool {
-        matches!(self, Latency | LatencyHistory | LatencyDist | IntrinsicLatency)
+        matches!(self, Self::Oneshot(_))
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Screen => f.write_str("on the screen"),
+            Self::Piped => f.write_str("without a screen"),
+            Self::Headless => f.write_str("with --headless"),
+            Self::Oneshot(mode) => write!(f, "with {}", mode.flag()),
+        }
     }
 }
 
@@ -83,74 +72,33 @@ enum Place {
 impl Place {
     fn includes(self, mode: Mode) -> bool {
         match self {
-            Self::Server => mode != IntrinsicLatency,
+            Self::Server => !matches!(mode, Mode::Oneshot(oneshot::Mode::IntrinsicLatency(_))),
             Self::Session | Self::Load => !mode.is_oneshot(),
-            Self::Look => matches!(mode, Screen | Piped),
-            Self::Windows => matches!(mode, Screen | Piped) || mode.is_oneshot(),
+            Self::Look => matches!(mode, Mode::Screen | Mode::Piped),
+            Self::Windows => mode != Mode::Headless,
             Self::Oneshot => mode.is_oneshot(),
             Self::Form => true,
         }
     }
-}
 
-/// All options but those that are commands of their own, by clap's name.
-const PLACES: [(&str, Place); 53] = [
-    ("host", Place::Server),
-    ("port", Place::Server),
-    ("socket", Place::Server),
-    ("uri", Place::Server),
-    ("user", Place::Server),
-    ("password", Place::Server),
-    ("db", Place::Server),
-    ("resp3", Place::Server),
-    ("tls", Place::Server),
-    ("cacert", Place::Server),
-    ("cacertdir", Place::Server),
-    ("cert", Place::Server),
-    ("key", Place::Server),
-    ("sni", Place::Server),
-    ("insecure", Place::Server),
-    ("clients", Place::Load),
-    ("pipeline", Place::Load),
-    ("rate", Place::Load),
-    ("arrivals", Place::Load),
-    ("backlog", Place::Load),
-    ("workload", Place::Load),
-    ("ratio", Place::Load),
-    ("data_size", Place::Load),
-    ("keys", Place::Load),
-    ("threads", Place::Load),
-    ("timeout", Place::Load),
-    ("keep", Place::Load),
-    ("key_prefix", Place::Load),
-    ("keep_going", Place::Load),
-    ("seed", Place::Load),
-    ("warmup", Place::Load),
-    ("requests", Place::Load),
-    ("load", Place::Session),
-    ("no_load", Place::Session),
-    // Consent, and no setting: a script may give it wherever it goes.
-    ("yes", Place::Session),
-    ("duration", Place::Session),
-    ("record", Place::Session),
-    ("headless", Place::Session),
-    ("json", Place::Form),
-    ("theme", Place::Look),
-    ("ascii", Place::Look),
-    ("no_mouse", Place::Look),
-    ("interval", Place::Windows),
-    ("latency", Place::Oneshot),
-    ("latency_history", Place::Oneshot),
-    ("latency_dist", Place::Oneshot),
-    ("intrinsic_latency", Place::Oneshot),
-    ("raw", Place::Oneshot),
-    ("csv", Place::Oneshot),
-    ("latency_percentiles", Place::Oneshot),
-    ("mono", Place::Oneshot),
-    // Neither is a mode: clap ends the program.
-    ("help", Place::Form),
-    ("version", Place::Form),
-];
+    /// That of an option: where its heading in the help says, but for some.
+    fn of(option: &Arg) -> Self {
+        match (option.get_id().as_str(), option.get_help_heading()) {
+            ("warmup" | "requests", _) => Self::Load,
+            // Consent is no setting: a script may give it wherever it goes.
+            ("load" | "no_load" | "yes", _) => Self::Session,
+            ("theme" | "ascii" | "no_mouse", _) => Self::Look,
+            ("interval", _) => Self::Windows,
+            ("json", _) => Self::Form,
+            (_, Some("Target" | "TLS")) => Self::Server,
+            (_, Some("Load")) => Self::Load,
+            (_, Some("Session")) => Self::Session,
+            (_, Some(_)) => Self::Oneshot,
+            // Help and version: clap ends the program.
+            (_, None) => Self::Form,
+        }
+    }
+}
 
 /// Refuses options that would change nothing.
 ///
@@ -159,30 +107,31 @@ const PLACES: [(&str, Place); 53] = [
 pub fn check(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let mode = Mode::of(line, has_terminal);
     let command = CommandLine::command();
-    let is_given = |name: &str| given.value_source(name) == Some(ValueSource::CommandLine);
-    let refuse = |name: &str, with: &str| {
-        let text = format!("{} has no effect {with}; leave it out", written(&command, name));
-        Err(UsageError::Line(text).into())
+    let is_given =
+        |option: &&Arg| given.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let refuse = |option: &Arg, with: &str| {
+        Err(UsageError::Line(format!("{} has no effect {with}; leave it out", written(option))).into())
     };
-    if let Some((name, _)) = PLACES.iter().find(|(name, place)| is_given(name) && !place.includes(mode)) {
-        return refuse(name, mode.name());
+    let options: Vec<_> = command.get_arguments().filter(is_given).collect();
+    if let Some(option) = options.iter().find(|option| !Place::of(option).includes(mode)) {
+        return refuse(option, &mode.to_string());
     }
-    if !matches!(mode, Piped | Headless) {
+    if !matches!(mode, Mode::Piped | Mode::Headless) || line.load.knobs(line.session.requests.is_some())?.load
+    {
         return Ok(());
     }
     // Nobody is there to turn a knob.
-    let knobs = line.load.knobs(line.session.requests.is_some())?;
-    let of_load = || PLACES.iter().filter(|(_, place)| *place == Place::Load).map(|(name, _)| *name);
     let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
-    of_load().find(|name| !knobs.load && is_given(name)).map_or(Ok(()), |name| refuse(name, with))
+    let of_load = options.iter().find(|option| Place::of(option) == Place::Load);
+    of_load.map_or(Ok(()), |option| refuse(option, with))
 }
 
 /// An option as it is given: `-n`, `--rate`.
-fn written(command: &Command, name: &str) -> String {
-    let option = command.get_arguments().find(|option| option.get_id() == name);
-    let short = option.and_then(clap::Arg::get_short).map(|short| format!("-{short}"));
-    let long = || option.and_then(clap::Arg::get_long).map(|long| format!("--{long}"));
-    short.or_else(long).unwrap_or_else(|| name.to_owned())
+fn written(option: &Arg) -> String {
+    match (option.get_short(), option.get_long()) {
+        (Some(short), _) => format!("-{short}"),
+        (None, long) => format!("--{}", long.unwrap_or(option.get_id().as_str())),
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +141,12 @@ mod tests {
     use clap::{FromArgMatches, Parser};
 
     use super::*;
+
+    /// All options, and where they have an effect.
+    fn options() -> Vec<(String, Place)> {
+        let command = CommandLine::command();
+        command.get_arguments().map(|option| (option.get_id().to_string(), Place::of(option))).collect()
+    }
 
     /// A value that the option takes, where it takes one.
     const VALUES: [(&str, &str); 32] = [
@@ -243,33 +198,34 @@ mod tests {
         let takes = command.get_arguments().find(|option| option.get_id() == name).unwrap();
         let value = VALUES.iter().find(|(named, _)| *named == name).map_or("", |(_, value)| value);
         assert_eq!(takes.get_action().takes_values(), !value.is_empty(), "{name}");
-        format!("{} {value}", written(&command, name))
+        format!("{} {value}", written(takes))
     }
 
-    /// The command line of a mode, and whether stdout is a terminal.
-    fn line_of(mode: Mode) -> (&'static str, bool) {
-        match mode {
-            Screen => ("", true),
-            Piped => ("--load", false),
-            Headless => ("--headless --load", false),
-            Latency => ("--latency", false),
-            LatencyHistory => ("--latency-history", true),
-            LatencyDist => ("--latency-dist", true),
-            IntrinsicLatency => ("--intrinsic-latency 1", false),
-        }
-    }
+    /// The command line of each mode, and whether stdout is a terminal.
+    const LINES: [(&str, bool); 7] = [
+        ("", true),
+        ("--load", false),
+        ("--headless --load", false),
+        ("--latency", false),
+        ("--latency-history", true),
+        ("--latency-dist", true),
+        ("--intrinsic-latency 1", false),
+    ];
 
     #[test]
-    fn every_option_has_a_place_and_every_place_an_option() {
+    fn every_heading_of_the_help_is_a_place() {
         let command = CommandLine::command();
-        let options: BTreeSet<_> = command.get_arguments().map(|option| option.get_id().as_str()).collect();
-        let mut placed: BTreeSet<_> = PLACES.iter().map(|(name, _)| *name).collect();
-        assert_eq!(placed.len(), PLACES.len(), "each once");
-        // clap's own, which it adds when it parses.
-        placed.remove("version");
-        placed.remove("help");
-        let options: BTreeSet<_> = options.into_iter().filter(|name| *name != "help").collect();
-        assert_eq!(options, placed);
+        let headings: BTreeSet<_> = command.get_arguments().filter_map(Arg::get_help_heading).collect();
+        assert_eq!(
+            headings.into_iter().collect::<Vec<_>>(),
+            ["As redis-cli does, without the screen", "Load", "Session", "TLS", "Target"]
+        );
+        // What stands under another heading than it belongs to is still an option.
+        for named in
+            ["warmup", "requests", "load", "no_load", "yes", "theme", "ascii", "no_mouse", "interval", "json"]
+        {
+            assert!(options().iter().any(|(name, _)| name == named), "{named}");
+        }
     }
 
     #[test]
@@ -277,15 +233,18 @@ mod tests {
         let modes = ["latency", "latency_history", "latency_dist", "intrinsic_latency", "help", "version"];
         // With these there is no load, which is looked at below; and --headless is a mode.
         let other = ["no_load", "headless", "load"];
-        for (name, place) in PLACES.iter().filter(|(name, _)| !modes.contains(name) && !other.contains(name))
+        let named = |list: &[&str], name: &str| list.contains(&name);
+        for (name, place) in
+            options().into_iter().filter(|(name, _)| !named(&modes, name) && !named(&other, name))
         {
-            for mode in Mode::ALL {
-                let needs_a_mode = matches!(*name, "raw" | "csv" | "latency_percentiles" | "mono");
+            for (line, has_terminal) in LINES {
+                let words = std::iter::once("redyno").chain(line.split_whitespace());
+                let mode = Mode::of(&CommandLine::try_parse_from(words).unwrap(), has_terminal);
+                let needs_a_mode = matches!(name.as_str(), "raw" | "csv" | "latency_percentiles" | "mono");
                 if needs_a_mode && !mode.is_oneshot() {
                     continue;
                 }
-                let (line, has_terminal) = line_of(mode);
-                let line = format!("{line} {}", option(name));
+                let line = format!("{line} {}", option(&name));
                 let refused = refusal(&line, has_terminal);
                 assert_eq!(refused.is_none(), place.includes(mode), "{line}: {refused:?}");
                 let Some(refused) = refused else { continue };
@@ -300,8 +259,8 @@ mod tests {
             let refused = refusal(line, false).unwrap();
             assert!(refused.contains("has no effect without load (add --load)"), "{refused}");
         }
-        for (name, _) in PLACES.iter().filter(|(_, place)| *place == Place::Load) {
-            let line = format!("--no-load {}", option(name));
+        for (name, _) in options().into_iter().filter(|(_, place)| *place == Place::Load) {
+            let line = format!("--no-load {}", option(&name));
             assert!(refusal(&line, false).unwrap().contains("has no effect with --no-load"), "{line}");
             assert_eq!(refusal(&line, true), None, "on the screen it can be switched on: {line}");
         }

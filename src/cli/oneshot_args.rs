@@ -66,7 +66,8 @@ impl OneshotArgs {
         Ok(Some(plan))
     }
 
-    fn mode(&self) -> Option<Mode> {
+    /// The mode that is asked for, if one is.
+    pub fn mode(&self) -> Option<Mode> {
         match (self.intrinsic_latency, self.latency, self.latency_history, self.latency_dist) {
             (Some(length), ..) => Some(Mode::IntrinsicLatency(length)),
             (_, true, ..) => Some(Mode::Latency),

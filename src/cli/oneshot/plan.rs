@@ -130,7 +130,8 @@ pub enum PlanError {
 }
 
 impl Mode {
-    fn flag(self) -> &'static str {
+    /// Its option.
+    pub fn flag(self) -> &'static str {
         match self {
             Self::Latency => "--latency",
             Self::LatencyHistory => "--latency-history",
