@@ -30,7 +30,7 @@ pub enum UsageError {
 pub enum Failure {
     /// It was asked for wrongly.
     #[error(transparent)]
-    Usage(#[from] UsageError),
+    Usage(UsageError),
     /// Keys were not removed.
     #[error(transparent)]
     Clean(#[from] CleanError),
@@ -54,20 +54,12 @@ impl Failure {
     }
 }
 
-impl From<KnobError> for Failure {
-    fn from(error: KnobError) -> Self {
-        Self::Usage(error.into())
-    }
-}
-
-impl From<PlanError> for Failure {
-    fn from(error: PlanError) -> Self {
-        Self::Usage(error.into())
-    }
-}
-
-impl From<TargetArgsError> for Failure {
-    fn from(error: TargetArgsError) -> Self {
+/// Whatever is bad usage.
+impl<E> From<E> for Failure
+where
+    UsageError: From<E>,
+{
+    fn from(error: E) -> Self {
         Self::Usage(error.into())
     }
 }

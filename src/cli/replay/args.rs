@@ -1,10 +1,17 @@
 //! The arguments of `redyno replay`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ratatui::layout::Rect;
 
-use crate::cli::look_args::LookArgs;
+use crate::{
+    app::{Picture, Screen},
+    cli::look_args::LookArgs,
+};
+
+/// The largest side of a picture, in columns or rows.
+const LARGEST: u16 = 1000;
 
 /// The arguments of `redyno replay`.
 #[derive(Args, Debug, Clone)]
@@ -16,18 +23,63 @@ pub struct ReplayArgs {
     #[arg(long, conflicts_with_all = ["theme", "ascii", "no_mouse"])]
     pub headless: bool,
     /// No screen either: draw it once into a new file, as SVG or, if its name ends in .txt, as text
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["headless", "no_mouse"])]
-    pub screenshot: Option<PathBuf>,
+    #[arg(long, value_name = "OUT", value_parser = picture, conflicts_with_all = ["headless", "no_mouse"])]
+    pub screenshot: Option<(PathBuf, Picture)>,
     /// Columns and rows of the picture
-    #[arg(long, value_name = "WxH", default_value = "120x36", requires = "screenshot")]
-    pub size: String,
+    #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "screenshot")]
+    pub size: Rect,
     /// Which screen it shows: overview, latency, server, segments or log
-    #[arg(long, value_name = "NAME", default_value = "overview", requires = "screenshot")]
-    pub screen: String,
+    #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "screenshot")]
+    pub screen: Screen,
     /// The moment it shows, in seconds of the session [default: the end]
-    #[arg(long, value_name = "SECONDS", requires = "screenshot")]
-    pub at: Option<String>,
+    #[arg(long, value_name = "SECONDS", value_parser = moment, requires = "screenshot")]
+    pub at: Option<f64>,
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,
+}
+
+fn picture(path: &str) -> Result<(PathBuf, Picture), &'static str> {
+    match Path::new(path).extension().and_then(|extension| extension.to_str()) {
+        Some("txt") => Ok((path.into(), Picture::Text)),
+        Some("svg") => Ok((path.into(), Picture::Svg)),
+        _ => Err("it must end in .svg or .txt"),
+    }
+}
+
+fn area(size: &str) -> Result<Rect, String> {
+    let side = |text: &str| text.parse().ok().filter(|n| (1..=LARGEST).contains(n));
+    let sides = size.split_once('x').and_then(|(width, height)| Some((side(width)?, side(height)?)));
+    let (width, height) =
+        sides.ok_or_else(|| format!("it must be columns x rows up to {LARGEST}, such as 120x36"))?;
+    Ok(Rect::new(0, 0, width, height))
+}
+
+fn screen(name: &str) -> Result<Screen, String> {
+    Screen::ALL.into_iter().find(|screen| screen.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let names = Screen::ALL.map(|screen| screen.name().to_lowercase()).join(", ");
+        format!("there are {names}")
+    })
+}
+
+fn moment(text: &str) -> Result<f64, &'static str> {
+    let seconds = text.parse().ok().filter(|s: &f64| *s >= 0.0 && s.is_finite());
+    seconds.ok_or("it is not a number of seconds from 0 on")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_screens_and_moments_are_read_or_refused_with_what_there_is() {
+        assert_eq!(area("80x24").unwrap(), Rect::new(0, 0, 80, 24));
+        for bad in ["80", "0x5", "x", "5000x2", "-1x3"] {
+            assert!(area(bad).unwrap_err().contains("such as 120x36"), "{bad}");
+        }
+        assert_eq!(screen("latency").unwrap(), Screen::Latency);
+        assert!(screen("x").unwrap_err().contains("overview, latency"));
+        assert_eq!(moment("1.5").unwrap(), 1.5);
+        assert!(moment("-1").is_err() && moment("inf").is_err());
+    }
 }

@@ -6,4 +6,4 @@ mod screenshot;
 mod source;
 
 pub use args::ReplayArgs;
-pub use run::{check, run};
+pub use run::run;

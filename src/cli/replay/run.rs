@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{args::ReplayArgs, screenshot::Shot, source::ReplaySource};
+use super::{args::ReplayArgs, screenshot::shoot, source::ReplaySource};
 use crate::{
     app::{Playback, summary},
     cli::{
@@ -28,25 +28,14 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 const UNWRITTEN: &str = "cannot write to stdout";
 
-/// Reads every argument that can be wrong.
-///
-/// # Errors
-/// Names the first one.
-pub fn check(args: &ReplayArgs) -> Result<(), Failure> {
-    Shot::read(args, args.look.theme())?;
-    Ok(())
-}
-
 /// Shows a recording; `has_terminal` is whether stdout is one.
 ///
 /// # Errors
 /// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
 pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
-    let theme = args.look.theme();
-    let shot = Shot::read(args, theme)?;
     let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
-    if let Some(shot) = shot {
-        return shot.take(reader, name(&args.file));
+    if let Some(picture) = &args.screenshot {
+        return shoot(args, picture, reader, name(&args.file));
     }
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
@@ -55,7 +44,7 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
     let options = tui::Options {
-        theme,
+        theme: args.look.theme(),
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),
         playback: Some(Playback::new(name(&args.file))),
