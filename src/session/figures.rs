@@ -1,7 +1,7 @@
 //! Figures: what a row of a segment, an interval, an operation or a whole session holds. How each is called, got and
 //! written stands here once, for the tables of the screen, the printed lines, the summary and the exports.
 //!
-//! A new figure is a constant and its place in [`FIGURES`]; a table shows it where it is named.
+//! A new figure is a row; a table shows it where it is named.
 
 use super::{
     Interval, OperationInterval, Summary,
@@ -148,10 +148,6 @@ impl PartialEq for Figure {
 }
 
 impl Figure {
-    const fn new(name: &'static str, heading: &'static str, unit: Unit, of: fn(&Row) -> Option<f64>) -> Self {
-        Self { name, heading, unit, of }
-    }
-
     /// Its value in a row, as a number to sort and compare by; `None` where nothing, or too little, was measured.
     pub fn value(&self, row: &Row) -> Option<f64> {
         (self.of)(row)
@@ -176,91 +172,66 @@ fn level(latency: Option<&Latency>, level: Level) -> Option<f64> {
     latency.and_then(|latency| level.of(latency)).map(|ns| ns as f64)
 }
 
-/// The number of the segment.
-pub const SEGMENT: Figure = Figure::new("segment", "no", Unit::Number, |row| Some(row.segment.into()));
-/// When it began.
-pub const START: Figure = Figure::new("t_s", "start", Unit::Clock, |row| Some(row.t_s));
-/// How long it lasted.
-pub const LENGTH: Figure = Figure::new("length_s", "length", Unit::Clock, |row| Some(row.length_s));
-/// Connections × pipeline.
-pub const SHAPE: Figure = Figure::new("load", "load", Unit::Shape, |row| {
-    let knobs = row.knobs.filter(|knobs| knobs.load)?;
-    Some(f64::from(knobs.clients) * f64::from(knobs.pipeline))
-});
-/// The rate that was asked for.
-pub const RATE: Figure = Figure::new("rate", "rate", Unit::Setting, |row| {
-    row.knobs.filter(|_| row.is_open())?.rate.map(f64::from)
-});
-/// Good replies.
-pub const OPS: Figure = Figure::new("ops", "ops", Unit::Count, |row| Some(row.ops as f64));
-/// Good replies per second.
-pub const OPS_PER_S: Figure = Figure::new("ops_per_s", "ops/s", Unit::Count, |row| row.ops_per_s);
-/// Half of the service times are at most so long.
-pub const SERVICE_P50: Figure =
-    Figure::new("service_p50", "p50", Unit::Latency, |row| level(Some(row.service), Level::P50));
-/// 90 % of the service times are at most so long.
-pub const SERVICE_P90: Figure =
-    Figure::new("service_p90", "p90", Unit::Latency, |row| level(Some(row.service), Level::P90));
-/// 99 % of the service times are at most so long.
-pub const SERVICE_P99: Figure =
-    Figure::new("service_p99", "p99", Unit::Latency, |row| level(Some(row.service), Level::P99));
-/// 99.9 % of the service times are at most so long.
-pub const SERVICE_P999: Figure =
-    Figure::new("service_p999", "p99.9", Unit::Latency, |row| level(Some(row.service), Level::P999));
-/// The longest service time.
-pub const SERVICE_MAX: Figure =
-    Figure::new("service_max", "max", Unit::Latency, |row| level(Some(row.service), Level::Max));
-/// Half of the response times are at most so long.
-pub const RESPONSE_P50: Figure =
-    Figure::new("response_p50", "resp p50", Unit::Latency, |row| level(row.response, Level::P50));
-/// 90 % of the response times are at most so long.
-pub const RESPONSE_P90: Figure =
-    Figure::new("response_p90", "resp p90", Unit::Latency, |row| level(row.response, Level::P90));
-/// 99 % of the response times are at most so long.
-pub const RESPONSE_P99: Figure =
-    Figure::new("response_p99", "resp p99", Unit::Latency, |row| level(row.response, Level::P99));
-/// 99.9 % of the response times are at most so long.
-pub const RESPONSE_P999: Figure =
-    Figure::new("response_p999", "resp p99.9", Unit::Latency, |row| level(row.response, Level::P999));
-/// The longest response time.
-pub const RESPONSE_MAX: Figure =
-    Figure::new("response_max", "resp max", Unit::Latency, |row| level(row.response, Level::Max));
-/// How late the oldest due, unsent request was at most.
-pub const SEND_LAG: Figure = Figure::new("send_lag", "send lag", Unit::Latency, |row| {
-    row.is_open().then_some(row.behind_us as f64 * 1e3)
-});
-/// Requests that were due and given up on purpose.
-pub const SHED: Figure =
-    Figure::new("shed", "shed", Unit::Trouble, |row| row.is_open().then_some(row.shed as f64));
-/// Requests that failed, of all kinds.
-pub const ERRORS: Figure = Figure::new("errors", "errors", Unit::Trouble, |row| Some(row.errors as f64));
-/// The server's share of a core.
-pub const SERVER_CPU: Figure = Figure::new("server_cpu", "srv cpu", Unit::Ratio, |row| row.server_cpu);
+macro_rules! figures {
+    ($($(#[doc = $what:literal])* $id:ident $name:literal $heading:literal $unit:ident $of:expr;)*) => {
+        $($(#[doc = $what])* pub const $id: Figure = Figure { name: $name, heading: $heading, unit: Unit::$unit, of: $of };)*
 
-/// All figures, in the order in which tables have them from left to right.
-pub static FIGURES: [Figure; 21] = [
-    SEGMENT,
-    START,
-    LENGTH,
-    SHAPE,
-    RATE,
-    OPS,
-    OPS_PER_S,
-    SERVICE_P50,
-    SERVICE_P90,
-    SERVICE_P99,
-    SERVICE_P999,
-    SERVICE_MAX,
-    RESPONSE_P50,
-    RESPONSE_P90,
-    RESPONSE_P99,
-    RESPONSE_P999,
-    RESPONSE_MAX,
-    SEND_LAG,
-    SHED,
-    ERRORS,
-    SERVER_CPU,
-];
+        /// All figures, in the order in which tables have them from left to right.
+        pub static FIGURES: &[Figure] = &[$($id,)*];
+    };
+}
+
+figures! {
+    /// The number of the segment.
+    SEGMENT "segment" "no" Number |row| Some(row.segment.into());
+    /// When it began.
+    START "t_s" "start" Clock |row| Some(row.t_s);
+    /// How long it lasted.
+    LENGTH "length_s" "length" Clock |row| Some(row.length_s);
+    /// Connections × pipeline.
+    SHAPE "load" "load" Shape |row| {
+        let knobs = row.knobs.filter(|knobs| knobs.load)?;
+        Some(f64::from(knobs.clients) * f64::from(knobs.pipeline))
+    };
+    /// The rate that was asked for.
+    RATE "rate" "rate" Setting |row| {
+        row.knobs.filter(|_| row.is_open())?.rate.map(f64::from)
+    };
+    /// Good replies.
+    OPS "ops" "ops" Count |row| Some(row.ops as f64);
+    /// Good replies per second.
+    OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
+    /// Half of the service times are at most so long.
+    SERVICE_P50 "service_p50" "p50" Latency |row| level(Some(row.service), Level::P50);
+    /// 90 % of the service times are at most so long.
+    SERVICE_P90 "service_p90" "p90" Latency |row| level(Some(row.service), Level::P90);
+    /// 99 % of the service times are at most so long.
+    SERVICE_P99 "service_p99" "p99" Latency |row| level(Some(row.service), Level::P99);
+    /// 99.9 % of the service times are at most so long.
+    SERVICE_P999 "service_p999" "p99.9" Latency |row| level(Some(row.service), Level::P999);
+    /// The longest service time.
+    SERVICE_MAX "service_max" "max" Latency |row| level(Some(row.service), Level::Max);
+    /// Half of the response times are at most so long.
+    RESPONSE_P50 "response_p50" "resp p50" Latency |row| level(row.response, Level::P50);
+    /// 90 % of the response times are at most so long.
+    RESPONSE_P90 "response_p90" "resp p90" Latency |row| level(row.response, Level::P90);
+    /// 99 % of the response times are at most so long.
+    RESPONSE_P99 "response_p99" "resp p99" Latency |row| level(row.response, Level::P99);
+    /// 99.9 % of the response times are at most so long.
+    RESPONSE_P999 "response_p999" "resp p99.9" Latency |row| level(row.response, Level::P999);
+    /// The longest response time.
+    RESPONSE_MAX "response_max" "resp max" Latency |row| level(row.response, Level::Max);
+    /// How late the oldest due, unsent request was at most.
+    SEND_LAG "send_lag" "send lag" Latency |row| {
+        row.is_open().then_some(row.behind_us as f64 * 1e3)
+    };
+    /// Requests that were due and given up on purpose.
+    SHED "shed" "shed" Trouble |row| row.is_open().then_some(row.shed as f64);
+    /// Requests that failed, of all kinds.
+    ERRORS "errors" "errors" Trouble |row| Some(row.errors as f64);
+    /// The server's share of a core.
+    SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
+}
 
 /// The levels of the service time, and those of the response time.
 pub const SERVICE: [Figure; 5] = [SERVICE_P50, SERVICE_P90, SERVICE_P99, SERVICE_P999, SERVICE_MAX];
