@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let seconds = (hours.parse::<f64>()? * 3600.0) as u32;
     let mut session =
-        Session { writer: Writer::create(&PathBuf::from(path))?, tally: Tally::new(), random: 7 };
+        Session { writer: Writer::create(&PathBuf::from(path))?, tally: Tally::default(), random: 7 };
     let target = ServerIdentity {
         address: "127.0.0.1:6379".to_owned(),
         server: "redis 7.0.15".to_owned(),
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for second in 0..seconds {
         session.second(second)?;
     }
-    let end = End { t_s: f64::from(seconds), summary: session.tally.summary() };
+    let end = End { t_s: f64::from(seconds), summary: session.tally.summary().clone() };
     session.write(&Record::End(Box::new(end)))
 }
 

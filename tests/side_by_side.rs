@@ -51,7 +51,7 @@ fn two_targets_under_the_same_load_are_counted_apart_as_they_count_themselves() 
     (0..2).for_each(|target| wait_for_work(&mut session, target, 1, 2000));
     let mut other = knobs(true);
     other.pipeline = 8;
-    session.live().turn(other.clone());
+    session.live().turn(&other);
     (0..2).for_each(|target| wait_for_work(&mut session, target, 2, 2000));
     let past = session.finish();
     for (target, server) in (0..2).zip(&servers) {
@@ -78,8 +78,8 @@ fn load_that_goes_from_one_target_to_the_other_is_in_the_segments_of_each() {
     let servers = [Server::redis().start(), Server::valkey().start()];
     let mut session = start(&servers, [true, false]);
     wait_for_work(&mut session, 0, 1, 1000);
-    session.live().turn_one(0, knobs(false));
-    session.live().turn_one(1, knobs(true));
+    session.live().target(0).turn(knobs(false));
+    session.live().target(1).turn(knobs(true));
     wait_for_work(&mut session, 1, 2, 1000);
     let past = session.finish();
     let [first, second] = [past.of(0), past.of(1)];
@@ -149,4 +149,39 @@ fn both_targets_are_in_the_recording_by_the_second() {
         let stretches = own.iter().filter(|record| matches!(record, Record::Interval(_))).count();
         assert!(stretches < past.of(target).intervals().count(), "ticks become seconds: {stretches}");
     }
+}
+
+#[test]
+fn a_recording_that_is_stopped_by_hand_ends_with_the_sum_of_each_target() {
+    let mut servers = [Server::redis().start(), Server::redis().start()];
+    let mut session = start(&servers, [true, true]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("both.jsonl");
+    let (recording, listener) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+    session.live().listen(listener);
+    (0..2).for_each(|target| wait_for_work(&mut session, target, 1, 1000));
+    servers[1].kill();
+    session.wait_for("the loss", |records| {
+        let lost = |record: &Record| matches!(record, Record::Event(e) if e.what.name() == "error");
+        records.iter().filter_map(|record| record.of(1)).any(lost).then_some(())
+    });
+    session.wait_for("the loss in the file", |_| {
+        std::fs::read_to_string(&path).unwrap().contains("\"event\":\"first_error\"").then_some(())
+    });
+    recording.stop();
+    recording.finish().unwrap();
+    session.finish();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let read: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for target in 0..2 {
+        let own: Vec<_> = read.iter().filter_map(|record| record.of(target)).collect();
+        let ops =
+            own.iter().map(|record| if let Record::Interval(i) = record { i.ops } else { 0 }).sum::<u64>();
+        let ends: Vec<_> =
+            own.iter().filter_map(|r| if let Record::End(end) = r { Some(end) } else { None }).collect();
+        let [end] = &ends[..] else { panic!("{} ends of target {target}", ends.len()) };
+        assert_eq!((end.summary.ops, end.summary.ops > 0), (ops, true), "target {target}");
+        assert_eq!(end.summary.first_errors.is_empty(), target == 0, "{:?}", end.summary.first_errors);
+    }
+    assert!(matches!(read.last(), Some(Record::End(_))), "the first target's end is the recording's");
 }

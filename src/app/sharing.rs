@@ -1,6 +1,7 @@
 //! Keeping and passing on what is seen: pictures, the summary, marks, recordings.
 
 use super::{Entry, Model, Order, Purpose, Tone};
+use crate::session::Mark;
 
 /// A form of a picture of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Model {
             return self.say(Tone::Info, "no text, no mark");
         }
         self.say(Tone::Info, format!("marked: {text}"));
-        self.ask(Order::Mark { t_s, text });
+        self.ask(Order::Mark(Mark { t_s, text }));
     }
 
     /// Starts to record, or stops it.
@@ -78,7 +79,10 @@ mod tests {
     fn a_mark_has_the_moment_of_the_key_and_the_text_that_was_typed() {
         let mut model = live();
         let text = "before: größer, (A/B)?".to_owned();
-        assert_eq!(press(&mut model, &format!("m{text}\n")), [Effect::Order(Order::Mark { t_s: 0.0, text })]);
+        assert_eq!(
+            press(&mut model, &format!("m{text}\n")),
+            [Effect::Order(Order::Mark(Mark { t_s: 0.0, text }))]
+        );
         assert_eq!(press(&mut model, "m\n"), []);
         assert_eq!(model.message().unwrap().text, "no text, no mark");
         assert_eq!(press(&mut model, "mq\x1b"), []);

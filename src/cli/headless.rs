@@ -36,7 +36,7 @@ pub struct Printer {
 impl Printer {
     /// A printer of `form` on `out`.
     pub fn new(form: Form, out: Outlet) -> Self {
-        Self { sink: form.sink(), out, coalesce: Coalesce::new(), now_s: 0.0 }
+        Self { sink: form.sink(), out, coalesce: Coalesce::default(), now_s: 0.0 }
     }
 
     /// Takes a record, and writes what can be written.

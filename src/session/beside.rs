@@ -22,6 +22,14 @@ impl Record {
         if target == 0 { self } else { Self::Beside(Box::new(Beside { target, record: self })) }
     }
 
+    /// The number of the target that it tells of, or 0 of all, and what it tells.
+    pub fn told(&self) -> (u16, &Self) {
+        match self {
+            Self::Beside(beside) => (beside.target, &beside.record),
+            own => (0, own),
+        }
+    }
+
     /// What this record tells of target number `target`, from 0, or of all; `None` when it is another's.
     pub fn of(&self, target: u16) -> Option<&Self> {
         match self {

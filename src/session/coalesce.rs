@@ -24,11 +24,6 @@ pub struct Coalesce {
 }
 
 impl Coalesce {
-    /// Nothing held back.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Takes a record, and returns those that can be written now, in order.
     pub fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
@@ -156,7 +151,7 @@ mod tests {
     }
 
     fn all(records: &[Arc<Record>]) -> Vec<(u32, f64, f64, u64)> {
-        let mut coalesce = Coalesce::new();
+        let mut coalesce = Coalesce::default();
         let mut out: Vec<_> = records.iter().flat_map(|r| coalesce.push(r)).collect();
         out.extend(coalesce.rest());
         let figures = |r: &Arc<Record>| match &**r {
@@ -192,7 +187,7 @@ mod tests {
         };
         let unknown = probe::Ping { timing: None, ..probe::Ping::default() };
         let ticks = [ping(0.25, unknown), ping(0.5, tick(100)), ping(0.75, tick(900)), ping(1.0, tick(300))];
-        let mut coalesce = Coalesce::new();
+        let mut coalesce = Coalesce::default();
         assert!(ticks.iter().all(|tick| coalesce.push(tick).is_empty()));
         let second = coalesce.rest();
         let body = probe::Ping {

@@ -3,7 +3,7 @@
 //! ```text
 //! each target's load, ping, control plane ─► its records ─┐
 //! wake and intrinsic probe ───────────────────────────────┼─► collector ─► record, to every listener
-//! orders of the session ──────────────────────────────────┘
+//! messages of the session ────────────────────────────────┘
 //! ```
 //! It waits for nobody: listeners have queues without an end, and what feeds it waits for room.
 
@@ -16,45 +16,25 @@ use std::{
 };
 
 use super::{
-    End, Event, Mark, Record, Segment, SessionStart,
+    Record, Segment, SessionStart,
     target_records::{TargetInputs, TargetRecords, span},
 };
-use crate::{
-    clock::{Clock, seconds},
-    happening::Happening,
-    load::Knobs,
-    probe,
-    server::{self, ConfigChange},
-};
+use crate::{clock::Clock, probe, server};
 
 /// How long records may wait in the collector's inputs: a fifth of what a person notices.
 const ROUND: Duration = Duration::from_millis(20);
 
 /// What the session tells the collector.
 #[derive(Debug, Clone)]
-pub(super) enum Order {
-    /// New knobs hold.
-    Segment(Turn),
-    /// A person's note.
-    Mark { t_s: f64, text: String },
-    /// Something happened that the session itself knows of.
-    Event { at_ns: u64, what: Happening },
+pub(super) enum Message {
+    /// New knobs hold for this target, counted from 0.
+    Segment(usize, Segment),
+    /// A note, or something that happened that the session itself knows of.
+    Record(Record),
     /// Another listener: it gets the first record, those of the current segments, and all from now on.
     Listen(Sender<Arc<Record>>),
     /// The workers were told to stop: take what is left, then end.
     Finish,
-}
-
-/// New knobs hold for one target.
-#[derive(Debug, Clone)]
-pub(super) struct Turn {
-    /// Which, from 0.
-    pub(super) target: u16,
-    pub(super) at_ns: u64,
-    pub(super) segment: u32,
-    pub(super) knobs: Knobs,
-    pub(super) warmup: bool,
-    pub(super) config: Option<ConfigChange>,
 }
 
 /// What the collector listens to.
@@ -62,14 +42,14 @@ pub(super) struct Inputs {
     pub(super) targets: Vec<TargetInputs>,
     /// The probes of this machine.
     pub(super) machine: Receiver<probe::Message>,
-    pub(super) orders: Receiver<Order>,
+    pub(super) session: Receiver<Message>,
 }
 
 /// The state of the collector's thread.
 pub(super) struct Collector {
     targets: Vec<TargetRecords>,
     machine: Receiver<probe::Message>,
-    orders: Receiver<Order>,
+    session: Receiver<Message>,
     listeners: Vec<Sender<Arc<Record>>>,
     /// What a listener that comes later must know: the first record, and that of each target's current segment.
     start: Option<Arc<Record>>,
@@ -85,7 +65,7 @@ impl Collector {
             segments: vec![None; targets.len()],
             targets,
             machine: inputs.machine,
-            orders: inputs.orders,
+            session: inputs.session,
             listeners,
             start: None,
         }
@@ -97,36 +77,30 @@ impl Collector {
     }
 
     /// Emits the first segment of a target, and what its control plane told before it.
-    pub(super) fn begin_target(&mut self, first: Turn, heard: Option<server::Message>) {
-        let target = usize::from(first.target);
-        self.turn(first);
+    pub(super) fn begin_target(&mut self, target: usize, first: Segment, heard: Option<server::Message>) {
+        self.targets[target].turn(first);
         if let Some(message) = heard {
             self.targets[target].on_server(message);
         }
         self.take(target);
     }
 
-    /// Makes records until the session is finished, and returns the last one, that of the first target.
-    pub(super) fn run(mut self) -> End {
+    /// Makes records until the session is finished.
+    pub(super) fn run(mut self) {
         let mut finishing = false;
         while !(finishing && self.targets.iter().all(TargetRecords::has_ended)) {
-            match self.orders.recv_timeout(ROUND) {
-                Ok(Order::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
-                Ok(order) => self.on_order(order),
+            match self.session.recv_timeout(ROUND) {
+                Ok(Message::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
+                Ok(message) => self.hear(message),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.take_all();
         }
         self.take_all();
-        let ends: Vec<_> = std::mem::take(&mut self.targets).into_iter().map(TargetRecords::end).collect();
-        let mut last = None;
-        // That of the first target is the session's, and ends it.
-        for (target, (made, end)) in ends.into_iter().enumerate().rev() {
-            made.into_iter().for_each(|record| self.emit_of(target, record));
-            self.emit_of(target, Record::End(Box::new(end.clone())));
-            last = Some(end);
+        // The end of the first target is the session's, and comes last.
+        for (n, target) in std::mem::take(&mut self.targets).into_iter().enumerate().rev() {
+            target.end().into_iter().for_each(|record| self.emit_of(n, record));
         }
-        last.expect("a session has a target")
     }
 
     fn take_all(&mut self) {
@@ -147,26 +121,16 @@ impl Collector {
         }
     }
 
-    fn on_order(&mut self, order: Order) {
-        match order {
-            Order::Segment(turn) => {
-                let target = usize::from(turn.target);
-                self.turn(turn);
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Segment(target, segment) => {
+                self.targets[target].turn(segment);
                 self.take(target);
             }
-            Order::Mark { t_s, text } => drop(self.emit(Record::Mark(Mark { t_s, text }))),
-            Order::Listen(listener) => self.welcome(listener),
-            Order::Event { at_ns, what } => {
-                drop(self.emit(Record::Event(Event::new(seconds(at_ns), what))));
-            }
-            Order::Finish => {}
+            Message::Record(record) => drop(self.emit(record)),
+            Message::Listen(listener) => self.welcome(listener),
+            Message::Finish => {}
         }
-    }
-
-    fn turn(&mut self, turn: Turn) {
-        let Turn { target, at_ns, segment, knobs, warmup, config } = turn;
-        let segment = Segment { t_s: seconds(at_ns), segment, knobs, warmup, config };
-        self.targets[usize::from(target)].turn(at_ns, segment);
     }
 
     fn welcome(&mut self, listener: Sender<Arc<Record>>) {

@@ -15,16 +15,16 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    End, Record, SessionStart,
-    collector::{Collector, Inputs, Order},
+    Event, Mark, Record, SessionStart,
+    collector::{Collector, Inputs, Message},
     measured::Measured,
 };
 use crate::{
-    clock::{Clock, TICK_NS},
+    clock::{Clock, TICK_NS, seconds},
     happening::Happening,
     load::{Knobs, LoadError, Plan},
     probe::{IntrinsicProbe, WakeProbe},
-    server::{self, ConfigChange},
+    server,
 };
 
 /// Why a session cannot start.
@@ -45,8 +45,8 @@ pub struct Live {
     targets: Vec<Measured>,
     wake: WakeProbe,
     intrinsic: IntrinsicProbe,
-    orders: Sender<Order>,
-    collector: JoinHandle<End>,
+    to_collector: Sender<Message>,
+    collector: JoinHandle<()>,
 }
 
 /// What a session begins with.
@@ -82,50 +82,41 @@ impl Live {
         listeners: Vec<Sender<Arc<Record>>>,
     ) -> Result<Self, LiveError> {
         let tick = Duration::from_nanos(TICK_NS);
-        let (orders_up, orders) = channel();
+        let (to_collector, session) = channel();
         let (machine_up, machine) = channel();
         let Beginning { start, warmup, targets: beginnings } = beginning;
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, mut beginning) in (0..).zip(beginnings) {
+        for (n, mut beginning) in beginnings.into_iter().enumerate() {
             heard.push(beginning.heard.take());
-            let (target, tells) = Measured::start(n, beginning, warmup, clock, orders_up.clone())?;
+            let (target, tells) = Measured::start(n, beginning, warmup, clock, to_collector.clone())?;
             targets.push(target);
             inputs.push(tells);
         }
-        let mut collector = Collector::new(clock, Inputs { targets: inputs, machine, orders }, listeners);
+        let mut collector = Collector::new(clock, Inputs { targets: inputs, machine, session }, listeners);
         collector.begin(start);
-        for (target, heard) in targets.iter().zip(heard) {
-            collector.begin_target(target.first_segment(), heard);
+        for (n, heard) in heard.into_iter().enumerate() {
+            collector.begin_target(n, targets[n].first_segment(), heard);
         }
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
         let intrinsic = IntrinsicProbe::start(tick, clock, machine_up)?;
-        Ok(Self { clock, targets, wake, intrinsic, orders: orders_up, collector })
+        Ok(Self { clock, targets, wake, intrinsic, to_collector, collector })
     }
 
-    /// The knobs that hold now, those of the first target.
-    pub fn knobs(&self) -> Knobs {
-        self.targets[0].knobs().clone()
+    /// Target number `n`, from 0.
+    pub fn target(&mut self, n: usize) -> &mut Measured {
+        &mut self.targets[n]
     }
 
-    /// Asks for other knobs for every target. They hold at once, or, when the last change is younger than a tenth of a
-    /// second, at a later [`settle`](Self::settle).
-    pub fn turn(&mut self, knobs: Knobs) {
-        for target in &mut self.targets[1..] {
-            target.turn(knobs.clone());
-        }
-        self.targets[0].turn(knobs);
-    }
-
-    /// Asks for other knobs for target number `target`, from 0.
-    pub fn turn_one(&mut self, target: usize, knobs: Knobs) {
-        self.targets[target].turn(knobs);
+    /// Asks for other knobs for every target, as [`Measured::turn`] does.
+    pub fn turn(&mut self, knobs: &Knobs) {
+        self.targets.iter_mut().for_each(|target| target.turn(knobs.clone()));
     }
 
     /// Turns the load off, and leaves all else as it is wanted.
     pub fn stop_load(&mut self) {
         for target in &mut self.targets {
-            target.turn(Knobs { load: false, ..target.wanted().clone() });
+            target.turn(Knobs { load: false, ..target.wanted.clone() });
         }
     }
 
@@ -135,30 +126,30 @@ impl Live {
         self.targets.iter_mut().for_each(Measured::settle);
     }
 
-    /// Begins a segment with the same knobs: a parameter of the first target's server was set.
-    pub fn retuned(&mut self, change: ConfigChange) {
-        self.targets[0].retuned(change);
-    }
-
     /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost, at
     /// every target.
     pub fn is_over(&self) -> bool {
-        self.targets.iter().all(|target| target.load().is_over())
-    }
-
-    /// Puts a note on the time axis, at `t_s` seconds of the session.
-    pub fn mark(&self, t_s: f64, text: String) {
-        self.order(Order::Mark { t_s, text });
+        self.targets.iter().all(|target| target.load.is_over())
     }
 
     /// Lets `listener` have the first record, those of the current segments, and all from now on.
     pub fn listen(&self, listener: Sender<Arc<Record>>) {
-        self.order(Order::Listen(listener));
+        self.tell(Message::Listen(listener));
+    }
+
+    /// Puts a note on the time axis.
+    pub fn mark(&self, mark: Mark) {
+        self.tell(Message::Record(Record::Mark(mark)));
     }
 
     /// Puts an event on the time axis.
     pub fn event(&self, what: Happening) {
-        self.order(Order::Event { at_ns: self.clock.now_ns(), what });
+        self.tell(Message::Record(Record::Event(Event::new(seconds(self.clock.now_ns()), what))));
+    }
+
+    fn tell(&self, message: Message) {
+        // The collector ends only after it was told to.
+        drop(self.to_collector.send(message));
     }
 
     /// The intrinsic probe, which is run on demand.
@@ -166,23 +157,18 @@ impl Live {
         &self.intrinsic
     }
 
-    fn order(&self, order: Order) {
-        // The collector ends only after it was told to.
-        drop(self.orders.send(order));
-    }
-
     /// Ends the load everywhere at once, and waits for the last replies. Probes and records go on.
     pub fn end_load(&mut self) {
-        self.targets.iter().for_each(|target| target.load().stop());
-        self.targets.iter_mut().for_each(Measured::await_last_replies);
+        self.targets.iter().for_each(|target| target.load.stop());
+        self.targets.iter_mut().for_each(|target| target.load.end());
     }
 
-    /// Ends the load, waits for its last replies, ends the probes, and returns the last record: that of the first target.
-    pub fn finish(mut self) -> End {
+    /// Ends the load, waits for its last replies, ends the probes and the collector.
+    pub fn finish(mut self) {
         self.end_load();
-        let Self { targets, wake, intrinsic, orders, collector, .. } = self;
+        let Self { targets, wake, intrinsic, to_collector, collector, .. } = self;
         drop((targets, wake, intrinsic));
-        drop(orders.send(Order::Finish));
-        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        drop(to_collector.send(Message::Finish));
+        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }
 }

@@ -5,13 +5,9 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    LiveError, TargetBeginning,
-    collector::{Order, Turn},
-    target_records::TargetInputs,
-};
+use super::{LiveError, Segment, TargetBeginning, collector::Message, target_records::TargetInputs};
 use crate::{
-    clock::Clock,
+    clock::{Clock, seconds},
     load::{Knobs, Load, Turned},
     probe::{PingPlan, PingProbe},
     server::ConfigChange,
@@ -21,57 +17,47 @@ use crate::{
 const SETTLE_NS: u64 = 100_000_000;
 
 /// A target under measurement.
-pub(super) struct Measured {
+pub struct Measured {
     clock: Clock,
     /// Which of the session's, from 0.
-    target: u16,
-    load: Load,
+    target: usize,
+    /// Its load.
+    pub(super) load: Load,
     _ping: PingProbe,
-    orders: Sender<Order>,
+    collector: Sender<Message>,
     in_force: Knobs,
-    wanted: Knobs,
+    /// The knobs that hold now or soon.
+    pub(super) wanted: Knobs,
     changed_ns: u64,
 }
 
 impl Measured {
     /// Starts load and ping of target number `target`; what tells of it beside.
     pub(super) fn start(
-        target: u16,
+        target: usize,
         beginning: TargetBeginning,
         warmup: Option<Duration>,
         clock: Clock,
-        orders: Sender<Order>,
+        collector: Sender<Message>,
     ) -> Result<(Self, TargetInputs), LiveError> {
         let TargetBeginning { plan, knobs, server, .. } = beginning;
         let (load, output) = Load::start(&plan, knobs.clone(), warmup, clock)?;
         let (ping_up, pings) = channel();
         let ping = PingProbe::start(PingPlan::new(plan.target), clock, ping_up)?;
-        let changed_ns = load.turned().since_ns;
-        let measured = Self {
-            clock,
-            target,
-            load,
-            _ping: ping,
-            orders,
-            in_force: knobs.clone(),
-            wanted: knobs,
-            changed_ns,
-        };
+        let (changed_ns, in_force) = (load.turned().since_ns, knobs.clone());
+        let measured =
+            Self { clock, target, load, _ping: ping, collector, in_force, wanted: knobs, changed_ns };
         Ok((measured, TargetInputs { load: output, ping: pings, server }))
     }
 
     /// The knobs that hold now.
-    pub(super) fn knobs(&self) -> &Knobs {
+    pub fn knobs(&self) -> &Knobs {
         &self.in_force
     }
 
-    /// The knobs that hold now or soon.
-    pub(super) fn wanted(&self) -> &Knobs {
-        &self.wanted
-    }
-
-    /// Asks for other knobs.
-    pub(super) fn turn(&mut self, knobs: Knobs) {
+    /// Asks for other knobs. They hold at once, or, when the last change is younger than a tenth of a second, at a later
+    /// [`settle`](super::Live::settle).
+    pub fn turn(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.settle();
     }
@@ -80,43 +66,33 @@ impl Measured {
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
         let is_turned = self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
-        if !self.load.is_warm() && !is_turned {
-            return;
+        if self.load.is_warm() || is_turned {
+            self.in_force = self.wanted.clone();
+            self.changed_ns = self.begin_segment(None);
         }
-        self.in_force = self.wanted.clone();
-        let turned = self.load.set(self.in_force.clone());
-        self.changed_ns = turned.since_ns;
-        self.tell(self.segment(turned, None));
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
-    pub(super) fn retuned(&mut self, change: ConfigChange) {
+    pub fn retuned(&mut self, change: ConfigChange) {
+        self.begin_segment(Some(change));
+    }
+
+    /// When it begins, in nanoseconds of the session.
+    fn begin_segment(&mut self, config: Option<ConfigChange>) -> u64 {
         let turned = self.load.set(self.in_force.clone());
-        self.tell(self.segment(turned, Some(change)));
+        let since_ns = turned.since_ns;
+        // The collector ends only after it was told to.
+        drop(self.collector.send(Message::Segment(self.target, self.segment(turned, config))));
+        since_ns
     }
 
     /// The first segment.
-    pub(super) fn first_segment(&self) -> Turn {
+    pub(super) fn first_segment(&self) -> Segment {
         self.segment(self.load.turned(), None)
     }
 
-    fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Turn {
-        let Turned { segment, since_ns: at_ns, is_warmup: warmup } = turned;
-        Turn { target: self.target, at_ns, segment, knobs: self.in_force.clone(), warmup, config }
-    }
-
-    fn tell(&self, turn: Turn) {
-        // The collector ends only after it was told to.
-        drop(self.orders.send(Order::Segment(turn)));
-    }
-
-    /// The load.
-    pub(super) fn load(&self) -> &Load {
-        &self.load
-    }
-
-    /// After the load was stopped: waits until it has ended.
-    pub(super) fn await_last_replies(&mut self) {
-        self.load.end();
+    fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Segment {
+        let Turned { segment, since_ns, is_warmup: warmup } = turned;
+        Segment { t_s: seconds(since_ns), segment, knobs: self.in_force.clone(), warmup, config }
     }
 }

@@ -14,7 +14,6 @@ mod live;
 mod lost_connections;
 mod measured;
 mod older;
-
 mod reader;
 mod record;
 mod recorder;
@@ -34,6 +33,7 @@ pub use file::{FileError, Writer, line};
 pub use fresh::fresh_file;
 pub use interval::{Interval, Opening, OperationInterval, add_counts};
 pub use live::{Beginning, Live, LiveError, TargetBeginning};
+pub use measured::Measured;
 pub use reader::{ReadError, Reader};
 pub use record::{
     Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span, Summary,

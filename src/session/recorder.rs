@@ -3,6 +3,7 @@
 //! It listens to the collector like everyone else, so a slow disk holds nobody up.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::{
@@ -74,8 +75,8 @@ impl Recording {
 }
 
 fn record(mut writer: Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {
-    let mut coalesce = Coalesce::new();
-    let mut tally = Tally::new();
+    let mut coalesce = Coalesce::default();
+    let mut sums = BTreeMap::from([(0, Tally::default())]);
     let mut t_s = 0.0;
     let mut write = |record: &Record| {
         writer.write(record)?;
@@ -86,11 +87,16 @@ fn record(mut writer: Writer, records: &Receiver<Arc<Record>>, state: &State) ->
         for record in coalesce.push(&record) {
             write(&record)?;
         }
-        tally.push(&record);
+        let (target, told) = record.told();
+        sums.entry(target).or_default().push(told);
         t_s = record.t_s().map_or(t_s, |record_s: f64| record_s.max(t_s));
         if state.stopped.load(Ordering::Relaxed) {
             coalesce.rest().iter().try_for_each(|record| write(record))?;
-            return write(&Record::End(Box::new(End { t_s, summary: tally.summary() })));
+            // That of the first target is the recording's, and ends it.
+            return sums.iter().rev().try_for_each(|(target, sum)| {
+                let end = End { t_s, summary: sum.summary().clone() };
+                write(&Record::End(Box::new(end)).told_by(*target))
+            });
         }
     }
     coalesce.rest().iter().try_for_each(|record| write(record))

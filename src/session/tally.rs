@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Record, Summary};
+use super::{Event, Record, Summary};
+use crate::happening::Happening;
 
 /// A fold that ends in a [`Summary`].
 #[derive(Debug, Default)]
@@ -23,11 +24,6 @@ enum Weight {
 }
 
 impl Tally {
-    /// Nothing counted.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Takes a record into account.
     pub fn push(&mut self, record: &Record) {
         match record {
@@ -43,22 +39,16 @@ impl Tally {
                 Some(Weight::Warmup) => {}
                 part => self.summary.add(interval, part == Some(&Weight::Load)),
             },
+            Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
+                self.summary.first_errors.entry(error.clone()).or_insert_with(|| message.clone());
+            }
             _ => {}
         }
     }
 
-    /// Takes the first message of a kind of error into account. Whether it is the first.
-    pub fn first_error(&mut self, kind: &str, message: &str) -> bool {
-        let is_first = !self.summary.first_errors.contains_key(kind);
-        if is_first {
-            self.summary.first_errors.insert(kind.to_owned(), message.to_owned());
-        }
-        is_first
-    }
-
     /// The summary so far.
-    pub fn summary(&self) -> Summary {
-        self.summary.clone()
+    pub fn summary(&self) -> &Summary {
+        &self.summary
     }
 }
 
@@ -72,7 +62,7 @@ mod tests {
 
     #[test]
     fn only_time_under_load_counts() {
-        let mut tally = Tally::new();
+        let mut tally = Tally::default();
         for (segment, load, ops) in [(1, false, 0), (2, true, 300), (3, false, 2)] {
             let knobs = Knobs { load, ..Knobs::default() };
             tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false, config: None }));
@@ -85,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_warm_up_is_left_out() {
-        let mut tally = Tally::new();
+        let mut tally = Tally::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
         for (segment, warmup) in [(1, true), (2, false)] {
             tally.push(&Record::Segment(Segment {
@@ -107,9 +97,11 @@ mod tests {
 
     #[test]
     fn the_first_message_of_a_kind_is_kept() {
-        let mut tally = Tally::new();
-        assert!(tally.first_error("OOM", "first"));
-        assert!(!tally.first_error("OOM", "second"));
+        let mut tally = Tally::default();
+        for message in ["first", "second"] {
+            let what = Happening::FirstError { error: "OOM".to_owned(), message: message.to_owned() };
+            tally.push(&Record::Event(Event::new(1.0, what)));
+        }
         assert_eq!(tally.summary().first_errors["OOM"], "first");
     }
 }

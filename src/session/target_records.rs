@@ -63,7 +63,7 @@ impl TargetRecords {
             ping: inputs.ping,
             server: inputs.server,
             knobs: BTreeMap::new(),
-            tally: Tally::new(),
+            tally: Tally::default(),
             made: Vec::new(),
         }
     }
@@ -87,19 +87,21 @@ impl TargetRecords {
     }
 
     /// New knobs hold.
-    pub(super) fn turn(&mut self, at_ns: u64, segment: Segment) {
+    pub(super) fn turn(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
-        self.connections.want(segment.knobs.clients, at_ns);
+        self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
         self.make(Record::Segment(segment));
     }
 
-    /// What is left to be told when nothing more comes, and the sum of all.
-    pub(super) fn end(mut self) -> (Vec<Record>, End) {
+    /// What is left to be told when nothing more comes, the sum of all at last.
+    pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         if let Some((at_ns, what)) = self.connections.rest(now_ns) {
             self.event(at_ns, what);
         }
-        (self.made, End { t_s: seconds(now_ns), summary: self.tally.summary() })
+        self.made
+            .push(Record::End(Box::new(End { t_s: seconds(now_ns), summary: self.tally.summary().clone() })));
+        self.made
     }
 
     fn take_load_events(&mut self) {
@@ -164,10 +166,9 @@ impl TargetRecords {
             LoadEvent::Up { at_ns, worker } => self.connections.turn(worker, false, at_ns),
             LoadEvent::Died { at_ns, cause } => self.event(at_ns, Happening::WorkerDied { cause }),
             LoadEvent::FirstError { kind, message } => {
-                let at_ns = self.clock.now_ns();
                 let error = self.kinds.name(&kind).to_owned();
-                if self.tally.first_error(&error, &message) {
-                    self.event(at_ns, Happening::FirstError { error, message });
+                if !self.tally.summary().first_errors.contains_key(&error) {
+                    self.event(self.clock.now_ns(), Happening::FirstError { error, message });
                 }
             }
         }

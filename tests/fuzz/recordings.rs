@@ -275,7 +275,8 @@ fn read(path: &Path) -> Option<Vec<Arc<Record>>> {
 }
 
 fn print(records: &[Arc<Record>], as_json: bool) {
-    let (mut coalesce, mut lines, mut timeline) = (Coalesce::new(), Lines::default(), Timeline::default());
+    let (mut coalesce, mut lines, mut timeline) =
+        (Coalesce::default(), Lines::default(), Timeline::default());
     let mut print = |records: Vec<Arc<Record>>| {
         for record in records {
             if as_json {

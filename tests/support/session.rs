@@ -71,15 +71,15 @@ impl Driven {
     }
 
     /// The knobs that hold.
-    pub fn knobs(&self) -> Knobs {
-        self.live.knobs()
+    pub fn knobs(&mut self) -> Knobs {
+        self.live.target(0).knobs().clone()
     }
 
     /// Turns the knobs and waits until they hold. The number of the new segment.
     pub fn turn(&mut self, change: impl FnOnce(&mut Knobs)) -> u32 {
-        let mut knobs = self.live.knobs();
+        let mut knobs = self.knobs();
         change(&mut knobs);
-        self.live.turn(knobs.clone());
+        self.live.turn(&knobs);
         self.wait_for("the new segment", |records| {
             let mut segments = records.iter().filter_map(|record| match &**record {
                 Record::Segment(segment) => Some(segment),
@@ -127,8 +127,12 @@ impl Driven {
 
     /// Ends the session, in which every request must have had one end.
     pub fn finish(mut self) -> Past {
-        let end = self.live.finish();
+        self.live.finish();
         self.seen.extend(self.incoming.iter());
+        let Record::End(end) = &**self.seen.last().expect("a session has records") else {
+            panic!("it has an end")
+        };
+        let end = (**end).clone();
         let past = Past { records: self.seen, end };
         past.assert_every_request_has_one_end();
         past

@@ -95,7 +95,7 @@ impl Running {
                 let verdict = self.gate.answer(*yes, &self.control);
                 self.obey(verdict);
             }
-            Order::Mark { t_s, text } => self.live.mark(*t_s, text.clone()),
+            Order::Mark(mark) => self.live.mark(mark.clone()),
             Order::StartRecording => {
                 let now_s = seconds(self.clock.now_ns());
                 let listener = self.recordings.start_in(Path::new("."), now_s)?;
@@ -112,11 +112,11 @@ impl Running {
 
     fn set_knobs(&mut self, knobs: Knobs) {
         match self.gate.want(knobs.clone(), &self.control) {
-            Some(knobs) => self.live.turn(knobs),
+            Some(knobs) => self.live.turn(&knobs),
             // What is wanted is allowed, and holds as soon as the marker tells of it.
             None if self.gate.is_extending() => {}
             // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
-            None => self.live.turn(Knobs { load: false, ..knobs }),
+            None => self.live.turn(&Knobs { load: false, ..knobs }),
         }
     }
 
@@ -131,7 +131,7 @@ impl Running {
 
     fn obey(&mut self, verdict: Option<Verdict>) {
         match verdict {
-            Some(Verdict::Pass(knobs)) => self.live.turn(knobs),
+            Some(Verdict::Pass(knobs)) => self.live.turn(&knobs),
             Some(Verdict::Ask(question)) if self.is_attended => {
                 self.peers.tell(Notice::FirstWrite { question });
             }
@@ -148,7 +148,7 @@ impl Running {
                 Told::Set(change) => {
                     let (name, value) = (&change.name, value_words(&change.to));
                     let text = format!("{name} is {value}; the old value comes back at the end");
-                    self.live.retuned(change);
+                    self.live.target(0).retuned(change);
                     self.peers.tell(Notice::Info(text));
                 }
                 Told::Warning(why) => self.peers.tell(Notice::Warning(why)),

@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{load::Knobs, server::Parameter, session::Record};
+use crate::{
+    load::Knobs,
+    server::Parameter,
+    session::{Mark, Record},
+};
 
 /// What a peer wants done.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,12 +29,7 @@ pub enum Order {
     /// The answer to [`Notice::FirstWrite`].
     AllowWrites(bool),
     /// Put a note on the time axis.
-    Mark {
-        /// At which moment, in seconds of the session.
-        t_s: f64,
-        /// What it says.
-        text: String,
-    },
+    Mark(Mark),
     /// Record to a new file from now on; [`Notice::Recording`] tells how it goes.
     StartRecording,
     /// End the recording.
