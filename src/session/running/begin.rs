@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::{
     Ended, Notice, Peer,
     conduct::Running,
-    gate::{Gate, Verdict, Whose},
+    gate::{Admission, Gate, Whose},
     peer::{Owner, Peers},
     recordings::Recordings,
     refusal::Refusals,
@@ -287,15 +287,15 @@ fn pass(
     if commission.unreachable.is_some() {
         return Ok(off);
     }
-    match (first_verdict(control, gate, signals)?, commission.is_attended) {
-        (Some(Verdict::Pass(knobs)), _) => Ok(knobs),
-        (Some(Verdict::Ask(question)), false) => Err(StartError::Asks(question.replace(" Continue?", ""))),
-        (Some(Verdict::Ask(question)), true) => {
+    match (first_admission(control, gate, signals)?, commission.is_attended) {
+        (Some(Admission::Pass(knobs)), _) => Ok(knobs),
+        (Some(Admission::Ask(question)), false) => Err(StartError::Asks(question.replace(" Continue?", ""))),
+        (Some(Admission::Ask(question)), true) => {
             peers.tell(Notice::FirstWrite { question });
             Ok(off)
         }
-        (Some(Verdict::Refuse(cause)), false) => Err(StartError::Refused(cause)),
-        (Some(Verdict::Refuse(cause)), true) => {
+        (Some(Admission::Refuse(cause)), false) => Err(StartError::Refused(cause)),
+        (Some(Admission::Refuse(cause)), true) => {
             peers.tell(Notice::LoadStaysOff(cause));
             Ok(off)
         }
@@ -312,15 +312,15 @@ fn pass(
 }
 
 /// What the gate says after the survey and, if it asks nothing, the marker; `None` when the server does not tell in time.
-fn first_verdict(
+fn first_admission(
     control: &Control,
     gate: &mut Gate,
     signals: &Receiver<Signal>,
-) -> Result<Option<Verdict>, StartError> {
+) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
     while Instant::now() < deadline && !gate.is_stuck() {
-        if let Some(verdict) = gate.look(LOOK_EVERY, control) {
-            return Ok(Some(verdict));
+        if let Some(admission) = gate.look(LOOK_EVERY, control) {
+            return Ok(Some(admission));
         }
         if signals.try_recv().is_ok() {
             return Err(StartError::Interrupted);

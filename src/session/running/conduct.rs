@@ -8,11 +8,11 @@ use std::{
 
 use super::{
     Notice, Order,
-    gate::{Gate, Verdict},
+    gate::{Admission, Gate},
     peer::Peers,
     recordings::Recordings,
     refusal::Refusals,
-    tuning::{Told, Tuning, Wish},
+    tuning::{SetOutcome, Tuning, Wish},
 };
 use crate::{
     clock::{Clock, seconds},
@@ -54,8 +54,8 @@ impl Running {
     /// Looks at everything that goes on by itself. Why the session must end, if the server refuses its load.
     pub(super) fn look(&mut self) -> Option<String> {
         self.live.settle();
-        let verdict = self.gate.look(Duration::ZERO, &self.control);
-        self.obey(verdict);
+        let admission = self.gate.look(Duration::ZERO, &self.control);
+        self.obey(admission);
         self.look_at_tuning();
         self.look_for_leftovers();
         self.look_at_recording();
@@ -92,8 +92,8 @@ impl Running {
             Order::StopIntrinsic => self.live.intrinsic().stop(),
             Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
             Order::AllowWrites(yes) => {
-                let verdict = self.gate.answer(*yes, &self.control);
-                self.obey(verdict);
+                let admission = self.gate.answer(*yes, &self.control);
+                self.obey(admission);
             }
             Order::Mark(mark) => self.live.mark(mark.clone()),
             Order::StartRecording => {
@@ -129,13 +129,13 @@ impl Running {
         Some(cause)
     }
 
-    fn obey(&mut self, verdict: Option<Verdict>) {
-        match verdict {
-            Some(Verdict::Pass(knobs)) => self.live.turn(&knobs),
-            Some(Verdict::Ask(question)) if self.is_attended => {
+    fn obey(&mut self, admission: Option<Admission>) {
+        match admission {
+            Some(Admission::Pass(knobs)) => self.live.turn(&knobs),
+            Some(Admission::Ask(question)) if self.is_attended => {
                 self.peers.tell(Notice::FirstWrite { question });
             }
-            Some(Verdict::Ask(cause) | Verdict::Refuse(cause)) => {
+            Some(Admission::Ask(cause) | Admission::Refuse(cause)) => {
                 self.peers.tell(Notice::LoadStaysOff(cause));
             }
             None => {}
@@ -145,14 +145,14 @@ impl Running {
     fn look_at_tuning(&mut self) {
         for told in self.tuning.look(Duration::ZERO, &self.control) {
             match told {
-                Told::Set(change) => {
+                SetOutcome::Set(change) => {
                     let (name, value) = (&change.name, value_words(&change.to));
                     let text = format!("{name} is {value}; the old value comes back at the end");
                     self.live.target(0).retuned(change);
                     self.peers.tell(Notice::Info(text));
                 }
-                Told::Warning(why) => self.peers.tell(Notice::Warning(why)),
-                Told::NotSet(Wish { parameter, to, peer }, why) => {
+                SetOutcome::Warning(why) => self.peers.tell(Notice::Warning(why)),
+                SetOutcome::NotSet(Wish { parameter, to, peer }, why) => {
                     self.peers.refuse(peer, Order::SetConfig { parameter, to }, why);
                 }
             }

@@ -33,7 +33,7 @@ enum State {
 
 /// What a gate has to say when it is looked at.
 #[derive(Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum Admission {
     /// These knobs may take effect now.
     Pass(Knobs),
     /// A person must say yes to this first.
@@ -156,7 +156,7 @@ impl Gate {
     }
 
     /// What has become of the waiting knobs, waiting for it for `limit` at the most. Something is said once.
-    pub fn look(&mut self, limit: Duration, control: &Control) -> Option<Verdict> {
+    pub fn look(&mut self, limit: Duration, control: &Control) -> Option<Admission> {
         match &self.state {
             State::Surveying(answer) => match answer.wait(limit)? {
                 Ok(survey) => self.surveyed(&survey, control),
@@ -183,9 +183,9 @@ impl Gate {
         }
     }
 
-    fn pass(&mut self) -> Option<Verdict> {
+    fn pass(&mut self) -> Option<Admission> {
         self.state = State::Open;
-        self.held.take().map(Verdict::Pass)
+        self.held.take().map(Admission::Pass)
     }
 
     /// Nothing was written, unless that is not known.
@@ -196,7 +196,7 @@ impl Gate {
     }
 
     /// A person answered.
-    pub fn answer(&mut self, yes: bool, control: &Control) -> Option<Verdict> {
+    pub fn answer(&mut self, yes: bool, control: &Control) -> Option<Admission> {
         if !matches!(self.state, State::Asking) {
             return None;
         }
@@ -209,7 +209,7 @@ impl Gate {
         None
     }
 
-    fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Verdict> {
+    fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Admission> {
         if let Some(obstacle) = survey.obstacle() {
             return Some(self.refuse(obstacle.to_string()));
         }
@@ -222,14 +222,14 @@ impl Gate {
         match survey.asks(&Writes { names: self.names.clone(), is_users, kept, span }) {
             Some(question) if !self.allowed => {
                 self.state = State::Asking;
-                Some(Verdict::Ask(question.to_string()))
+                Some(Admission::Ask(question.to_string()))
             }
             _ => self.mark(control),
         }
     }
 
     /// Sets the marker, or lets pass at once what needs none.
-    fn mark(&mut self, control: &Control) -> Option<Verdict> {
+    fn mark(&mut self, control: &Control) -> Option<Admission> {
         let span = self.held.as_ref().map(span).unwrap_or_default();
         match self.extend(span, control) {
             Some(answer) => {
@@ -240,10 +240,10 @@ impl Gate {
         }
     }
 
-    fn refuse(&mut self, cause: String) -> Verdict {
+    fn refuse(&mut self, cause: String) -> Admission {
         self.state = State::Shut;
         self.held = None;
-        Verdict::Refuse(cause)
+        Admission::Refuse(cause)
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Tuning {
 
 /// What came of a parameter that was to be set.
 #[derive(Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum SetOutcome {
     /// It is set.
     Set(ConfigChange),
     /// What a person must know of it.
@@ -62,7 +62,7 @@ impl Tuning {
     }
 
     /// What came of it since the last look, waiting for it at most so long.
-    pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<Told> {
+    pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<SetOutcome> {
         let mut told = Vec::new();
         while let Some((wish, answer)) = self.under_way.take() {
             let Some(answer) = answer.wait(limit) else {
@@ -72,17 +72,17 @@ impl Tuning {
             let name = wish.parameter.name;
             match answer {
                 Ok(Turned { change, unmarked }) => {
-                    told.push(Told::Set(change));
+                    told.push(SetOutcome::Set(change));
                     told.extend(unmarked.map(|cause| {
-                        Told::Warning(format!(
+                        SetOutcome::Warning(format!(
                             "no marker can be left ({cause}): after a kill nobody will know how {name} was"
                         ))
                     }));
                 }
                 Err(error) if error.is_refused() => {
-                    told.push(Told::NotSet(wish, format!("{name} was not set: {error}")));
+                    told.push(SetOutcome::NotSet(wish, format!("{name} was not set: {error}")));
                 }
-                Err(error) => told.push(Told::NotSet(
+                Err(error) => told.push(SetOutcome::NotSet(
                     wish,
                     format!(
                         "whether {name} was set is not known ({error}); if it was, the old value comes back at the end"
