@@ -177,6 +177,15 @@ fn a_recording_is_drawn_without_a_terminal() {
     let drawn = std::fs::read_to_string(&text).unwrap();
     assert_eq!(drawn.lines().count(), 24);
     assert!(drawn.contains("REPLAY") && drawn.contains("00:00:01"), "{drawn}");
+    let moving = path("moving.svg");
+    run(&["replay", &recording, "--animate", &moving, "--theme", "dark", "--size", "80x24"]).expect_code(0);
+    let drawn = std::fs::read_to_string(&moving).unwrap();
+    let document = roxmltree::Document::parse(&drawn).unwrap();
+    let moves = document.descendants().filter(|node| node.has_tag_name("animate")).count();
+    let said = |word: &str| document.descendants().any(|node| node.text() == Some(word));
+    assert!(moves > 2 && said("throughput,") && said("00:00:01"), "{moves}: {drawn}");
+    let again = run(&["replay", &recording, "--animate", &moving]).expect_code(1);
+    assert!(again.err.contains("pictures are never overwritten"), "{}", again.err);
     let again = run(&["replay", &recording, "--screenshot", &svg]).expect_code(1);
     assert!(again.err.contains("pictures are never overwritten"), "{}", again.err);
     for (bad, complaint) in [

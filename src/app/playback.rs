@@ -23,6 +23,14 @@ impl Playback {
         Self { file, is_playing: false, read: Some(0.0), speed: 2 }
     }
 
+    /// A recording that has been read and plays: all of its `length_s` seconds at the lowest speed that takes at most
+    /// `most_s`, or else at the highest.
+    pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
+        let fits = |speed: &f64| length_s <= most_s * speed;
+        let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);
+        Self { is_playing: true, read: None, speed, ..Self::new(file) }
+    }
+
     /// Seconds of the recording per second.
     pub fn speed(&self) -> f64 {
         SPEEDS[self.speed]

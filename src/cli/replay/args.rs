@@ -23,13 +23,16 @@ pub struct ReplayArgs {
     #[arg(long, conflicts_with_all = ["theme", "ascii", "no_mouse"])]
     pub headless: bool,
     /// No screen either: draw it once into a new file, as SVG or, if its name ends in .txt, as text
-    #[arg(long, value_name = "OUT", value_parser = picture, conflicts_with_all = ["headless", "no_mouse"])]
+    #[arg(long, value_name = "OUT", value_parser = picture, group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub screenshot: Option<(PathBuf, Picture)>,
+    /// No screen either: draw the recording as it plays, in half a minute or less, into a new moving SVG
+    #[arg(long, value_name = "OUT.svg", group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
+    pub animate: Option<PathBuf>,
     /// Columns and rows of the picture
-    #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "screenshot")]
+    #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "drawn")]
     pub size: Rect,
     /// Which screen it shows: overview, latency, server, segments or log
-    #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "screenshot")]
+    #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "drawn")]
     pub screen: Screen,
     /// The moment it shows, in seconds of the session [default: the end]
     #[arg(long, value_name = "SECONDS", value_parser = moment, requires = "screenshot")]

@@ -9,7 +9,11 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{args::ReplayArgs, screenshot::shoot, source::ReplaySource};
+use super::{
+    args::ReplayArgs,
+    picture::{animate, shoot},
+    source::ReplaySource,
+};
 use crate::{
     app::{Playback, summary},
     cli::{
@@ -36,6 +40,9 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
     if let Some(picture) = &args.screenshot {
         return shoot(args, picture, reader, name(&args.file));
+    }
+    if let Some(out) = &args.animate {
+        return animate(args, out, reader, name(&args.file));
     }
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;

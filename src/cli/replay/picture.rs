@@ -1,0 +1,107 @@
+//! `redyno replay FILE --screenshot OUT` and `--animate OUT`: a recording as a picture, without a terminal.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::args::ReplayArgs;
+use crate::{
+    app::{Delivery, Model, Msg, Notice, Picture, Playback, update},
+    cli::{Failure, UsageError},
+    session::{Reader, Record, TimelineOptions},
+    tui::{screens, share, svg::Animation},
+};
+
+/// How long each frame of a moving picture is shown.
+const FRAME: Duration = Duration::from_millis(250);
+/// How long the last one is shown before it begins again.
+const PAUSE: Duration = Duration::from_secs(3);
+/// The longest that all frames take, in seconds.
+const LONGEST_S: f64 = 27.0;
+
+/// Reads all of the recording, called `name`, and writes the picture of this form to `out`.
+///
+/// # Errors
+/// When it cannot be read, has no such moment, or the file cannot be written or is there already.
+pub fn shoot(
+    args: &ReplayArgs,
+    (out, form): &(PathBuf, Picture),
+    reader: Reader,
+    name: String,
+) -> Result<(), Failure> {
+    let mut model = Model::replaying(Playback::new(name), TimelineOptions::default());
+    for record in records(reader) {
+        deliver(&mut model, Delivery::Record(Arc::new(record?)));
+    }
+    deliver(&mut model, Delivery::Notice(Notice::Ended));
+    look(args, &mut model);
+    let now_s = model.timeline().now_s();
+    if let Some(at_s) = args.at {
+        if at_s > now_s {
+            let text = format!("--at {at_s}: the recording ends after {now_s:.1} s");
+            return Err(UsageError::Line(text).into());
+        }
+        model.show_moment(at_s);
+    }
+    let picture = share::picture(*form, &model, args.look.theme(), args.size);
+    Ok(write(out, &picture)?)
+}
+
+/// Writes the recording, called `name`, to `out` as the screen showed it while it grew. It is read twice: for its length first.
+///
+/// # Errors
+/// When it cannot be read, or the file cannot be written or is there already.
+pub fn animate(args: &ReplayArgs, out: &Path, reader: Reader, name: String) -> Result<(), Failure> {
+    let mut length_s = 0.0_f64;
+    for record in records(reader) {
+        length_s = length_s.max(record?.t_s().unwrap_or_default());
+    }
+    let playback = Playback::all_within(LONGEST_S, length_s, name);
+    let step_s = playback.speed() * FRAME.as_secs_f64();
+    let mut model = Model::replaying(playback, TimelineOptions::default());
+    look(args, &mut model);
+    let mut animation = Animation::new(args.size, args.look.theme());
+    let mut until_s = step_s;
+    for record in records(Reader::open(&args.file).map_err(anyhow::Error::from)?) {
+        let record = record?;
+        while record.t_s().is_some_and(|t_s| t_s > until_s) {
+            animation.push(&screens::picture(args.size, args.look.theme(), &model));
+            until_s += step_s;
+        }
+        deliver(&mut model, Delivery::Record(Arc::new(record)));
+    }
+    animation.push(&screens::picture(args.size, args.look.theme(), &model));
+    Ok(write(out, &animation.render(FRAME, PAUSE))?)
+}
+
+/// All of a recording.
+fn records(mut reader: Reader) -> impl Iterator<Item = anyhow::Result<Record>> {
+    std::iter::from_fn(move || reader.next_record().map_err(anyhow::Error::from).transpose())
+}
+
+fn deliver(model: &mut Model, delivery: Delivery) {
+    update(model, Msg::Delivery(delivery));
+}
+
+/// Shows the screen that the arguments ask for.
+fn look(args: &ReplayArgs, model: &mut Model) {
+    model.screen = args.screen;
+    let columns = screens::plan(args.size, model).chart_columns();
+    update(model, Msg::Columns(columns));
+}
+
+fn write(path: &Path, picture: &str) -> anyhow::Result<()> {
+    let written = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = written.and_then(|mut file| file.write_all(picture.as_bytes()));
+    let path = path.display();
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            anyhow::anyhow!("{path} is there already; pictures are never overwritten: name another file")
+        }
+        _ => anyhow::anyhow!("cannot write the picture to {path}: {error}"),
+    })
+}
