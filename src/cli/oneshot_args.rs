@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    oneshot::{Format, Mode, Palette, Percentile, Plan, PlanError},
+    oneshot::{Format, Mode, Percentile, Plan, PlanError},
     values::seconds,
 };
 use crate::target::Target;
@@ -59,7 +59,7 @@ impl OneshotArgs {
             },
             interval: self.interval,
             percentiles: self.latency_percentiles.clone(),
-            palette: if self.mono { Palette::Grey } else { Palette::Colour },
+            is_mono: self.mono,
             ..Plan::new(target, mode)
         };
         plan.check()?;

@@ -3,11 +3,11 @@
 //! The colour says how large a share of the window's samples lies in the stretch. A share is rounded up to the next
 //! colour, so that a single outlier among thousands is seen.
 
-use std::{fmt::Write as _, sync::mpsc::Receiver, time::Duration};
+use std::{sync::mpsc::Receiver, time::Duration};
 
 use super::{
     pinging::{Moment, Next, windows},
-    plan::{Palette, Plan},
+    plan::Plan,
     streams::Streams,
 };
 use crate::signals::Signal;
@@ -18,42 +18,15 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// The legend comes anew after so many rows.
 const ROWS_PER_LEGEND: u64 = 20;
 
-/// The stretches: the highest latency in each in µs, and its character. What is longer than all is [`BEYOND`].
-const STRETCHES: [(u64, char); 30] = [
-    (10, '.'),
-    (125, '-'),
-    (250, '*'),
-    (500, '#'),
-    (1_000, '1'),
-    (2_000, '2'),
-    (3_000, '3'),
-    (4_000, '4'),
-    (5_000, '5'),
-    (6_000, '6'),
-    (7_000, '7'),
-    (8_000, '8'),
-    (9_000, '9'),
-    (10_000, 'A'),
-    (20_000, 'B'),
-    (30_000, 'C'),
-    (40_000, 'D'),
-    (50_000, 'E'),
-    (100_000, 'F'),
-    (200_000, 'G'),
-    (300_000, 'H'),
-    (400_000, 'I'),
-    (500_000, 'J'),
-    (1_000_000, 'K'),
-    (2_000_000, 'L'),
-    (4_000_000, 'M'),
-    (8_000_000, 'N'),
-    (16_000_000, 'O'),
-    (30_000_000, 'P'),
-    (60_000_000, 'Q'),
+/// The highest latency of each stretch, in µs; one more stretch has all that is longer.
+const UPPER_US: [u64; 30] = [
+    10, 125, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 20_000, 30_000,
+    40_000, 50_000, 100_000, 200_000, 300_000, 400_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
+    16_000_000, 30_000_000, 60_000_000,
 ];
-/// The character of everything longer.
-const BEYOND: char = '?';
-const CELLS: usize = STRETCHES.len() + 1;
+/// The character of each.
+const CHARACTERS: &str = ".-*#123456789ABCDEFGHIJKLMNOPQ?";
+const STRETCHES: usize = UPPER_US.len() + 1;
 
 /// Colours of the 256-colour palette for shares from 0 to 100 %.
 const COLOUR: [u8; 19] =
@@ -62,7 +35,7 @@ const GREY: [u8; 13] = [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 249, 251
 
 /// Runs the mode.
 pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    let colours = colours(plan.palette);
+    let colours: &[u8] = if plan.is_mono { &GREY } else { &COLOUR };
     let mut rows = 0;
     windows(plan, plan.interval.unwrap_or(WINDOW), stop, streams, |streams, window, moment| {
         let worth_a_row = match moment {
@@ -82,19 +55,9 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
     })
 }
 
-fn colours(palette: Palette) -> &'static [u8] {
-    match palette {
-        Palette::Colour => &COLOUR,
-        Palette::Grey => &GREY,
-    }
-}
-
 fn legend(colours: &[u8]) -> String {
     let rule = "---------------------------------------------\n";
-    let mut blocks = String::new();
-    for colour in colours {
-        append(&mut blocks, format_args!("\x1b[48;5;{colour}m "));
-    }
+    let blocks: String = colours.iter().map(|colour| format!("\x1b[48;5;{colour}m ")).collect();
     format!(
         "{rule}\
          . - * #          .01 .125 .25 .5 milliseconds\n\
@@ -109,29 +72,23 @@ fn legend(colours: &[u8]) -> String {
 
 fn row(window: &Latency, colours: &[u8]) -> String {
     let mut row = "\x1b[38;5;0m".to_owned();
-    let characters = STRETCHES.iter().map(|(_, character)| *character).chain([BEYOND]);
-    for (n, character) in counts(window).into_iter().zip(characters) {
+    for (n, character) in counts(window).into_iter().zip(CHARACTERS.chars()) {
         let share = n as f64 / window.count().max(1) as f64;
         let colour = colours[(share * (colours.len() - 1) as f64).ceil() as usize];
-        append(&mut row, format_args!("\x1b[48;5;{colour}m{character}"));
+        row += &format!("\x1b[48;5;{colour}m{character}");
     }
     row + "\x1b[0m\n"
 }
 
 /// Samples in each stretch. A cell of the distribution goes where its upper end lies, so a sample less than 0.1 %
 /// below a border may be counted above it.
-fn counts(window: &Latency) -> [u64; CELLS] {
-    let mut counts = [0; CELLS];
+fn counts(window: &Latency) -> [u64; STRETCHES] {
+    let mut counts = [0; STRETCHES];
     for &(value_ns, n) in window.cells() {
-        counts[STRETCHES.partition_point(|(upper_us, _)| upper_us * 1_000 < value_ns)] += n;
+        counts[UPPER_US.partition_point(|upper_us| upper_us * 1_000 < value_ns)] += n;
     }
-    counts[CELLS - 1] += window.over_range();
+    counts[STRETCHES - 1] += window.over_range();
     counts
-}
-
-fn append(text: &mut String, piece: std::fmt::Arguments) {
-    // Writing to a string cannot fail.
-    let _ = text.write_fmt(piece);
 }
 
 #[cfg(test)]
@@ -169,7 +126,7 @@ mod tests {
     #[test]
     fn a_window_without_samples_is_an_empty_row() {
         let row = row(&Latency::default(), &COLOUR);
-        assert_eq!(row.matches("\x1b[48;5;0m").count(), CELLS);
+        assert_eq!(row.matches("\x1b[48;5;0m").count(), STRETCHES);
     }
 
     #[test]

@@ -17,36 +17,23 @@ const HISTORY: Duration = Duration::from_secs(15);
 /// The window of a `--latency` that goes on until Ctrl-C: a year.
 const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
-/// How lines are put on the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
-    /// Drawn again in place at each tick.
-    Redrawn,
-    /// Written once, when the window is full.
-    Written(Format),
-}
-
 /// Runs either mode.
 pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    let style = match plan.format {
-        Format::Standard if streams.is_tty => Style::Redrawn,
-        Format::Standard => Style::Written(Format::Raw),
-        format => Style::Written(format),
-    };
+    // Lines of the standard form are drawn again in place at each tick; others are written once, when the window is full.
+    let format = if streams.is_tty || plan.format != Format::Standard { plan.format } else { Format::Raw };
+    let is_redrawn = format == Format::Standard;
     let history = plan.mode == Mode::LatencyHistory;
-    let length = plan.interval.unwrap_or(match (history, style) {
+    let length = plan.interval.unwrap_or(match (history, is_redrawn) {
         (true, _) => HISTORY,
-        (false, Style::Written(_)) => ONE_LINE,
-        (false, Style::Redrawn) => UNTIL_STOPPED,
+        (false, false) => ONE_LINE,
+        (false, true) => UNTIL_STOPPED,
     });
     windows(plan, length, stop, streams, |streams, window, moment| {
-        let text = match style {
-            Style::Redrawn => redrawn(plan, window, moment),
-            Style::Written(format) => written(plan, window, moment, format),
-        };
+        let text =
+            if is_redrawn { redrawn(plan, window, moment) } else { written(plan, window, moment, format) };
         streams.print(&text)?;
         // A line that is redrawn says it itself.
-        if style != Style::Redrawn
+        if !is_redrawn
             && moment != Moment::Grew
             && let Some(note) = window.note()
         {

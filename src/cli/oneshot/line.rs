@@ -2,8 +2,6 @@
 //!
 //! Figures are milliseconds with three decimals, so whole microseconds.
 
-use std::fmt::Write as _;
-
 use super::{
     pinging::Window,
     plan::{Format, Percentile},
@@ -32,9 +30,9 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
     let avg = figure(&all, all.mean_ns(), !unanswered.is_empty());
     let count = all.count();
     let percentiles = percentiles.iter().map(|p| {
-        let ns = all.value_at_quantile(p.quantile());
+        let ns = all.value_at_quantile(p.quantile);
         // Below the shortest wait nothing changes, however long the waits become.
-        (p.text(), figure(&all, ns as f64, !unanswered.is_empty() && ns >= unanswered.min_ns()))
+        (&p.text, figure(&all, ns as f64, !unanswered.is_empty() && ns >= unanswered.min_ns()))
     });
     match format {
         Format::Standard => {
@@ -42,39 +40,27 @@ pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) 
                 0 => String::new(),
                 n => format!(", {n} of them unanswered"),
             };
-            let mut line = format!("min: {min}, max: {max}, avg: {avg} ({count} samples{waiting})");
-            percentiles.for_each(|(name, value)| append(&mut line, format_args!(", p{name}: {value}")));
-            line
+            let percentiles: String =
+                percentiles.map(|(name, value)| format!(", p{name}: {value}")).collect();
+            format!("min: {min}, max: {max}, avg: {avg} ({count} samples{waiting}){percentiles}")
         }
-        Format::Raw => separated(' ', [min, max, avg, count.to_string()], percentiles),
-        Format::Csv => separated(',', [min, max, avg, count.to_string()], percentiles),
+        Format::Raw | Format::Csv => {
+            let figures = [min, max, avg, count.to_string()].into_iter();
+            let all: Vec<_> = figures.chain(percentiles.map(|(_, value)| value)).collect();
+            all.join(if format == Format::Raw { " " } else { "," })
+        }
         Format::Json => {
             let mut line = format!(r#"{{"min": {min}, "max": {max}, "avg": {avg}, "count": {count}"#);
             let members: Vec<_> = percentiles.map(|(name, value)| format!(r#""{name}": {value}"#)).collect();
             if !members.is_empty() {
-                append(&mut line, format_args!(r#", "percentiles": {{{}}}"#, members.join(", ")));
+                line += &format!(r#", "percentiles": {{{}}}"#, members.join(", "));
             }
             if !unanswered.is_empty() {
-                append(&mut line, format_args!(r#", "unanswered": {}"#, unanswered.count()));
+                line += &format!(r#", "unanswered": {}"#, unanswered.count());
             }
-            line.push('}');
-            line
+            line + "}"
         }
     }
-}
-
-fn separated<'a>(
-    separator: char,
-    figures: [String; 4],
-    percentiles: impl Iterator<Item = (&'a str, String)>,
-) -> String {
-    let all: Vec<_> = figures.into_iter().chain(percentiles.map(|(_, value)| value)).collect();
-    all.join(separator.encode_utf8(&mut [0; 4]))
-}
-
-fn append(line: &mut String, text: std::fmt::Arguments) {
-    // Writing to a string cannot fail.
-    let _ = line.write_fmt(text);
 }
 
 /// What ends a window's line in `--latency-history` on a terminal.

@@ -25,6 +25,6 @@ mod run;
 mod streams;
 mod trouble;
 
-pub use plan::{Format, Mode, Palette, Percentile, Plan, PlanError};
+pub use plan::{Format, Mode, Percentile, Plan, PlanError};
 pub use run::{run, run_on};
 pub use streams::Streams;

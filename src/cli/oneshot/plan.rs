@@ -39,33 +39,13 @@ pub enum Format {
     Json,
 }
 
-/// The colours of `--latency-dist`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Palette {
-    /// Grey to yellow to red.
-    #[default]
-    Colour,
-    /// `--mono`: shades of grey.
-    Grey,
-}
-
 /// A percentile of `--latency-percentiles`, above 0 and up to 100.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Percentile {
-    text: String,
-    quantile: f64,
-}
-
-impl Percentile {
     /// As it was written: `99.9`.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
+    pub text: String,
     /// The share of samples at or below it, 0 to 1.
-    pub fn quantile(&self) -> f64 {
-        self.quantile
-    }
+    pub quantile: f64,
 }
 
 impl FromStr for Percentile {
@@ -101,8 +81,8 @@ pub struct Plan {
     /// `--latency-percentiles`; none unless asked for. As in redis-cli each is printed however few samples lie
     /// above it: the count stands beside them.
     pub percentiles: Vec<Percentile>,
-    /// The colours of [`Mode::LatencyDist`].
-    pub palette: Palette,
+    /// Whether [`Mode::LatencyDist`] has shades of grey, and not grey to yellow to red.
+    pub is_mono: bool,
 }
 
 /// A plan that makes no sense.
@@ -144,14 +124,8 @@ impl Mode {
 impl Plan {
     /// A plan without options.
     pub fn new(target: Target, mode: Mode) -> Self {
-        Self {
-            target,
-            mode,
-            format: Format::Standard,
-            interval: None,
-            percentiles: Vec::new(),
-            palette: Palette::Colour,
-        }
+        let (format, percentiles) = (Format::Standard, Vec::new());
+        Self { target, mode, format, interval: None, percentiles, is_mono: false }
     }
 
     /// Checks that the options go together. [`run`](fn@super::run) does it too; a command line checks first, to
@@ -188,7 +162,7 @@ impl Plan {
         if !self.percentiles.is_empty() && !figures {
             return Some("--latency-percentiles");
         }
-        if self.palette == Palette::Grey && self.mode != Mode::LatencyDist {
+        if self.is_mono && self.mode != Mode::LatencyDist {
             return Some("--mono");
         }
         (intrinsic && self.interval.is_some()).then_some("-i")
@@ -222,7 +196,7 @@ mod tests {
             "--latency-percentiles has no meaning with --intrinsic-latency"
         );
         assert_eq!(
-            refused(Mode::Latency, |plan| plan.palette = Palette::Grey),
+            refused(Mode::Latency, |plan| plan.is_mono = true),
             "--mono has no meaning with --latency"
         );
     }
@@ -240,8 +214,8 @@ mod tests {
     #[test]
     fn percentiles_are_read_exactly_and_kept_as_written() {
         let list = ["50", " 99", "99.90"].map(|text| text.parse::<Percentile>().unwrap());
-        assert_eq!(list.iter().map(Percentile::text).collect::<Vec<_>>(), ["50", "99", "99.90"]);
-        assert_eq!(list.iter().map(Percentile::quantile).collect::<Vec<_>>(), [0.5, 0.99, 0.999]);
+        assert_eq!(list.iter().map(|p| p.text.as_str()).collect::<Vec<_>>(), ["50", "99", "99.90"]);
+        assert_eq!(list.iter().map(|p| p.quantile).collect::<Vec<_>>(), [0.5, 0.99, 0.999]);
         for bad in ["", "0", "100.1", "-1", "p99", "1e1", "nan", "50,99", "."] {
             assert!(bad.parse::<Percentile>().is_err(), "{bad:?} was taken");
         }
