@@ -54,50 +54,31 @@ pub enum CleanError {
     /// Nothing could be removed there.
     #[error("{0}")]
     Obstacle(Obstacle),
-    /// Somebody else's keys would go.
+    /// Somebody else's keys would go: `50 connections`.
     #[error(
-        "another redyno puts load on {address} ({connections}), and its keys would be removed under it; stop it \
-         first, or say --yes"
+        "another redyno puts load on {0} ({1}), and its keys would be removed under it; stop it first, or say --yes"
     )]
-    InUse {
-        /// The server.
-        address: Address,
-        /// `50 connections`.
-        connections: String,
-    },
-    /// Somebody else's parameters would be set back.
+    InUse(Address, String),
+    /// Somebody else's parameters would be set back: `hz, maxmemory`.
     #[error(
-        "another redyno is connected to {address}, and may be the one that set {names}; stop it first, or say --yes"
+        "another redyno is connected to {0}, and may be the one that set {1}; stop it first, or say --yes"
     )]
-    Tuned {
-        /// The server.
-        address: Address,
-        /// `hz, maxmemory`.
-        names: String,
-    },
-    /// Parameters are to be set, and nobody is there to be asked.
-    #[error("{what}.\nSay --yes to set that back and remove the keys.")]
-    NeedsYes {
-        /// What would be set, a line each.
-        what: String,
-    },
+    Tuned(Address, String),
+    /// Parameters are to be set, a line each, and nobody is there to be asked.
+    #[error("{0}.\nSay --yes to set that back and remove the keys.")]
+    NeedsYes(String),
     /// Parameters could not be set back; the marker stays.
     #[error("{0}")]
     NotSetBack(String),
-    /// It broke off.
-    #[error("{cause}; {removed} removed before that, how many are left is not known")]
-    BrokenOff {
-        /// Why.
-        cause: ServerError,
-        /// `500 keys`.
-        removed: String,
-    },
+    /// It broke off, after `500 keys`.
+    #[error("{0}; {1} removed before that, how many are left is not known")]
+    BrokenOff(ServerError, String),
 }
 
 impl CleanError {
     /// The exit code of the program: 2 for bad usage, else 1.
     pub fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Target(_) | Self::NeedsYes { .. }) { 2 } else { 1 }
+        if matches!(self, Self::Target(_) | Self::NeedsYes(_)) { 2 } else { 1 }
     }
 }
 
@@ -169,7 +150,7 @@ fn may_set_back(runs: &[Marker], yes: bool) -> Result<bool, CleanError> {
     }
     let what = lines.join("\n");
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(CleanError::NeedsYes { what });
+        return Err(CleanError::NeedsYes(what));
     }
     let mut err = Words::stderr();
     write!(err, "{what}\nSet that back? [y/N] ")?;
@@ -189,10 +170,7 @@ fn start(target: &Target) -> io::Result<Control> {
 fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
     match survey.neighbours.load {
         Some(n) if n > 0 && !yes && !survey.runs.is_empty() => {
-            return Err(CleanError::InUse {
-                address: survey.address.clone(),
-                connections: counted(n, "connection"),
-            });
+            return Err(CleanError::InUse(survey.address.clone(), counted(n, "connection")));
         }
         _ => {}
     }
@@ -201,7 +179,7 @@ fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
         return Ok(());
     }
     let names = tuned.iter().map(|tuned| tuned.name.as_str()).collect::<Vec<_>>().join(", ");
-    Err(CleanError::Tuned { address: survey.address.clone(), names })
+    Err(CleanError::Tuned(survey.address.clone(), names))
 }
 
 fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
@@ -211,7 +189,7 @@ fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
             Some(Ok(cleaned)) => return Ok(cleaned),
             Some(Err(cause)) => {
                 let removed = counted(cleaning.progress().removed, "key");
-                return Err(CleanError::BrokenOff { cause, removed });
+                return Err(CleanError::BrokenOff(cause, removed));
             }
             None if err.is_terminal() => {
                 let now = cleaning.progress();

@@ -23,24 +23,14 @@ pub enum FileError {
     )]
     Exists(PathBuf),
     /// The file cannot be created.
-    #[error("cannot record to {path}: {cause}")]
-    Create {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
+    #[error("cannot record to {0}: {1}")]
+    Create(PathBuf, io::Error),
     /// Nobody finds what is written any more.
     #[error("recording to {0} failed: the file was removed")]
     Removed(PathBuf),
     /// A record could not be written.
-    #[error("recording to {path} failed: {cause}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
+    #[error("recording to {0} failed: {1}")]
+    Write(PathBuf, io::Error),
 }
 
 /// A session file that is being written.
@@ -61,7 +51,7 @@ impl Writer {
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => Ok(Self { path, file, written: 0 }),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists(path)),
-            Err(cause) => Err(FileError::Create { path, cause }),
+            Err(cause) => Err(FileError::Create(path, cause)),
         }
     }
 
@@ -70,10 +60,9 @@ impl Writer {
     /// # Errors
     /// When it cannot be created.
     pub fn fresh(folder: &Path) -> Result<Self, FileError> {
-        match fresh_file(folder, "jsonl") {
-            Ok((path, file)) => Ok(Self { path, file, written: 0 }),
-            Err((path, cause)) => Err(FileError::Create { path, cause }),
-        }
+        let (path, file) =
+            fresh_file(folder, "jsonl").map_err(|(path, cause)| FileError::Create(path, cause))?;
+        Ok(Self { path, file, written: 0 })
     }
 
     /// The file.
@@ -97,7 +86,7 @@ impl Writer {
     /// # Errors
     /// When the system refuses, and a part of the line may stand in the file then; when the file was removed.
     pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
-        let error = |cause| FileError::Write { path: self.path.clone(), cause };
+        let error = |cause| FileError::Write(self.path.clone(), cause);
         let line = line(record).map_err(|e| error(e.into()))?;
         self.file.write_all(line.as_bytes()).map_err(error)?;
         if self.file.metadata().map_err(error)?.nlink() == 0 {
@@ -143,6 +132,6 @@ mod tests {
         std::fs::write(&path, "precious").unwrap();
         assert!(matches!(Writer::create(&path), Err(FileError::Exists(_))));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
-        assert!(matches!(Writer::create(&folder.path().join("no/such")), Err(FileError::Create { .. })));
+        assert!(matches!(Writer::create(&folder.path().join("no/such")), Err(FileError::Create(..))));
     }
 }

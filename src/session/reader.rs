@@ -28,29 +28,17 @@ const TOLD: u64 = 20;
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// It cannot be read.
-    #[error("cannot read {path}: {cause}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
+    #[error("cannot read {0}: {1}")]
+    Io(PathBuf, io::Error),
     /// There is nothing in it.
     #[error("{0} is empty: nothing was recorded there")]
     Empty(PathBuf),
     /// It begins otherwise than a recording.
     #[error("{0} is no recording of redyno: its first line is no session record; --record FILE makes one")]
     NotARecording(PathBuf),
-    /// A later program wrote it.
-    #[error(
-        "{path} has records of schema {schema}, and this redyno reads up to {SCHEMA}: use a newer redyno"
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its schema.
-        schema: u32,
-    },
+    /// A later program wrote it, by this schema.
+    #[error("{0} has records of schema {1}, and this redyno reads up to {SCHEMA}: use a newer redyno")]
+    Newer(PathBuf, u32),
 }
 
 /// A recording that is being read: its records in order, and events for what is none.
@@ -97,7 +85,7 @@ impl Reader {
     /// # Errors
     /// When it cannot be read, is empty, is none, or is of a later schema.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let error = |cause| ReadError::Io { path: path.to_owned(), cause };
+        let error = |cause| ReadError::Io(path.to_owned(), cause);
         let file = File::open(path).map_err(error)?;
         let length = file.metadata().map_err(error)?.len();
         let mut reader = Self {
@@ -124,7 +112,7 @@ impl Reader {
             return Err(not_one());
         }
         if opening.schema > SCHEMA {
-            return Err(ReadError::Newer { path: path.to_owned(), schema: opening.schema });
+            return Err(ReadError::Newer(path.to_owned(), opening.schema));
         }
         reader.first = Some(made_sound(&line, &mut reader.counted).map_err(|_| not_one())?);
         Ok(reader)
@@ -196,7 +184,7 @@ impl Reader {
 
     fn next_line(&mut self) -> Result<Line, ReadError> {
         let mut line = Vec::new();
-        let error = |cause| ReadError::Io { path: self.path.clone(), cause };
+        let error = |cause| ReadError::Io(self.path.clone(), cause);
         let n = (&mut self.lines).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(error)? as u64;
         self.read += n;
         self.line += 1;

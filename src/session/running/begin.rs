@@ -100,13 +100,8 @@ pub enum StartError {
     #[error("interrupted")]
     Interrupted,
     /// Something of it cannot be started.
-    #[error("cannot start {what}: {source}")]
-    Thread {
-        /// What.
-        what: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error("cannot start {0}: {1}")]
+    Thread(&'static str, #[source] io::Error),
     /// The engine or a probe cannot be started.
     #[error(transparent)]
     Live(#[from] LiveError),
@@ -146,7 +141,7 @@ impl Session {
                 }
             }
         });
-        let thread = thread.map_err(|source| StartError::Thread { what: "the session", source })?;
+        let thread = thread.map_err(|source| StartError::Thread("the session", source))?;
         match news.recv() {
             Ok(Ok(())) => Ok((Self { owner, thread: Some(thread) }, peers)),
             Ok(Err(error)) => Err(error),
@@ -185,7 +180,7 @@ fn begin(
     let clock = Clock::start();
     let (news, server) = channel();
     let control = Control::start(commission.plan.target.clone(), clock, INFO_EVERY, news)
-        .map_err(|source| StartError::Thread { what: "the control plane", source })?;
+        .map_err(|source| StartError::Thread("the control plane", source))?;
     let heard = if commission.unreachable.is_none() { server.recv_timeout(FIRST_INFO).ok() } else { None };
     let is_own = commission.keys == Keys::OwnServers;
     let session = SessionStart::now(identity(&commission, heard.as_ref()));
@@ -238,7 +233,7 @@ fn engage(
     let mut listeners = vec![listener];
     if let Some(writer) = writer {
         let started = recordings.start(writer, 0.0);
-        listeners.push(started.map_err(|source| StartError::Thread { what: "recording", source })?);
+        listeners.push(started.map_err(|source| StartError::Thread("recording", source))?);
     }
     Ok((Live::start(beginning, clock, listeners)?, recordings))
 }
