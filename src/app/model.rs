@@ -295,7 +295,7 @@ impl Model {
     /// Takes a notice of the source.
     pub(super) fn take(&mut self, notice: Notice) {
         match notice {
-            Notice::FirstWrite { question } => self.mode = Mode::Asking(Question::FirstWrite(question)),
+            Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
             Notice::Unreachable { since_s, cause } => {
                 self.track_mut().reachability = Reachability::Down { since_s, cause };
             }
@@ -323,15 +323,15 @@ impl Model {
                     self.follow_recording();
                 }
             }
-            Notice::Read { share } => {
+            Notice::Read(share) => {
                 if let Some(playback) = &mut self.playback {
                     playback.read = Some(share);
                 }
             }
-            Notice::Played { to_s } => self.played_to(to_s),
+            Notice::Played(to_s) => self.played_to(to_s),
             Notice::Leave => self.course = Course::Over,
             // The screen is gone by then; whoever had it tells.
-            Notice::Cleaning { .. } | Notice::Undone(_) => {}
+            Notice::Cleaning(_) | Notice::Undone(_) => {}
         }
     }
 }

@@ -264,7 +264,7 @@ fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
         let asks = matches!(
             delivery,
             Delivery::Refused(..)
-                | Delivery::Notice(Notice::FirstWrite { .. } | Notice::Warning(_) | Notice::LoadStopped(_))
+                | Delivery::Notice(Notice::FirstWrite(_) | Notice::Warning(_) | Notice::LoadStopped(_))
         );
         due = due.max(if asks { Due::Now } else { Due::Data });
         update(model, Msg::Delivery(delivery));

@@ -80,7 +80,7 @@ fn the_caret_moves_in_what_is_typed_and_a_pasted_text_is_no_keys() {
         press(&mut model, "1\n"),
         [Effect::Order(Order::SetKnobs(Knobs { clients: 100, ..Knobs::default() }))]
     );
-    deliver(&mut model, Notice::FirstWrite { question: "Write?".to_owned() });
+    deliver(&mut model, Notice::FirstWrite("Write?".to_owned()));
     assert_eq!(paste(&mut model, "y"), [], "and no answer");
 }
 
@@ -89,14 +89,14 @@ fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
     let mut model = model();
     let on = Knobs { load: true, ..Knobs::default() };
     assert_eq!(press(&mut model, "l"), [Effect::Order(Order::SetKnobs(on))]);
-    deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
+    deliver(&mut model, Notice::FirstWrite("There are keys. Write?".to_owned()));
     assert_eq!(press(&mut model, "lx"), [], "only the answers count");
     let answer = press(&mut model, "\n");
     assert_eq!(
         answer,
         [Effect::Order(Order::AllowWrites(false)), Effect::Order(Order::SetKnobs(Knobs::default()))]
     );
-    deliver(&mut model, Notice::FirstWrite { question: "There are keys. Write?".to_owned() });
+    deliver(&mut model, Notice::FirstWrite("There are keys. Write?".to_owned()));
     assert_eq!(press(&mut model, "y"), [Effect::Order(Order::AllowWrites(true))]);
     assert_eq!(model.mode, Mode::Screen);
 }
@@ -157,14 +157,14 @@ fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
     deliver(&mut model, Notice::Ended);
     assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(39.0), Context::Replay));
     assert_eq!(press(&mut model, "p"), [Effect::Order(Order::Play { from_s: 0.0, speed: 1.0 })]);
-    deliver(&mut model, Notice::Played { to_s: 2.5 });
+    deliver(&mut model, Notice::Played(2.5));
     assert_eq!((model.cursor_s(), model.panel.wanted().clients), (Some(2.5), 3));
     let faster = Key::plain(KeyCode::Char('>'));
     assert_eq!(
         update(&mut model, Msg::Key(faster)),
         [Effect::Order(Order::Play { from_s: 2.5, speed: 2.0 })]
     );
-    deliver(&mut model, Notice::Played { to_s: 50.0 });
+    deliver(&mut model, Notice::Played(50.0));
     assert!(model.playback.as_ref().is_some_and(|playback| !playback.is_playing));
     assert_eq!(model.cursor_s(), Some(39.0));
 }

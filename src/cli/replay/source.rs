@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
-//!                                          Play, Pause ─► clock ─► Played { to_s }
+//!                                          Play, Pause ─► clock ─► Played(to_s)
 //! ```
 //! All of the recording is read once, underneath the screen; seeking is a matter of the screen's timeline.
 
@@ -83,7 +83,7 @@ impl ReplaySource {
                 Err(TryRecvError::Disconnected) => self.is_read = true,
             }
         }
-        deliveries.extend(read.map(|share| Delivery::Notice(Notice::Read { share })));
+        deliveries.extend(read.map(|share| Delivery::Notice(Notice::Read(share))));
         if self.is_read {
             deliveries.push(Delivery::Notice(Notice::Ended));
         }
@@ -98,7 +98,7 @@ impl Source for ReplaySource {
         }
         if let Some(playing) = &self.playing {
             let to_s = playing.from_s + playing.since.elapsed().as_secs_f64() * playing.speed;
-            deliveries.push(Delivery::Notice(Notice::Played { to_s }));
+            deliveries.push(Delivery::Notice(Notice::Played(to_s)));
         }
         deliveries
     }
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(records, 1002, "the session, its marks, and that it has no end");
         assert!(source.poll().is_empty());
         source.order(Order::Play { from_s: 5.0, speed: 64.0 });
-        let [Delivery::Notice(Notice::Played { to_s })] = source.poll()[..] else { panic!("time runs") };
+        let [Delivery::Notice(Notice::Played(to_s))] = source.poll()[..] else { panic!("time runs") };
         assert!(to_s >= 5.0);
         source.order(Order::Pause);
         assert!(source.poll().is_empty());

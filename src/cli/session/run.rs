@@ -18,6 +18,7 @@ use crate::{
         words::Words,
     },
     load::Knobs,
+    server::Progress,
     session::{
         Delivery, Notice, Order, Timeline, Writer,
         running::{EndedBy, Peer, Session, StartError},
@@ -117,7 +118,7 @@ impl Undoing {
     fn tell(&mut self, notice: &Notice) {
         let mut out = Words::stderr();
         match notice {
-            Notice::Cleaning { looked_at, total } if out.is_terminal() => {
+            Notice::Cleaning(Progress { looked_at, total, .. }) if out.is_terminal() => {
                 self.has_progress = true;
                 let _ = write!(out, "\rremoving redyno's keys: {looked_at} of {total} looked at");
             }

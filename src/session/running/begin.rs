@@ -13,10 +13,10 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Ended, Notice, Peer,
+    Ended, Notice, Order, Peer,
     conduct::Running,
-    gate::{Admission, Gate, Whose},
-    peer::{Owner, Peers},
+    gate::{Admission, Gate, Keys},
+    peer::Peers,
     recordings::Recordings,
     refusal::Refusals,
     thread::run,
@@ -43,20 +43,6 @@ const FIRST_INFO: Duration = Duration::from_millis(500);
 const GATE_LIMIT: Duration = Duration::from_secs(30);
 /// How often a signal is looked for meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// Whose keys a load writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
-    /// Those of a server of our own, which go with it.
-    OwnServers,
-    /// The run's, removed at the end unless they are `kept`.
-    Runs {
-        /// `--keep`
-        kept: bool,
-    },
-    /// A user's: asked about, and never removed.
-    Users,
-}
 
 /// What a session is asked to do.
 pub struct Commission {
@@ -111,7 +97,7 @@ pub enum StartError {
 /// this goes, it ends and undoes what is to be undone.
 #[derive(Debug)]
 pub struct Session {
-    owner: Owner,
+    orders: Sender<(usize, Order)>,
     thread: Option<JoinHandle<Ended>>,
 }
 
@@ -126,7 +112,7 @@ impl Session {
         signals: Receiver<Signal>,
         peers: usize,
     ) -> Result<(Self, Vec<Peer>), StartError> {
-        let (peers, listening, owner) = Peers::new(peers);
+        let (peers, listening, orders) = Peers::new(peers);
         let (begun, news) = channel();
         let thread = std::thread::Builder::new().name("session".to_owned()).spawn(move || {
             match begin(commission, signals, listening) {
@@ -143,7 +129,7 @@ impl Session {
         });
         let thread = thread.map_err(|source| StartError::Thread("the session", source))?;
         match news.recv() {
-            Ok(Ok(())) => Ok((Self { owner, thread: Some(thread) }, peers)),
+            Ok(Ok(())) => Ok((Self { orders, thread: Some(thread) }, peers)),
             Ok(Err(error)) => Err(error),
             // It broke before it could say anything.
             Err(_) => match thread.join() {
@@ -155,19 +141,22 @@ impl Session {
 
     /// Ends it unless it has ended, and waits until it has undone what was to be undone. A panic of its thread goes on here.
     pub fn end(mut self) -> Ended {
-        self.owner.end();
-        let thread = self.thread.take().expect("it is ended once");
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let ended = self.join().expect("it is ended once");
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn join(&mut self) -> Option<std::thread::Result<Ended>> {
+        let thread = self.thread.take()?;
+        // It may have ended by itself.
+        let _ = self.orders.send((usize::MAX, Order::End));
+        Some(thread.join())
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            self.owner.end();
-            // Whoever wants to know how it ended calls `end`.
-            let _ = thread.join();
-        }
+        // Whoever wants to know how it ended calls `end`.
+        let _ = self.join();
     }
 }
 
@@ -187,12 +176,8 @@ fn begin(
     // Asked before our own marker is set.
     let leftovers = (!is_own).then(|| control.find_leftovers());
     let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner(&session)) };
-    let whose = match commission.keys {
-        Keys::OwnServers => Whose::OwnServers,
-        Keys::Users => Whose::Users,
-        Keys::Runs { kept } => Whose::Runs { ledger: ledger.clone(), kept },
-    };
-    let mut gate = Gate::new(commission.plan.names.clone(), whose, commission.is_allowed);
+    let (names, keys) = (commission.plan.names.clone(), commission.keys);
+    let mut gate = Gate::new(names, keys, ledger.clone(), commission.is_allowed);
     commission.notices.drain(..).for_each(|notice| peers.tell(notice));
     let (listener, records) = channel();
     let recording = commission.recording.take();
@@ -286,7 +271,7 @@ fn pass(
         (Some(Admission::Pass(knobs)), _) => Ok(knobs),
         (Some(Admission::Ask(question)), false) => Err(StartError::Asks(question.replace(" Continue?", ""))),
         (Some(Admission::Ask(question)), true) => {
-            peers.tell(Notice::FirstWrite { question });
+            peers.tell(Notice::FirstWrite(question));
             Ok(off)
         }
         (Some(Admission::Refuse(cause)), false) => Err(StartError::Refused(cause)),

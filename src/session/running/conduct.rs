@@ -133,7 +133,7 @@ impl Running {
         match admission {
             Some(Admission::Pass(knobs)) => self.live.turn(&knobs),
             Some(Admission::Ask(question)) if self.is_attended => {
-                self.peers.tell(Notice::FirstWrite { question });
+                self.peers.tell(Notice::FirstWrite(question));
             }
             Some(Admission::Ask(cause) | Admission::Refuse(cause)) => {
                 self.peers.tell(Notice::LoadStaysOff(cause));

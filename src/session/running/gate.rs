@@ -43,14 +43,12 @@ pub(super) enum Admission {
 }
 
 /// Whose keys a load writes.
-#[derive(Debug)]
-pub(super) enum Whose {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
     /// Those of a server of our own, which go with it.
     OwnServers,
     /// The run's: noted in the ledger and its marker, and removed at the end unless they are `kept`.
     Runs {
-        /// Where they are noted.
-        ledger: Ledger,
         /// `--keep`
         kept: bool,
     },
@@ -69,14 +67,16 @@ pub(super) struct Gate {
     /// Why the server could not be asked last.
     trouble: Option<String>,
     names: KeyNames,
-    whose: Whose,
+    keys: Keys,
+    /// Where those of the run are noted.
+    ledger: Ledger,
 }
 
 impl Gate {
     /// A gate before keys of these names. `allowed` is `--yes`.
-    pub fn new(names: KeyNames, whose: Whose, allowed: bool) -> Self {
-        let state = if matches!(whose, Whose::OwnServers) { State::Open } else { State::Shut };
-        Self { state, held: None, allowed, trouble: None, names, whose }
+    pub fn new(names: KeyNames, keys: Keys, ledger: Ledger, allowed: bool) -> Self {
+        let state = if keys == Keys::OwnServers { State::Open } else { State::Shut };
+        Self { state, held: None, allowed, trouble: None, names, keys, ledger }
     }
 
     /// How the keys are called.
@@ -86,8 +86,8 @@ impl Gate {
 
     /// The ledger with keys of the run that there may be at the end, and whether they are to stay.
     pub fn to_remove(&self) -> Option<(&Ledger, bool)> {
-        match &self.whose {
-            Whose::Runs { ledger, kept } if ledger.has_keys() => Some((ledger, *kept)),
+        match self.keys {
+            Keys::Runs { kept } if self.ledger.has_keys() => Some((&self.ledger, kept)),
             _ => None,
         }
     }
@@ -119,10 +119,10 @@ impl Gate {
 
     /// Notes that these names may be written, where that is not noted yet.
     fn extend(&self, span: KeySpan, control: &Control) -> Option<Answer<()>> {
-        match &self.whose {
-            Whose::Runs { ledger, kept } if !ledger.covers(&span) => {
-                ledger.add_keys(span, *kept);
-                Some(control.mark(ledger))
+        match self.keys {
+            Keys::Runs { kept } if !self.ledger.covers(&span) => {
+                self.ledger.add_keys(span, kept);
+                Some(control.mark(&self.ledger))
             }
             _ => None,
         }
@@ -190,8 +190,8 @@ impl Gate {
 
     /// Nothing was written, unless that is not known.
     fn not_marked(&self, error: &ServerError) {
-        if let (Whose::Runs { ledger, .. }, true) = (&self.whose, error.is_refused()) {
-            ledger.drop_keys();
+        if let (Keys::Runs { .. }, true) = (self.keys, error.is_refused()) {
+            self.ledger.drop_keys();
         }
     }
 
@@ -213,10 +213,10 @@ impl Gate {
         if let Some(obstacle) = survey.obstacle() {
             return Some(self.refuse(obstacle.to_string()));
         }
-        let (is_users, kept) = match &self.whose {
-            Whose::Users => (true, true),
-            Whose::Runs { kept, .. } => (false, *kept),
-            Whose::OwnServers => (false, false),
+        let (is_users, kept) = match self.keys {
+            Keys::Users => (true, true),
+            Keys::Runs { kept } => (false, kept),
+            Keys::OwnServers => (false, false),
         };
         let span = self.held.as_ref().map(span).unwrap_or_default();
         match survey.asks(&Writes { names: self.names.clone(), is_users, kept, span }) {

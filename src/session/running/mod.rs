@@ -22,8 +22,9 @@ mod thread;
 mod tuning;
 mod undo;
 
-pub use begin::{Commission, Keys, Session, StartError};
+pub use begin::{Commission, Session, StartError};
 pub use conduct::check_clients;
+pub use gate::Keys;
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
 pub use set_back::set_back;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     load::Knobs,
-    server::Parameter,
+    server::{Parameter, Progress},
     session::{Mark, Record},
 };
 
@@ -61,11 +61,9 @@ pub enum Delivery {
 /// Something a session tells its peers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// The load is held back until a person allows writing to this server. Answered by [`Order::AllowWrites`].
-    FirstWrite {
-        /// What is there that would stand beside our keys, and what will be written.
-        question: String,
-    },
+    /// The load is held back until a person allows writing to this server: what is there that would stand beside our
+    /// keys, and what will be written. Answered by [`Order::AllowWrites`].
+    FirstWrite(String),
     /// The load that was wanted cannot be, for this reason.
     LoadStaysOff(String),
     /// The load that ran was turned off, for this reason.
@@ -84,15 +82,9 @@ pub enum Notice {
     /// Something that went wrong: cause, meaning, next step.
     Warning(String),
     /// So much of a recording has been read, 0 to 1.
-    Read {
-        /// The share of its bytes.
-        share: f64,
-    },
-    /// A recording has played to this moment.
-    Played {
-        /// In seconds of the session.
-        to_s: f64,
-    },
+    Read(f64),
+    /// A recording has played to this moment, in seconds of the session.
+    Played(f64),
     /// How the recording goes; `None` when there is none any more.
     Recording(Option<RecordingState>),
     /// No more records will come, and the person may look on: a recording ends here.
@@ -101,12 +93,7 @@ pub enum Notice {
     /// what is undone.
     Leave,
     /// Keys are being removed.
-    Cleaning {
-        /// Names or keys looked at so far.
-        looked_at: u64,
-        /// Names or keys to look at.
-        total: u64,
-    },
+    Cleaning(Progress),
     /// What became of something that was to be undone, as a whole line.
     Undone(String),
 }

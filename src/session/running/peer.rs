@@ -46,17 +46,6 @@ impl Peer {
     }
 }
 
-/// Whoever started the session: it only ends it.
-#[derive(Debug)]
-pub(super) struct Owner(Sender<(usize, Order)>);
-
-impl Owner {
-    pub(super) fn end(&self) {
-        // It may have ended by itself.
-        let _ = self.0.send((usize::MAX, Order::End));
-    }
-}
-
 /// The session's end: who listens, and what they want done.
 pub(super) struct Peers {
     orders: Receiver<(usize, Order)>,
@@ -65,8 +54,8 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// So many peers, the session's end, and the way of its owner's orders.
-    pub(super) fn new(count: usize) -> (Vec<Peer>, Self, Owner) {
+    /// So many peers, the session's end, and the way of the orders of whoever started it.
+    pub(super) fn new(count: usize) -> (Vec<Peer>, Self, Sender<(usize, Order)>) {
         let (sender, orders) = channel();
         let (peers, listeners) = (0..count)
             .map(|id| {
@@ -74,7 +63,7 @@ impl Peers {
                 (Peer { id, orders: sender.clone(), deliveries }, Some(listener))
             })
             .unzip();
-        (peers, Self { orders, listeners }, Owner(sender))
+        (peers, Self { orders, listeners }, sender)
     }
 
     /// The next order within `limit`, and whose it is.

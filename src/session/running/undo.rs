@@ -66,8 +66,7 @@ fn clean(ledger: &Ledger, control: &Control, signals: &Receiver<Signal>, peers: 
         if signals.try_iter().any(|signal| matches!(signal, Signal::Interrupt | Signal::Terminate)) {
             cleaning.stop();
         }
-        let now = cleaning.progress();
-        peers.tell(Notice::Cleaning { looked_at: now.looked_at, total: now.total });
+        peers.tell(Notice::Cleaning(cleaning.progress()));
     };
     match ended {
         Ok(cleaned) if cleaned.complete => cleaned.to_string(),

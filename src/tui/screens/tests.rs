@@ -179,7 +179,7 @@ fn overlays_and_states_look_as_they_did() {
     snapshot("help_80x24", &drawn(&model, theme, 80, 24));
     press(&mut model, KeyCode::Esc);
     let question = "This server holds 1204 other keys. Write to it?".to_owned();
-    update(&mut model, Msg::Delivery(Delivery::Notice(Notice::FirstWrite { question })));
+    update(&mut model, Msg::Delivery(Delivery::Notice(Notice::FirstWrite(question))));
     snapshot("first_write_80x24", &drawn(&model, theme, 80, 24));
 }
 
