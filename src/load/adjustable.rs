@@ -1,6 +1,6 @@
 //! What can be set by a word and a value: `clients 200`, `rate max`, `backlog shed`, `workload get`.
 
-use super::{Arrivals, Backlog, Knob, Knobs};
+use super::{Arrivals, Backlog, Knob, Knobs, TurnError};
 use crate::workload::{preset, presets};
 
 /// Something that can be set by a word and a value.
@@ -77,20 +77,14 @@ impl Adjustable {
     /// `knobs` with this set to what was typed.
     ///
     /// # Errors
-    /// In words, when it cannot be.
-    pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, String> {
-        let typed = match self {
-            Self::Knob(knob) => return knob.typed(knobs, value).map_err(|error| error.to_string()),
-            Self::Backlog => Knobs { backlog: value.parse().map_err(to_string)?, ..knobs.clone() },
-            Self::Workload => Knobs { workload: preset(value).map_err(to_string)?, ..knobs.clone() },
-        };
-        typed.checked().map_err(to_string)
+    /// When it cannot be.
+    pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, TurnError> {
+        match self {
+            Self::Knob(knob) => knob.typed(knobs, value),
+            Self::Backlog => Ok(Knobs { backlog: value.parse()?, ..knobs.clone() }.checked()?),
+            Self::Workload => Ok(Knobs { workload: preset(value)?, ..knobs.clone() }.checked()?),
+        }
     }
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
-fn to_string(error: impl ToString) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]
@@ -114,7 +108,13 @@ mod tests {
         let knobs = Knobs::default();
         assert_eq!(Adjustable::Backlog.typed(&knobs, "shed").unwrap().backlog, Backlog::Shed);
         assert_eq!(Adjustable::Workload.typed(&knobs, "get").unwrap().workload, preset("get").unwrap());
-        assert!(Adjustable::Workload.typed(&knobs, "x").unwrap_err().starts_with("there is no workload 'x'"));
+        assert!(
+            Adjustable::Workload
+                .typed(&knobs, "x")
+                .unwrap_err()
+                .to_string()
+                .starts_with("there is no workload 'x'")
+        );
         for setting in Adjustable::all() {
             assert!(setting.typed(&knobs, "?").is_err(), "{setting:?}");
             let open = Knobs { rate: Some(1000), ..knobs.clone() };

@@ -40,59 +40,42 @@ pub struct ParseChoiceError {
     other: &'static str,
 }
 
-impl Arrivals {
-    /// Its name on the command line and on screen.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Poisson => "poisson",
+macro_rules! choice {
+    ($choice:ident: $one:ident $one_name:literal, $other:ident $other_name:literal) => {
+        impl $choice {
+            /// Its name on the command line and on screen.
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::$one => $one_name,
+                    Self::$other => $other_name,
+                }
+            }
         }
-    }
-}
 
-impl Backlog {
-    /// Its name on the command line and on screen.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Shed => "shed",
+        impl fmt::Display for $choice {
+            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.pad(self.name())
+            }
         }
-    }
+
+        impl FromStr for $choice {
+            type Err = ParseChoiceError;
+
+            fn from_str(given: &str) -> Result<Self, Self::Err> {
+                match given.trim().to_lowercase().as_str() {
+                    $one_name => Ok(Self::$one),
+                    $other_name => Ok(Self::$other),
+                    _ => {
+                        Err(ParseChoiceError { given: given.to_owned(), one: $one_name, other: $other_name })
+                    }
+                }
+            }
+        }
+    };
 }
 
-impl fmt::Display for Arrivals {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl fmt::Display for Backlog {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Arrivals {
-    type Err = ParseChoiceError;
-
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
-        one_of(given, [Self::Constant, Self::Poisson], Self::name)
-    }
-}
-
-impl FromStr for Backlog {
-    type Err = ParseChoiceError;
-
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
-        one_of(given, [Self::Queue, Self::Shed], Self::name)
-    }
-}
-
-fn one_of<T: Copy>(given: &str, choices: [T; 2], name: fn(T) -> &'static str) -> Result<T, ParseChoiceError> {
-    let found = choices.into_iter().find(|choice| name(*choice).eq_ignore_ascii_case(given.trim()));
-    let [one, other] = choices.map(name);
-    found.ok_or_else(|| ParseChoiceError { given: given.to_owned(), one, other })
-}
+choice!(Arrivals: Constant "constant", Poisson "poisson");
+choice!(Backlog: Queue "queue", Shed "shed");
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,10 @@ use thiserror::Error;
 use super::{
     Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE, ParseChoiceError,
 };
-use crate::units::{self, ParseQuantityError};
+use crate::{
+    units::{self, ParseQuantityError},
+    workload::NoPreset,
+};
 
 /// The highest rate that turning reaches; above it is "max". Typing goes on to the top of the range.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
@@ -56,15 +59,8 @@ impl Direction {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TurnError {
     /// Turned against its stop.
-    #[error("{knob} is at its {end}, {value}")]
-    AtTheEnd {
-        /// Which knob.
-        knob: Knob,
-        /// `lowest` or `highest`.
-        end: &'static str,
-        /// Its value there.
-        value: String,
-    },
+    #[error("{0} is at its {1}, {2}")]
+    AtTheEnd(Knob, &'static str, String),
     /// The workload has neither GET nor SET.
     #[error("this workload has neither GET nor SET, so there is no share of reads to turn")]
     NoReads,
@@ -74,6 +70,9 @@ pub enum TurnError {
     /// The text names no choice.
     #[error(transparent)]
     Choice(#[from] ParseChoiceError),
+    /// The text names no workload.
+    #[error(transparent)]
+    Workload(#[from] NoPreset),
     /// The text is no quantity.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
@@ -81,13 +80,8 @@ pub enum TurnError {
     #[error(transparent)]
     Range(#[from] KnobError),
     /// The number is too large for the setting.
-    #[error("{knob} cannot be as high as {given}")]
-    TooLarge {
-        /// Which knob.
-        knob: Knob,
-        /// What was typed.
-        given: u64,
-    },
+    #[error("{0} cannot be as high as {1}")]
+    TooLarge(Knob, u64),
     /// A share above the whole.
     #[error("reads must lie between 0 and 100 percent, not {0}")]
     Share(u64),
@@ -164,7 +158,7 @@ impl Knob {
         }
         if turned == *knobs {
             let end = if direction == Direction::Up { "highest" } else { "lowest" };
-            return Err(TurnError::AtTheEnd { knob: self, end, value: self.value(knobs) });
+            return Err(TurnError::AtTheEnd(self, end, self.value(knobs)));
         }
         Ok(turned.checked()?)
     }
@@ -177,7 +171,7 @@ impl Knob {
     pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
         let mut typed = knobs.clone();
         let text = text.trim();
-        let narrow = |n: u64| u32::try_from(n).map_err(|_| TurnError::TooLarge { knob: self, given: n });
+        let narrow = |n: u64| u32::try_from(n).map_err(|_| TurnError::TooLarge(self, n));
         match self {
             Self::Clients => typed.clients = narrow(units::parse_count(text)?)?,
             Self::Pipeline => typed.pipeline = narrow(units::parse_count(text)?)?,

@@ -18,62 +18,36 @@ fn cache() -> Knobs {
     Knobs { workload: Workload::ratio(1, 10), value_size: 256, keyspace: 100_000, ..Knobs::default() }
 }
 
-/// All presets, from the usual to the extreme.
-pub const PRESETS: &[Preset] = &[
-    Preset { name: "cache", like: "ten reads for each write of a small value", knobs: cache },
-    Preset {
-        name: "mixed",
-        like: "as many writes as reads",
-        knobs: || Knobs { workload: Workload::ratio(1, 1), ..cache() },
-    },
-    Preset {
-        name: "write-heavy",
-        like: "ingest: nine writes for each read",
-        knobs: || Knobs { workload: Workload::ratio(9, 1), value_size: 1024, ..cache() },
-    },
-    Preset {
-        name: "read-only",
-        like: "GET alone, of what is there already",
-        knobs: || Knobs { workload: Workload::ratio(0, 1), ..cache() },
-    },
-    Preset {
-        name: "big-values",
-        like: "pages and documents of 4 KiB",
-        knobs: || Knobs { value_size: 4096, ..cache() },
-    },
-    Preset {
-        name: "sessions",
-        like: "a web site's sessions: many clients, a write for every four reads, Poisson arrivals",
-        knobs: || Knobs {
-            clients: 200,
-            rate: Some(5000),
-            arrivals: Arrivals::Poisson,
-            workload: Workload::ratio(1, 4),
-            value_size: 1024,
-            ..cache()
-        },
-    },
-    Preset {
-        name: "gentle",
-        like: "an open loop of 1000 requests a second that a production server bears",
-        knobs: || Knobs { clients: 10, rate: Some(1000), arrivals: Arrivals::Poisson, ..cache() },
-    },
-    Preset {
-        name: "benchmark",
-        like: "what redis-benchmark does by default: SETs of three bytes",
-        knobs: || Knobs { workload: Workload::ratio(1, 0), value_size: 3, keyspace: 1, ..cache() },
-    },
-    Preset {
-        name: "pipeline-16",
-        like: "sixteen requests in flight on each connection",
-        knobs: || Knobs { pipeline: 16, ..cache() },
-    },
-    Preset {
-        name: "saturate",
-        like: "as much as the server can: many clients, deep pipelines, tiny values",
-        knobs: || Knobs { clients: 200, pipeline: 32, value_size: 32, ..cache() },
-    },
-];
+macro_rules! presets {
+    ($($name:literal $like:literal { $($knob:ident: $value:expr),* })*) => {
+        /// All presets, from the usual to the extreme.
+        pub const PRESETS: &[Preset] =
+            &[$(Preset { name: $name, like: $like, knobs: || Knobs { $($knob: $value,)* ..cache() } },)*];
+    };
+}
+
+presets! {
+    "cache" "ten reads for each write of a small value"
+        {}
+    "mixed" "as many writes as reads"
+        { workload: Workload::ratio(1, 1) }
+    "write-heavy" "ingest: nine writes for each read"
+        { workload: Workload::ratio(9, 1), value_size: 1024 }
+    "read-only" "GET alone, of what is there already"
+        { workload: Workload::ratio(0, 1) }
+    "big-values" "pages and documents of 4 KiB"
+        { value_size: 4096 }
+    "sessions" "a web site's sessions: many clients, a write for every four reads, Poisson arrivals"
+        { clients: 200, rate: Some(5000), arrivals: Arrivals::Poisson, workload: Workload::ratio(1, 4), value_size: 1024 }
+    "gentle" "an open loop of 1000 requests a second that a production server bears"
+        { clients: 10, rate: Some(1000), arrivals: Arrivals::Poisson }
+    "benchmark" "what redis-benchmark does by default: SETs of three bytes"
+        { workload: Workload::ratio(1, 0), value_size: 3, keyspace: 1 }
+    "pipeline-16" "sixteen requests in flight on each connection"
+        { pipeline: 16 }
+    "saturate" "as much as the server can: many clients, deep pipelines, tiny values"
+        { clients: 200, pipeline: 32, value_size: 32 }
+}
 
 impl Preset {
     /// `knobs` with everything but the switch of the load as this preset has it.

@@ -112,7 +112,7 @@ impl Model {
                     if now == then { format!("as it is: {now}") } else { format!("{now} now, then {then}") };
                 (help, Command::Set(knobs))
             }
-            Err(error) => (error.clone(), Command::Refuse(error)),
+            Err(error) => (error.to_string(), Command::Refuse(error.to_string())),
         };
         Offer { title: format!("{} {value}", setting.word()), keys: String::new(), help, command }
     }
