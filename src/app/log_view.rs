@@ -37,7 +37,12 @@ pub struct LogLine<'a> {
     pub is_recovery: bool,
 }
 
-impl LogLine<'_> {
+impl<'a> LogLine<'a> {
+    /// A line that tells of no recovery.
+    fn new(t_s: f64, kind: LogKind, name: impl Into<Cow<'a, str>>, text: impl Into<Cow<'a, str>>) -> Self {
+        Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
+    }
+
     /// Where `needle`, in lower case, stands in the words of this line, in characters of `name text`; none for an
     /// empty one.
     pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
@@ -99,13 +104,7 @@ impl Model {
         let mut lines = self.events_and_errors();
         let until_s = self.track().told_until_s();
         let marks = self.timeline().marks().filter(|mark| mark.t_s <= until_s);
-        lines.extend(marks.map(|mark| LogLine {
-            t_s: mark.t_s,
-            kind: LogKind::Mark,
-            name: "mark".into(),
-            text: mark.text.as_str().into(),
-            is_recovery: false,
-        }));
+        lines.extend(marks.map(|mark| LogLine::new(mark.t_s, LogKind::Mark, "mark", mark.text.as_str())));
         lines.extend(self.segment_lines());
         if let Some(kind) = self.log_view.filter() {
             lines.retain(|line| line.kind == kind);
@@ -127,11 +126,8 @@ impl Model {
             lines.push(match known {
                 Some(at) => error_line(event.t_s, unseen.remove(at)),
                 None => LogLine {
-                    t_s: event.t_s,
-                    kind: LogKind::Event,
-                    name: event.what.name().into(),
-                    text: event.what.to_string().into(),
                     is_recovery: event.what.is_recovery(),
+                    ..LogLine::new(event.t_s, LogKind::Event, event.what.name(), event.what.to_string())
                 },
             });
         }
@@ -144,13 +140,8 @@ impl Model {
         let segments = || self.segments().iter();
         segments().zip(std::iter::once(None).chain(segments().map(Some))).map(|(segment, before)| {
             let words = segment_words(before.map(|before| &before.start), &segment.start);
-            LogLine {
-                t_s: segment.start.t_s,
-                kind: LogKind::Segment,
-                name: format!("segment {}", segment.start.segment).into(),
-                text: words.join(", ").into(),
-                is_recovery: false,
-            }
+            let name = format!("segment {}", segment.start.segment);
+            LogLine::new(segment.start.t_s, LogKind::Segment, name, words.join(", "))
         })
     }
 
@@ -213,10 +204,10 @@ impl Model {
     /// Puts the time cursor to the selected line.
     pub(super) fn go_to_line(&mut self) {
         let lines = self.log_lines();
-        let Some(t_s) = self.selected_line(lines.len()).map(|at| lines[at].t_s) else { return };
+        let Some(at) = self.selected_line(lines.len()) else { return };
+        let t_s = lines[at].t_s;
         // What moves with the cursor must not move the line away.
-        let at = self.selected_line(lines.len());
-        self.log_view.selected = at;
+        self.log_view.selected = Some(at);
         self.put_cursor(t_s);
         self.say(Tone::Info, "the cursor stands there; 1 shows the Overview at that moment");
     }
@@ -226,13 +217,7 @@ fn error_line<'a>(t_s: f64, (kind, error): (&'a str, &ErrorCount)) -> LogLine<'a
     let last = units::elapsed(error.last_s * 1_000_000_000);
     let count = units::count(error.count as f64);
     let first = error.first.as_deref().unwrap_or("no message");
-    LogLine {
-        t_s,
-        kind: LogKind::Error,
-        name: kind.into(),
-        text: format!("×{count}, last {last}: {first}").into(),
-        is_recovery: false,
-    }
+    LogLine::new(t_s, LogKind::Error, kind, format!("×{count}, last {last}: {first}"))
 }
 
 #[cfg(test)]
@@ -329,13 +314,7 @@ mod tests {
 
     #[test]
     fn hits_are_places_on_screen_and_do_not_overlap() {
-        let line = LogLine {
-            t_s: 0.0,
-            kind: LogKind::Event,
-            name: "aaa".into(),
-            text: "µA aa".into(),
-            is_recovery: false,
-        };
+        let line = LogLine::new(0.0, LogKind::Event, "aaa", "µA aa");
         assert_eq!(line.hits("aa"), [0..2, 7..9]);
         assert_eq!(line.hits("a"), [0..1, 1..2, 2..3, 5..6, 7..8, 8..9]);
         assert_eq!(line.hits(""), []);

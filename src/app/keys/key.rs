@@ -2,41 +2,37 @@
 
 use std::fmt;
 
-/// A key without its modifiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyCode {
-    /// A printable character, shift applied.
-    Char(char),
-    /// Arrow up.
-    Up,
-    /// Arrow down.
-    Down,
-    /// Arrow left.
-    Left,
-    /// Arrow right.
-    Right,
-    /// Page up.
-    PageUp,
-    /// Page down.
-    PageDown,
-    /// Home.
-    Home,
-    /// End.
-    End,
-    /// Enter.
-    Enter,
-    /// Escape.
-    Esc,
-    /// Backspace.
-    Backspace,
-    /// Delete.
-    Delete,
-    /// Tab.
-    Tab,
-    /// Tab with Shift.
-    BackTab,
-    /// F1, which asks for help everywhere.
-    F1,
+macro_rules! key_codes {
+    ($($key:ident $name:literal,)*) => {
+        /// A key without its modifiers.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum KeyCode {
+            /// A printable character, shift applied.
+            Char(char),
+            $(#[doc = $name] $key,)*
+        }
+
+        impl fmt::Display for KeyCode {
+            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                match self {
+                    Self::Char(' ') => f.write_str("Space"),
+                    Self::Char(c) => write!(f, "{c}"),
+                    $(Self::$key => f.write_str($name),)*
+                }
+            }
+        }
+
+        /// All that are no characters.
+        #[cfg(test)]
+        pub(super) const NAMED_KEYS: &[KeyCode] = &[$(KeyCode::$key,)*];
+    };
+}
+
+key_codes! {
+    Up "↑", Down "↓", Left "←", Right "→",
+    PageUp "PgUp", PageDown "PgDn", Home "Home", End "End",
+    Enter "Enter", Esc "Esc", Backspace "Backspace", Delete "Delete",
+    Tab "Tab", BackTab "Shift-Tab", F1 "F1",
 }
 
 /// A key press.
@@ -52,31 +48,6 @@ impl Key {
     /// A key without Ctrl.
     pub const fn plain(code: KeyCode) -> Self {
         Self { code, ctrl: false }
-    }
-}
-
-impl fmt::Display for KeyCode {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let name = match self {
-            Self::Char(' ') => "Space",
-            Self::Char(c) => return write!(f, "{c}"),
-            Self::Up => "↑",
-            Self::Down => "↓",
-            Self::Left => "←",
-            Self::Right => "→",
-            Self::PageUp => "PgUp",
-            Self::PageDown => "PgDn",
-            Self::Home => "Home",
-            Self::End => "End",
-            Self::Enter => "Enter",
-            Self::Esc => "Esc",
-            Self::Backspace => "Backspace",
-            Self::Delete => "Delete",
-            Self::Tab => "Tab",
-            Self::BackTab => "Shift-Tab",
-            Self::F1 => "F1",
-        };
-        f.write_str(name)
     }
 }
 

@@ -59,30 +59,10 @@ pub fn markdown() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::{KeyCode, Screen};
+    use crate::app::{KeyCode, Screen, keys::key::NAMED_KEYS};
 
     fn every_key() -> Vec<Key> {
-        use KeyCode::{
-            BackTab, Backspace, Char, Delete, End, Enter, Esc, F1, Home, Left, PageDown, PageUp, Right, Tab,
-        };
-        let named = [
-            KeyCode::Up,
-            KeyCode::Down,
-            Left,
-            Right,
-            PageUp,
-            PageDown,
-            Home,
-            End,
-            Enter,
-            Esc,
-            Backspace,
-            Delete,
-            Tab,
-            BackTab,
-            F1,
-        ];
-        let all = (' '..='~').map(Char).chain(named);
+        let all = (' '..='~').map(KeyCode::Char).chain(NAMED_KEYS.iter().copied());
         all.flat_map(|code| [Key { code, ctrl: false }, Key { code, ctrl: true }]).collect()
     }
 
