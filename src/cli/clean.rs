@@ -168,18 +168,17 @@ fn start(target: &Target) -> io::Result<Control> {
 }
 
 fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
-    match survey.neighbours.load {
-        Some(n) if n > 0 && !yes && !survey.runs.is_empty() => {
-            return Err(CleanError::InUse(survey.address.clone(), counted(n, "connection")));
-        }
-        _ => {}
-    }
+    let neighbours = &survey.neighbours;
     let tuned: Vec<_> = survey.runs.iter().flat_map(|marker| &marker.tuned).collect();
-    if tuned.is_empty() || survey.neighbours.sessions.unwrap_or(0) == 0 || yes {
-        return Ok(());
+    match (neighbours.load, neighbours.sessions) {
+        _ if yes || survey.runs.is_empty() => Ok(()),
+        (Some(n @ 1..), _) => Err(CleanError::InUse(survey.address.clone(), counted(n, "connection"))),
+        (_, Some(1..)) if !tuned.is_empty() => {
+            let names = tuned.iter().map(|tuned| tuned.name.as_str()).collect::<Vec<_>>().join(", ");
+            Err(CleanError::Tuned(survey.address.clone(), names))
+        }
+        _ => Ok(()),
     }
-    let names = tuned.iter().map(|tuned| tuned.name.as_str()).collect::<Vec<_>>().join(", ");
-    Err(CleanError::Tuned(survey.address.clone(), names))
 }
 
 fn finish(cleaning: &Cleaning) -> Result<Cleaned, CleanError> {
