@@ -10,7 +10,10 @@ use ratatui::layout::Rect;
 use redyno::{
     app::{Model, Msg, Track, Zoom, update},
     load::Knobs,
-    session::{Reader, Timeline, TimelineOptions, timeline::Measure},
+    session::{
+        Reader, Timeline, TimelineOptions,
+        timeline::{Measure, Timed},
+    },
     tui::{
         screens,
         theme::{Colours, GlyphSet, Theme},
@@ -34,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let now_s = timeline.now_s();
     let whole = || timeline.window(0.0, now_s, COLUMNS);
     time("levels of service, whole session", || drop(black_box(whole().levels(Measure::Service))));
-    time("heat map, whole session", || drop(black_box(whole().heat())));
+    time("heat map, whole session", || drop(black_box(whole().heat(Timed::FromDue))));
     time("all lanes, load, errors, server, whole session", || {
         drop(black_box(Measure::ALL.map(|measure| whole().levels(measure))));
         drop(black_box((whole().load(), whole().errors(), whole().server())));

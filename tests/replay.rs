@@ -66,7 +66,7 @@ fn a_recording_plays_pauses_and_is_searched_on_the_same_screen() {
     wait_for_clock(&terminal, "00:00:42");
     let screen = terminal.text();
     assert!(screen.contains("70.0 ms") && screen.contains("50 clients, 1 in flight each"), "{screen}");
-    assert!(screen.contains("slowlog 70.0 ms KEYS *"), "{screen}");
+    assert!(screen.contains("slowlog 70.0 ms"), "{screen}");
     terminal.press(HOME);
     wait_for_clock(&terminal, "00:00:00");
     assert!(!terminal.text().contains("slowlog"), "what was to come is not told: {}", terminal.text());

@@ -4,6 +4,8 @@
 //! the newest column stands at the right. Columns begin at whole multiples of their length, so the picture moves a
 //! column at a time and holds still between: the eye can rest on it, and a slow line has little to carry.
 
+use crate::session::{Timeline, timeline::Window};
+
 /// Which stretch of time each column shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
@@ -40,6 +42,12 @@ impl TimeAxis {
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)
+    }
+
+    /// What its columns hold of a session that ends at `ends_s`.
+    pub fn window<'a>(&self, timeline: &'a Timeline, ends_s: f64) -> Window<'a> {
+        let (to_s, shown) = self.until(ends_s);
+        timeline.window(self.from_s(), to_s, shown).until(ends_s)
     }
 
     /// When `column` begins, which may not have come yet.

@@ -9,6 +9,7 @@
 
 mod axis;
 mod change;
+mod charts;
 mod config_panel;
 mod danger;
 mod entry;
@@ -33,10 +34,12 @@ mod source;
 mod summary;
 mod track;
 mod update;
+mod value_axis;
 mod view;
 
 pub use axis::TimeAxis;
 pub use change::{change, segment_words};
+pub use charts::Charts;
 pub use config_panel::{ConfigPanel, Setting};
 pub use danger::{Room, danger};
 pub use entry::Entry;
@@ -64,4 +67,5 @@ pub use crate::{
 pub use summary::summary;
 pub use track::Track;
 pub use update::{Msg, update};
+pub use value_axis::{Spread, ValueAxis};
 pub use view::{Landmark, View, Zoom};

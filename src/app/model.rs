@@ -1,8 +1,8 @@
 //! Everything the screen shows.
 
 use super::{
-    ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Question, RecordingState, Screen,
-    SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
+    Charts, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Question, RecordingState,
+    Screen, SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::ClientLimit,
@@ -92,6 +92,8 @@ pub struct Model {
     pub zoom: Zoom,
     /// How many columns the charts of the screen have.
     pub columns: u16,
+    /// What the charts show, and on which axes.
+    pub charts: Charts,
     /// The recording that this is, unless it is live.
     pub playback: Option<Playback>,
     /// Which screen.
@@ -133,6 +135,7 @@ impl Model {
             view: View::Live,
             zoom: Zoom::default(),
             columns: USUAL_COLUMNS,
+            charts: Charts::default(),
             playback: None,
             screen: Screen::default(),
             maximised: None,

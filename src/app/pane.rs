@@ -7,10 +7,8 @@ use super::Screen;
 pub enum Pane {
     /// The throughput over time.
     Throughput,
-    /// The lanes of the service time.
+    /// The latency over time.
     Latency,
-    /// The heat map of the service time.
-    Heat,
     /// The lanes of probes and server.
     Probes,
     /// The knobs and the tables below them.
@@ -28,8 +26,7 @@ impl Pane {
     pub fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
-            Self::Latency => "latency lanes",
-            Self::Heat => "heat map",
+            Self::Latency => "latency",
             Self::Probes => "probes and server",
             Self::Panel => "knobs and tables",
             Self::Curve => "percentile curve",

@@ -29,7 +29,7 @@ pub enum Msg {
     Paste(String),
     /// A line is to be said: what has become of an effect that belongs to the terminal.
     Say(Tone, String),
-    /// The charts of the screen have so many columns.
+    /// A picture is about to be drawn, whose charts have so many columns.
     Columns(u16),
 }
 
@@ -61,6 +61,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.columns = columns;
                 model.keep_cursor_in_view();
             }
+            model.keep_axes();
         }
     }
     model.take_effects()

@@ -257,6 +257,7 @@ impl Model {
             let larger = STEPS_S.iter().position(|step_s| *step_s > before.step_s);
             larger.filter(|n| shown_s(*n) < self.now_s()).map_or(Zoom::Whole, Zoom::Step)
         };
+        self.charts.refit();
         if let View::Frozen { cursor_s, to_s } = self.view {
             let ratio = self.axis(columns).length_s() / before.length_s();
             let to_s = if before.to_s() < to_s || to_s < cursor_s { cursor_s } else { to_s };

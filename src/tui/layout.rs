@@ -3,9 +3,9 @@
 //! ```text
 //!  header                                     ┐ always
 //!  status line                                ┘
-//!  ─ throughput ─────── now  60 s ─┬─ knobs ─   gutter | plot | values  ┬ panel
-//!  ─ latency ───────────────────── ├─ ping ──
-//!  ─ service time, heat map ────── ├─ …
+//!  ─ throughput ────────────────── ┬─ knobs ─   gutter | plot | names | values ┬ panel
+//!  ─ latency ───────────────── now ├─ ping ──
+//!                                  ├─ …
 //!  ─ probes, server ────────────── │
 //!  segments, events, moments       │
 //!  news, server line: in a frozen view what the cursor reads
@@ -30,14 +30,16 @@ pub enum Tier {
     Line,
 }
 
-/// The columns that all lanes share, so that one moment stands above and below itself.
+/// The columns that all charts share, so that one moment stands above and below itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns {
     /// Width of the names and axis labels left of the plot.
     pub gutter: u16,
     /// Width of the plot.
     pub plot: u16,
-    /// How many figures stand right of it: now, 60 s, segment.
+    /// Width of the names of lines and figures right of it, a mark and a blank before them included.
+    pub name: u16,
+    /// How many figures stand right of those: now, 60 s, segment.
     pub values: u16,
     /// Width of each figure.
     pub value: u16,
@@ -58,12 +60,8 @@ pub struct Plan {
     pub body: Rect,
     /// Throughput: a rule and the chart.
     pub throughput: Rect,
-    /// Service time: a rule and five lanes.
+    /// Latency: a rule and the chart.
     pub latency: Rect,
-    /// Rows of each latency lane.
-    pub latency_rows: u16,
-    /// The heat map: a rule and the map; empty where there is no room.
-    pub heat: Rect,
     /// Probes and server: a rule, where there is room, and some lanes.
     pub probes: Rect,
     /// Rows of each probe lane.
@@ -82,12 +80,10 @@ pub struct Plan {
     pub server: Rect,
     /// Which keys work.
     pub footer: Rect,
-    /// The columns of all lanes.
+    /// The columns of all charts.
     pub columns: Columns,
 }
 
-/// A lane for each level of the service time.
-const LEVELS: u16 = 5;
 /// The most lanes of probes and server.
 pub const PROBE_LANES: u16 = 8;
 /// Lanes of probes without a rule over them; more have one.
@@ -96,12 +92,10 @@ const LANES_WITHOUT_RULE: u16 = 2;
 const PANEL_MIN_WIDTH: u16 = 76;
 /// Below this, the panel's knobs alone would fill it.
 const PANEL_MIN_HEIGHT: u16 = 18;
-/// Rules, five lanes, three rows of chart, ping, axis and knobs need this much.
+/// Rules, five rows of latency, two of throughput, ping, axis and knobs need this much.
 const COMPACT_MIN: (u16, u16) = (46, 14);
 /// Two figures with their names side by side, four rows of them and a header.
 const NUMBERS_MIN: (u16, u16) = (24, 5);
-/// From this width on there is room for long names, the segment's own figures and a roomy panel.
-const WIDE: u16 = 110;
 
 impl Plan {
     /// How many columns the charts have.
@@ -139,36 +133,40 @@ fn of_all(area: Rect) -> Plan {
 }
 
 /// The charts from top to bottom.
-const CHARTS: [Pane; 4] = [Pane::Throughput, Pane::Latency, Pane::Heat, Pane::Probes];
+const CHARTS: [Pane; 3] = [Pane::Throughput, Pane::Latency, Pane::Probes];
 
 /// What the rows of the charts go to, one grant after another while they last: first the least that says something
-/// of each part, the most needed part first, then more of it. What is left over makes the throughput higher.
-const GRANTS: [(Pane, u16); 19] = [
-    (Pane::Latency, 1 + LEVELS),
+/// of each part, the most needed part first, then more of it. What is left over makes the latency higher.
+const GRANTS: [(Pane, u16); 21] = [
+    // A rule, and a row for each name of the legend.
+    (Pane::Latency, 6),
     // A rule and a chart of two rows.
     (Pane::Throughput, 3),
     // Ping.
     (Pane::Probes, 1),
-    (Pane::Throughput, 2),
-    // A rule and three rows: with less, a decade is less than a row.
-    (Pane::Heat, 4),
+    (Pane::Throughput, 1),
+    (Pane::Latency, 2),
     // The server's CPU.
     (Pane::Probes, 1),
-    (Pane::Heat, 1),
+    (Pane::Throughput, 1),
     // A third lane, and with it a rule.
     (Pane::Probes, 2),
-    (Pane::Heat, 2),
+    // 80x24 goes to here.
+    (Pane::Latency, 1),
+    (Pane::Latency, 2),
     (Pane::Throughput, 1),
     (Pane::Probes, 2),
-    (Pane::Heat, 1),
+    (Pane::Latency, 1),
     (Pane::Probes, 2),
+    (Pane::Throughput, 1),
+    // 120x36 goes to here.
     (Pane::Probes, 1),
-    (Pane::Heat, 2),
-    (Pane::Throughput, 2),
+    (Pane::Latency, 4),
+    (Pane::Throughput, 3),
+    (Pane::Latency, 4),
     // From here on lanes are two rows high.
-    (Pane::Latency, LEVELS),
-    (Pane::Heat, 2),
     (Pane::Probes, PROBE_LANES),
+    (Pane::Throughput, 3),
 ];
 
 /// The rows of each of [`CHARTS`], of `rows` for all of them.
@@ -183,7 +181,7 @@ fn granted(rows: u16) -> [u16; CHARTS.len()] {
         granted[of(pane)] += wanted;
         left -= wanted;
     }
-    granted[of(Pane::Throughput)] += left;
+    granted[of(Pane::Latency)] += left;
     granted
 }
 
@@ -205,8 +203,7 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         16..26 => 2,
         _ => 3,
     };
-    let [throughput, latency, heat, probes] = granted(body.saturating_sub(axis_rows));
-    let latency_rows = if latency > LEVELS * 2 { 2 } else { 1 };
+    let [throughput, latency, probes] = granted(body.saturating_sub(axis_rows));
     let probe_rule = probes > LANES_WITHOUT_RULE;
     let probe_rows = if probes > PROBE_LANES + 1 { 2 } else { 1 };
     let mut y = area.y + 2;
@@ -215,8 +212,7 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         y += rows;
         rect
     };
-    let [throughput, latency, heat, probes, axis] =
-        [throughput, latency, heat, probes, axis_rows].map(&mut next);
+    let [throughput, latency, probes, axis] = [throughput, latency, probes, axis_rows].map(&mut next);
     let [knob_line, news, server] =
         [knob_rows, news_rows, server_rows].map(|rows| Rect { width: w, ..next(rows) });
     Plan {
@@ -227,8 +223,6 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         body: Rect { y: area.y + 2, height: h - 3, ..area },
         throughput,
         latency,
-        latency_rows,
-        heat,
         probes,
         probe_rows,
         probe_rule,
@@ -248,27 +242,14 @@ fn with_one(whole: Plan, pane: Pane) -> Plan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
     let none = Rect { width: 0, height: 0, ..body };
-    let alone = Plan {
-        throughput: none,
-        latency: none,
-        latency_rows: 0,
-        heat: none,
-        probes: none,
-        axis: none,
-        panel: none,
-        ..whole
-    };
+    let alone = Plan { throughput: none, latency: none, probes: none, axis: none, panel: none, ..whole };
     let axis = whole.axis.height;
     let chart = Rect { width: area.width - 1, height: body.height - axis, ..body };
     let columns = columns(chart.width);
     let axis = Rect { y: chart.bottom(), height: axis, ..chart };
     match pane {
         Pane::Panel => Plan { panel: body, ..alone },
-        Pane::Latency => {
-            let latency_rows = ((chart.height - 1) / LEVELS).max(1);
-            Plan { latency: chart, latency_rows, axis, columns, ..alone }
-        }
-        Pane::Heat => Plan { heat: chart, axis, columns, ..alone },
+        Pane::Latency => Plan { latency: chart, axis, columns, ..alone },
         Pane::Probes => {
             let probe_rows = ((chart.height - 1) / PROBE_LANES).max(1);
             Plan { probes: chart, probe_rows, probe_rule: true, axis, columns, ..alone }
@@ -279,24 +260,28 @@ fn with_one(whole: Plan, pane: Pane) -> Plan {
     }
 }
 
-/// Wide enough for its tables, never more than a third of the screen.
+/// Wide enough for its tables, as far as the charts keep most of the screen.
 fn panel_width(w: u16) -> u16 {
     match w {
-        0..WIDE => 25,
-        // Figures two by two; the charts need the rest.
-        WIDE..160 => 37,
+        0..110 => 25,
+        // What segments are about in full; the charts have 70 columns at 120.
+        110..132 => 27,
+        // Figures two by two.
+        132..160 => 37,
         // Room for all figures of a segment.
         _ => 52,
     }
 }
 
-/// `1.94 ms` with two blanks before it, one where room is short; `12.4 k/s` needs eight.
+/// From this width on the charts have room for all figures and for long names.
+const ROOM_FOR_FIGURES: u16 = 130;
+
+/// `p99.9` behind a mark and a blank, then `1.94 ms` behind a blank, or two where there are more figures; `12.4 k/s` needs
+/// eight.
 fn columns(main: u16) -> Columns {
-    let wide = main >= 70;
-    let gutter = if wide { 10 } else { 7 };
-    let value = if wide { 9 } else { 8 };
-    let values = if wide { 3 } else { 2 };
-    Columns { gutter, plot: main.saturating_sub(gutter + value * values), values, value }
+    let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
+    let name = 7;
+    Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
 fn line(area: Rect, n: u16) -> Rect {
@@ -313,8 +298,6 @@ fn empty(area: Rect, tier: Tier) -> Plan {
         body: none,
         throughput: none,
         latency: none,
-        latency_rows: 0,
-        heat: none,
         probes: none,
         probe_rows: 0,
         probe_rule: false,
@@ -324,7 +307,7 @@ fn empty(area: Rect, tier: Tier) -> Plan {
         news: none,
         server: none,
         footer: none,
-        columns: Columns { gutter: 0, plot: 0, values: 0, value: 0 },
+        columns: Columns { gutter: 0, plot: 0, name: 0, values: 0, value: 0 },
     }
 }
 
@@ -351,8 +334,10 @@ mod tests {
         let (small, full, large) = (of(80, 24), of(120, 36), of(200, 60));
         assert!(small.columns.plot >= 30 && full.columns.plot > small.columns.plot);
         assert!(large.columns.plot > 100);
-        assert_eq!((small.latency_rows, full.latency_rows, large.latency_rows), (1, 1, 2));
-        assert!(small.heat.height >= 5 && full.heat.height >= 8 && large.heat.height > full.heat.height);
+        // The rule is one of them.
+        assert!(small.latency.height > 6 && full.latency.height > 10);
+        assert!(full.columns.plot >= 70, "of 120 columns");
+        assert!(large.latency.height > full.latency.height);
         assert!(small.throughput.height >= 5 && large.throughput.height > full.throughput.height);
     }
 
@@ -362,8 +347,8 @@ mod tests {
             let area = Rect::new(0, 0, w, h);
             let plan = plan(area, None);
             let parts = [
-                plan.header, plan.status, plan.throughput, plan.latency, plan.heat, plan.probes, plan.axis,
-                plan.panel, plan.knob_line, plan.news, plan.server, plan.footer,
+                plan.header, plan.status, plan.throughput, plan.latency, plan.probes, plan.axis, plan.panel,
+                plan.knob_line, plan.news, plan.server, plan.footer,
             ];
             for (i, part) in parts.iter().enumerate() {
                 prop_assert!(part.is_empty() || area.intersection(*part) == *part, "{part:?} in {w}x{h}");
@@ -372,7 +357,7 @@ mod tests {
                 }
             }
             let columns = plan.columns;
-            let used = columns.gutter + columns.plot + columns.value * columns.values;
+            let used = columns.gutter + columns.plot + columns.name + columns.value * columns.values;
             prop_assert_eq!(used, plan.throughput.width);
         }
     }

@@ -4,7 +4,7 @@ use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
 use super::{
     spots::Spots,
-    theme::{Glyphs, Ink, Theme},
+    theme::{Glyphs, Ink, Theme, ground::Ground},
 };
 use crate::app::Spot;
 
@@ -92,11 +92,27 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// A cell of a heat map; `step` as in [`Theme::ramp`].
-    pub fn shade(&mut self, x: u16, y: u16, step: usize) {
-        let shade = self.theme.ramp(step);
-        if let Some(cell) = self.buffer.cell_mut((x, y)) {
-            cell.set_char(shade.character).set_style(shade.style);
+    /// The ground of a cell, behind all that stands there; `step` as in [`Theme::ground`].
+    pub fn ground(&mut self, x: u16, y: u16, step: usize) {
+        let Some(cell) = self.buffer.cell_mut((x, y)) else { return };
+        match self.theme.ground(step) {
+            Ground::None => {}
+            Ground::Tone(colour) => drop(cell.set_bg(colour)),
+            Ground::Character(character, style) if cell.symbol() == " " => {
+                cell.set_char(character).set_style(style);
+            }
+            Ground::Character(..) => {}
+        }
+    }
+
+    /// Writes `text` over a chart, from a place in `area` that it fits into; the ground behind it stays.
+    pub fn over(&mut self, area: Rect, text: &str, ink: Ink) {
+        let style = self.theme.style(ink);
+        for (x, character) in (area.left()..area.right()).zip(text.chars()) {
+            if let Some(cell) = self.buffer.cell_mut((x, area.y)) {
+                let ground = cell.bg;
+                cell.set_char(character).set_style(style).set_bg(ground);
+            }
         }
     }
 

@@ -32,43 +32,6 @@ impl LogScale {
     }
 }
 
-/// Which of the equal bins of a logarithmic scale stand in which row of a chart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bins {
-    first: usize,
-    count: usize,
-    /// How many rows the chart has.
-    pub rows: u16,
-}
-
-impl Bins {
-    /// The rows of a chart that holds all bins in `filled`, from a quarter of a decade to a quarter of a decade so that
-    /// noise does not move it, and at least one and a half; `None` when there is none or no row.
-    pub fn covering(filled: impl Iterator<Item = usize>, a_decade: usize, rows: u16) -> Option<Self> {
-        let (lowest, highest) =
-            filled.fold((usize::MAX, 0), |(low, high), bin| (low.min(bin), high.max(bin)));
-        let quarter = (a_decade / 4).max(1);
-        if lowest == usize::MAX || rows == 0 {
-            return None;
-        }
-        let first = lowest / quarter * quarter;
-        let end = (highest / quarter + 1) * quarter;
-        let least = quarter * 6;
-        Some(Self { first, count: (end - first).max(least), rows })
-    }
-
-    /// The row of `bin`, from 0 at the bottom; a bin beyond either end is in the row there.
-    pub fn row(self, bin: usize) -> u16 {
-        let place = bin.saturating_sub(self.first).min(self.count - 1);
-        (place * usize::from(self.rows) / self.count) as u16
-    }
-
-    /// Whether `bin` has a place of its own.
-    pub fn holds(self, bin: usize) -> bool {
-        (self.first..self.first + self.count).contains(&bin)
-    }
-}
-
 /// The top of a linear axis from 0 for values up to `highest`: a round number whose half is one too.
 pub fn linear_top(highest: f64) -> f64 {
     if !highest.is_finite() || highest <= 0.0 {
@@ -99,17 +62,6 @@ mod tests {
         let scale = LogScale { lowest_ns: 1_000, highest_ns: 1_000_000 };
         assert_eq!((scale.step(0, 8), scale.step(1_000, 8), scale.step(1_000_000, 8)), (1, 1, 8));
         assert_eq!(scale.step(u64::MAX, 16), 16);
-    }
-
-    #[test]
-    fn bins_fill_the_rows_and_a_narrow_distribution_is_not_blown_up() {
-        let bins = |filled: &[usize], rows| Bins::covering(filled.iter().copied(), 24, rows);
-        assert_eq!((bins(&[], 5), bins(&[3], 0)), (None, None));
-        let wide = bins(&[50, 119], 6).unwrap();
-        assert_eq!((wide.row(48), wide.row(50), wide.row(119), wide.row(500)), (0, 0, 5, 5));
-        assert!(wide.holds(48) && wide.holds(119) && !wide.holds(120) && !wide.holds(47));
-        let narrow = bins(&[60], 6).unwrap();
-        assert_eq!((narrow.row(60), narrow.row(95)), (0, 5));
     }
 
     #[test]

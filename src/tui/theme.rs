@@ -4,17 +4,16 @@
 //! colour alone. In mono every colour is the terminal's default, so that not one colour command is sent: with
 //! `NO_COLOR` set, crossterm would turn each into a bare reset that wipes bold and underline.
 //!
-//! Which palette is [`choice`]'s to say, how an ink looks [`colours`]', and how dense a cell of a heat map looks
-//! [`ramp`]'s: a heat map draws `Theme::ramp(step)` for `step` in `0..ramp::STEPS`. The characters are those of a
-//! [`GlyphSet`].
+//! Which palette is [`choice`]'s to say, how an ink looks [`colours`]', and what stands behind the lines of a chart
+//! [`ground`]'s: `Theme::ground(step)` for `step` in `0..ground::STEPS`. The characters are those of a [`GlyphSet`].
 
 pub mod choice;
 pub mod colours;
 mod glyphs;
+pub mod ground;
 #[cfg(test)]
 mod luminance;
 pub mod paper;
-pub mod ramp;
 
 use ratatui::{
     buffer::Buffer,
@@ -25,7 +24,7 @@ pub use self::glyphs::{GlyphSet, Glyphs};
 use self::{
     choice::{Choice, Environment},
     glyphs::in_ascii,
-    ramp::Shade,
+    ground::Ground,
 };
 use crate::session::timeline::Level;
 
@@ -34,9 +33,9 @@ use crate::session::timeline::Level;
 pub enum Colours {
     /// The terminal's sixteen.
     Ansi16,
-    /// The same, with a ramp from the 240 that are alike on all terminals with 256.
+    /// The same, with tones from the 240 that are alike on all terminals with 256.
     Ansi256,
-    /// The same, with a ramp in 24-bit colours that suits a dark background as well as a light one.
+    /// The same, with tones in 24-bit colours.
     Neutral,
     /// 24-bit colours for a dark background.
     Dark,
@@ -175,10 +174,15 @@ impl Theme {
         Style::reset().patch(colours::style(self.palette, ink))
     }
 
-    /// How a cell of a heat map looks: step 0 holds the fewest, step [`ramp::STEPS`] − 1 the most; one above that
-    /// looks like it. A cell that holds nothing is left blank.
-    pub fn ramp(&self, step: usize) -> Shade {
-        ramp::shade(self.palette, self.glyphs, step)
+    /// What stands behind the lines of a cell: step 0 where it holds the fewest, step [`ground::STEPS`] − 1 where it
+    /// holds the most; one above that looks like it. A cell that holds nothing has none.
+    pub fn ground(&self, step: usize) -> Ground {
+        ground::ground(self.palette, self.glyphs, step)
+    }
+
+    /// Whether a line of a chart is known by its mark alone, having no colour of its own.
+    pub fn marks_lines(&self) -> bool {
+        !self.has_colours() || !self.has_braille()
     }
 
     /// How the bars of a lane look: quieter than the figures beside them. Errors are not quiet.

@@ -47,6 +47,7 @@ actions! {
         Live "live",
         ZoomIn "zoom in",
         ZoomOut "zoom out",
+        TurnTimed "response or service time in the chart",
         Play "play or pause",
         Faster "play faster",
         Slower "play slower",

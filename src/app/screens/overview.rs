@@ -1,12 +1,21 @@
 //! The Overview: load, latency, probes and server on one time axis, beside the knobs, which its arrows turn.
 
-use super::Row;
-use crate::app::Pane;
+use super::{Row, Screen};
+use crate::app::{
+    Pane,
+    keys::{Action, Context, key_table, on},
+};
 
 /// Its row of the table.
 pub(super) const ROW: Row = Row {
     name: "Overview",
     key: '1',
-    panes: &[Pane::Throughput, Pane::Latency, Pane::Heat, Pane::Probes, Pane::Panel],
+    keys: key_table! {
+        in Context::Screen(Screen::Overview);
+        &[(on('v'), Action::TurnTimed)], "v", None,
+            "Show in the latency chart of an open loop the service time, from when each request was written; again: the \
+             response time, from when it was due. In closed loop the two are one.";
+    },
+    panes: &[Pane::Throughput, Pane::Latency, Pane::Probes, Pane::Panel],
     ..Row::PLAIN
 };

@@ -144,9 +144,9 @@ fn arrows_travel_in_time_while_frozen_and_turn_knobs_again_when_live() {
     let mut model = model();
     (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs::default()));
     assert_eq!(press(&mut model, " <<<"), []);
-    assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(36.0), Context::Frozen));
+    assert_eq!((model.cursor_s(), model.contexts()[1]), (Some(36.0), Context::Frozen));
     assert_eq!(press(&mut model, "\x1b>").len(), 1);
-    assert_eq!((model.cursor_s(), model.contexts()[0]), (None, Context::Main));
+    assert_eq!((model.cursor_s(), model.contexts()[1]), (None, Context::Main));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
     (0..40).for_each(|s| segment(&mut model, f64::from(s), Knobs { clients: 1 + s, ..Knobs::default() }));
     assert_eq!(press(&mut model, "p"), [], "not before all of it has been read");
     deliver(&mut model, Notice::Ended);
-    assert_eq!((model.cursor_s(), model.contexts()[0]), (Some(39.0), Context::Replay));
+    assert_eq!((model.cursor_s(), model.contexts()[1]), (Some(39.0), Context::Replay));
     assert_eq!(press(&mut model, "p"), [Effect::Order(Order::Play { from_s: 0.0, speed: 1.0 })]);
     deliver(&mut model, Notice::Played(2.5));
     assert_eq!((model.cursor_s(), model.panel.wanted().clients), (Some(2.5), 3));

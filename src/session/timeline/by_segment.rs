@@ -110,11 +110,30 @@ pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) ->
 
 /// The levels over some cells: percentiles of the segment that held longest, the maximum over all.
 pub(super) fn levels(cells: &[&BySegment], blend: &mut Blend) -> Quantiles {
-    if let Some(segment) = longest_segment(cells.iter().copied()) {
+    let segment = longest_segment(cells.iter().copied());
+    levels_of(segment, cells, cells, blend)
+}
+
+/// The levels of the requests of some cells, from when each was due: response times where the segment that held longest
+/// is an open loop, else service times.
+pub(super) fn levels_from_due(
+    service: &[&BySegment],
+    response: &[&BySegment],
+    blend: &mut Blend,
+) -> Quantiles {
+    let all: Vec<_> = service.iter().chain(response).copied().collect();
+    let segment = longest_segment(service.iter().copied()).or_else(|| longest_segment(all.iter().copied()));
+    let is_open = response.iter().any(|cell| cell.segments().any(|open| Some(open) == segment));
+    levels_of(segment, if is_open { response } else { service }, &all, blend)
+}
+
+/// The percentiles of `segment` in some cells, and the maximum of `all`.
+fn levels_of(segment: Option<u32>, cells: &[&BySegment], all: &[&BySegment], blend: &mut Blend) -> Quantiles {
+    if let Some(segment) = segment {
         cells.iter().for_each(|cell| cell.blend(segment, blend));
     }
     let mut quantiles = Quantiles::of(&blend.take());
-    if let Some(worst) = cells.iter().filter_map(|cell| cell.worst()).map(|worst| worst.ns).max() {
+    if let Some(worst) = all.iter().filter_map(|cell| cell.worst()).map(|worst| worst.ns).max() {
         debug_assert!(quantiles.get(Level::Max).is_none_or(|max| max <= worst));
         quantiles.lift_max(worst);
     }
@@ -136,6 +155,25 @@ mod tests {
         assert!(levels.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 16_000));
         assert_eq!(levels.get(Level::Max), Some(90_000_000));
         assert_eq!(parts.worst(), Some(Worst { t_s: 0.25, ns: 90_000_000 }));
+    }
+
+    #[test]
+    fn requests_count_from_when_they_were_due_where_the_segment_that_held_longest_has_that() {
+        let cell = |parts: &[(u32, f64, u64)]| {
+            let mut cell = BySegment::default();
+            parts.iter().for_each(|(n, length_s, ns)| cell.add(*n, 1.0, *length_s, &repeated(*ns, 100)));
+            cell
+        };
+        let median = |closed_s, open_s| {
+            let service = cell(&[(1, closed_s, 1_000), (2, open_s, 2_000)]);
+            let response = cell(&[(2, open_s, 9_000)]);
+            let levels = levels_from_due(&[&service], &[&response], &mut Blend::default());
+            (levels.get(Level::P50), levels.get(Level::Max))
+        };
+        let about = |ns: Option<u64>, usual: u64| ns.is_some_and(|ns| ns.abs_diff(usual) <= usual / 30);
+        let (closed, open) = (median(0.7, 0.3), median(0.3, 0.7));
+        assert!(about(closed.0, 1_000) && about(open.0, 9_000), "{closed:?} {open:?}");
+        assert_eq!((closed.1, open.1), (Some(9_000), Some(9_000)), "the maximum is that of all");
     }
 
     #[test]

@@ -20,11 +20,17 @@ const DECADES: usize = 9;
 
 impl Heat {
     /// How many bins a factor of ten has.
-    pub const A_DECADE: usize = 24;
+    const A_DECADE: usize = 24;
 
     /// How many requests each bin has, from the shortest to the longest.
     pub fn counts(&self) -> &[u64] {
         &self.counts
+    }
+
+    /// The bin that holds `ns` nanoseconds.
+    pub fn bin(ns: f64) -> usize {
+        let bin = ((ns / LOWEST_NS).log10() * Self::A_DECADE as f64).floor();
+        bin.clamp(0.0, (DECADES * Self::A_DECADE - 1) as f64) as usize
     }
 
     /// Whether some of the requests were due on a schedule.
@@ -33,13 +39,8 @@ impl Heat {
     }
 
     /// Where bin `n` begins, in nanoseconds.
-    pub fn start_ns(n: usize) -> f64 {
+    fn start_ns(n: usize) -> f64 {
         LOWEST_NS * 10_f64.powf(n as f64 / Self::A_DECADE as f64)
-    }
-
-    /// The bin that begins at a power of ten of nanoseconds, for all that have one.
-    pub fn decades() -> impl Iterator<Item = (usize, u64)> {
-        (0..=DECADES).map(|n| (n * Self::A_DECADE, 10_u64.pow(2 + n as u32)))
     }
 }
 
@@ -77,6 +78,14 @@ mod tests {
         let heat = of(&[&closed, &open], &[&due]);
         assert_eq!(filled(&heat), [(2 * Heat::A_DECADE - 1, 7), (4 * Heat::A_DECADE - 1, 5)]);
         assert!(heat.is_open_loop() && !of(&[&closed], &[]).is_open_loop());
+    }
+
+    #[test]
+    fn a_bin_holds_what_lies_between_its_beginning_and_the_next() {
+        for n in [0, 1, 100, DECADES * Heat::A_DECADE - 1] {
+            assert_eq!([1.001, 1.09].map(|times| Heat::bin(Heat::start_ns(n) * times)), [n, n]);
+        }
+        assert_eq!((Heat::bin(0.0), Heat::bin(1e30)), (0, DECADES * Heat::A_DECADE - 1));
     }
 
     #[test]

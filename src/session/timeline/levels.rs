@@ -37,6 +37,16 @@ impl Measure {
     ];
 }
 
+/// From when the latency of a request counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Timed {
+    /// From when it was due: its response time. In closed loop that is its service time.
+    #[default]
+    FromDue,
+    /// From when it was written: its service time.
+    FromWrite,
+}
+
 /// A percentile on screen, or the maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {

@@ -115,7 +115,9 @@ impl<V> Known<V> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memos {
     pub(super) levels: [Memo<Quantiles>; Measure::ALL.len()],
-    pub(super) heat: Memo<Heat>,
+    pub(super) from_due: Memo<Quantiles>,
+    /// By [`Timed`](super::Timed).
+    pub(super) heat: [Memo<Heat>; 2],
     pub(super) load: Memo<LoadCell>,
     pub(super) server: Memo<ServerCell>,
     pub(super) errors: Memo<ErrorCell>,
@@ -127,7 +129,8 @@ impl Memos {
     pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
         let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));
-        self.heat.touch(since_s);
+        self.from_due.touch(since_s);
+        self.heat.iter_mut().for_each(|memo| memo.touch(since_s));
         self.load.touch(since_s);
         self.server.touch(since_s);
         self.errors.touch(since_s);

@@ -10,7 +10,7 @@
 //!
 //! | query | answer |
 //! |---|---|
-//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
+//! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`latency`](Window::latency) (those of the load's requests), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
 //! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same while the session goes on underneath |
 //! | [`Timeline::worst`]`(measure, from_s, to_s)` | the longest latency there, and when |
@@ -52,7 +52,7 @@ pub use held::Held;
 pub use history::{Cell, History, Merge};
 pub use intrinsic::IntrinsicRun;
 pub use lane::Lane;
-pub use levels::{Level, Measure, Quantiles};
+pub use levels::{Level, Measure, Quantiles, Timed};
 pub use outages::Outages;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};

@@ -1,7 +1,7 @@
 //! A stretch of the session in so many columns: what charts draw.
 
 use super::{
-    ErrorCell, Heat, History, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timeline, Worst,
+    ErrorCell, Heat, History, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timed, Timeline, Worst,
     by_segment::{self, BySegment},
     heat,
     history::{Cell, Merge},
@@ -80,16 +80,41 @@ impl<'a> Window<'a> {
         })
     }
 
+    /// The levels of the load's requests in each column, as [`levels`](Self::levels): from when they were due where the
+    /// segment is an open loop, unless they count from their writing everywhere.
+    pub fn latency(&self, timed: Timed) -> Vec<Option<Quantiles>> {
+        match timed {
+            Timed::FromWrite => self.levels(Measure::Service),
+            Timed::FromDue => self.remembered(&self.timeline.memos.from_due, |window| {
+                let mut blend = Blend::default();
+                let level = |(service, response): (Vec<&BySegment>, Vec<&BySegment>)| {
+                    (!service.is_empty() || !response.is_empty())
+                        .then(|| by_segment::levels_from_due(&service, &response, &mut blend))
+                };
+                window.requests(timed).map(level).collect()
+            }),
+        }
+    }
+
     /// How many requests of each column took how long: from when they were due in an open loop, from when they were
-    /// written in a closed one, where that is the same.
-    pub fn heat(&self) -> Vec<Option<Heat>> {
-        self.remembered(&self.timeline.memos.heat, |window| {
-            let cells = |measure| window.cells(window.timeline.lane(measure).cells());
+    /// written in a closed one, where that is the same; or from their writing in both.
+    pub fn heat(&self, timed: Timed) -> Vec<Option<Heat>> {
+        self.remembered(&self.timeline.memos.heat[timed as usize], |window| {
             let column = |(service, response): (Vec<&BySegment>, Vec<&BySegment>)| {
                 (!service.is_empty() || !response.is_empty()).then(|| heat::of(&service, &response))
             };
-            cells(Measure::Service).into_iter().zip(cells(Measure::Response)).map(column).collect()
+            window.requests(timed).map(column).collect()
         })
+    }
+
+    /// The service and the response times of each column; of the latter none where they are not asked for.
+    fn requests(&self, timed: Timed) -> impl Iterator<Item = (Vec<&'a BySegment>, Vec<&'a BySegment>)> {
+        let cells = |measure| self.cells(self.timeline.lane(measure).cells());
+        let response = match timed {
+            Timed::FromDue => cells(Measure::Response),
+            Timed::FromWrite => vec![Vec::new(); self.columns],
+        };
+        cells(Measure::Service).into_iter().zip(response)
     }
 
     /// Errors in each column, of load and PING; `None` where there was none.
@@ -219,7 +244,8 @@ mod tests {
                 let to_s = (timeline.now_s() / step_s).ceil().max(30.0) * step_s;
                 let asked = |timeline: &Timeline| {
                     let window = timeline.window(to_s - 30.0 * step_s, to_s, 30);
-                    (window.levels(Measure::Service), window.heat(), window.load(), window.errors())
+                    let (levels, heat) = (window.latency(Timed::FromDue), window.heat(Timed::FromDue));
+                    (window.levels(Measure::Service), levels, heat, window.load(), window.errors())
                 };
                 assert!(asked(&timeline) == asked(&timeline.clone()), "columns of {step_s} s at tick {tick}");
             }

@@ -9,7 +9,7 @@ use crate::{
         paint::Paint,
         scene::Scene,
         widgets::{
-            Lanes, cursor, heat_map, knob_line, latency, panel, probes, server_line, throughput, time_axis,
+            Lanes, cursor, knob_line, latency_chart, panel, probes, server_line, throughput, time_axis,
         },
     },
 };
@@ -18,10 +18,8 @@ use crate::{
 pub fn draw(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Scene) {
     let lanes = Lanes::new(reading, plan.columns, model);
     throughput::draw(paint, plan.throughput, &lanes);
-    let scale = lanes.log_scale();
-    latency::draw(paint, plan.latency, &lanes, scale, plan.latency_rows);
-    heat_map::draw(paint, plan.heat, &lanes);
-    probes::draw(paint, plan, &lanes, scale);
+    latency_chart::draw(paint, plan.latency, &lanes);
+    probes::draw(paint, plan, &lanes);
     time_axis::draw(paint, plan.axis, &lanes);
     cursor::line(paint, plan, &lanes);
     // From the status to the axis, whichever lanes there are.

@@ -14,6 +14,7 @@ use ratatui::{
 };
 
 mod frozen;
+mod latency_chart;
 mod lists;
 mod stalled_pings;
 mod standstill;
@@ -23,7 +24,6 @@ use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, update},
     load::Knobs,
     session::{Interval, Record, TimelineOptions},
-    stats::fixture::latency_of,
     tui::{
         fixture::{self, MadeUp},
         layout,
@@ -124,34 +124,6 @@ fn the_overview_looks_as_it_did() {
 }
 
 #[test]
-fn one_slow_request_among_thousands_is_seen_on_the_heat_map() {
-    let knobs = Knobs { load: true, ..Knobs::default() };
-    for (_, palette, glyphs) in THEMES {
-        let theme = Theme::new(palette, glyphs);
-        let (mut made, records) = MadeUp::new(knobs.clone());
-        let mut model = Model::new(knobs.clone(), TimelineOptions::default());
-        deliver(&mut model, records);
-        for tick in 0..80 {
-            let mut records = made.next_tick();
-            if let (Record::Interval(interval), 40) = (&mut records[0], tick) {
-                interval.service.merge(&latency_of([150_000_000]));
-            }
-            deliver(&mut model, records);
-        }
-        let plan = layout::plan(Rect::new(0, 0, 120, 36), None);
-        let buffer = drawn(&model, theme, 120, 36);
-        let top = plan.heat.y + 1;
-        let filled = (0..20).filter(|column| buffer[(plan.columns.gutter + column, top)].symbol() != " ");
-        assert_eq!(filled.collect::<Vec<_>>(), [10], "the column of the eleventh second");
-        assert_eq!(
-            buffer[(plan.columns.gutter + 10, top)].symbol(),
-            theme.ramp(0).character.to_string(),
-            "as the sparsest of all"
-        );
-    }
-}
-
-#[test]
 fn the_server_screen_looks_as_it_did() {
     let mut model = model();
     press(&mut model, KeyCode::Char('3'));
@@ -206,10 +178,12 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
             buffer.content.chunks(120).map(|row| row.iter().map(Cell::symbol).collect()).collect();
         assert!(rows[1].starts_with(" no connection of the load is left for 5.0 s"), "{}", rows[1]);
         let shades = |row: &String| row.chars().take(60).filter(|c| *c == theme.glyphs().outage).count();
-        let heading = rows.iter().position(|row| row.contains("latency, log scale")).unwrap();
+        let plan = layout::plan(buffer.area, None);
         // The line falls in the first of the five seconds.
-        assert_eq!(shades(&rows[heading - 4]), 4, "throughput: {}", rows[heading - 4]);
-        assert_eq!(shades(&rows[heading + 2]), 5, "five seconds of latency: {}", rows[heading + 2]);
+        let [throughput, latency] =
+            [plan.throughput, plan.latency].map(|chart| &rows[usize::from(chart.bottom()) - 3]);
+        assert_eq!(shades(throughput), 4, "throughput: {throughput}");
+        assert_eq!(shades(latency), 5, "five seconds of latency: {latency}");
     }
 }
 
@@ -225,9 +199,9 @@ fn figures_stand_in_fixed_columns_whatever_their_size() {
         deliver(&mut model, records);
         let buffer = drawn(&model, theme, 120, 36);
         let rows = lines(&buffer);
-        let p50 = rows.iter().position(|row| row.starts_with(" p50")).unwrap() as u16;
+        let p50 = rows.iter().position(|row| row.contains("p50  ")).unwrap() as u16;
         for n in 1..=columns.values {
-            let end = columns.gutter + columns.plot + columns.value * n - 1;
+            let end = columns.gutter + columns.plot + columns.name + columns.value * n - 1;
             assert_eq!(buffer[(end, p50)].symbol(), "s", "{}", rows[usize::from(p50)]);
             assert_eq!(buffer[(end + 1, p50)].symbol(), " ");
         }

@@ -27,6 +27,8 @@ fn weighed(ink: Ink, colour: fn(Ink) -> Option<Color>) -> Style {
         Ink::Found => style.add_modifier(Modifier::REVERSED),
         // Without a colour of its own. Not bright black, which some palettes make the colour of the background.
         Ink::Faint if colour.is_none() => style.add_modifier(Modifier::DIM),
+        // The restless line is the quiet one.
+        Ink::Level(Level::Max) if colour == Some(Color::Gray) => style.add_modifier(Modifier::DIM),
         _ => style,
     }
 }
@@ -56,7 +58,8 @@ fn dark(ink: Ink) -> Option<Color> {
         Ink::Level(Level::P90) => Some(Color::Rgb(126, 164, 255)),
         Ink::Level(Level::P99) => Some(Color::Rgb(182, 146, 246)),
         Ink::Level(Level::P999) => Some(Color::Rgb(230, 140, 226)),
-        Ink::Level(Level::Max) | Ink::Machine => Some(Color::Rgb(200, 200, 200)),
+        Ink::Level(Level::Max) => Some(Color::Rgb(160, 160, 160)),
+        Ink::Machine => Some(Color::Rgb(200, 200, 200)),
     }
 }
 
@@ -71,14 +74,15 @@ fn light(ink: Ink) -> Option<Color> {
         Ink::Level(Level::P90) => Some(Color::Rgb(44, 74, 190)),
         Ink::Level(Level::P99) => Some(Color::Rgb(104, 52, 176)),
         Ink::Level(Level::P999) => Some(Color::Rgb(150, 30, 140)),
-        Ink::Level(Level::Max) | Ink::Machine => Some(Color::Rgb(72, 72, 72)),
+        Ink::Level(Level::Max) => Some(Color::Rgb(105, 105, 105)),
+        Ink::Machine => Some(Color::Rgb(72, 72, 72)),
     }
 }
 
 fn mono(ink: Ink) -> Style {
     let plain = Style::new();
     match ink {
-        Ink::Faint => plain.add_modifier(Modifier::DIM),
+        Ink::Faint | Ink::Level(Level::Max) => plain.add_modifier(Modifier::DIM),
         Ink::Strong | Ink::Good | Ink::Warn => plain.add_modifier(Modifier::BOLD),
         Ink::Selected | Ink::Found | Ink::Bad => plain.add_modifier(Modifier::REVERSED),
         _ => plain,

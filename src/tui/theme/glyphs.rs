@@ -82,6 +82,12 @@ pub struct Glyphs {
     pub point: char,
     /// A rise or fall between two points of a chart without braille.
     pub rise: char,
+    /// The lines of a chart where colours do not tell them apart, the lowest first.
+    pub lines: [char; 5],
+    /// What lies above the top of a chart.
+    pub above: char,
+    /// What lies below its foot.
+    pub below: char,
 }
 
 const UNICODE: Glyphs = Glyphs {
@@ -104,7 +110,7 @@ const UNICODE: Glyphs = Glyphs {
     event: '◇',
     mark: '⚑',
     cursor_line: '┃',
-    outage: '░',
+    outage: '▒',
     target_line: '┄',
     pointer: '▸',
     less: '◂',
@@ -115,6 +121,9 @@ const UNICODE: Glyphs = Glyphs {
     caret: '▏',
     point: '•',
     rise: '│',
+    lines: ['●', '◆', '■', '○', '◇'],
+    above: '▲',
+    below: '▼',
 };
 
 const ASCII: Glyphs = Glyphs {
@@ -148,6 +157,9 @@ const ASCII: Glyphs = Glyphs {
     caret: '_',
     point: '*',
     rise: '|',
+    lines: ['*', '+', 'x', 'o', '.'],
+    above: '^',
+    below: 'v',
 };
 
 /// Letters and signs of texts that have an ASCII stand-in of the same width.

@@ -1,9 +1,8 @@
-//! How bright a colour is and how well it stands out: what the tests of palettes and ramps judge by.
+//! How bright a colour is and how well it stands out: what the tests of palettes and grounds judge by.
 
 use ratatui::style::Color;
 
-/// The relative luminance of a colour from 0 to 1, as WCAG 2 defines it. The terminal's own sixteen count as xterm
-/// draws them, those of 256 as all terminals do.
+/// The relative luminance of a colour from 0 to 1, as WCAG 2 defines it.
 pub fn luminance(colour: Color) -> f64 {
     let (red, green, blue) = components(colour);
     let linear = |value: u8| {
@@ -21,13 +20,6 @@ pub fn contrast(a: f64, b: f64) -> f64 {
 fn components(colour: Color) -> (u8, u8, u8) {
     match colour {
         Color::Rgb(red, green, blue) => (red, green, blue),
-        Color::Blue => (0, 0, 238),
-        Color::Cyan => (0, 205, 205),
-        Color::Indexed(index @ 16..=231) => {
-            let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
-            let cube = index - 16;
-            (level(cube / 36), level(cube / 6 % 6), level(cube % 6))
-        }
         other => panic!("{other:?} has no components here"),
     }
 }

@@ -33,7 +33,7 @@ pub type Piece = (String, Ink);
 pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     let Some(column) = lanes.cursor() else { return };
     let glyphs = paint.glyphs();
-    let charts = [plan.throughput, plan.latency, plan.heat, plan.probes, plan.axis];
+    let charts = [plan.throughput, plan.latency, plan.probes, plan.axis];
     for area in charts.into_iter().filter(|area| !area.is_empty()) {
         let plot = lanes.plot(area);
         let x = plot.x + column;
@@ -48,7 +48,7 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
             let is_rule = y == area.y && (plan.probe_rule || area != plan.probes);
             if symbol == glyphs.horizontal || !is_rule && lines.contains(&symbol) {
                 paint.dot(x, y, glyphs.cursor_line, Ink::Selected);
-            } else if area != plan.heat && !is_rule {
+            } else if area != plan.latency && !is_rule {
                 paint.restyle(x, y, Ink::Strong);
             }
         }

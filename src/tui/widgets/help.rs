@@ -61,14 +61,16 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 6] = [
-    "Every column of every chart is one second; a border on the time axis is a change of a knob. Latencies \
-     share one logarithmic scale, so lanes can be compared by height. A percentile with fewer than ten samples \
-     above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, both \
-     since the last border.",
-    "The heat map shows how many requests took how long, up a logarithmic scale; one alone in its place is drawn \
-     too. In an open loop it counts from when a request was due. Below the charts stand segments and events; in a \
-     frozen view the cursor's line says what stands on it.",
+const READING: [&str; 7] = [
+    "Every column of every chart is one second; a border on the time axis is a change of a knob. A percentile with fewer \
+     than ten samples above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, \
+     both since the last border.",
+    "The latency chart has a line for each percentile and the maximum, on a logarithmic scale from p50 to most p99.9 of \
+     what is shown. What took longer stands at the top, and the longest of it has a mark and its value. The ground \
+     behind the lines is the denser the more requests took so long; one alone in its place is drawn too. In an open \
+     loop the time counts from when a request was due (response time), on the key v from its writing (service time).",
+    "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it. The lanes of \
+     the probes share one logarithmic scale, so that they can be compared by height.",
     "ping is a PING every 10 ms on a connection of its own; kernel is its part between the kernel's stamps of \
      departure and arrival: network and server alone. receive delay is how long the answer then lay unread. wake is how late a thread that sleeps 1 ms is \
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \

@@ -1,18 +1,19 @@
-//! What all lanes share: the columns, the time axis, one logarithmic scale; and how a lane is drawn.
+//! What all charts share: the columns, the time axis, what was measured in it; and how a lane, a chart in one row or two,
+//! is drawn.
 //!
 //! ```text
-//!  p99.9    ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆    1.90 ms   1.72 ms
-//!  gutter   plot: the time axis                now       60 s
+//!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
+//!  gutter plot: the time axis            names now       60 s
 //! ```
 
 use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
-use super::figures::NONE;
+use super::figures::{NONE, clock};
 use crate::{
-    app::{Kind, Model, Occurrence, TimeAxis},
-    session::timeline::{Level, LoadCell, Measure, PingCell, Quantiles, Reading, Window},
+    app::{Kind, Model, Occurrence, TimeAxis, ValueAxis},
+    session::timeline::{Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window},
     tui::{
         layout::Columns,
         paint::{Paint, row},
@@ -40,9 +41,15 @@ pub struct Lanes<'a> {
     pub to_s: f64,
     /// What is later is not shown, in seconds of the session.
     pub ends_s: f64,
+    /// From when the latencies of the load count in the chart.
+    pub timed: Timed,
+    /// What of them the chart shows; none where nothing was measured.
+    pub latency_axis: Option<ValueAxis>,
     /// The number of the baseline segment and its good replies per second.
     pub baseline: Option<(u32, f64)>,
     cursor_s: Option<f64>,
+    latency: Vec<Option<Quantiles>>,
+    heat: Vec<Option<Heat>>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
     load: Vec<Option<LoadCell>>,
     pings: Vec<Option<PingCell>>,
@@ -101,7 +108,10 @@ impl<'a> Lanes<'a> {
         let axis = model.axis(columns.plot);
         // What comes after a view was frozen is not in it, also where its axis has room left.
         let (to_s, shown) = axis.until(model.ends_s());
-        let window = reading.timeline().window(axis.from_s(), to_s, shown).until(model.ends_s());
+        let window = axis.window(reading.timeline(), model.ends_s());
+        let timed = model.charts.timed;
+        let latency = window.latency(timed);
+        let latency_axis = model.charts.latency_axis(&latency, &axis, reading.known_segments());
         let mut levels = Measure::ALL.map(|measure| window.levels(measure));
         let pings = window.pings();
         for (column, cell) in pings.iter().enumerate().filter_map(|(n, cell)| Some((n, cell.as_ref()?))) {
@@ -117,9 +127,13 @@ impl<'a> Lanes<'a> {
             window,
             shown,
             to_s,
+            timed,
+            latency_axis,
             baseline,
             ends_s: model.ends_s(),
             cursor_s: model.cursor_s(),
+            latency,
+            heat: window.heat(timed),
             levels,
             load,
             pings,
@@ -166,8 +180,23 @@ impl<'a> Lanes<'a> {
         &self.load
     }
 
+    /// The latencies of the load in each column, as the chart counts them.
+    pub fn latency(&self) -> &[Option<Quantiles>] {
+        &self.latency
+    }
+
+    /// How many requests took how long in each column.
+    pub fn heat(&self) -> &[Option<Heat>] {
+        &self.heat
+    }
+
+    /// Whether a rate was asked for in some column, so that response time is more than service time.
+    pub fn has_open_loop(&self) -> bool {
+        self.levels(Measure::Response).iter().any(Option::is_some)
+    }
+
     /// The column whose figures are shown: that of the cursor, or of now.
-    fn column_shown(&self) -> usize {
+    pub fn column_shown(&self) -> usize {
         let now = || self.axis.column_ending(self.reading.now_s());
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
@@ -193,12 +222,16 @@ impl<'a> Lanes<'a> {
         knobs.rate.filter(|_| knobs.load)
     }
 
-    /// The scale of all latencies on this screen, so that heights can be compared across lanes.
+    /// The scale of the latencies in all lanes, so that heights can be compared across them.
     pub fn log_scale(&self) -> LogScale {
-        let service = Level::ALL.map(|level| (Measure::Service, level));
-        let probes = [(Measure::Ping, Level::P50), (Measure::Ping, Level::Max), (Measure::Wake, Level::Max)];
-        let shown = service.into_iter().chain(probes).chain([(Measure::PingKernel, Level::P50)]);
-        LogScale::covering(shown.flat_map(|(measure, level)| self.values(measure, level).flatten().flatten()))
+        let shown = [
+            (Measure::Ping, Level::P50),
+            (Measure::Ping, Level::Max),
+            (Measure::PingKernel, Level::P50),
+            (Measure::Wake, Level::Max),
+        ];
+        let values = shown.into_iter().flat_map(|(measure, level)| self.values(measure, level));
+        LogScale::covering(values.flatten().flatten())
     }
 
     /// One level of a measurement for each column.
@@ -226,29 +259,38 @@ impl<'a> Lanes<'a> {
         Rect { x, width: self.columns.plot.min(area.right() - x), ..area }
     }
 
+    /// Where the marks and names right of the plot stand in `area`.
+    pub fn names(&self, area: Rect) -> Rect {
+        let plot = self.plot(area);
+        Rect { x: plot.right(), width: self.columns.name.min(area.right() - plot.right()), ..area }
+    }
+
+    /// Writes a name right of the plot, behind the place of its mark.
+    pub fn name(&self, paint: &mut Paint, line: Rect, name: &str, ink: Ink) {
+        let place = self.names(line);
+        paint.text(Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place }, name, ink);
+    }
+
     /// Where figure `n` stands in `area`; without width when this screen has no such figure.
     pub fn value(&self, area: Rect, n: u16) -> Rect {
-        let Columns { gutter, plot, values, value } = self.columns;
-        let x = (area.x + gutter + plot + value * n.min(values)).min(area.right());
+        let Columns { values, value, .. } = self.columns;
+        let x = (self.names(area).right() + value * n.min(values)).min(area.right());
         let width = if n < values { value.min(area.right() - x) } else { 0 };
         Rect { x, width, ..area }
     }
 
-    /// A heading over the lanes, with the names of the figures if there are `headings`.
-    pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str, headings: Option<[&str; 3]>) {
-        let figures = self.columns.values * self.columns.value;
-        let width = area.width.saturating_sub(if headings.is_some() { figures } else { 0 });
-        paint.rule(Rect { width, ..area }, title);
-        for (n, name) in headings.into_iter().flatten().enumerate() {
-            paint.right(self.value(area, n as u16), name, Ink::Faint);
-        }
+    /// A heading over lanes or a chart.
+    pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str) {
+        paint.rule(area, title);
     }
 
-    /// Where the figures right of the plot stand in `area`.
-    pub fn figures(&self, area: Rect) -> Rect {
-        let Columns { gutter, plot, values, value } = self.columns;
-        let x = (area.x + gutter + plot).min(area.right());
-        Rect { x, width: (value * values).min(area.right() - x), ..area }
+    /// The same, with the names of the figures.
+    pub fn heading_of_figures(&self, paint: &mut Paint, area: Rect, title: &str) {
+        paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
+        let now = if self.cursor_s.is_some() { clock(self.reading.now_s()) } else { "now".to_owned() };
+        for (n, name) in [&now, "60 s", "segment"].into_iter().enumerate() {
+            paint.right(self.value(area, n as u16), name, Ink::Faint);
+        }
     }
 
     /// Draws the moments of the event lane as lines through what `plot` leaves blank. So many events that their lines
@@ -277,16 +319,6 @@ impl<'a> Lanes<'a> {
         let step_s = (self.axis.to_s() - self.axis.from_s()) / f64::from(self.axis.columns.max(1));
         let from_s = self.axis.from_s() + step_s * column as f64;
         self.reading.timeline().outages().touch(from_s, from_s + step_s)
-    }
-
-    /// The cells of a lane of the load, blank where there are too few samples because there was no connection.
-    pub fn without_outages(&self, mut cells: Vec<Cell>) -> Vec<Cell> {
-        for (column, cell) in cells.iter_mut().enumerate() {
-            if *cell == Cell::Few && self.has_outage(column) {
-                *cell = Cell::Gap;
-            }
-        }
-        cells
     }
 
     /// Shades what `plot` leaves blank in the seconds in which the load had no connection for a while.

@@ -45,8 +45,13 @@ pub fn draw(paint: &mut Paint, area: Rect, reading: &Reading) {
     let (send, kernel, receive) =
         (median(Measure::PingSend), median(Measure::PingKernel), median(Measure::PingPickup));
     if area.width < WIDE {
-        // The kernel's part has a lane.
-        figures(paint, row(area, 0), &[("receive delay", &receive)]);
+        if pings.lacks_parts() {
+            let left_out = format!("{} of {} left out", pings.left_out, pings.answered);
+            paint.text(row(area, 0), &left_out, Ink::Faint);
+        } else {
+            // The kernel's part has a lane.
+            figures(paint, row(area, 0), &[("receive delay", &receive)]);
+        }
         return;
     }
     let tcp = reading

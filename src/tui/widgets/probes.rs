@@ -1,9 +1,9 @@
-//! Probes and the server's CPU beside the load, on the same time axis; latencies on the same scale.
+//! Probes and the server's CPU beside the load, on the same time axis; all latencies on one scale.
 
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, figure, part_figure, ping_figure},
+    figures::{NONE, decade, figure, part_figure, ping_figure},
     lanes::{Cell, Lanes, Row, steps},
 };
 use crate::{
@@ -68,10 +68,12 @@ impl Shown {
 }
 
 /// Draws as many lanes as the plan has room for.
-pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes, scale: LogScale) {
+pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     let mut area = plan.probes;
+    let scale = lanes.log_scale();
     if plan.probe_rule {
-        lanes.heading(paint, row(area, 0), "probes and server", None);
+        let (from, to) = (decade(scale.lowest_ns), decade(scale.highest_ns));
+        lanes.heading(paint, row(area, 0), &format!("probes, log scale {from} to {to}, and server"));
         area = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     }
     let rows = plan.probe_rows;

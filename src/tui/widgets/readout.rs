@@ -94,7 +94,7 @@ fn frozen(model: &Model, reading: &Reading, width: u16) -> Option<(String, Ink)>
     if model.cursor_s().is_none() || model.message().is_some() {
         return None;
     }
-    let lanes = Lanes::new(reading, Columns { gutter: 0, plot: width, values: 0, value: 0 }, model);
+    let lanes = Lanes::new(reading, Columns { gutter: 0, plot: width, name: 0, values: 0, value: 0 }, model);
     let pieces = cursor::happened(&lanes).into_iter().chain(cursor::figures(&lanes));
     let texts: Vec<_> = pieces.map(|(text, _)| text).collect();
     Some((texts.join(", "), Ink::Strong))
@@ -103,9 +103,7 @@ fn frozen(model: &Model, reading: &Reading, width: u16) -> Option<(String, Ink)>
 /// Throughput over time in one row.
 fn sparkline(paint: &mut Paint, area: Rect, model: &Model) {
     let axis = model.axis(area.width.saturating_sub(1));
-    let (to_s, shown) = axis.until(model.ends_s());
-    let window = model.timeline().window(axis.from_s(), to_s, shown).until(model.ends_s());
-    let load = window.load();
+    let load = axis.window(model.timeline(), model.ends_s()).load();
     let values: Vec<_> = load.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s)).collect();
     let top = linear_top(values.iter().flatten().copied().fold(0.0, f64::max));
     let bars = paint.glyphs().bars;

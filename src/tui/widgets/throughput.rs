@@ -5,7 +5,11 @@
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, figures::NONE, ghost};
+use super::{
+    Lanes,
+    figures::{NONE, figure},
+    ghost,
+};
 use crate::{
     session::timeline::LoadCell,
     tui::{
@@ -17,16 +21,14 @@ use crate::{
     units,
 };
 
-/// Two blanks, `send lag`, a blank and `1.94 ms`.
-const ROOM_FOR_LAG: u16 = 18;
-
 /// Draws the heading, the chart and its axis.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.height < 2 {
         return;
     }
-    heading(paint, row(area, 0), lanes);
+    lanes.heading(paint, row(area, 0), "throughput, replies/s");
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    figures(paint, chart, lanes);
     let plot = lanes.plot(chart);
     let dots = Dots::of(paint, plot);
     let spans = read(lanes, dots);
@@ -40,7 +42,6 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         return;
     }
     axis(paint, chart, lanes, top);
-    due(paint, chart, lanes);
     line(paint, dots, &spans, top);
     lanes.outages(paint, plot);
     lanes.lines(paint, plot);
@@ -48,47 +49,29 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     ghost::throughput(paint, plot, lanes.baseline, top);
 }
 
-fn heading(paint: &mut Paint, area: Rect, lanes: &Lanes) {
-    lanes.heading(paint, area, "throughput, replies/s", Some(["now", "60 s", "segment"]));
+/// The rates now, over 60 s and of the segment; and of an open loop what is due, how late it sends, and what it shed.
+/// The most telling first.
+fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
-    let values = [reading.ops_per_s(), reading.ops_per_s_minute(), of_segment];
-    let below = Rect { y: area.y + 1, ..area };
-    for (n, value) in values.into_iter().enumerate() {
-        let (text, ink) = match value {
-            Some(ops) => (figure(lanes, ops), if n == 0 { Ink::Strong } else { Ink::Text }),
-            None => (NONE.to_owned(), Ink::Faint),
-        };
-        paint.right(lanes.value(below, n as u16), &text, ink);
+    let rate = |name, rate: Option<f64>| (name, rate.map_or_else(|| NONE.to_owned(), units::rate), Ink::Text);
+    let mut figures = vec![rate("now", reading.ops_per_s())];
+    if let Some(due) = lanes.rate_due() {
+        let lag = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
+        let shed = segment.map_or(0, |total| total.shed);
+        figures.extend([
+            rate("due", Some(due.into())),
+            ("lag", figure(lag), Ink::Text),
+            ("shed", units::count(shed as f64), if shed > 0 { Ink::Warn } else { Ink::Text }),
+        ]);
     }
-}
-
-/// Below the figures: what an open loop has due, and how late it sends.
-fn due(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
-    let Some(rate) = lanes.rate_due() else { return };
-    let lag = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
-    let shed = lanes.reading.segment().map_or(0, |segment| segment.total.shed);
-    let place = lanes.figures(chart);
-    let lag_name = if place.width >= ROOM_FOR_LAG { "send lag" } else { "lag" };
-    let figures = [
-        ("due", units::rate(rate.into()), Ink::Text),
-        (lag_name, lag.map_or_else(|| NONE.to_owned(), units::latency), Ink::Text),
-        ("shed", units::count(shed as f64), if shed > 0 { Ink::Warn } else { Ink::Text }),
-    ];
-    for (n, (name, value, ink)) in figures.iter().enumerate() {
-        let line = row(place, n as u16 + 1);
-        let name_place = Rect { x: line.x + 2, width: line.width.saturating_sub(2), ..line };
-        if !line.is_empty() {
-            paint.text(name_place, name, Ink::Faint);
-            paint.right(line, value, *ink);
-        }
+    figures.extend([rate("60 s", reading.ops_per_s_minute()), rate("seg.", of_segment)]);
+    for (n, (name, text, ink)) in (0..chart.height).zip(&figures) {
+        let (line, ink) = (row(chart, n), if n == 0 { Ink::Strong } else { *ink });
+        lanes.name(paint, line, name, Ink::Faint);
+        paint.right(lanes.value(line, 0), text, if text == NONE { Ink::Faint } else { ink });
     }
-}
-
-/// `12.4 k/s` fills a narrow column to its neighbour; the heading says what it is.
-fn figure(lanes: &Lanes, ops: f64) -> String {
-    if lanes.columns.value > 8 { units::rate(ops) } else { units::count(ops) }
 }
 
 /// The slowest and the fastest tick, in good replies per second.

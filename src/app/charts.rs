@@ -1,0 +1,147 @@
+//! How the charts of the Overview are drawn: what they show, and on which vertical axes.
+
+use std::collections::BTreeMap;
+
+use super::{Model, TimeAxis, ValueAxis};
+use crate::session::timeline::{Level, Quantiles, Segments, Timed};
+
+/// What the charts show, and the axes that they had in the last picture.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Charts {
+    /// From when latencies count.
+    pub timed: Timed,
+    latency: Option<ValueAxis>,
+}
+
+/// This share of all p50 may lie below the axis.
+const BELOW: f64 = 0.01;
+/// This share of the p99.9 of a segment lies on it.
+const MOST: f64 = 0.85;
+/// A segment of fewer columns is told by its p99: what comes with a change of knobs is no part of its tail yet.
+const FEW: usize = 4;
+
+impl Charts {
+    /// The axis for these columns of latencies: from a little below the lowest p50 to a little above most p99.9 of each
+    /// segment, so that neither a stall nor a short segment decides alone. None where nothing was measured.
+    pub fn latency_axis(
+        &self,
+        columns: &[Option<Quantiles>],
+        axis: &TimeAxis,
+        segments: &Segments,
+    ) -> Option<ValueAxis> {
+        let mut medians = Vec::new();
+        let mut by_segment: BTreeMap<u32, Vec<&Quantiles>> = BTreeMap::new();
+        for (n, column) in (0..).zip(columns) {
+            let Some(column) = column else { continue };
+            let middle_s = axis.start_s(n) + axis.step_s / 2.0;
+            let segment = segments.holding_at(middle_s).map_or(0, |segment| segment.start.segment);
+            by_segment.entry(segment).or_default().push(column);
+            medians.extend(known(column, Level::P50));
+        }
+        let low = at(BELOW, medians)?;
+        let high = by_segment.values().filter_map(|columns| tail(columns)).max()?;
+        Some(ValueAxis::log(self.latency, low.max(1) as f64, high.max(low).max(1) as f64))
+    }
+
+    /// Lets the next picture have axes that fit it, whatever the last one had.
+    pub(super) fn refit(&mut self) {
+        self.latency = None;
+    }
+}
+
+/// Most of the p99.9 of a segment.
+fn tail(columns: &[&Quantiles]) -> Option<u64> {
+    let level = if columns.len() < FEW { Level::P99 } else { Level::P999 };
+    at(MOST, columns.iter().filter_map(|column| known(column, level)).collect())
+}
+
+/// `level`, or the highest below it that has enough samples; the maximum where none has.
+fn known(column: &Quantiles, level: Level) -> Option<u64> {
+    let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
+    below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
+}
+
+/// The value that the share `share` of `values` lies below.
+fn at(share: f64, mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    let last = values.len().checked_sub(1)?;
+    values.get((share * last as f64) as usize).copied()
+}
+
+impl Model {
+    /// Keeps the axes of the picture that is about to be drawn for the one after it.
+    pub(super) fn keep_axes(&mut self) {
+        let axis = self.axis(self.columns);
+        let columns = axis.window(self.timeline(), self.ends_s()).latency(self.charts.timed);
+        let segments = self.shown().known_segments();
+        self.charts.latency = self.charts.latency_axis(&columns, &axis, segments).or(self.charts.latency);
+    }
+
+    /// Lets latencies count from when requests were due, or from their writing.
+    pub(super) fn turn_timed(&mut self) {
+        self.charts.timed = match self.charts.timed {
+            Timed::FromDue => Timed::FromWrite,
+            Timed::FromWrite => Timed::FromDue,
+        };
+        self.charts.refit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Msg, update},
+        load::Knobs,
+        session::{Interval, Record, TimelineOptions},
+        stats::fixture::latency_of,
+    };
+
+    /// A column of 20 000 requests that take `median` to nine times as long.
+    fn column(median: u64, max: u64) -> Option<Quantiles> {
+        let body = (0..20_000).map(|n| if n % 100 == 0 { median * 9 } else { median });
+        Some(Quantiles::of(&latency_of(body.chain([max]))))
+    }
+
+    fn axis_of(columns: &[Option<Quantiles>]) -> Option<ValueAxis> {
+        let axis = TimeAxis::holding(columns.len() as f64, columns.len() as u16, 1.0);
+        Charts::default().latency_axis(columns, &axis, &Segments::default())
+    }
+
+    #[test]
+    fn an_axis_holds_p50_to_most_p99_9_and_no_stall() {
+        let calm = vec![column(300_000, 3_000_000); 20];
+        let axis = axis_of(&calm).unwrap();
+        assert!(axis.share(300_000.0) > 0.0 && axis.share(2_700_000.0) < 1.0, "{axis:?}");
+        let mut stalled = calm;
+        stalled[7] = column(300_000, 1_000_000_000);
+        stalled[8] = column(50_000_000, 1_000_000_000);
+        assert_eq!(axis_of(&stalled), Some(axis));
+    }
+
+    #[test]
+    fn nothing_has_no_axis_and_one_reply_has_one() {
+        assert_eq!(axis_of(&[None, None]), None);
+        let one = Some(Quantiles::of(&latency_of([70_000])));
+        assert!((0.0..1.0).contains(&axis_of(&[None, one]).unwrap().share(70_000.0)));
+    }
+
+    #[test]
+    fn an_axis_changes_seldom_however_often_it_is_drawn() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let mut axes = Vec::new();
+        for tick in 1..=400_u32 {
+            let median = 300_000 + u64::from(tick * 7919 % 41) * 1000;
+            let slow = median * (4 + u64::from(tick * 104_729 % 7));
+            let service = latency_of((0..2_000).map(|n| if n % 100 == 0 { slow } else { median }));
+            let t_s = f64::from(tick) * 0.25;
+            let interval =
+                Interval { t_s, length_s: 0.25, segment: 1, ops: 1, service, ..Interval::default() };
+            model.push(&Record::Interval(Box::new(interval)));
+            update(&mut model, Msg::Columns(60));
+            axes.push(model.charts.latency);
+        }
+        axes.dedup();
+        assert!(axes.len() <= 3, "{axes:?}");
+    }
+}
