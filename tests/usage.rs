@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 61] = [
+const WRONG: [(&str, &str); 67] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -57,6 +57,12 @@ const WRONG: [(&str, &str); 61] = [
     ("-i 0", "it must be a number of seconds above 0"),
     ("--seed x", "invalid value 'x' for '--seed <N>'"),
     ("--load --no-load", "cannot be used with"),
+    ("ab", "required arguments were not provided: --to <KNOBS>"),
+    ("ab --to clients=5", "--to: 'clients=5' sets nothing"),
+    ("ab --from rate --to pipeline", "--from: 'rate' sets nothing"),
+    ("ab --to preset", "--to: there is no preset ''"),
+    ("ab --to pipeline --no-load", "--no-load has no effect with ab"),
+    ("ab --to pipeline --part 0", "it must be a number of seconds above 0"),
     ("--raw", "required arguments were not provided"),
     ("--latency --latency-dist", "cannot be used with"),
     ("--latency -c 5", "-c has no effect with --latency; leave it out"),
@@ -231,6 +237,7 @@ fn help_goes_to_stdout_and_is_as_it_was_read_last() {
     for (name, line) in [
         ("help", "--help"),
         ("help_demo", "demo --help"),
+        ("help_ab", "ab --help"),
         ("help_clean", "clean --help"),
         ("help_replay", "replay --help"),
     ] {

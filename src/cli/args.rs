@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    clean::CleanArgs, demo::DemoArgs, load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs,
-    session_args::SessionArgs, target_args::TargetArgs,
+    ab::AbArgs, clean::CleanArgs, demo::DemoArgs, load_args::LoadArgs, oneshot_args::OneshotArgs,
+    replay::ReplayArgs, session_args::SessionArgs, target_args::TargetArgs,
 };
 
 const ABOUT: &str = "A dynamometer for Redis and Valkey: live load, live knobs and live probes on one screen";
@@ -18,10 +18,10 @@ Examples:
   redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
 
 The password is taken from -a, the URI, or the environment variable REDISCLI_AUTH.
-Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.";
+Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 interrupted.";
 
 /// All that can be asked for.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(
     name = "redyno",
     version,
@@ -31,7 +31,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.";
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno replay FILE | demo | clean"
+        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | replay FILE | demo | clean"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -58,6 +58,9 @@ pub struct CommandLine {
 /// Commands beside the screen.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Compare two settings in alternation, until it is clear which is better
+    #[command(disable_help_flag = true)]
+    Ab(Box<AbArgs>),
     /// Show a recording: the same screen, with time travel
     #[command(disable_help_flag = true)]
     Replay(ReplayArgs),

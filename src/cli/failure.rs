@@ -37,6 +37,12 @@ pub enum Failure {
     /// It failed.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
+    /// It was done, and what was found is not what it had to be: a threshold was crossed, a limit is not held.
+    #[error("{0}")]
+    Crossed(String),
+    /// It was done, and what was to be found out is not clear.
+    #[error("{0}")]
+    Undecided(String),
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted,
@@ -49,6 +55,8 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::Clean(error) => error.exit_code(),
             Self::Failed(_) => 1,
+            Self::Crossed(_) => 3,
+            Self::Undecided(_) => 4,
             Self::Interrupted => 130,
         }
     }

@@ -16,7 +16,7 @@ use crate::{
     happening::Happening,
     probe::{Ping, Timing},
     server::Status,
-    session::{Interval, Record, Sink, Span, Timeline, figures::Row},
+    session::{Interval, Record, SessionStart, Sink, Span, Timeline, figures::Row},
 };
 
 /// Lines between two headings.
@@ -57,6 +57,13 @@ impl Sink for Lines {
     }
 }
 
+/// `redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master`
+pub fn session_line(session: &SessionStart) -> String {
+    let target = &session.target;
+    let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
+    format!("{}  {}  {server} {}", session.tool, target.address, target.role).trim_end().to_owned()
+}
+
 /// `   3.0 s  output lost: 3 lines were lost here: nobody read them`
 fn told(t_s: f64, what: &Happening) -> String {
     format!("{t_s:6.1} s  {}: {what}", what.name())
@@ -69,13 +76,7 @@ impl Lines {
         match record {
             Record::Session(session) => {
                 self.client.push(record);
-                let target = &session.target;
-                let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
-                lines.push(
-                    format!("{}  {}  {server} {}", session.tool, target.address, target.role)
-                        .trim_end()
-                        .to_owned(),
-                );
+                lines.push(session_line(session));
             }
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);

@@ -1,5 +1,6 @@
 //! The command line: one file per command; arguments become a plan, and nothing is measured here.
 
+mod ab;
 pub mod args;
 pub mod clean;
 pub mod demo;

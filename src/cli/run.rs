@@ -13,7 +13,7 @@ use clap::{
 };
 
 use super::{
-    Failure, UsageError,
+    Failure, UsageError, ab,
     args::{Command, CommandLine},
     clean, demo, effect, oneshot,
     outlet::{Outlet, PATIENCE},
@@ -108,6 +108,7 @@ fn check(
 ) -> Result<Option<oneshot::Plan>, Failure> {
     match &line.command {
         Some(Command::Demo(_) | Command::Replay(_)) => return Ok(None),
+        Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
         None => {}
     }
@@ -125,6 +126,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
     match (&line.command, plan) {
         (Some(Command::Demo(args)), _) => Ok(demo::run(args, &stop()?)?),
         (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
+        (Some(Command::Ab(args)), _) => ab::run(args),
         (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
         (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
         (None, None) => session::run(line, has_terminal),

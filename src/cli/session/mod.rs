@@ -7,9 +7,13 @@
 //!                                  └─► what was undone, the summary
 //! ```
 
+mod held;
 mod launch;
 mod plan;
 mod run;
+mod said;
 
+pub use held::Held;
 pub use plan::check;
 pub use run::run;
+pub use said::Said;

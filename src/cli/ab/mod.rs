@@ -1,0 +1,8 @@
+//! `redyno ab`: two settings in alternation, a line for each pair of them, and a verdict.
+
+mod args;
+mod lines;
+mod run;
+
+pub use args::AbArgs;
+pub use run::{check, run};

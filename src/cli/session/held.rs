@@ -1,0 +1,77 @@
+//! A session from its beginning to what became of it, whoever listens to it meanwhile.
+
+use anyhow::Context as _;
+
+use super::{
+    launch::{Destination, destination},
+    plan::commission,
+};
+use crate::{
+    cli::{Failure, UsageError, args::CommandLine},
+    load::Knobs,
+    session::{
+        Writer,
+        running::{Commission, EndedBy, Peer, Session, StartError},
+    },
+    signals::{Signal, listen},
+};
+
+/// A session that runs.
+pub struct Held {
+    /// Who listens to it.
+    pub peer: Peer,
+    /// The knobs that it began with.
+    pub knobs: Knobs,
+    session: Session,
+    destination: Destination,
+}
+
+impl Held {
+    /// Starts the session that `line` asks for; `is_attended` is whether a person sits at a screen. `settle` has the last
+    /// word on what is asked of it.
+    ///
+    /// # Errors
+    /// When the arguments are wrong, the server cannot be reached, or the load may not be.
+    pub fn begin(
+        line: &CommandLine,
+        is_attended: bool,
+        settle: impl FnOnce(&mut Commission) -> Result<(), UsageError>,
+    ) -> Result<Self, Failure> {
+        let writer =
+            line.session.record.as_deref().map(Writer::create).transpose().map_err(anyhow::Error::from)?;
+        // The session takes those that end it, whatever the screen is doing.
+        let ends = listen(&Signal::ENDS).context("cannot take signals")?;
+        let destination = destination(&line.target, is_attended)?;
+        let mut commission = commission(line, &destination, writer, is_attended)?;
+        settle(&mut commission)?;
+        let knobs = commission.knobs.clone();
+        let (session, mut peers) = Session::start(commission, ends, 1).map_err(refused)?;
+        Ok(Self { peer: peers.remove(0), knobs, session, destination })
+    }
+
+    /// Waits for its end; `shown` is what became of whoever listened.
+    ///
+    /// # Errors
+    /// When that failed, when a signal ended it or the server refused the load, and when it was not recorded to its end.
+    pub fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
+        let ended = self.session.end();
+        drop(self.destination);
+        match ended.by {
+            // A terminal that goes is an error of the screen as well: the signal says more.
+            EndedBy::Signal => Err(Failure::Interrupted),
+            EndedBy::Refusal(cause) => shown.and(Err(Failure::Failed(anyhow::anyhow!(cause)))),
+            EndedBy::Itself => {
+                shown?;
+                Ok(ended.recorded.map_err(anyhow::Error::from)?)
+            }
+        }
+    }
+}
+
+fn refused(error: StartError) -> Failure {
+    match error {
+        StartError::Asks(question) => UsageError::NeedsYes(question).into(),
+        StartError::Interrupted => Failure::Interrupted,
+        error => Failure::Failed(error.into()),
+    }
+}

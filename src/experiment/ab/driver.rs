@@ -1,0 +1,206 @@
+//! The driver: which setting holds when, and when it is enough.
+
+use super::{
+    block::Block,
+    pair::{Pair, Part, Quantity, Side},
+    verdict::Verdict,
+};
+use crate::{
+    experiment::{
+        Experiment, Interruption, Setting,
+        stand::{Seen, Stand},
+    },
+    session::{Delivery, Interval, Order, Record},
+    stats::paired::Judgement,
+};
+
+/// How long everything takes, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// What is left out after a switch.
+    pub settle_s: f64,
+    /// The length of a part.
+    pub part_s: f64,
+    /// The same at most, where a part waits for as many latencies as a p99 needs.
+    pub longest_part_s: f64,
+    /// After so long it ends, undecided if need be.
+    pub limit_s: f64,
+}
+
+impl Default for Plan {
+    /// Blocks of seven seconds; an end within three minutes, with what comes before and after.
+    fn default() -> Self {
+        Self { settle_s: 1.0, part_s: 3.0, longest_part_s: 10.0, limit_s: 170.0 }
+    }
+}
+
+/// Two settings in alternation.
+#[derive(Debug)]
+pub struct Ab {
+    plan: Plan,
+    a: Setting,
+    b: Setting,
+    stand: Stand,
+    /// Which setting holds, or is to.
+    side: Side,
+    block: Option<Block>,
+    /// The last part before the switch.
+    before: Option<Interval>,
+    /// When it began.
+    since_s: Option<f64>,
+    pairs: Vec<Pair>,
+    verdict: Option<Verdict>,
+    interruption: Option<Interruption>,
+}
+
+impl Ab {
+    /// An experiment with `a` and `b`; with its first delivery it puts `a` in force.
+    pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
+        Self {
+            plan,
+            a,
+            b,
+            stand: Stand::default(),
+            side: Side::A,
+            block: None,
+            before: None,
+            since_s: None,
+            pairs: Vec::new(),
+            verdict: None,
+            interruption: None,
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> (&Setting, &Setting) {
+        (&self.a, &self.b)
+    }
+
+    /// All pairs so far, those that were left out too.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// What the pairs so far say; the last word once it [is over](Experiment::is_over).
+    pub fn verdict(&self) -> Verdict {
+        self.verdict.clone().unwrap_or_else(|| self.judged(false))
+    }
+
+    /// Why it ended without the last word, if it did.
+    pub fn interruption(&self) -> Option<&Interruption> {
+        self.interruption.as_ref()
+    }
+
+    /// Whether requests are due in both settings whatever the server does, so that response times count.
+    fn is_open(&self) -> bool {
+        self.a.knobs.rate.is_some() && self.b.knobs.rate.is_some()
+    }
+
+    fn judged(&self, is_last: bool) -> Verdict {
+        let decides = if self.is_open() { Quantity::P99 } else { Quantity::Throughput };
+        Verdict::of(&self.pairs, decides, is_last)
+    }
+
+    fn turn(&mut self) -> Vec<Order> {
+        let to = if self.side == Side::A { &self.a } else { &self.b };
+        self.stand.turn(to)
+    }
+
+    fn end(&mut self, verdict: Verdict) -> Vec<Order> {
+        self.verdict = Some(verdict);
+        self.block = None;
+        self.stand.set_back()
+    }
+
+    fn measure(&mut self, measured: &Interval) -> Vec<Order> {
+        let Some(block) = &mut self.block else { return Vec::new() };
+        if !block.take(measured, &self.plan) {
+            return Vec::new();
+        }
+        let (is_whole, Some(part)) = (block.is_whole(), block.parts().last().cloned()) else {
+            return Vec::new();
+        };
+        if let Some(before) = self.before.take() {
+            self.pairs.push(self.pair(measured.t_s, &before, &part));
+            let next_s = measured.t_s + 2.0 * self.plan.part_s + self.plan.settle_s;
+            let is_last = next_s > self.end_s();
+            let verdict = self.judged(is_last);
+            if is_last || verdict.judgement() != Judgement::Undecided {
+                return self.end(verdict);
+            }
+        }
+        if !is_whole {
+            return Vec::new();
+        }
+        self.before = Some(part);
+        self.block = None;
+        self.side = self.side.other();
+        self.turn()
+    }
+
+    /// When it must end, in seconds of the session.
+    fn end_s(&self) -> f64 {
+        self.since_s.unwrap_or(0.0) + self.plan.limit_s
+    }
+
+    fn pair(&self, t_s: f64, before: &Interval, after: &Interval) -> Pair {
+        let (a, b) = if self.side == Side::B { (before, after) } else { (after, before) };
+        let is_spoilt = |part: &Interval| part.outage_s > 0.0 || !part.connections_lost.is_empty();
+        let pair = Pair {
+            pair: self.pairs.len() as u32 + 1,
+            t_s,
+            first: self.side.other(),
+            a: Part::of(a, self.is_open()),
+            b: Part::of(b, self.is_open()),
+            left_out: None,
+        };
+        Pair { left_out: (is_spoilt(a) || is_spoilt(b)).then_some("connections were lost"), ..pair }
+    }
+}
+
+impl Experiment for Ab {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if self.is_over() {
+            return Vec::new();
+        }
+        let mut orders = Vec::new();
+        if let Some(now_s) = t_s(delivery) {
+            if self.since_s.is_none() {
+                self.since_s = Some(now_s);
+                orders = self.turn();
+            }
+            if now_s > self.end_s() {
+                return self.end(self.judged(true));
+            }
+        }
+        match self.stand.see(delivery) {
+            Seen::Nothing => {}
+            Seen::Holds { since_s } => {
+                let parts = if self.before.is_none() { 1 } else { 2 };
+                self.block = Some(Block::new(since_s, parts));
+            }
+            Seen::Measured(interval) => orders.extend(self.measure(interval)),
+            Seen::Lost(interruption) => {
+                self.interruption = Some(interruption);
+                orders.extend(self.end(self.judged(true)));
+            }
+        }
+        orders
+    }
+
+    fn stop(&mut self) -> Vec<Order> {
+        if self.is_over() { Vec::new() } else { self.end(self.judged(true)) }
+    }
+
+    fn is_over(&self) -> bool {
+        self.verdict.is_some()
+    }
+}
+
+/// The moment of the session that a delivery tells of.
+fn t_s(delivery: &Delivery) -> Option<f64> {
+    match delivery {
+        Delivery::Record(record) if !matches!(**record, Record::Beside(_)) => record.t_s(),
+        _ => None,
+    }
+}

@@ -1,0 +1,20 @@
+//! A/B: two settings in alternation, until it is clear which is better, or that neither is.
+//!
+//! ```text
+//!  A ───────┤ B ───────────────┤ A ───────────────┤ B …          A B B A A B B A …
+//!     part  │··│ part │ part   │··│ part │ part   │              ·· the first second after a switch counts for nothing
+//!     └── pair 1 ─┘     └── pair 2 ───┘     └── pair 3 …
+//! ```
+//! A pair is the part before a switch and the part after it, so that a slow drift of the machine hardly shows in one, and
+//! with either sign in two that follow each other.
+
+mod block;
+mod driver;
+mod pair;
+#[cfg(test)]
+mod simulated;
+mod verdict;
+
+pub use driver::{Ab, Plan};
+pub use pair::{Pair, Part, Quantity, Side};
+pub use verdict::Verdict;

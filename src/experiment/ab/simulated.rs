@@ -1,0 +1,137 @@
+//! What an A/B says of settings whose truth is known, with seconds that depend on each other, walk and drift. Every run is
+//! made from its number, so the counts are always the same.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::{
+    clock::TICK_NS,
+    experiment::{Experiment, Setting},
+    load::Knobs,
+    session::{Delivery, Interval, Order, Record, Segment},
+    stats::{
+        paired::Judgement,
+        simulated::{Chance, Kind},
+    },
+};
+
+/// Runs of each kind.
+const RUNS: u64 = 100;
+const TICK_S: f64 = TICK_NS as f64 / 1e9;
+
+/// A session that carries orders out at once, a quarter of a second after the other.
+struct Session {
+    knobs: Knobs,
+    segment: u32,
+    tick: u32,
+}
+
+impl Session {
+    fn segment(&mut self) -> Delivery {
+        self.segment += 1;
+        let (knobs, t_s) = (self.knobs.clone(), self.now_s());
+        let record = Segment { t_s, segment: self.segment, knobs, warmup: false, config: None };
+        Delivery::Record(Arc::new(Record::Segment(record)))
+    }
+
+    fn now_s(&self) -> f64 {
+        f64::from(self.tick) * TICK_S
+    }
+
+    fn interval(&mut self, ops_per_s: f64) -> Delivery {
+        self.tick += 1;
+        let interval = Interval {
+            t_s: self.now_s(),
+            length_s: TICK_S,
+            segment: self.segment,
+            ops: (ops_per_s * TICK_S) as u64,
+            ops_per_s,
+            ..Interval::default()
+        };
+        Delivery::Record(Arc::new(Record::Interval(Box::new(interval))))
+    }
+}
+
+/// Lets an A/B run against a server that does `step` more under B, whose seconds vary so by chance; when it ended.
+fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
+    let mut session = Session { knobs: ab.settings().0.knobs.clone(), segment: 0, tick: 0 };
+    let mut waiting = vec![session.segment()];
+    while !ab.is_over() {
+        let orders: Vec<_> = waiting.drain(..).flat_map(|delivery| ab.take(&delivery)).collect();
+        for order in orders {
+            if let Order::SetKnobs(knobs) = order
+                && knobs != session.knobs
+            {
+                session.knobs = knobs;
+                waiting.push(session.segment());
+            }
+        }
+        let is_b = session.knobs == ab.settings().1.knobs;
+        let second = noise[session.now_s() as usize].exp();
+        waiting.push(session.interval(100_000.0 * second * if is_b { 1.0 + step } else { 1.0 }));
+    }
+    session.now_s()
+}
+
+/// How often it is better, worse, the same, not clear; and the longest run.
+fn told(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
+    let on = Knobs { load: true, ..Knobs::default() };
+    let (mut counts, mut longest_s) = ([0; 4], 0_f64);
+    for number in 0..RUNS {
+        let mut noise = Chance::new(number).run(kind, 200);
+        noise.iter_mut().for_each(|value| *value *= sd);
+        let setting = |text| Setting::parse(text, &on).unwrap();
+        let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), Plan::default());
+        longest_s = longest_s.max(run(&mut ab, &noise, step));
+        counts[match ab.verdict().judgement() {
+            Judgement::Better => 0,
+            Judgement::Worse => 1,
+            Judgement::Same => 2,
+            Judgement::Undecided => 3,
+        }] += 1;
+    }
+    (counts, longest_s)
+}
+
+const KINDS: [Kind; 8] = [
+    Kind::Repeats(0.0),
+    Kind::Repeats(0.3),
+    Kind::Repeats(0.6),
+    Kind::Repeats(0.9),
+    Kind::Walks(0.1),
+    Kind::RepeatsAndWalks(0.5, 0.05),
+    Kind::Pink,
+    Kind::AboutPink(0.3),
+];
+
+#[test]
+fn equal_settings_are_told_as_equal() {
+    for kind in KINDS {
+        let ([better, worse, same, _], longest_s) = told(kind, 0.03, 0.0);
+        assert!(same * 100 >= 95 * RUNS, "{kind:?}: {same} of {RUNS}");
+        assert!(better + worse <= 5 && longest_s < 180.0, "{kind:?}: {better} {worse}, {longest_s} s");
+    }
+}
+
+#[test]
+fn in_great_noise_equal_settings_are_not_told_apart() {
+    for kind in KINDS.into_iter().chain([Kind::OnlyWalks]) {
+        for sd in [0.08, 0.15] {
+            let ([better, worse, ..], longest_s) = told(kind, sd, 0.0);
+            assert!((better + worse) * 100 <= 8 * RUNS, "{kind:?} {sd}: {better} {worse}");
+            assert!(longest_s < 180.0, "{longest_s}");
+        }
+    }
+}
+
+#[test]
+fn ten_percent_are_found_and_the_better_side_is_named() {
+    for kind in KINDS {
+        for sd in [0.03, 0.08] {
+            let ([better, worse, ..], _) = told(kind, sd, 0.1);
+            assert!(better * 100 >= 98 * RUNS && worse == 0, "{kind:?} {sd}: {better} {worse}");
+            let ([better, worse, ..], _) = told(kind, sd, -1.0 / 11.0);
+            assert!(worse * 100 >= 98 * RUNS && better == 0, "{kind:?} {sd}: {better} {worse}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A setting in words: `clients 50`, `rate 5k, pipeline 16`, `config appendfsync always`, `preset write-heavy`.
+
+use thiserror::Error;
+
+use crate::{
+    load::{Adjustable, Knobs, PRESETS, TurnError},
+    server::{PARAMETERS, Parameter},
+};
+
+/// What an experiment puts in force: all knobs, and the parameters of the server that it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// How it was asked for.
+    pub words: String,
+    /// The knobs.
+    pub knobs: Knobs,
+    /// Parameters, each once. Those that are not here are as they were before the experiment.
+    pub config: Vec<(&'static Parameter, String)>,
+}
+
+/// Why words are no setting.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum SettingError {
+    /// Nothing is set by them.
+    #[error(
+        "'{0}' sets nothing; say for example clients 50, {words}, preset NAME or config NAME VALUE",
+        words = words()
+    )]
+    Unknown(String),
+    /// What is named does not take the value.
+    #[error(transparent)]
+    Value(#[from] TurnError),
+    /// There is no such preset.
+    #[error("there is no preset '{0}'; there are {names}", names = preset_names())]
+    Preset(String),
+    /// The parameter is none that redyno sets.
+    #[error("redyno sets no parameter '{0}'; it sets {names}", names = parameter_names())]
+    Parameter(String),
+    /// A parameter without a value.
+    #[error("config {0} needs a value")]
+    NoValue(String),
+    /// A parameter with two values.
+    #[error("config {0} is given twice")]
+    Twice(&'static str),
+}
+
+fn words() -> String {
+    Adjustable::all().skip(1).map(Adjustable::word).collect::<Vec<_>>().join(", ")
+}
+
+fn preset_names() -> String {
+    PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
+}
+
+fn parameter_names() -> String {
+    PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Setting {
+    /// The knobs as they are, and nothing else.
+    pub fn of(knobs: Knobs) -> Self {
+        Self { words: "as it is".to_owned(), knobs, config: Vec::new() }
+    }
+
+    /// `base` with what `text` says: one setting, or several with commas between them.
+    ///
+    /// # Errors
+    /// Says which of them is none, and why.
+    pub fn parse(text: &str, base: &Knobs) -> Result<Self, SettingError> {
+        let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
+        text.split(',').try_for_each(|part| setting.set(part.trim()))?;
+        Ok(setting)
+    }
+
+    fn set(&mut self, part: &str) -> Result<(), SettingError> {
+        let (word, rest) = part.split_once(' ').map_or((part, ""), |(word, rest)| (word, rest.trim()));
+        match word {
+            "config" => self.set_parameter(rest)?,
+            "preset" => {
+                let preset = PRESETS.iter().find(|preset| preset.name == rest);
+                let preset = preset.ok_or_else(|| SettingError::Preset(rest.to_owned()))?;
+                self.knobs = preset.of(&self.knobs);
+            }
+            _ => {
+                let named = Adjustable::in_query(part).filter(|(_, value)| !value.is_empty());
+                let (named, value) = named.ok_or_else(|| SettingError::Unknown(part.to_owned()))?;
+                self.knobs = named.typed(&self.knobs, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_parameter(&mut self, text: &str) -> Result<(), SettingError> {
+        let (name, value) = text.split_once(' ').unwrap_or((text, ""));
+        let parameter = Parameter::named(name).ok_or_else(|| SettingError::Parameter(name.to_owned()))?;
+        let value = match value.trim() {
+            "" => return Err(SettingError::NoValue(name.to_owned())),
+            // How a shell writes what is empty or has spaces.
+            quoted => quoted.trim_matches(['"', '\'']),
+        };
+        if self.config.iter().any(|(set, _)| set.name == parameter.name) {
+            return Err(SettingError::Twice(parameter.name));
+        }
+        self.config.push((parameter, value.to_owned()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Setting, SettingError> {
+        Setting::parse(text, &Knobs::default())
+    }
+
+    #[test]
+    fn words_set_knobs_and_parameters_on_top_of_what_there_is() {
+        let setting = parse("clients 200, rate 5k,arrivals poisson").unwrap();
+        let wanted = Knobs {
+            clients: 200,
+            rate: Some(5000),
+            arrivals: "poisson".parse().unwrap(),
+            ..Knobs::default()
+        };
+        assert_eq!((setting.knobs, setting.config.len()), (wanted, 0));
+        let setting = parse("preset pipeline-16, value size 1k, config appendfsync always").unwrap();
+        assert_eq!((setting.knobs.pipeline, setting.knobs.value_size), (16, 1024));
+        assert_eq!(setting.config, [(Parameter::named("appendfsync").unwrap(), "always".to_owned())]);
+        let save = parse("config save \"3600 1\"").unwrap();
+        assert_eq!(save.config[0].1, "3600 1");
+        assert_eq!(parse("config save ''").unwrap().config[0].1, "");
+        assert_eq!(save.words, "config save \"3600 1\"");
+    }
+
+    #[test]
+    fn what_sets_nothing_is_told_with_what_would() {
+        for (text, told) in [
+            ("", "'' sets nothing; say for example clients 50, pipeline, rate, "),
+            ("clients", "'clients' sets nothing"),
+            ("wheels 4", "'wheels 4' sets nothing"),
+            ("clients 0", "clients must lie between 1 and 10000, not 0"),
+            ("arrivals poisson", "the loop is closed"),
+            ("preset huge", "there is no preset 'huge'; there are cache, "),
+            ("config requirepass x", "redyno sets no parameter 'requirepass'; it sets maxmemory, "),
+            ("config hz", "config hz needs a value"),
+            ("config hz 10, config hz 20", "config hz is given twice"),
+            ("clients 50, ", "'' sets nothing"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.starts_with(told), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What an experiment stands on: does the setting that it asked for hold, and what does the load do under it?
+//!
+//! ```text
+//! turn ──► orders ──► … segment, segment: the setting holds ──► intervals of it ──► turn …
+//!                          └─► refused, turned by hand, over: the experiment cannot go on
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use super::Setting;
+use crate::{
+    load::Knobs,
+    server::Parameter,
+    session::{Delivery, Interval, Notice, Order, Record, Segment},
+};
+
+/// Why an experiment cannot go on.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum Interruption {
+    /// The session does not carry an order out; in words.
+    #[error("{0}")]
+    Refused(String),
+    /// The load is off, and why.
+    #[error("the load is off: {0}")]
+    LoadOff(String),
+    /// Somebody else turned a knob or set a parameter.
+    #[error("somebody turned a knob meanwhile")]
+    Turned,
+    /// The session ends.
+    #[error("the session ended before")]
+    SessionOver,
+}
+
+/// What a delivery means for the setting that was asked for.
+#[derive(Debug, PartialEq)]
+pub(super) enum Seen<'a> {
+    /// Nothing.
+    Nothing,
+    /// It holds, since this moment of the session.
+    Holds { since_s: f64 },
+    /// What the load did under it in a stretch.
+    Measured(&'a Interval),
+    /// It does not, and will not.
+    Lost(Interruption),
+}
+
+/// A parameter that an experiment set.
+#[derive(Debug, Clone)]
+struct Tuned {
+    parameter: &'static Parameter,
+    /// Its value before; `None` until the server told.
+    from: Option<String>,
+    /// The value that was asked for last.
+    now: String,
+}
+
+/// How far the setting that was asked for is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// It is not in force.
+    #[default]
+    Awaited,
+    /// It was in force when it was asked for; nobody was told.
+    Found,
+    /// It is, and that was told.
+    Held,
+}
+
+/// The setting that was asked for, and what is in force.
+#[derive(Debug, Default)]
+pub(super) struct Stand {
+    /// The knobs before the experiment.
+    start: Option<Knobs>,
+    /// Those in force, and whether they are those of the warm-up.
+    knobs: Option<(Knobs, bool)>,
+    wanted: Option<Knobs>,
+    tuned: BTreeMap<&'static str, Tuned>,
+    /// Parameters of which the server has not told that they are set.
+    unset: BTreeSet<&'static str>,
+    /// The current segment.
+    segment: u32,
+    state: State,
+}
+
+impl Stand {
+    /// Asks for a setting; [`see`](Self::see) tells when it holds. Parameters that it does not name get the value that they
+    /// had before.
+    pub(super) fn turn(&mut self, to: &Setting) -> Vec<Order> {
+        self.wanted = Some(to.knobs.clone());
+        let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));
+        let is_named = |tuned: &&Tuned| to.config.iter().any(|(named, _)| *named == tuned.parameter);
+        let others = self.tuned.values().filter(|tuned| !is_named(tuned));
+        let back = others.filter_map(|tuned| Some((tuned.parameter, tuned.from.clone()?)));
+        let config: Vec<_> = named.chain(back).collect();
+        let knobs = (!self.has_knobs()).then(|| Order::SetKnobs(to.knobs.clone()));
+        let mut orders: Vec<_> = knobs.into_iter().collect();
+        orders.extend(config.into_iter().filter_map(|(parameter, to)| self.set(parameter, to)));
+        self.state = if orders.is_empty() && self.unset.is_empty() { State::Found } else { State::Awaited };
+        orders
+    }
+
+    fn set(&mut self, parameter: &'static Parameter, to: String) -> Option<Order> {
+        let tuned = self.tuned.get_mut(parameter.name);
+        if tuned.as_ref().is_some_and(|tuned| tuned.now == to) {
+            return None;
+        }
+        self.unset.insert(parameter.name);
+        match tuned {
+            Some(tuned) => tuned.now.clone_from(&to),
+            None => {
+                let tuned = Tuned { parameter, from: None, now: to.clone() };
+                self.tuned.insert(parameter.name, tuned);
+            }
+        }
+        Some(Order::SetConfig { parameter, to })
+    }
+
+    /// What sets everything back that was turned.
+    pub(super) fn set_back(&mut self) -> Vec<Order> {
+        self.start.clone().map_or_else(Vec::new, |knobs| self.turn(&Setting::of(knobs)))
+    }
+
+    fn has_knobs(&self) -> bool {
+        let wanted = self.wanted.as_ref();
+        self.knobs.as_ref().is_some_and(|(knobs, is_warmup)| !is_warmup && Some(knobs) == wanted)
+    }
+
+    /// What a delivery means.
+    pub(super) fn see<'a>(&mut self, delivery: &'a Delivery) -> Seen<'a> {
+        match delivery {
+            Delivery::Record(record) => match &**record {
+                Record::Segment(segment) => self.on_segment(segment),
+                // Late replies of a setting before have no length.
+                Record::Interval(interval) if interval.segment == self.segment && interval.length_s > 0.0 => {
+                    self.on_interval(interval)
+                }
+                Record::End(_) => Seen::Lost(Interruption::SessionOver),
+                _ => Seen::Nothing,
+            },
+            Delivery::Refused(Order::SetKnobs(_) | Order::SetConfig { .. }, why) => {
+                Seen::Lost(Interruption::Refused(why.clone()))
+            }
+            Delivery::Notice(Notice::LoadStaysOff(why) | Notice::LoadStopped(why)) => {
+                Seen::Lost(Interruption::LoadOff(why.replace(" Continue?", "")))
+            }
+            Delivery::Notice(Notice::Leave | Notice::Ended) => Seen::Lost(Interruption::SessionOver),
+            Delivery::Refused(..) | Delivery::Notice(_) => Seen::Nothing,
+        }
+    }
+
+    fn on_interval<'a>(&mut self, interval: &'a Interval) -> Seen<'a> {
+        match self.state {
+            State::Awaited => Seen::Nothing,
+            State::Found => {
+                self.state = State::Held;
+                Seen::Holds { since_s: interval.t_s }
+            }
+            State::Held => Seen::Measured(interval),
+        }
+    }
+
+    fn on_segment(&mut self, segment: &Segment) -> Seen<'static> {
+        self.start.get_or_insert_with(|| segment.knobs.clone());
+        self.knobs = Some((segment.knobs.clone(), segment.warmup));
+        let set =
+            segment.config.as_ref().and_then(|change| Some((change, self.tuned.get_mut(&*change.name)?)));
+        let is_awaited = set.is_some_and(|(change, tuned)| {
+            tuned.from.get_or_insert_with(|| change.from.clone());
+            self.unset.remove(tuned.parameter.name)
+        });
+        self.segment = segment.segment;
+        if self.state != State::Awaited && !is_awaited {
+            return Seen::Lost(Interruption::Turned);
+        }
+        if self.wanted.is_none() || !self.has_knobs() || !self.unset.is_empty() {
+            return Seen::Nothing;
+        }
+        self.state = State::Held;
+        Seen::Holds { since_s: segment.t_s }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::server::ConfigChange;
+
+    fn on() -> Knobs {
+        Knobs { load: true, ..Knobs::default() }
+    }
+
+    fn setting(text: &str) -> Setting {
+        Setting::parse(text, &on()).unwrap()
+    }
+
+    fn segment(number: u32, knobs: &Knobs) -> Segment {
+        let t_s = f64::from(number);
+        Segment { t_s, segment: number, knobs: knobs.clone(), warmup: false, config: None }
+    }
+
+    fn tuned(number: u32, knobs: &Knobs, from: &str, to: &str) -> Segment {
+        let change = ConfigChange { name: "appendfsync".to_owned(), from: from.into(), to: to.into() };
+        Segment { config: Some(change), ..segment(number, knobs) }
+    }
+
+    fn measured(segment: u32, t_s: f64) -> Delivery {
+        let interval = Interval { segment, t_s, length_s: 0.25, ..Interval::default() };
+        Delivery::Record(Arc::new(Record::Interval(Box::new(interval))))
+    }
+
+    fn see(stand: &mut Stand, segment: &Segment) -> Seen<'static> {
+        stand.on_segment(segment)
+    }
+
+    fn set_fsync(to: &str) -> Order {
+        Order::SetConfig { parameter: Parameter::named("appendfsync").unwrap(), to: to.to_owned() }
+    }
+
+    #[test]
+    fn a_setting_holds_when_its_segment_has_begun_and_what_came_before_does_not_count() {
+        let mut stand = Stand::default();
+        assert_eq!(see(&mut stand, &segment(1, &on())), Seen::Nothing);
+        let more = setting("clients 100");
+        assert_eq!(stand.turn(&more), [Order::SetKnobs(more.knobs.clone())]);
+        assert_eq!(stand.see(&measured(1, 1.25)), Seen::Nothing);
+        // While a question is asked the load is off.
+        assert_eq!(see(&mut stand, &segment(2, &Knobs { load: false, ..more.knobs.clone() })), Seen::Nothing);
+        assert_eq!(see(&mut stand, &segment(3, &more.knobs)), Seen::Holds { since_s: 3.0 });
+        assert_eq!(stand.see(&measured(1, 3.25)), Seen::Nothing);
+        assert!(matches!(stand.see(&measured(3, 3.25)), Seen::Measured(interval) if interval.t_s == 3.25));
+        assert_eq!(stand.set_back(), [Order::SetKnobs(on())]);
+    }
+
+    #[test]
+    fn a_warm_up_is_not_the_setting() {
+        let mut stand = Stand::default();
+        assert_eq!(stand.turn(&Setting::of(on())).len(), 1);
+        assert_eq!(see(&mut stand, &Segment { warmup: true, ..segment(1, &on()) }), Seen::Nothing);
+        assert_eq!(see(&mut stand, &segment(2, &on())), Seen::Holds { since_s: 2.0 });
+    }
+
+    #[test]
+    fn a_parameter_is_set_and_set_back_where_the_other_setting_does_not_name_it() {
+        let mut stand = Stand::default();
+        see(&mut stand, &segment(1, &on()));
+        let (plain, always) = (Setting::of(on()), setting("config appendfsync always"));
+        assert_eq!(stand.turn(&plain), []);
+        assert_eq!(stand.see(&measured(1, 1.25)), Seen::Holds { since_s: 1.25 }, "as it was");
+        assert_eq!(stand.turn(&always), [set_fsync("always")]);
+        let set = tuned(2, &on(), "everysec", "always");
+        assert_eq!(see(&mut stand, &set), Seen::Holds { since_s: 2.0 });
+        assert_eq!(stand.turn(&plain), [set_fsync("everysec")]);
+        let back = tuned(3, &on(), "always", "everysec");
+        assert_eq!(see(&mut stand, &back), Seen::Holds { since_s: 3.0 });
+        let both = setting("clients 9, config appendfsync always");
+        assert_eq!(stand.turn(&both), [Order::SetKnobs(both.knobs.clone()), set_fsync("always")]);
+        assert_eq!(see(&mut stand, &segment(4, &both.knobs)), Seen::Nothing);
+        let set = tuned(5, &both.knobs, "everysec", "always");
+        assert_eq!(see(&mut stand, &set), Seen::Holds { since_s: 5.0 });
+        assert_eq!(stand.set_back(), [Order::SetKnobs(on()), set_fsync("everysec")]);
+    }
+
+    #[test]
+    fn whatever_keeps_the_setting_from_holding_ends_the_experiment() {
+        let mut stand = Stand::default();
+        stand.turn(&Setting::of(on()));
+        see(&mut stand, &segment(1, &on()));
+        let by_hand = Knobs { clients: 7, ..on() };
+        assert_eq!(see(&mut stand, &segment(2, &by_hand)), Seen::Lost(Interruption::Turned));
+        let refused = Delivery::Refused(set_fsync("often"), "no".to_owned());
+        assert_eq!(stand.see(&refused), Seen::Lost(Interruption::Refused("no".to_owned())));
+        let off = Delivery::Notice(Notice::LoadStopped("NOPERM".to_owned()));
+        assert_eq!(stand.see(&off), Seen::Lost(Interruption::LoadOff("NOPERM".to_owned())));
+        let left = Delivery::Notice(Notice::Leave);
+        assert_eq!(stand.see(&left), Seen::Lost(Interruption::SessionOver));
+    }
+}

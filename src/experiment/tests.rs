@@ -1,0 +1,139 @@
+//! Experiments as peers of sessions over the built-in server. Their parts are short, and what they find is far from doubt.
+
+use std::sync::mpsc::channel;
+
+use super::*;
+use crate::{
+    demo,
+    load::{Knobs, Plan as LoadPlan},
+    server::Parameter,
+    session::{
+        Record, Segment,
+        running::{Commission, Keys, Session},
+    },
+    stats::paired::Judgement,
+    target::{Address, Target},
+    workload::{KeyNames, RunId},
+};
+
+const PLAN: Plan = Plan { settle_s: 0.25, part_s: 0.25, longest_part_s: 1.0, limit_s: 60.0 };
+
+fn server(faults: &[&str]) -> demo::Handle {
+    let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+}
+
+fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
+    let address = Address::Tcp { host: server.address().ip().to_string(), port: server.address().port() };
+    let run = RunId::random();
+    let plan = LoadPlan {
+        target: Target { address, ..Target::default() },
+        threads: 1,
+        seed: 1,
+        names: KeyNames::of_run(run),
+        timeout: std::time::Duration::from_secs(30),
+        requests: None,
+        length: None,
+    };
+    Commission {
+        plan,
+        knobs,
+        warmup: None,
+        run,
+        keys: Keys::OwnServers,
+        is_allowed: true,
+        is_attended: false,
+        keeps_going: false,
+        most_clients: 100,
+        unreachable: None,
+        recording: None,
+        notices: Vec::new(),
+    }
+}
+
+fn on() -> Knobs {
+    Knobs { load: true, clients: 4, ..Knobs::default() }
+}
+
+fn setting(text: &str) -> Setting {
+    Setting::parse(text, &on()).unwrap()
+}
+
+/// Hands a session to an experiment until that is over, or `stop` says so; the segments of the session, and the last orders.
+fn drive(
+    server: &demo::Handle,
+    experiment: &mut dyn Experiment,
+    mut stop: impl FnMut(&Record) -> bool,
+) -> (Vec<Segment>, Vec<Order>) {
+    let (_signals, listening) = channel();
+    let (session, peers) = Session::start(commission(server, on()), listening, 1).unwrap();
+    let (peer, mut segments, mut last) = (&peers[0], Vec::new(), None);
+    for delivery in peer.rest() {
+        let mut orders = experiment.take(&delivery);
+        if let Delivery::Record(record) = &delivery {
+            if stop(record) {
+                orders.extend(experiment.stop());
+            }
+            if let Record::Segment(segment) = &**record {
+                segments.push(segment.clone());
+            }
+        }
+        if experiment.is_over() && last.is_none() {
+            last = Some(orders);
+            peer.order(Order::End);
+        } else {
+            orders.into_iter().for_each(|order| peer.order(order));
+        }
+    }
+    drop(session);
+    (segments, last.unwrap())
+}
+
+#[test]
+fn the_better_of_two_settings_is_found_in_alternation() {
+    let server = server(&["slow SET 5ms"]);
+    let mut ab = Ab::new(setting("workload get"), setting("workload set"), PLAN);
+    let (segments, _) = drive(&server, &mut ab, |_| false);
+    let verdict = ab.verdict();
+    assert_eq!(
+        (verdict.judgement(), verdict.decides),
+        (Judgement::Worse, Quantity::Throughput),
+        "{verdict:?}"
+    );
+    assert!(verdict.sentence().starts_with("B does ") && ab.interruption().is_none(), "{verdict:?}");
+    // The first segment is the session's own.
+    let asked: Vec<_> = segments[1..].iter().map(|segment| segment.knobs.workload.to_string()).collect();
+    let alternating: Vec<_> = ["GET", "SET"].into_iter().cycle().take(asked.len()).collect();
+    assert_eq!(asked, alternating);
+    let firsts: Vec<_> = ab.pairs().iter().map(|pair| pair.first).collect();
+    assert_eq!(firsts[..4], [Side::A, Side::B, Side::A, Side::B]);
+}
+
+#[test]
+fn a_parameter_is_set_for_one_setting_and_set_back_for_the_other_and_at_the_end() {
+    let server = server(&[]);
+    let mut ab = Ab::new(setting("clients 4"), setting("clients 8, config hz 50"), PLAN);
+    let mut seen = 0;
+    let (segments, last) = drive(&server, &mut ab, |record| {
+        seen += u32::from(matches!(record, Record::Segment(segment) if segment.config.is_some()));
+        seen == 3
+    });
+    let changes: Vec<_> =
+        segments.iter().filter_map(|s| s.config.as_ref()).map(|c| (c.from.as_str(), c.to.as_str())).collect();
+    assert_eq!(changes, [("10", "50"), ("50", "10"), ("10", "50")]);
+    let hz = Parameter::named("hz").unwrap();
+    assert_eq!(last, [Order::SetKnobs(on()), Order::SetConfig { parameter: hz, to: "10".to_owned() }]);
+}
+
+#[test]
+fn an_experiment_that_is_not_carried_out_says_why() {
+    let server = server(&[]);
+    let mut ab = Ab::new(setting("clients 4"), setting("clients 101"), PLAN);
+    drive(&server, &mut ab, |_| false);
+    let why = ab.interruption().unwrap().to_string();
+    assert!(why.starts_with("101 clients are more than the 100"), "{why}");
+    let mut ab = Ab::new(setting("clients 4"), setting("config io-threads 4"), PLAN);
+    drive(&server, &mut ab, |_| false);
+    let why = ab.interruption().unwrap().to_string();
+    assert!(why.starts_with("io-threads was not set: "), "{why}");
+}
