@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | share of a core | 0.58–0.94 | 0.92–0.95 | 0.19–0.50 |
 //! | share of the time waited for a core | 0.00–0.04 | 0.01–0.06 | 0.01–0.75 |
-//! | p50 of the wait for reading / p50 of service | 0.04–0.12 | 0.01–0.57 | 0.00–1.6 |
+//! | p50 of the wait for reading / p50 of service | 0.00–0.03 | 0.00–0.04 | 0.00–0.23 |
 
 use std::fmt;
 

@@ -35,6 +35,15 @@ impl ClientCounts {
         self.read_wait.record(ns);
     }
 
+    /// Counts all connections that a wake-up found readable: read one after the other, the last of them `took_ns` after the
+    /// poll returned. No clock is asked for each: they lie evenly in that time.
+    pub(super) fn read_within(&mut self, took_ns: u64, connections: u64) {
+        let step_ns = took_ns / connections.max(1);
+        for k in 1..=connections {
+            self.read_after(step_ns * k);
+        }
+    }
+
     /// Counts a batch that was written `ns` after it was due and a client was free.
     #[inline]
     pub fn late_send(&mut self, ns: u64) {
@@ -50,83 +59,15 @@ impl ClientCounts {
     }
 }
 
-/// The connections of one wake-up, one after the other: how long each lay unread.
-///
-/// ```text
-///  poll returns   a read, written   b read   c read, written
-///  |──────────────────|────────────────|──────────|      b has no stamp: the middle between those of a and c
-/// ```
-/// No clock is asked for it: a connection that has a new batch out carries the stamp of that, and those without lie evenly
-/// between the stamps before and after them.
-#[derive(Debug)]
-pub(super) struct ReadWaits {
-    polled_ns: u64,
-    /// The last stamp, and how many connections were read since.
-    stamped_ns: u64,
-    since: u64,
-}
-
-impl ReadWaits {
-    /// The poll returned.
-    pub(super) fn begin(polled_ns: u64) -> Self {
-        Self { polled_ns, stamped_ns: polled_ns, since: 0 }
-    }
-
-    /// The next connection was read; `written_ns` is when its last batch was written.
-    #[inline]
-    pub(super) fn read(&mut self, written_ns: Option<u64>, counts: &mut ClientCounts) {
-        self.since += 1;
-        if let Some(ns) = written_ns.filter(|ns| *ns > self.stamped_ns) {
-            self.stamp(ns, counts);
-        }
-    }
-
-    /// Whether connections were read after the last stamp: then the clock is to be asked.
-    #[inline]
-    pub(super) fn lacks_stamp(&self) -> bool {
-        self.since > 0
-    }
-
-    /// All that was read so far was read by `ns`.
-    #[inline]
-    pub(super) fn stamp(&mut self, ns: u64, counts: &mut ClientCounts) {
-        let (from, step) =
-            (self.stamped_ns - self.polled_ns, (ns.saturating_sub(self.stamped_ns)) / self.since);
-        for k in 1..=self.since {
-            counts.read_after(from + step * k);
-        }
-        (self.stamped_ns, self.since) = (ns.max(self.stamped_ns), 0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn waits(counts: &ClientCounts) -> Vec<(u64, u64)> {
-        counts.read_wait.latency().cells().to_vec()
-    }
-
     #[test]
     fn each_connection_of_a_wake_up_waits_for_those_before_it() {
-        let (mut counts, mut reads) = (ClientCounts::default(), ReadWaits::begin(1000));
-        for written_ns in [1100, 1200, 1300, 1400] {
-            reads.read(Some(written_ns), &mut counts);
-        }
-        assert_eq!(waits(&counts), [(100, 1), (200, 1), (300, 1), (400, 1)]);
-        assert!(!reads.lacks_stamp());
-    }
-
-    #[test]
-    fn connections_without_a_stamp_lie_evenly_between_those_with_one() {
-        let (mut counts, mut reads) = (ClientCounts::default(), ReadWaits::begin(1000));
-        // A stamp from before the poll is that of a batch that still waits for replies.
-        for written_ns in [None, Some(900), Some(1300), None, None] {
-            reads.read(written_ns, &mut counts);
-        }
-        assert_eq!(waits(&counts), [(100, 1), (200, 1), (300, 1)]);
-        assert!(reads.lacks_stamp());
-        reads.stamp(1500, &mut counts);
-        assert_eq!(waits(&counts), [(100, 1), (200, 1), (300, 1), (400, 1), (500, 1)]);
+        let mut counts = ClientCounts::default();
+        counts.read_within(400, 4);
+        counts.read_within(0, 0);
+        assert_eq!(counts.read_wait.latency().cells(), [(100, 1), (200, 1), (300, 1), (400, 1)]);
     }
 }

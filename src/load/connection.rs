@@ -109,11 +109,6 @@ impl Connection {
         })
     }
 
-    /// Since when it waits for what it waits for.
-    pub(super) fn waits_since_ns(&self) -> Option<u64> {
-        (self.phase != Phase::Idle).then_some(self.since_ns)
-    }
-
     /// Until when the next whole reply has to be there, if it waits for one: `timeout_ns` after the write or the reply
     /// before. Greeted it has to be within that time.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {

@@ -1,10 +1,15 @@
 //! A worker: one thread, one poll loop, its share of the clients.
 //!
 //! ```text
-//! poll ─► stamp ─► for each ready socket: read, count, write the next batch
-//!      ─► knobs changed? ─► tick over? ─► connect, pace ─► poll
+//! poll ─► stamp ─► for each ready socket: read, count
+//!      ─► knobs changed? ─► tick over? ─► connect ─► for each idle client: stamp, write ─► poll
 //! ```
-//! One clock reading a wake-up and one a write; no lock, and no allocation in the steady state.
+//! Three clock readings a round, four in open loop, and one a write; no lock, and no allocation in the steady state.
+//!
+//! All that is ready is read before anything is written: the server then finds many requests at a time, and each of them
+//! costs it less. Beside a loop that answers each connection at once, with a core each for server and worker, 200 clients had
+//! 1.04 to 1.07 and 1000 clients 1.05 to 1.09 of the throughput, at 0.93 to 0.97 of our CPU a request and 0.92 to 0.98 of the
+//! server's; up to 50 clients made little difference. The stamp of a request is that of its own write.
 
 mod losing;
 mod sending;
@@ -24,7 +29,6 @@ use super::{
     ErrorKind, LoadEvent, Plan, Setting,
     alarm::Alarm,
     broken::Broken,
-    client_counts::ReadWaits,
     clients::{Clients, is_opening},
     connection::{Connection, Phase},
     core_waits::CoreWaits,
@@ -175,7 +179,7 @@ impl Worker {
                 self.waits.read(now_ns, waited_ns);
             }
             let mut woken = false;
-            let mut reads = ReadWaits::begin(now_ns);
+            let mut reads = 0;
             // Those that have more once this is read have their turn after the next poll.
             let unread = self.clients.unread();
             for event in &events {
@@ -184,14 +188,13 @@ impl Worker {
                     ALARM => {}
                     Token(client) => {
                         self.on_event(client, event, now_ns);
-                        if event.is_readable() {
-                            self.count_read(&mut reads, client);
-                        }
+                        reads += u64::from(event.is_readable());
                     }
                 }
             }
-            if reads.lacks_stamp() {
-                reads.stamp(self.setup.clock.now_ns(), self.segments.client());
+            if reads > 0 {
+                let took_ns = self.setup.clock.now_ns() - now_ns;
+                self.segments.client().read_within(took_ns, reads);
             }
             for _ in 0..unread {
                 self.read_on(now_ns);
@@ -212,13 +215,6 @@ impl Worker {
                 return Ok(());
             }
         }
-    }
-
-    /// Counts how long the replies of a client waited for their reading. One that has a new batch out carries the moment.
-    #[inline]
-    fn count_read(&mut self, reads: &mut ReadWaits, client: usize) {
-        let written_ns = self.clients.connection(client).and_then(|connection| connection.waits_since_ns());
-        reads.read(written_ns, self.segments.client());
     }
 
     /// Counts what this thread used since it last did so.
@@ -283,7 +279,7 @@ impl Worker {
         }
     }
 
-    /// Client `i` may write, or go.
+    /// Client `i` may write when all that is ready is read, or go.
     #[inline]
     fn on_idle(&mut self, i: usize, had_batch: bool, now_ns: u64) {
         if had_batch {
@@ -291,8 +287,6 @@ impl Worker {
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);
-        } else if self.may_send() && self.pace.is_closed() {
-            self.send(i, 0);
         } else {
             if !self.clients.any_ready() {
                 self.free_since_ns = now_ns;

@@ -84,15 +84,19 @@ impl Worker {
         }
     }
 
-    /// Writes what is due among the clients that wait for their turn.
+    /// Writes for the clients that wait for their turn: in closed loop for all, in open loop what is due.
     pub(super) fn send_due(&mut self) {
-        if !self.may_send() || (self.pace.is_closed() && !self.clients.any_ready()) {
-            return;
-        }
-        let now_ns = self.setup.clock.now_ns();
-        self.seen_ns = now_ns;
-        if self.pace.is_closed() || now_ns < self.until_ns {
-            self.send_round(now_ns);
+        if self.pace.is_closed() {
+            while self.may_send()
+                && let Some(i) = self.clients.next_ready()
+            {
+                self.send(i, self.seen_ns);
+            }
+        } else if self.may_send() {
+            self.seen_ns = self.setup.clock.now_ns();
+            if self.may_send() {
+                self.send_round(self.seen_ns);
+            }
         }
     }
 
