@@ -11,6 +11,8 @@
 //! ```
 //! Each request that was due ends in exactly one of these. Pure.
 
+use std::ops::RangeInclusive;
+
 use super::{
     Arrivals, Backlog, Knobs,
     arrivals::SHED_AFTER_NS,
@@ -80,6 +82,15 @@ impl Pace {
         self.schedule.as_ref().map(Schedule::due_ns)
     }
 
+    /// Within which time the worker is to be woken for the next request: when it is due; where one comes within `slack_ns`
+    /// after the other, up to `slack_ns` from now, for all that are due by then. `None` in closed loop.
+    pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
+        let schedule = self.schedule.as_ref()?;
+        let due_ns = schedule.due_ns();
+        let is_dense = schedule.mean_gap_ns() <= slack_ns as f64;
+        Some(due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns })
+    }
+
     /// The worker has a connection, or knows that it can have none. Its requests are due from the first time on: the
     /// time that it took to connect is ours and not the server's.
     pub(super) fn begin(&mut self, now_ns: u64) {
@@ -144,7 +155,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SECOND_NS;
+    use crate::{clock::SECOND_NS, load::alarm::moved};
 
     const ALONE: Option<Share> = Some(Share { index: 0, of: 1 });
 
@@ -174,6 +185,71 @@ mod tests {
             assert_eq!(sent_by(&mut pace, now_ns), 1);
         }
         assert_eq!(now_ns, 999_500_000 + 60_000);
+    }
+
+    const SLACK_NS: u64 = 50_000;
+
+    /// A second at `knobs`, of a worker whose alarm goes off `late_ns` late and that replies wake every `replies_ns`: how
+    /// often the alarm was set, how often the worker was woken, and how late each request was sent.
+    fn second(knobs: &Knobs, late_ns: u64, replies_ns: Option<u64>) -> (usize, usize, Vec<u64>) {
+        let (mut pace, mut set_for_ns, mut now_ns) = (pace(knobs), None, 0);
+        let (mut sets, mut wake_ups, mut late) = (0, 0, Vec::new());
+        while now_ns < SECOND_NS {
+            let window = pace.wake_window(now_ns, SLACK_NS).unwrap();
+            assert!(*window.start() > now_ns, "all that was due is sent");
+            if let Some(at_ns) = moved(set_for_ns, &window) {
+                set_for_ns = Some(at_ns);
+                sets += 1;
+            }
+            let alarm_ns = set_for_ns.unwrap() + late_ns;
+            now_ns = replies_ns.map_or(alarm_ns, |every_ns| alarm_ns.min(now_ns + every_ns));
+            wake_ups += 1;
+            while pace.is_due(now_ns) {
+                late.extend(pace.take().map(|due_ns| now_ns - due_ns));
+            }
+        }
+        (sets, wake_ups, late)
+    }
+
+    #[test]
+    fn a_request_that_is_due_alone_is_woken_for_when_it_is_due() {
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            let (sets, wake_ups, late) = second(&Knobs { arrivals, ..at(1000) }, 0, None);
+            assert_eq!((sets, wake_ups), (late.len(), late.len()), "{arrivals}");
+            assert!(late.iter().all(|late_ns| *late_ns == 0), "{arrivals}");
+        }
+    }
+
+    #[test]
+    fn requests_that_are_due_within_the_slack_share_a_wake_up() {
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            let (sets, wake_ups, late) = second(&Knobs { arrivals, ..at(100_000) }, 30_000, None);
+            assert!((99_000..=101_000).contains(&late.len()), "{arrivals}: {}", late.len());
+            assert_eq!(sets, wake_ups, "{arrivals}");
+            // The alarm is set for 50 µs ahead and goes off after 80.
+            assert!((12_000..=12_501).contains(&wake_ups), "{arrivals}: {wake_ups}");
+            assert!(late.iter().all(|late_ns| *late_ns < SLACK_NS + 30_000), "{arrivals}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_replies_wake_sets_its_alarm_once_in_a_slack_and_sends_what_is_due_each_time() {
+        let (sets, wake_ups, late) = second(&at(100_000), 30_000, Some(15_000));
+        assert!((66_000..=67_000).contains(&wake_ups), "{wake_ups}");
+        assert!(sets <= (SECOND_NS / SLACK_NS) as usize + 1, "{sets}");
+        assert!(late.iter().all(|late_ns| *late_ns < 15_000));
+    }
+
+    #[test]
+    fn each_worker_goes_by_its_own_share() {
+        let window = |of| {
+            let mut pace = Pace::new();
+            pace.follow(&at(30_000), Some(Share { index: 0, of }), 0, 1);
+            pace.begin(0);
+            pace.wake_window(0, SLACK_NS)
+        };
+        assert_eq!(window(1), Some(16_666..=SLACK_NS));
+        assert_eq!(window(2), Some(16_666..=16_666), "its next but one is due 67 µs later");
     }
 
     /// wrk2's catching up was misread as speed: the gauge shows the backlog, and that it is gone.

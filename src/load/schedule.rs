@@ -24,6 +24,7 @@ pub(super) struct Share {
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     start_ns: u64,
+    mean_gap_ns: f64,
     gaps: Gaps,
     due_ns: u64,
     /// How many requests it has gone past.
@@ -43,16 +44,17 @@ impl Schedule {
     /// `per_second` requests over all workers from `start_ns` on, of which this one has its share.
     pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
         let interval_ns = SECOND_NS as f64 / per_second;
+        let mean_gap_ns = interval_ns * share.of as f64;
         let gaps = match arrivals {
             Arrivals::Constant => {
                 Gaps::Constant { interval_ns, next: share.index as u64, stride: share.of as u64 }
             }
             Arrivals::Poisson => {
-                let mut later = Poisson::new(interval_ns * share.of as f64, seed);
+                let mut later = Poisson::new(mean_gap_ns, seed);
                 Gaps::Poisson { after_ns: later.next_ns(), later }
             }
         };
-        let mut schedule = Self { start_ns, gaps, due_ns: start_ns, position: 0 };
+        let mut schedule = Self { start_ns, mean_gap_ns, gaps, due_ns: start_ns, position: 0 };
         schedule.set_due();
         schedule
     }
@@ -61,6 +63,11 @@ impl Schedule {
     #[inline]
     pub(super) fn due_ns(&self) -> u64 {
         self.due_ns
+    }
+
+    /// How long one request is due after the other on average.
+    pub(super) fn mean_gap_ns(&self) -> f64 {
+        self.mean_gap_ns
     }
 
     /// How many requests came before the next: those that were sent, failed, shed or owed.

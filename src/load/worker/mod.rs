@@ -163,7 +163,8 @@ impl Worker {
         let mut events = Events::with_capacity(1024);
         self.connect(self.setup.clock.now_ns());
         loop {
-            let timeout = self.sleep()?;
+            let asleep_ns = self.setup.clock.now_ns();
+            let timeout = self.sleep(asleep_ns)?;
             match self.poll.poll(&mut events, Some(timeout)) {
                 Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
@@ -185,7 +186,7 @@ impl Worker {
             for event in &events {
                 match event.token() {
                     WAKE => woken = true,
-                    ALARM => {}
+                    ALARM => self.alarm.went_off(asleep_ns, now_ns),
                     Token(client) => {
                         self.on_event(client, event, now_ns);
                         reads += u64::from(event.is_readable());

@@ -9,12 +9,11 @@ use crate::load::clients::Link;
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 
 impl Worker {
-    /// How long the poll may sleep.
-    pub(super) fn sleep(&mut self) -> std::io::Result<Duration> {
+    /// How long the poll may sleep from `now_ns` on.
+    pub(super) fn sleep(&mut self, now_ns: u64) -> std::io::Result<Duration> {
         if self.clients.unread() > 0 {
             return Ok(Duration::ZERO);
         }
-        let now_ns = self.setup.clock.now_ns();
         // The end of the load, or after it the end of the wait for the last replies.
         let end_ns = match self.stage {
             Stage::Sending | Stage::Spent { .. } => self.until_ns,
@@ -27,10 +26,14 @@ impl Worker {
         }
         if self.may_send()
             && self.clients.any_ready()
-            && let Some(due_ns) = self.pace.due_ns()
-            && let Some(wait) = self.alarm.set(due_ns, now_ns)?
+            && let Some(window) = self.pace.wake_window(now_ns, self.alarm.slack_ns())
         {
-            until_ns = until_ns.min(now_ns + wait.as_nanos() as u64);
+            if *window.start() <= now_ns {
+                return Ok(Duration::ZERO);
+            }
+            if let Some(wait) = self.alarm.set(&window, now_ns)? {
+                until_ns = until_ns.min(now_ns + wait.as_nanos() as u64);
+            }
         }
         Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
     }
