@@ -160,12 +160,6 @@ impl Connection {
         }
     }
 
-    /// Lets go of all replies that are held back.
-    pub fn release(&mut self, engine: &mut Engine) -> Next {
-        self.outbox.release();
-        self.on_writable(engine)
-    }
-
     fn read(&mut self, engine: &mut Engine, room: &mut [u8]) -> Next {
         // Requests that were read before the client's replies choked it.
         if std::mem::take(&mut self.choked) {

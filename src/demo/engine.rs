@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::commands::{AT_ONCE, Asked, CommandId, GROWS, LOAD, OPEN, Table, fail, run};
 use super::failure::Failure;
 use super::faults::{Occasion, ReplyFault, Script, Treatment};
-use super::orders::Orders;
 use super::reply::{Protocol, Reply};
 use super::request::{Arguments, ProtocolError};
 use super::state::{Config, Session, State};
+use super::stop::Stop;
 
 /// One request.
 #[derive(Clone, Copy)]
@@ -35,9 +35,9 @@ pub struct Engine {
 
 impl Engine {
     /// A server without data or clients. `seed` makes its random draws reproducible.
-    pub fn new(config: Config, script: Script, orders: Arc<Orders>, seed: u64) -> Self {
+    pub fn new(config: Config, script: Script, stop: Arc<Stop>, seed: u64) -> Self {
         let table = Table::new();
-        let mut state = State::new(config, table.len(), orders, seed);
+        let mut state = State::new(config, table.len(), stop, seed);
         state.read_clock();
         Self { state, table, script }
     }
@@ -50,11 +50,6 @@ impl Engine {
     /// Takes a stall that is due; how long it lasts.
     pub fn take_stall(&mut self) -> Option<Duration> {
         self.script.take_stall(self.state.now_ns)
-    }
-
-    /// Puts other faults in force; the new script's time begins now.
-    pub fn set_script(&mut self, script: Script) {
-        self.script = script;
     }
 
     /// Notes a new client at `slot`, which must be free.
@@ -171,10 +166,7 @@ mod tests {
     use crate::demo::faults::{Damage, Script};
 
     fn with_faults(faults: &[&str]) -> TestServer {
-        let mut server = TestServer::new();
-        let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-        server.engine.set_script(Script::new(faults, 0, 1));
-        server
+        TestServer::with("", Script::new(faults.iter().map(|fault| fault.parse().unwrap()).collect(), 1))
     }
 
     #[test]

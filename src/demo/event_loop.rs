@@ -1,7 +1,7 @@
 //! The server's thread: one poll loop over listeners, connections and timers.
 //!
 //! ```text
-//! poll ─► orders (stop, pause, faults) ─► accept ─► read, answer, write ─► timers ─► poll
+//! poll ─► accept ─► read, answer, write ─► timers ─► poll, until it is told to stop
 //! ```
 //! Events are edge-triggered: each is worked off until the socket has no more, or the connection queues itself again.
 
@@ -18,11 +18,10 @@ use mio::{Events, Interest, Poll, Token};
 
 use super::connection::{Connection, Next, Socket};
 use super::engine::Engine;
-use super::faults::Script;
-use super::orders::Orders;
+use super::stop::Stop;
 use crate::clock::SECOND_NS;
 
-/// The token of the waker that orders ring.
+/// The token of the waker that ends the poll when the server is to stop.
 pub const WAKER: Token = Token(0);
 const TCP: Token = Token(1);
 const UNIX: Token = Token(2);
@@ -43,7 +42,7 @@ pub struct EventLoop {
     free: Vec<usize>,
     serial: u64,
     engine: Engine,
-    orders: Arc<Orders>,
+    stop: Arc<Stop>,
     /// Time, slot and serial of connections with replies held back.
     timers: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// Connections that have more to read.
@@ -51,7 +50,6 @@ pub struct EventLoop {
     /// What all connections read into.
     room: Vec<u8>,
     next_tick_ns: u64,
-    seed: u64,
 }
 
 impl EventLoop {
@@ -63,8 +61,7 @@ impl EventLoop {
         poll: Poll,
         (mut tcp, mut unix): (TcpListener, Option<UnixListener>),
         engine: Engine,
-        orders: Arc<Orders>,
-        seed: u64,
+        stop: Arc<Stop>,
     ) -> io::Result<Self> {
         poll.registry().register(&mut tcp, TCP, Interest::READABLE)?;
         if let Some(unix) = &mut unix {
@@ -78,12 +75,11 @@ impl EventLoop {
             free: Vec::new(),
             serial: 0,
             engine,
-            orders,
+            stop,
             timers: BinaryHeap::new(),
             again: Vec::new(),
             room: vec![0; READ_SIZE],
             next_tick_ns: 0,
-            seed,
         })
     }
 
@@ -106,12 +102,12 @@ impl EventLoop {
             self.run_stalls();
             for event in &events {
                 match event.token() {
-                    WAKER => self.take_orders(),
+                    WAKER => {}
                     TCP | UNIX => self.accept(),
                     Token(token) => self.on_event(token - FIRST, event),
                 }
             }
-            if self.orders.is_stopped() {
+            if self.stop.is_told() {
                 return Ok(());
             }
             for slot in std::mem::take(&mut self.again) {
@@ -130,17 +126,6 @@ impl EventLoop {
         let stall = self.engine.next_stall_ns().unwrap_or(u64::MAX);
         let due_ns = self.next_tick_ns.min(hold).min(stall);
         Duration::from_nanos(due_ns.saturating_sub(self.engine.state.now_ns))
-    }
-
-    fn take_orders(&mut self) {
-        self.orders.wait_while_paused();
-        let now_ns = self.engine.state.read_clock();
-        if let Some(faults) = self.orders.take_faults() {
-            self.engine.set_script(Script::new(faults, now_ns, self.seed));
-            for slot in 0..self.connections.len() {
-                self.with(slot, |connection, engine, _| connection.release(engine));
-            }
-        }
     }
 
     fn run_stalls(&mut self) {

@@ -20,12 +20,12 @@ mod event_loop;
 mod failure;
 mod faults;
 mod glob;
-mod orders;
 mod outbox;
 mod reply;
 mod request;
 mod server;
 mod state;
+mod stop;
 mod store;
 
 pub use faults::{Fault, Kind, ParseFaultError, Scope, When};

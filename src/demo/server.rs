@@ -13,8 +13,8 @@ use thiserror::Error;
 use super::engine::Engine;
 use super::event_loop::{EventLoop, WAKER};
 use super::faults::{Fault, Script};
-use super::orders::Orders;
 use super::state::Config;
+use super::stop::Stop;
 use crate::target::Password;
 
 /// What a server is started with.
@@ -99,29 +99,19 @@ impl Server {
         let unix_file = options.unix_socket.map(SocketFile);
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let orders = Arc::new(Orders::default());
+        let stop = Arc::new(Stop::default());
         let config = Config::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
         let seed = options.seed;
         let thread = std::thread::Builder::new().name("demo".to_owned()).spawn({
-            let orders = Arc::clone(&orders);
+            let stop = Arc::clone(&stop);
             move || {
-                let _end = End(Arc::clone(&orders));
-                let script = Script::new(options.faults, 0, seed);
+                let script = Script::new(options.faults, seed);
                 // The engine's clock starts here, on the thread that it serves.
-                let engine = Engine::new(config, script, Arc::clone(&orders), seed);
-                EventLoop::new(poll, (tcp, unix), engine, orders, seed)?.run()
+                let engine = Engine::new(config, script, Arc::clone(&stop), seed);
+                EventLoop::new(poll, (tcp, unix), engine, stop)?.run()
             }
         })?;
-        Ok(Handle { address, unix_file, orders, waker, thread: Some(thread) })
-    }
-}
-
-/// Says that the thread has ended, however it ends.
-struct End(Arc<Orders>);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        self.0.end();
+        Ok(Handle { address, unix_file, stop, waker, thread: Some(thread) })
     }
 }
 
@@ -141,7 +131,7 @@ impl Drop for SocketFile {
 pub struct Handle {
     address: SocketAddr,
     unix_file: Option<SocketFile>,
-    orders: Arc<Orders>,
+    stop: Arc<Stop>,
     waker: Waker,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
@@ -162,23 +152,6 @@ impl Handle {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Puts these faults in force instead of the old ones, ends a stall that lasts and lets go of replies that are held
-    /// back. They hold for every request that is sent after this returns; their times count from now.
-    pub fn set_faults(&self, faults: Vec<Fault>) {
-        self.orders.set_faults(faults, || self.wake());
-    }
-
-    /// Lets the server stand still, as in a stall, until [`Self::resume`]. When this returns it stands: no request
-    /// sent from now on is answered.
-    pub fn pause(&self) {
-        self.orders.pause(|| self.wake());
-    }
-
-    /// Lets it go on.
-    pub fn resume(&self) {
-        self.orders.resume();
-    }
-
     /// Stops it: connections are closed, the thread has ended when this returns.
     ///
     /// # Errors
@@ -188,18 +161,14 @@ impl Handle {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        self.orders.stop();
-        self.wake();
+        self.stop.tell();
+        // A poll that is gone has ended already.
+        let _ = self.waker.wake();
         match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(result)) => result.map_err(Error::System),
             Some(Err(_)) => Err(Error::Panicked),
         }
-    }
-
-    /// Ends the thread's poll. A poll that is gone has ended already.
-    fn wake(&self) {
-        let _ = self.waker.wake();
     }
 }
 

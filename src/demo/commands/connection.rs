@@ -193,6 +193,7 @@ pub fn client_setinfo(call: &mut Call<'_>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use crate::demo::commands::testing::TestServer;
+    use crate::demo::faults::Script;
 
     #[test]
     fn greetings_choose_the_protocol() {
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn nothing_but_the_greeting_runs_before_the_password() {
-        let mut server = TestServer::with_password("secret");
+        let mut server = TestServer::with("secret", Script::new(Vec::new(), 1));
         server.expect(&[("GET a", "-NOAUTH Authentication required.")]);
         assert!(server.ask("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
         assert!(server.ask("AUTH wrong").starts_with("-WRONGPASS "));

@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_sleep_of_any_length_ends_when_the_server_is_told_to_stop() {
         let mut server = TestServer::new();
-        server.orders.stop();
+        server.stop.tell();
         let too_long = "-ERR value is out of range, must be positive";
         server.expect(&[
             ("DEBUG SLEEP 9223372036854775807", "+OK"),

@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use crate::demo::engine::{Engine, Request};
 use crate::demo::faults::{ReplyFault, Script};
-use crate::demo::orders::Orders;
 use crate::demo::request::Parser;
 use crate::demo::state::Config;
+use crate::demo::stop::Stop;
 
 /// A server and its clients by slot; slot 0 is there from the start.
 pub struct TestServer {
     pub engine: Engine,
-    pub orders: Arc<Orders>,
+    pub stop: Arc<Stop>,
 }
 
 impl TestServer {
     pub fn new() -> Self {
-        Self::with_password("")
+        Self::with("", Script::new(Vec::new(), 1))
     }
 
-    pub fn with_password(password: &str) -> Self {
-        let script = Script::new(Vec::new(), 0, 1);
-        let orders = Arc::new(Orders::default());
-        let engine = Engine::new(Config::new(6379, password), script, Arc::clone(&orders), 1);
-        let mut server = Self { engine, orders };
+    /// A server with this password (empty: none), where the script makes something go wrong.
+    pub fn with(password: &str, script: Script) -> Self {
+        let stop = Arc::new(Stop::default());
+        let engine = Engine::new(Config::new(6379, password), script, Arc::clone(&stop), 1);
+        let mut server = Self { engine, stop };
         server.connect();
         server
     }

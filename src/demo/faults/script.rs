@@ -77,10 +77,10 @@ struct Rule {
 }
 
 impl Script {
-    /// A script that begins now. The same seed draws the same shares.
-    pub fn new(faults: Vec<Fault>, now_ns: u64, seed: u64) -> Self {
+    /// A script whose times count from 0. The same seed draws the same shares.
+    pub fn new(faults: Vec<Fault>, seed: u64) -> Self {
         let first = |when| match when {
-            When::Once(after) | When::Every(after) => now_ns.saturating_add(after.as_nanos() as u64),
+            When::Once(after) | When::Every(after) => after.as_nanos() as u64,
             _ => u64::MAX,
         };
         let rules = faults.into_iter().map(|fault| Rule { due_ns: first(fault.when), fault, occasions: 0 });
@@ -199,7 +199,7 @@ mod tests {
     use crate::clock::SECOND_NS;
 
     fn script(texts: &[&str]) -> Script {
-        Script::new(texts.iter().map(|text| text.parse().unwrap()).collect(), 0, 1)
+        Script::new(texts.iter().map(|text| text.parse().unwrap()).collect(), 1)
     }
 
     fn request(command: &str, position: u64, now_ns: u64) -> Occasion<'_> {

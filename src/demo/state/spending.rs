@@ -28,7 +28,7 @@ impl Spending {
         end_ns
     }
 
-    /// An order ended the command, or nobody asks any more.
+    /// Nobody asks any more.
     pub(super) fn end(&mut self) {
         self.spent_ns = None;
     }

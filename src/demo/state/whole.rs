@@ -11,8 +11,8 @@ use super::slowlog::{SlowEntry, Slowlog, shortened};
 use super::spending::Spending;
 use super::{Config, Session, Stats};
 use crate::clock::Clock;
-use crate::demo::orders::Orders;
 use crate::demo::request::Arguments;
+use crate::demo::stop::Stop;
 use crate::demo::store::Database;
 
 /// How many databases there are.
@@ -47,14 +47,14 @@ pub struct State {
     /// The time of the current command, in ns since the start.
     pub now_ns: u64,
     spending: Spending,
-    orders: Arc<Orders>,
+    stop: Arc<Stop>,
     clock: Clock,
     start_unix_us: u64,
 }
 
 impl State {
     /// An empty server. `commands` is the size of the command table, `seed` makes its draws reproducible.
-    pub fn new(config: Config, commands: usize, orders: Arc<Orders>, seed: u64) -> Self {
+    pub fn new(config: Config, commands: usize, stop: Arc<Stop>, seed: u64) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // The id tells runs apart, so it comes from the time and not from the seed.
         let mut id_source = Pcg64Mcg::seed_from_u64(unix.as_nanos() as u64 ^ u64::from(std::process::id()));
@@ -71,7 +71,7 @@ impl State {
             run_id: (0..5).map(|_| format!("{:08x}", id_source.random::<u32>())).collect(),
             now_ns: 0,
             spending: Spending::default(),
-            orders,
+            stop,
             clock: Clock::start(),
             start_unix_us: unix.as_micros() as u64,
         }
@@ -96,7 +96,7 @@ impl State {
     /// Stands still, and every client with it. Ends early when the server is told to stop.
     pub fn sleep(&self, length: Duration) {
         if !length.is_zero() {
-            self.orders.sleep(length);
+            self.stop.sleep(length);
         }
     }
 
@@ -108,9 +108,6 @@ impl State {
         let now_ns = self.clock.now_ns();
         let end_ns = self.spending.spend(now_ns, length);
         self.sleep(Duration::from_nanos(end_ns.saturating_sub(now_ns)));
-        if self.clock.now_ns() < end_ns {
-            self.spending.end();
-        }
     }
 
     /// Nobody had anything to ask until now.
