@@ -79,6 +79,12 @@ impl<'a> Arguments<'a> {
         self.spans.get(index).map(|span| &self.bytes[span.start..span.end])
     }
 
+    /// The arguments from `first` on, two by two; a last one by itself is none of them.
+    pub fn pairs(&self, first: usize) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        let mut rest = self.from(first);
+        std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
+    }
+
     /// The arguments from `first` on.
     pub fn from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
         let bytes = self.bytes;

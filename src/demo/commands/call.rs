@@ -5,7 +5,7 @@ use crate::demo::failure::Failure;
 use crate::demo::reply::Reply;
 use crate::demo::request::{Arguments, number};
 use crate::demo::state::{Session, State};
-use crate::demo::store::{Database, Edit, Kind};
+use crate::demo::store::{Database, Kind};
 
 /// Done, or why not.
 pub type Outcome = Result<(), Failure>;
@@ -91,24 +91,27 @@ impl<'a> Call<'a> {
         Ok((database.read(key)?, reply))
     }
 
-    /// The same to change.
+    /// Changes the value of that key and replies, if there is such a key; whether there is.
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn edit<T: Kind>(&mut self) -> Result<(Option<Edit<'_, T>>, &mut Reply<'a>), Failure> {
+    pub fn change<T: Kind>(&mut self, act: impl FnOnce(&mut T, &mut Reply<'a>)) -> Result<bool, Failure> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
-        Ok((database.edit(key)?, reply))
+        Ok(database.change(key, |value| act(value, reply))?.is_some())
     }
 
-    /// The same, made where there is none.
+    /// The same, on an empty value where there is no such key; what `act` gives.
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn edit_or_new<T: Kind>(&mut self) -> Result<(Edit<'_, T>, &mut Reply<'a>), Failure> {
+    pub fn change_or_new<T: Kind, R>(
+        &mut self,
+        act: impl FnOnce(&mut T, &mut Reply<'a>) -> R,
+    ) -> Result<R, Failure> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
-        Ok((database.edit_or_new(key)?, reply))
+        database.change_or_new(key, |value| act(value, reply))
     }
 }
 

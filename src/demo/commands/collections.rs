@@ -13,7 +13,10 @@ pub fn len<T: Kind>(call: &mut Call<'_>) -> Outcome {
 /// Removes members; how many were there.
 pub fn remove<T: Kind>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bool) -> Outcome {
     let members = call.arguments.from(2);
-    let (value, reply) = call.edit::<T>()?;
-    reply.count(value.map_or(0, |mut value| members.filter(|member| remove(&mut value, member)).count()));
+    let is_there = call
+        .change(|value: &mut T, reply| reply.count(members.filter(|member| remove(value, member)).count()))?;
+    if !is_there {
+        call.reply.count(0);
+    }
     Ok(())
 }

@@ -15,12 +15,10 @@ pub fn get(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn set(call: &mut Call<'_>) -> Outcome {
-    let words: Vec<&[u8]> = call.arguments.from(2).collect();
-    if !words.len().is_multiple_of(2) {
+    if !call.arguments.len().is_multiple_of(2) {
         return Err(call.arity_failure());
     }
-    let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-    call.state.config.set(&pairs)?;
+    call.state.config.set(call.arguments.pairs(2))?;
     call.reply.ok();
     Ok(())
 }

@@ -7,14 +7,10 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     if !call.arguments.len().is_multiple_of(2) {
         return Err(call.arity_failure());
     }
-    let mut pairs = call.arguments.from(2);
-    let (mut hash, reply) = call.edit_or_new::<Hash>()?;
-    let mut added = 0;
-    while let (Some(field), Some(value)) = (pairs.next(), pairs.next()) {
-        added += usize::from(hash.set(field, value));
-    }
-    reply.count(added);
-    Ok(())
+    let fields = call.arguments.pairs(2);
+    call.change_or_new(|hash: &mut Hash, reply| {
+        reply.count(fields.filter(|(field, value)| hash.set(field, value)).count());
+    })
 }
 
 pub fn get(call: &mut Call<'_>) -> Outcome {

@@ -2,28 +2,28 @@
 
 use super::call::index_range;
 use super::{Call, Outcome};
-use crate::demo::store::{Kind, List};
+use crate::demo::store::{End, Kind, List};
 
-pub fn push(call: &mut Call<'_>, push: fn(&mut List, &[u8])) -> Outcome {
+pub fn push(call: &mut Call<'_>, end: End) -> Outcome {
     let items = call.arguments.from(2);
-    let (mut list, reply) = call.edit_or_new::<List>()?;
-    items.for_each(|item| push(&mut list, item));
-    reply.count(list.len());
-    Ok(())
+    call.change_or_new(|list: &mut List, reply| {
+        items.for_each(|item| list.push(end, item));
+        reply.count(list.len());
+    })
 }
 
-pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outcome {
+pub fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let count = call.count(2)?;
-    let (mut list, reply) = call.edit::<List>()?;
-    match (list.as_deref_mut(), count) {
-        (None, None) => reply.null(),
-        (None, Some(_)) => reply.null_array(),
-        (Some(list), None) => reply.bulk_or_null(pop(list).as_deref()),
-        (Some(list), Some(count)) => {
-            let count = count.min(list.len());
-            reply.array(count);
-            std::iter::from_fn(|| pop(list)).take(count).for_each(|item| reply.bulk(&item));
+    let is_there = call.change(|list: &mut List, reply| {
+        if let Some(count) = count {
+            reply.array(count.min(list.len()));
         }
+        std::iter::from_fn(|| list.pop(end)).take(count.unwrap_or(1)).for_each(|item| reply.bulk(&item));
+    })?;
+    match count {
+        _ if is_there => {}
+        None => call.reply.null(),
+        Some(_) => call.reply.null_array(),
     }
     Ok(())
 }

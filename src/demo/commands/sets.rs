@@ -8,25 +8,23 @@ use crate::demo::store::{Kind, Set};
 
 pub fn add(call: &mut Call<'_>) -> Outcome {
     let members = call.arguments.from(2);
-    let (mut set, reply) = call.edit_or_new::<Set>()?;
-    reply.count(members.filter(|member| set.add(member)).count());
-    Ok(())
+    call.change_or_new(|set: &mut Set, reply| reply.count(members.filter(|member| set.add(member)).count()))
 }
 
 pub fn pop(call: &mut Call<'_>) -> Outcome {
     let count = call.count(2)?;
     let mut rng = Pcg64Mcg::seed_from_u64(call.state.rng.random());
-    let (mut set, reply) = call.edit::<Set>()?;
-    let mut draw = |set: &mut Set| set.take(rng.random_range(0..set.len()));
-    match (set.as_deref_mut(), count) {
-        (None, None) => reply.null(),
-        (None, Some(_)) => reply.set(0),
-        (Some(set), None) => reply.bulk(&draw(set)),
-        (Some(set), Some(count)) => {
-            let count = count.min(set.len());
-            reply.set(count);
-            (0..count).for_each(|_| reply.bulk(&draw(set)));
+    let is_there = call.change(|set: &mut Set, reply| {
+        if let Some(count) = count {
+            reply.set(count.min(set.len()));
         }
+        let drawn = std::iter::from_fn(|| set.take(rng.random_range(0..set.len().max(1))));
+        drawn.take(count.unwrap_or(1)).for_each(|member| reply.bulk(&member));
+    })?;
+    match count {
+        _ if is_there => {}
+        None => call.reply.null(),
+        Some(_) => call.reply.set(0),
     }
     Ok(())
 }

@@ -84,11 +84,9 @@ pub fn mset(call: &mut Call<'_>) -> Outcome {
     if call.arguments.len().is_multiple_of(2) {
         return Err(call.arity_failure());
     }
-    let mut pairs = call.arguments.from(1);
+    let pairs = call.arguments.pairs(1);
     let (database, reply) = call.database();
-    while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {
-        database.set_string(key, value);
-    }
+    pairs.for_each(|(key, value)| database.set_string(key, value));
     reply.ok();
     Ok(())
 }
@@ -107,28 +105,27 @@ pub fn mget(call: &mut Call<'_>) -> Outcome {
 
 pub fn append(call: &mut Call<'_>) -> Outcome {
     let more = call.argument(2)?;
-    let (mut value, reply) = call.edit_or_new::<Vec<u8>>()?;
-    if value.len() + more.len() > MAX_BULK {
-        return Err(Failure::other("ERR string exceeds maximum allowed size (proto-max-bulk-len)"));
-    }
-    value.extend_from_slice(more);
-    reply.count(value.len());
-    Ok(())
+    call.change_or_new(|value: &mut Vec<u8>, reply| {
+        if value.len() + more.len() > MAX_BULK {
+            return Err(Failure::other("ERR string exceeds maximum allowed size (proto-max-bulk-len)"));
+        }
+        value.extend_from_slice(more);
+        reply.count(value.len());
+        Ok(())
+    })?
 }
 
 /// Adds to a counter; `None` is an amount whose negative is no number.
 pub fn add(call: &mut Call<'_>, by: Option<i64>) -> Outcome {
     let by = by.ok_or(Failure::other("ERR decrement would overflow"))?;
-    let key = call.argument(1)?;
-    let (database, reply) = call.database();
-    let old = database.peek::<Vec<u8>>(key)?;
-    let old = old.map_or(Some(0), |old| number(old)).ok_or(Failure::NotInteger)?;
-    let sum = old.checked_add(by).ok_or(Failure::Overflow)?;
-    let mut value = database.edit_or_new::<Vec<u8>>(key)?;
-    value.clear();
-    value.extend_from_slice(itoa::Buffer::new().format(sum).as_bytes());
-    reply.integer(sum);
-    Ok(())
+    call.change_or_new(|value: &mut Vec<u8>, reply| {
+        let old = if value.is_empty() { Some(0) } else { number(value) };
+        let sum = old.ok_or(Failure::NotInteger)?.checked_add(by).ok_or(Failure::Overflow)?;
+        value.clear();
+        value.extend_from_slice(itoa::Buffer::new().format(sum).as_bytes());
+        reply.integer(sum);
+        Ok(())
+    })?
 }
 
 #[cfg(test)]

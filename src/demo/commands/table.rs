@@ -1,14 +1,12 @@
 //! The command table: every command's name, how many words it takes, what kind it is, and what runs it.
 
-use hashbrown::HashMap;
-
 use super::{
     Call, Outcome, collections, config, connection, hashes, info, keys, lists, logs, sets, sorted_sets,
     streams, strings, transactions,
 };
 use crate::demo::failure::Failure;
 use crate::demo::request::Arguments;
-use crate::demo::store::{Hash, List, Set, SortedSet, Stream};
+use crate::demo::store::{End, Hash, List, Map, Set, SortedSet, Stream};
 
 /// A load sends it; faults without a command's name strike these.
 pub const LOAD: u8 = 1;
@@ -64,7 +62,6 @@ static COMMANDS: &[Command] = &[
     row("del", (2, ANY), LOAD, keys::remove),
     row("unlink", (2, ANY), READ, keys::remove),
     row("exists", (2, ANY), READ, keys::exists),
-    row("type", (2, 2), READ, keys::type_of),
     row("expire", (3, 3), READ, |call| keys::expire(call, "expire", 1000)),
     row("pexpire", (3, 3), READ, |call| keys::expire(call, "pexpire", 1)),
     row("ttl", (2, 2), READ, |call| keys::ttl(call, 1000)),
@@ -74,10 +71,10 @@ static COMMANDS: &[Command] = &[
     row("dbsize", (1, 1), FAST, keys::dbsize),
     row("flushdb", (1, 2), 0, keys::flushdb),
     row("flushall", (1, 2), 0, keys::flushall),
-    row("lpush", (3, ANY), WRITE, |call| lists::push(call, List::push_front)),
-    row("rpush", (3, ANY), WRITE, |call| lists::push(call, List::push_back)),
-    row("lpop", (2, 3), READ, |call| lists::pop(call, List::pop_front)),
-    row("rpop", (2, 3), READ, |call| lists::pop(call, List::pop_back)),
+    row("lpush", (3, ANY), WRITE, |call| lists::push(call, End::Head)),
+    row("rpush", (3, ANY), WRITE, |call| lists::push(call, End::Tail)),
+    row("lpop", (2, 3), READ, |call| lists::pop(call, End::Head)),
+    row("rpop", (2, 3), READ, |call| lists::pop(call, End::Tail)),
     row("llen", (2, 2), READ, collections::len::<List>),
     row("lrange", (4, 4), LOAD, lists::range),
     row("hset", (4, ANY), WRITE, hashes::set),
@@ -133,13 +130,13 @@ pub type CommandId = usize;
 /// All commands, to be found by name.
 pub struct Table {
     /// `None` is a group, which has subcommands only.
-    by_name: HashMap<&'static [u8], Option<CommandId>>,
+    by_name: Map<&'static [u8], Option<CommandId>>,
 }
 
 impl Table {
     /// The table of the built-in server.
     pub fn new() -> Self {
-        let mut by_name = HashMap::new();
+        let mut by_name = Map::default();
         for (id, command) in COMMANDS.iter().enumerate() {
             by_name.insert(command.name.as_bytes(), Some(id));
             if let Some((group, _)) = command.name.split_once('|') {

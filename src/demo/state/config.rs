@@ -113,7 +113,7 @@ impl Config {
     ///
     /// # Errors
     /// Names the first that does not exist or does not take its value.
-    pub fn set(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<(), Failure> {
+    pub fn set<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Result<(), Failure> {
         let mut changed = self.clone();
         for (given, value) in pairs {
             let parameter =
@@ -217,9 +217,9 @@ mod tests {
     #[test]
     fn all_pairs_are_set_or_none() {
         let mut config = Config::new(0, "");
-        assert!(config.set(&[(b"hz", b"50"), (b"maxmemory", b"lots")]).is_err());
+        assert!(config.set([(&b"hz"[..], &b"50"[..]), (b"maxmemory", b"lots")]).is_err());
         assert_eq!(config.hz, 10);
-        assert!(config.set(&[(b"HZ", b"50"), (b"maxmemory", b"10mb")]).is_ok());
+        assert!(config.set([(&b"HZ"[..], &b"50"[..]), (b"maxmemory", b"10mb")]).is_ok());
         assert_eq!((config.hz, config.maxmemory), (50, 10 << 20));
     }
 
@@ -236,7 +236,7 @@ mod tests {
             ("save", "60", "Invalid save parameters"),
         ];
         for (name, value, words) in cases {
-            let error = config.set(&[(name.as_bytes(), value.as_bytes())]).unwrap_err().to_string();
+            let error = config.set([(name.as_bytes(), value.as_bytes())]).unwrap_err().to_string();
             assert!(error.ends_with(words), "{error}");
         }
     }

@@ -18,8 +18,8 @@ use crate::demo::store::Database;
 /// How many databases there are.
 pub const DATABASES: usize = 16;
 
-/// Keys that one tick of housekeeping removes at most from a database, so that a tick stays short.
-const EXPIRED_PER_TICK: usize = 10_000;
+/// Keys of a database whose expiry one tick of housekeeping looks at, so that a tick stays short.
+const SWEPT_PER_TICK: usize = 10_000;
 
 /// Everything that a command can see or change.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ impl State {
         let now_ms = self.unix_ms();
         for database in &mut self.databases {
             database.set_now(now_ms);
-            database.expire_due(EXPIRED_PER_TICK);
+            database.sweep(SWEPT_PER_TICK);
         }
         self.peak_bytes = self.peak_bytes.max(self.used_bytes());
         self.stats.sample(self.now_ns);

@@ -1,32 +1,27 @@
 //! One database: keys, values, expiry.
 //!
 //! ```text
-//! table: hash ─► place          places: [ entry │ free │ entry │ … ]          deadlines: (ms, place), in order
+//! entries: [ key, value │ key, value │ … ]     the last one moves to where another goes
+//!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! An entry keeps its place for as long as its key lives. So SCAN's cursor is a place, and a key that is there from
-//! the first call to the last is returned, whatever comes and goes meanwhile.
+//! So a key that is there from the first call of a SCAN to the last is returned, whatever comes and goes meanwhile: what
+//! moves was looked at before, or is looked at in its new place.
 
-use std::collections::BTreeSet;
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
-
-use super::entry::Entry;
-use super::{Edit, Kind, Value};
+use super::key::Key;
+use super::{Kind, Map, Value};
 use crate::demo::failure::Failure;
 
-/// Keys sampled for the mean time to live.
-const TTL_SAMPLE: usize = 100;
+/// What a key costs beside its own and its value's bytes: the entry and its share of the table.
+const OVERHEAD: usize = 72;
 
 /// Keys and their values.
 #[derive(Debug, Default)]
 pub struct Database {
-    table: HashTable<u32>,
-    places: Vec<Option<Entry>>,
-    free: Vec<u32>,
-    /// When keys expire, in ms since 1970, each with the place of its key.
-    deadlines: BTreeSet<(u64, u32)>,
-    hasher: DefaultHashBuilder,
+    entries: Map<Key, Entry>,
+    /// How many of them expire.
+    volatile: usize,
+    /// Where the search for those whose time is over goes on.
+    swept: usize,
     bytes: usize,
     now_ms: u64,
     /// Reads that found their key.
@@ -39,131 +34,140 @@ pub struct Database {
     pub changes: u64,
 }
 
+/// What stands under a key.
+#[derive(Debug)]
+struct Entry {
+    value: Value,
+    /// Unix time in ms; 0 when it does not expire.
+    expires_ms: u64,
+}
+
 impl Database {
     /// Tells the time, in ms since 1970, by which keys expire.
     pub fn set_now(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
     }
 
+    /// Whether there is such a key; counts a hit or a miss.
+    pub fn lookup(&mut self, key: &[u8]) -> bool {
+        self.find_counted(key).is_some()
+    }
+
     /// The value of `key`; counts a hit or a miss.
-    pub fn lookup(&mut self, key: &[u8]) -> Option<&Value> {
-        match self.find_live(key) {
-            Some(place) => {
-                self.hits += 1;
-                Some(self.value(place))
-            }
-            None => {
-                self.misses += 1;
-                None
-            }
-        }
-    }
-
-    /// The same as a value of type `T`.
     ///
     /// # Errors
-    /// When it is of another.
+    /// When it is of another type.
     pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
-        self.lookup(key).map(|value| T::of(value).ok_or(Failure::WrongType)).transpose()
+        let found = self.find_counted(key);
+        found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WrongType)).transpose()
     }
 
-    /// The same, uncounted.
+    /// Changes the value of `key`, if there is such a key; what `act` gives. A collection that it empties is removed.
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn peek<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
-        let Some(place) = self.find_live(key) else { return Ok(None) };
-        T::of(self.value(place)).ok_or(Failure::WrongType).map(Some)
+    pub fn change<T: Kind, R>(
+        &mut self,
+        key: &[u8],
+        act: impl FnOnce(&mut T) -> R,
+    ) -> Result<Option<R>, Failure> {
+        self.find(key).map(|place| self.change_at(place, act)).transpose()
     }
 
-    /// The value of `key` to change.
+    /// The same, on an empty value where there is no such key.
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn edit<T: Kind>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, Failure> {
-        let Some(place) = self.find_live(key) else { return Ok(None) };
-        Edit::new(self, place).map(Some)
+    pub fn change_or_new<T: Kind, R>(
+        &mut self,
+        key: &[u8],
+        act: impl FnOnce(&mut T) -> R,
+    ) -> Result<R, Failure> {
+        let place = self.find(key).unwrap_or_else(|| self.insert(key, T::default().wrap()));
+        self.change_at(place, act)
     }
 
-    /// The value of `key` to change, made where there is none.
-    ///
-    /// # Errors
-    /// When it is of another type.
-    pub fn edit_or_new<T: Kind>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, Failure> {
-        let place = match self.find_live(key) {
-            Some(place) => place,
-            None => self.insert(key, T::default().wrap()),
-        };
-        Edit::new(self, place)
+    fn change_at<T: Kind, R>(&mut self, place: usize, act: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
+        let value = &mut self.entries[place].value;
+        let before = value.size();
+        let done = act(T::of_mut(value).ok_or(Failure::WrongType)?);
+        self.bytes = self.bytes + value.size() - before;
+        self.changes += 1;
+        if value.is_emptied() {
+            self.remove_at(place);
+        }
+        Ok(done)
     }
 
     /// Sets `key` to a string and makes it live forever. Its old buffer is used again.
-    pub fn set_string(&mut self, key: &[u8], value: &[u8]) {
+    pub fn set_string(&mut self, key: &[u8], new: &[u8]) {
         self.changes += 1;
-        let Some(place) = self.find(key) else {
-            self.insert(key, Value::String(value.to_vec()));
+        let Some(place) = self.entries.get_index_of(key) else {
+            self.insert(key, Value::String(new.to_vec()));
             return;
         };
         self.set_deadline(place, 0);
-        let entry = self.entry_mut(place);
-        match &mut entry.value {
+        let value = &mut self.entries[place].value;
+        let before = value.size();
+        match &mut *value {
             // A buffer that is far too large is let go.
-            Value::String(old) if old.capacity() <= 2 * value.len() + 64 => {
+            Value::String(old) if old.capacity() <= 2 * new.len() + 64 => {
                 old.clear();
-                old.extend_from_slice(value);
+                old.extend_from_slice(new);
             }
-            other => *other = Value::String(value.to_vec()),
+            other => *other = Value::String(new.to_vec()),
         }
-        self.charge(place);
+        self.bytes = self.bytes + value.size() - before;
     }
 
     /// Removes `key`; whether it was there.
     pub fn remove(&mut self, key: &[u8]) -> bool {
-        let Some(place) = self.find_live(key) else { return false };
-        self.vacate(place);
+        let Some(place) = self.find(key) else { return false };
+        self.remove_at(place);
         self.changes += 1;
         true
     }
 
     /// When `key` expires, in ms since 1970; `Some(None)` if never, `None` if there is no such key.
     pub fn deadline(&mut self, key: &[u8]) -> Option<Option<u64>> {
-        let place = self.find_live(key)?;
-        let at_ms = self.entry_mut(place).expires_ms;
+        let at_ms = self.find(key).map(|place| self.entries[place].expires_ms)?;
         Some((at_ms > 0).then_some(at_ms))
     }
 
     /// Makes `key` expire at `at_ms`, or never; whether there is such a key. A moment that has passed removes it.
     pub fn expire_at(&mut self, key: &[u8], at_ms: Option<u64>) -> bool {
-        let Some(place) = self.find_live(key) else { return false };
+        let Some(place) = self.find(key) else { return false };
         self.changes += 1;
         match at_ms {
-            Some(at_ms) if at_ms <= self.now_ms => self.vacate(place),
+            Some(at_ms) if at_ms <= self.now_ms => self.remove_at(place),
             _ => self.set_deadline(place, at_ms.unwrap_or(0)),
         }
         true
     }
 
-    /// Visits up to `count` places from `cursor` on; the cursor to go on from, 0 at the end.
+    /// Visits up to `count` keys from `cursor` on, 0 at first; the cursor to go on from, 0 at the end.
     pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8])) -> u64 {
-        let start = usize::try_from(cursor).unwrap_or(usize::MAX).min(self.places.len());
-        let end = start.saturating_add(count).min(self.places.len());
-        for entry in self.places[start..end].iter().flatten() {
-            if entry.expires_ms == 0 || entry.expires_ms > self.now_ms {
-                visit(entry.key.bytes());
+        let all = self.entries.len();
+        let end = if cursor == 0 { all } else { usize::try_from(cursor).unwrap_or(all).min(all) };
+        let begin = end.saturating_sub(count);
+        for (key, entry) in &self.entries.as_slice()[begin..end] {
+            if !self.is_over(entry) {
+                visit(key.bytes());
             }
         }
-        if end == self.places.len() { 0 } else { end as u64 }
+        begin as u64
     }
 
-    /// Removes keys whose time is over, at most `limit`.
-    pub fn expire_due(&mut self, limit: usize) {
-        for _ in 0..limit {
-            match self.deadlines.first() {
-                Some(&(at_ms, place)) if at_ms <= self.now_ms => {
-                    self.expired += 1;
-                    self.vacate(place);
-                }
-                _ => return,
+    /// Looks at `count` keys, each time at the next ones, and removes those whose time is over.
+    pub fn sweep(&mut self, count: usize) {
+        if self.volatile == 0 {
+            return;
+        }
+        for _ in 0..count.min(self.entries.len()) {
+            self.swept = if self.swept < self.entries.len() { self.swept } else { 0 };
+            match self.entries.get_index(self.swept) {
+                Some((_, entry)) if self.is_over(entry) => self.expire(self.swept),
+                _ => self.swept += 1,
             }
         }
     }
@@ -171,11 +175,8 @@ impl Database {
     /// Removes every key.
     pub fn clear(&mut self) {
         self.changes += self.len() as u64;
-        self.table = HashTable::new();
-        self.places = Vec::new();
-        self.free = Vec::new();
-        self.deadlines.clear();
-        self.bytes = 0;
+        self.entries = Map::default();
+        (self.volatile, self.bytes) = (0, 0);
     }
 
     /// Sets the counts of hits, misses and expired keys to zero.
@@ -185,19 +186,12 @@ impl Database {
 
     /// How many keys there are, those included whose time is over but that nobody has removed yet.
     pub fn len(&self) -> usize {
-        self.table.len()
+        self.entries.len()
     }
 
     /// How many keys expire.
     pub fn volatile_len(&self) -> usize {
-        self.deadlines.len()
-    }
-
-    /// Mean time to live in ms of the keys that expire soonest; 0 if there is none.
-    pub fn mean_ttl_ms(&self) -> u64 {
-        let sample =
-            self.deadlines.iter().take(TTL_SAMPLE).map(|(at_ms, _)| at_ms.saturating_sub(self.now_ms));
-        sample.clone().sum::<u64>() / (sample.count() as u64).max(1)
+        self.volatile
     }
 
     /// Bytes of all keys and values.
@@ -205,96 +199,50 @@ impl Database {
         self.bytes
     }
 
-    fn find(&self, key: &[u8]) -> Option<u32> {
-        let same =
-            |place: &u32| self.places[*place as usize].as_ref().is_some_and(|entry| entry.key.bytes() == key);
-        self.table.find(self.hasher.hash_one(key), same).copied()
+    fn is_over(&self, entry: &Entry) -> bool {
+        entry.expires_ms > 0 && entry.expires_ms <= self.now_ms
     }
 
     /// Finds a key and removes it instead if its time is over.
-    fn find_live(&mut self, key: &[u8]) -> Option<u32> {
-        let place = self.find(key)?;
-        let at_ms = self.entry_mut(place).expires_ms;
-        if at_ms > 0 && at_ms <= self.now_ms {
-            self.expired += 1;
-            self.vacate(place);
+    fn find(&mut self, key: &[u8]) -> Option<usize> {
+        let place = self.entries.get_index_of(key)?;
+        if self.is_over(&self.entries[place]) {
+            self.expire(place);
             return None;
         }
         Some(place)
     }
 
-    /// The value at an occupied place.
-    pub(super) fn value(&self, place: u32) -> &Value {
-        let entry = self.places[place as usize].as_ref();
-        &entry.expect("a place in the table holds an entry").value
-    }
-
-    /// The same, to change; the change must end with [`Self::settle`].
-    pub(super) fn value_mut(&mut self, place: u32) -> &mut Value {
-        &mut self.entry_mut(place).value
-    }
-
-    /// Counts a value's bytes anew after a change, or removes it if it was emptied.
-    pub(super) fn settle(&mut self, place: u32) {
-        self.changes += 1;
-        if self.value(place).is_emptied() {
-            self.vacate(place);
-        } else {
-            self.charge(place);
+    fn find_counted(&mut self, key: &[u8]) -> Option<usize> {
+        let found = self.find(key);
+        match found {
+            Some(_) => self.hits += 1,
+            None => self.misses += 1,
         }
+        found
     }
 
-    fn entry_mut(&mut self, place: u32) -> &mut Entry {
-        self.places[place as usize].as_mut().expect("a place in the table holds an entry")
+    fn expire(&mut self, place: usize) {
+        self.expired += 1;
+        self.remove_at(place);
     }
 
-    fn insert(&mut self, key: &[u8], value: Value) -> u32 {
-        let entry = Entry::new(key, value);
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = Some(entry);
-                place
-            }
-            None => {
-                self.places.push(Some(entry));
-                u32::try_from(self.places.len() - 1).expect("2^32 keys do not fit in memory")
-            }
-        };
-        let (places, hasher) = (&self.places, &self.hasher);
-        let hash_of = |place: &u32| {
-            hasher.hash_one(places[*place as usize].as_ref().map_or(&[][..], |entry| entry.key.bytes()))
-        };
-        self.table.insert_unique(hasher.hash_one(key), place, hash_of);
-        self.charge(place);
-        place
+    fn insert(&mut self, key: &[u8], value: Value) -> usize {
+        self.bytes += OVERHEAD + key.len() + value.size();
+        self.entries.insert_full(Key::new(key), Entry { value, expires_ms: 0 }).0
     }
 
-    fn vacate(&mut self, place: u32) {
+    fn remove_at(&mut self, place: usize) {
         self.set_deadline(place, 0);
-        let Some(entry) = self.places[place as usize].take() else { return };
-        self.bytes -= entry.charged;
-        if let Ok(found) =
-            self.table.find_entry(self.hasher.hash_one(entry.key.bytes()), |other| *other == place)
-        {
-            found.remove();
-        }
-        self.free.push(place);
-    }
-
-    fn set_deadline(&mut self, place: u32, at_ms: u64) {
-        let entry = self.entry_mut(place);
-        let old = std::mem::replace(&mut entry.expires_ms, at_ms);
-        if old > 0 {
-            self.deadlines.remove(&(old, place));
-        }
-        if at_ms > 0 {
-            self.deadlines.insert((at_ms, place));
+        if let Some((key, entry)) = self.entries.swap_remove_index(place) {
+            self.bytes -= OVERHEAD + key.bytes().len() + entry.value.size();
         }
     }
 
-    fn charge(&mut self, place: u32) {
-        let (old, new) = self.entry_mut(place).charge();
-        self.bytes = self.bytes + new - old;
+    fn set_deadline(&mut self, place: usize, at_ms: u64) {
+        let old = std::mem::replace(&mut self.entries[place].expires_ms, at_ms);
+        self.volatile += usize::from(at_ms > 0);
+        self.volatile -= usize::from(old > 0);
     }
 }
 
@@ -338,11 +286,11 @@ mod tests {
         }
         assert!(database.expire_at(b"a", Some(2000)) && database.expire_at(b"b", Some(2000)));
         assert_eq!(database.deadline(b"a"), Some(Some(2000)));
-        assert_eq!((database.deadline(b"c"), database.mean_ttl_ms()), (Some(None), 1000));
+        assert_eq!((database.deadline(b"c"), database.volatile_len()), (Some(None), 2));
         database.set_now(2000);
-        assert!(database.lookup(b"a").is_none());
+        assert!(!database.lookup(b"a"));
         assert_eq!((database.len(), database.expired, database.misses), (2, 1, 1));
-        database.expire_due(10);
+        database.sweep(10);
         assert_eq!((database.len(), database.expired, database.volatile_len()), (1, 2, 0));
         assert!(!database.expire_at(b"b", None));
         assert!(database.expire_at(b"c", Some(1)), "a moment that has passed removes the key");

@@ -2,13 +2,17 @@
 //!
 //! Pure: no sockets, no clock of its own (the time is told), no protocol.
 
+mod collections;
 mod database;
-mod edit;
-mod entry;
+mod key;
 mod sorted_set;
 mod value;
 
+pub use collections::{End, Hash, List, Set, Stream};
 pub use database::Database;
-pub use edit::Edit;
 pub use sorted_set::SortedSet;
-pub use value::{Hash, Kind, List, Set, Stream, StreamId, Value};
+pub use value::Kind;
+use value::Value;
+
+/// A map that remembers the places of its entries.
+pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;

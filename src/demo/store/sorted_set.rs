@@ -1,60 +1,38 @@
 //! Members in the order of their scores.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use super::Map;
 
-/// A member with its score; ordered by score, then by the member's bytes. Scores are never NaN.
-#[derive(Debug, Clone, PartialEq)]
-struct Ranked {
-    score: f64,
-    member: Arc<[u8]>,
-}
-
-impl Eq for Ranked {}
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // `+ 0.0` makes minus zero equal to zero.
-        (self.score + 0.0).total_cmp(&(other.score + 0.0)).then_with(|| self.member.cmp(&other.member))
-    }
-}
-
-/// A set whose members have scores.
+/// A set whose members have scores, which are never NaN.
 #[derive(Debug, Default)]
 pub struct SortedSet {
-    scores: HashMap<Arc<[u8]>, f64>,
-    order: BTreeSet<Ranked>,
-    bytes: usize,
+    pub(super) scores: Map<Arc<[u8]>, f64>,
+    /// The scores by their rank, those of one rank by their members' bytes.
+    order: BTreeMap<(i64, Arc<[u8]>), f64>,
+    pub(super) bytes: usize,
+}
+
+/// A whole number that is as far up among others as `score` is, as `f64::total_cmp` has it; minus zero is zero.
+fn rank(score: f64) -> i64 {
+    let bits = (score + 0.0).to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
 impl SortedSet {
-    /// Gives `member` this score (no NaN); the score that it had before.
-    pub fn set(&mut self, member: &[u8], score: f64) -> Option<f64> {
-        match self.scores.get_key_value(member) {
-            Some((shared, &old)) => {
-                let member = Arc::clone(shared);
-                self.order.remove(&Ranked { score: old, member: Arc::clone(&member) });
-                self.order.insert(Ranked { score, member: Arc::clone(&member) });
-                self.scores.insert(member, score);
-                Some(old)
-            }
-            None => {
-                let shared: Arc<[u8]> = member.into();
-                self.bytes += member.len();
-                self.order.insert(Ranked { score, member: Arc::clone(&shared) });
-                self.scores.insert(shared, score);
-                None
-            }
+    /// Gives `member` this score (no NaN); whether it is new.
+    pub fn set(&mut self, member: &[u8], score: f64) -> bool {
+        let known = self.scores.get_key_value(member).map(|(shared, old)| (Arc::clone(shared), *old));
+        let shared = known.as_ref().map_or_else(|| member.into(), |(shared, _)| Arc::clone(shared));
+        let is_new = known.is_none();
+        match known {
+            Some((shared, old)) => drop(self.order.remove(&(rank(old), shared))),
+            None => self.bytes += member.len(),
         }
+        self.order.insert((rank(score), Arc::clone(&shared)), score);
+        self.scores.insert(shared, score);
+        is_new
     }
 
     /// A member's score.
@@ -64,25 +42,15 @@ impl SortedSet {
 
     /// Takes the member with the lowest score.
     pub fn pop_first(&mut self) -> Option<(Arc<[u8]>, f64)> {
-        let Ranked { score, member } = self.order.pop_first()?;
+        let ((_, member), score) = self.order.pop_first()?;
         self.bytes -= member.len();
-        self.scores.remove(&member);
+        self.scores.swap_remove(&member);
         Some((member, score))
     }
 
-    /// Members and scores from the lowest up; walk it backwards for the highest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&[u8], f64)> {
-        self.order.iter().map(|ranked| (&*ranked.member, ranked.score))
-    }
-
-    /// How many members there are.
-    pub(super) fn members(&self) -> usize {
-        self.scores.len()
-    }
-
-    /// Bytes of all members.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
+    /// Members and scores from the lowest up.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
+        self.order.iter().map(|((_, member), score)| (&**member, *score))
     }
 }
 
@@ -93,16 +61,23 @@ mod tests {
     #[test]
     fn members_come_out_by_score_and_then_by_name() {
         let mut set = SortedSet::default();
-        assert_eq!(set.set(b"c", 1.0), None);
-        assert_eq!(set.set(b"a", 0.0), None);
-        assert_eq!(set.set(b"b", -0.0), None);
-        assert_eq!(set.set(b"c", -5.0), Some(1.0));
-        let order: Vec<&[u8]> = set.iter().map(|(member, _)| member).collect();
-        assert_eq!(order, [b"c", b"a", b"b"]);
-        assert_eq!(
-            set.pop_first().map(|(member, score)| (member.to_vec(), score)),
-            Some((b"c".to_vec(), -5.0))
-        );
-        assert_eq!((set.score(b"c"), set.members(), set.bytes()), (None, 2, 2));
+        let scores = [-f64::INFINITY, -1e300, -1.5, -1e-320, 0.0, 1e-320, 2.0, f64::INFINITY];
+        for (n, score) in scores.into_iter().enumerate().rev() {
+            assert!(set.set(&[n as u8], score));
+        }
+        assert!(set.iter().map(|(_, score)| score).eq(scores));
+        assert!(set.set(b"b", -0.0) && set.set(b"a", 0.0) && !set.set(b"b", 0.0));
+        let zeros: Vec<&[u8]> =
+            set.iter().filter(|(_, score)| *score == 0.0).map(|(member, _)| member).collect();
+        assert_eq!(zeros, [&[4][..], b"a", b"b"]);
+    }
+
+    #[test]
+    fn what_is_taken_is_gone() {
+        let mut set = SortedSet::default();
+        assert!(set.set(b"c", 1.0) && set.set(b"a", 0.0) && !set.set(b"c", -5.0));
+        let (member, score) = set.pop_first().unwrap();
+        assert_eq!((&*member, score), (&b"c"[..], -5.0));
+        assert_eq!((set.score(b"c"), set.scores.len(), set.bytes), (None, 1, 1));
     }
 }
