@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_slow_command_shows_in_the_slow_log_and_a_delayed_reply_does_not() {
-        let mut server = with_faults(&["slow GET 11ms", "delay SET 1s", "garbage on INCR"]);
+        let mut server = with_faults(&["slow GET 20ms", "delay SET 1s", "garbage on INCR"]);
         server.expect(&[("GET a", "$-1"), ("SET a 1", "+OK"), ("SLOWLOG LEN", ":1")]);
         assert_eq!(server.fault("SET a 1").delay, Duration::from_secs(1));
         assert_eq!(server.fault("INCR a").damage, Some(Damage::Garbage));
