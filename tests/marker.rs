@@ -15,6 +15,7 @@ use crate::support::{
 use redyno::{
     clock::Clock,
     happening::Happening,
+    load::MAX_KEYSPACE,
     server::{Control, Ledger, Marker, Message, Owner, Parameter, Restored, ServerError, Tuned, Turned},
     target::{Address, Target},
     workload::{KeySpan, RunId},
@@ -89,6 +90,17 @@ fn what_is_set_stands_in_the_marker_in_the_servers_words_and_goes_with_it() {
             assert_eq!(restore(&control, name, &ledger), Restored::Restored);
         }
         assert_eq!((server.cli(&["DBSIZE"]), value(&server, "maxmemory")), ("0".into(), "0".into()));
+    }
+}
+
+#[test]
+fn a_marker_of_many_sets_of_keys_is_read_as_it_was_written() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let (control, ledger) = (control(&server), ledger(1));
+        let prefix = |n: u64| (format!("{}{n:02}\"\u{e9}", "p".repeat(120)), n..MAX_KEYSPACE);
+        ledger.add_keys((0..64).map(prefix).collect(), false);
+        control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
+        assert_eq!(markers(&control), [ledger.marker()]);
     }
 }
 

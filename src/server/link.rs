@@ -31,6 +31,9 @@ pub(super) const CLIENT_NAME: &str = "redyno-control";
 /// How long a reply may take. A server that is slower than this is taken for hung.
 pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
 
+/// The longest note of ours, in characters: some workloads of as many sets of keys as there may be.
+pub(super) const LONGEST_NOTE: usize = 64 * 1024;
+
 /// How long it may take to connect: some commands, one after the other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
@@ -141,6 +144,13 @@ impl Wire {
         let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
         let texts = elements.iter().map(word);
         texts.collect::<Option<_>>().ok_or_else(|| unexpected(words[0]))
+    }
+
+    /// A reply that is a list of notes of ours, which are longer than what others say; `None` is one that is not there.
+    pub(super) async fn notes(&self, words: &[&str]) -> Result<Vec<Option<String>>, ServerError> {
+        let Value::Array(elements) = self.ask(words).await? else { return Err(unexpected(words[0])) };
+        let note = |value: &Value| value.as_bytes().map(|bytes| foreign::at_most(bytes, LONGEST_NOTE));
+        Ok(elements.iter().map(note).collect())
     }
 
     /// A reply of any shape.

@@ -3,7 +3,7 @@
 //! They are a set and hashes, so that looking at them does not disturb the counts of GET and SET in the server's command
 //! statistics. They are erased field by field: a key of a user, or a field, is never removed with them.
 
-use super::{Ledger, Marker, ServerError, datum::Datum, link::Wire, marker::field_of, place::Place};
+use super::{Ledger, Marker, ServerError, link::Wire, marker::field_of, place::Place};
 use crate::{happening::Happening, workload::RunId};
 
 /// What a command about another type of key is answered.
@@ -25,12 +25,10 @@ pub(super) async fn markers(wire: &Wire, place: &Place) -> Result<Vec<Marker>, S
 async fn marker(wire: &Wire, place: &Place, run: RunId) -> Result<Marker, ServerError> {
     let (key, fields) = (place.marker(run), Marker::field_names());
     let words: Vec<_> = ["HMGET", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
-    let values: Vec<_> = match wire.data(&words).await {
-        Ok(Datum::List(values)) => values.iter().map(|value| value.text().map(str::to_owned)).collect(),
+    let values = match wire.notes(&words).await {
         // Somebody's key: the run has no marker.
         Err(error) if error.is_refusal(OTHER_TYPE) => Vec::new(),
-        Ok(_) => return Err(ServerError::Unexpected { command: "HMGET".to_owned() }),
-        Err(error) => return Err(error),
+        values => values?,
     };
     Ok(Marker::read(run, &values))
 }

@@ -10,7 +10,7 @@ use super::{
     recorded::Recorded,
     step::{BadQuotes, Fragment, Step},
 };
-use crate::protocol::KEY_DIGITS;
+use crate::{foreign::is_obeyed, protocol::KEY_DIGITS};
 
 /// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
 pub const MAX_WEIGHT: u32 = 1_000_000;
@@ -124,8 +124,10 @@ pub enum WorkloadError {
     /// Too many sets of keys.
     #[error("a workload has up to {MAX_KEYSPACES} sets of keys, not {0}")]
     Keyspaces(usize),
-    /// A prefix that is too long.
-    #[error("the prefix of keys has up to {LONGEST_PREFIX} bytes, that of '{0}' has more")]
+    /// A prefix that is too long, or cannot be shown.
+    #[error(
+        "the prefix of keys has up to {LONGEST_PREFIX} bytes and no control characters, not that of '{0}'"
+    )]
     Prefix(String),
     /// Numbers that twelve digits do not have, or none.
     #[error(
@@ -207,7 +209,7 @@ impl Workload {
             return Err(WorkloadError::Keyspaces(self.keys.len()));
         }
         for (name, keys) in &self.keys {
-            if keys.prefix.len() > LONGEST_PREFIX {
+            if keys.prefix.len() > LONGEST_PREFIX || keys.prefix.chars().any(is_obeyed) {
                 return Err(WorkloadError::Prefix(name.clone()));
             }
             let numbers = keys.numbers(keyspace);
