@@ -22,12 +22,12 @@
 //! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
-//! | [`workload`] | what is asked: operations, keys, values, and the program that they compile to | sockets, time |
+//! | [`workload`] | what is asked: operations, keys, values, and the program that they compile to; the setup before them | sockets, time |
 //! | [`target`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it a Redis | load |
 //! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
-//! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events, safety checks, the cleaning up of keys | load, screens |
+//! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on a thread of its own the session's business: asking before it writes, refusing, tuning, stopping, undoing | screens |
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings in alternation; pure | screens, I/O |

@@ -234,7 +234,7 @@ fn sets_of_keys() -> Arc<Workload> {
         },
     ];
     let keys = sets.map(|(name, keys)| (name.to_owned(), keys)).into();
-    Arc::new(Workload { name: "posts".to_owned(), keys, operations })
+    Arc::new(Workload { name: "posts".to_owned(), keys, operations, ..Workload::default() })
 }
 
 /// A session over these keys as kill -9 leaves it: its marker stands, its keys too.

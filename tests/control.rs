@@ -36,6 +36,7 @@ fn status(messages: &Receiver<Message>) -> Status {
             assert!(!matches!(what, Happening::Unreachable { .. }), "{what:?}");
             None
         }
+        Message::Asked { .. } => None,
     })
 }
 
@@ -224,7 +225,8 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
 
 fn writes() -> Writes {
     let names = KeyNames::of_run(RunId::random());
-    Writes { names, is_users: false, kept: false, span: KeySpan::of_values_and_counters(10, 0) }
+    let span = KeySpan::of_values_and_counters(10, 0);
+    Writes { names, is_users: false, kept: false, span, setup: Vec::new() }
 }
 
 #[test]

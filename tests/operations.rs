@@ -40,7 +40,7 @@ fn workload() -> Arc<Workload> {
         operation("wrong", 1, Multi, &["GET {key}", "INCR redyno:word"]),
         operation("half", 1, Pipeline, &["GET {key}", "INCR redyno:word", "GET {key}"]),
     ];
-    Arc::new(Workload { name: "several".to_owned(), keys, operations })
+    Arc::new(Workload { name: "several".to_owned(), keys, operations, ..Workload::default() })
 }
 
 fn knobs() -> Knobs {

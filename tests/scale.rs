@@ -21,7 +21,8 @@ fn twenty() -> Workload {
         let step = two.operations[n % 2].steps[0].clone();
         Operation { name: format!("operation {n}"), weight: 1, steps: vec![step], ..Operation::default() }
     });
-    Workload { name: "twenty".to_owned(), keys: two.keys.clone(), operations: operations.collect() }
+    let (keys, operations) = (two.keys.clone(), operations.collect());
+    Workload { name: "twenty".to_owned(), keys, operations, ..Workload::default() }
 }
 
 /// Twenty operations at four threads need less than 60 MB in all, the distributions of everything included. The test runs

@@ -129,7 +129,7 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
             match message {
                 Message::Status { .. } => polls += 1,
                 Message::Event { what: Happening::NotPermitted { cause }, .. } => told.push(cause.clone()),
-                Message::Event { .. } => {}
+                Message::Event { .. } | Message::Asked { .. } => {}
             }
             (polls == 30).then_some(())
         });

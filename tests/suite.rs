@@ -38,6 +38,7 @@ mod screen;
 mod scripted;
 mod server_config;
 mod server_events;
+mod setup;
 mod sharing;
 mod side_by_side;
 mod signals;

@@ -1,4 +1,5 @@
-//! `redyno clean`: undoes what a killed session left behind: parameters get their old values, keys are removed.
+//! `redyno clean`: undoes what a killed session left behind: parameters get their old values, what setups made and keys are
+//! removed.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},
@@ -16,7 +17,7 @@ use super::{
 use crate::{
     clock::Clock,
     server::{Cleaned, Cleaning, Control, Ledger, Marker, Obstacle, ServerError, Survey, Tuned, value_words},
-    session::running::set_back,
+    session::running::{delete, set_back},
     target::{Address, Target},
     units::counted,
     workload::KeyNames,
@@ -30,7 +31,8 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
 pub struct CleanArgs {
-    /// Set parameters back without asking, and do all this even while another redyno is at work on the server
+    /// Set parameters back and delete what setups made without asking, and do all this even while another redyno is at work
+    /// on the server
     // Before the target, whose heading holds for everything after it.
     #[arg(long)]
     pub yes: bool,
@@ -59,17 +61,15 @@ pub enum CleanError {
         "another redyno puts load on {0} ({1}), and its keys would be removed under it; stop it first, or say --yes"
     )]
     InUse(Address, String),
-    /// Somebody else's parameters would be set back: `hz, maxmemory`.
-    #[error(
-        "another redyno is connected to {0}, and may be the one that set {1}; stop it first, or say --yes"
-    )]
-    Tuned(Address, String),
-    /// Parameters are to be set, a line each, and nobody is there to be asked.
-    #[error("{0}.\nSay --yes to set that back and remove the keys.")]
+    /// Somebody else's parameters would be set back, or what they made deleted: `set hz, maxmemory`.
+    #[error("another redyno is connected to {0}, and may be the one that {1}; stop it first, or say --yes")]
+    Changed(Address, String),
+    /// Parameters are to be set, or what setups made is to be deleted, a line each, and nobody is there to be asked.
+    #[error("{0}.\nSay --yes to do that and remove the keys.")]
     NeedsYes(String),
-    /// Parameters could not be set back; the marker stays.
+    /// Not everything could be set back or deleted; the marker stays.
     #[error("{0}")]
-    NotSetBack(String),
+    NotUndone(String),
     /// It broke off, after `500 keys`.
     #[error("{0}; {1} removed before that, how many are left is not known")]
     BrokenOff(ServerError, String),
@@ -106,12 +106,15 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
             writeln!(out, "{place}: the marker's note of {name} {strange}")?;
         }
     }
-    let sets_back = may_set_back(&survey.runs, args.yes)?;
+    let may_undo = may_undo(&survey.runs, args.yes)?;
     let runs: Vec<_> = survey.runs.into_iter().map(Ledger::found).collect();
     let mut failed = Vec::new();
-    for ledger in runs.iter().filter(|_| sets_back) {
-        for tuned in &ledger.marker().tuned {
-            match set_back(tuned, ledger, &control, &target.address) {
+    for ledger in runs.iter().filter(|_| may_undo) {
+        let Marker { tuned, made, .. } = ledger.marker();
+        let set_back = tuned.iter().map(|tuned| set_back(tuned, ledger, &control, &target.address));
+        let deleted = made.iter().rev().map(|made| delete(made, ledger, &control, &target.address));
+        for told in set_back.chain(deleted) {
+            match told {
                 Ok(told) => writeln!(out, "{place}: {told}")?,
                 Err(told) => failed.push(told),
             }
@@ -123,28 +126,36 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
     }
     let cleaned = finish(&control.clean(runs))?;
     writeln!(out, "{place}: {cleaned}")?;
-    if failed.is_empty() { Ok(()) } else { Err(CleanError::NotSetBack(failed.join("\n"))) }
+    if failed.is_empty() { Ok(()) } else { Err(CleanError::NotUndone(failed.join("\n"))) }
 }
 
 /// What a run left: `left its keys behind`.
 fn found(marker: &Marker) -> String {
-    let keys = match (marker.has_keys(), marker.kept) {
-        (true, true) => "kept its keys",
-        (true, false) => "left its keys behind",
-        (false, _) => return "set parameters of the server".to_owned(),
-    };
-    let set = if marker.tuned.is_empty() { "" } else { " and set parameters of the server" };
-    format!("{keys} under {}{set}", KeyNames::of_run(marker.run).prefix())
+    let keys = if marker.kept { "kept its keys" } else { "left its keys behind" };
+    let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
+    let made = format!("made {}", names(&marker.made));
+    let parts = [
+        (marker.has_keys(), keys.as_str()),
+        (!marker.tuned.is_empty(), "set parameters of the server"),
+        (!marker.made.is_empty(), &made),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words).collect();
+    if parts.is_empty() { "left nothing to undo".to_owned() } else { parts.join(" and ") }
 }
 
-/// Whether the parameters of `runs` are to be set back: what a marker says may come from anybody, so a person sees it
-/// first. If not, they stay in their markers, and the keys go all the same.
-fn may_set_back(runs: &[Marker], yes: bool) -> Result<bool, CleanError> {
+fn names<T: ToString>(all: &[T]) -> String {
+    all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether the parameters of `runs` are to be set back, and what setups made deleted: what a marker says may come from
+/// anybody, so a person sees it first. If not, that stays in their markers, and the keys go all the same.
+fn may_undo(runs: &[Marker], yes: bool) -> Result<bool, CleanError> {
     let line = |tuned: &Tuned| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
         format!("{} would be set back from {now} to {}", tuned.name, value_words(&tuned.from))
     };
-    let lines: Vec<_> = runs.iter().flat_map(|marker| &marker.tuned).map(line).collect();
+    let made = runs.iter().flat_map(|marker| &marker.made).map(|made| format!("{made} would be deleted"));
+    let lines: Vec<_> = runs.iter().flat_map(|marker| &marker.tuned).map(line).chain(made).collect();
     if lines.is_empty() || yes {
         return Ok(true);
     }
@@ -153,7 +164,7 @@ fn may_set_back(runs: &[Marker], yes: bool) -> Result<bool, CleanError> {
         return Err(CleanError::NeedsYes(what));
     }
     let mut err = Words::stderr();
-    write!(err, "{what}\nSet that back? [y/N] ")?;
+    write!(err, "{what}\nDo that? [y/N] ")?;
     err.flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
@@ -169,13 +180,17 @@ fn start(target: &Target) -> io::Result<Control> {
 
 fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
     let neighbours = &survey.neighbours;
-    let tuned: Vec<_> = survey.runs.iter().flat_map(|marker| &marker.tuned).collect();
+    let tuned: Vec<_> =
+        survey.runs.iter().flat_map(|marker| &marker.tuned).map(|tuned| tuned.name.as_str()).collect();
+    let made: Vec<_> = survey.runs.iter().flat_map(|marker| &marker.made).collect();
+    let set = (!tuned.is_empty()).then(|| format!("set {}", names(&tuned)));
+    let made = (!made.is_empty()).then(|| format!("made {}", names(&made)));
+    let deeds: Vec<_> = set.into_iter().chain(made).collect();
     match (neighbours.load, neighbours.sessions) {
         _ if yes || survey.runs.is_empty() => Ok(()),
         (Some(n @ 1..), _) => Err(CleanError::InUse(survey.address.clone(), counted(n, "connection"))),
-        (_, Some(1..)) if !tuned.is_empty() => {
-            let names = tuned.iter().map(|tuned| tuned.name.as_str()).collect::<Vec<_>>().join(", ");
-            Err(CleanError::Tuned(survey.address.clone(), names))
+        (_, Some(1..)) if !deeds.is_empty() => {
+            Err(CleanError::Changed(survey.address.clone(), deeds.join(" and ")))
         }
         _ => Ok(()),
     }

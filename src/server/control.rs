@@ -13,11 +13,12 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, Ledger, Marker, Message, Parameter, Restored, Survey, Tuned, Turned, clean,
+    Answer, Cleaning, Ledger, Made, Marker, Message, Parameter, Restored, SetUp, Survey, Tuned, Turned,
+    clean,
     tune::Turn,
     watch::{Order, Watch},
 };
-use crate::{clock::Clock, target::Target};
+use crate::{clock::Clock, target::Target, workload::SetupCommand};
 
 /// The control plane of one target. Dropping it ends its thread at once, even when the server hangs; what was ordered
 /// and not done then is answered with [`ServerError::Stopped`](super::ServerError::Stopped).
@@ -78,7 +79,7 @@ impl Control {
     }
 
     /// Looks for the markers of sessions that were killed before they could clean up, or kept their keys; one that still
-    /// puts load on the server, or set its parameters and is connected, is no such. Writes nothing.
+    /// puts load on the server, or changed its settings and is connected, is no such. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
         let (reply, answer) = Answer::new();
         self.order(Order::FindLeftovers(reply));
@@ -107,6 +108,21 @@ impl Control {
     pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
         let (reply, answer) = Answer::new();
         self.order(Order::RestoreConfig(tuned, ledger.clone(), reply));
+        answer
+    }
+
+    /// Runs the commands of a setup in their order. What is to be undone of each stands in `ledger` and its marker before;
+    /// the marker is kept as [`mark`](Self::mark) keeps it.
+    pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger) -> Answer<SetUp> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::SetUp(commands, ledger.clone(), reply));
+        answer
+    }
+
+    /// Undoes what a setup made, and takes it out of `ledger` and its marker. The answer is whether it was still there.
+    pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::Undo(made, ledger.clone(), reply));
         answer
     }
 

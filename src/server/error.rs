@@ -53,6 +53,21 @@ pub enum ServerError {
         /// That session.
         by: Owner,
     },
+    /// What is to be made is there, and was not made by this session.
+    #[error(
+        "{what} is on this server already, and this session did not make it, so it is neither replaced nor removed; if a \
+         killed session left it, `redyno clean` deletes it"
+    )]
+    Exists {
+        /// `the function library mylib`.
+        what: String,
+    },
+    /// A command makes something whose name is not known before.
+    #[error("{command} does not name what it makes, so that nobody could undo it")]
+    Nameless {
+        /// The command.
+        command: String,
+    },
     /// A name that redyno keeps its notes under is taken.
     #[error(
         "the key {key} on this server is of another type than redyno's and so somebody else's: no run can be noted \
@@ -83,7 +98,23 @@ impl ServerError {
 
     /// Whether nothing was done, for certain: the server answered with an error, or was not asked.
     pub fn is_refused(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::Taken { .. } | Self::Somebodys { .. } | Self::NoSlots)
+        matches!(
+            self,
+            Self::Refused { .. }
+                | Self::Taken { .. }
+                | Self::Exists { .. }
+                | Self::Nameless { .. }
+                | Self::Somebodys { .. }
+                | Self::NoSlots
+        )
+    }
+
+    /// The server's own words, where it answered with an error.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Refused { message, .. } => message.clone(),
+            other => other.to_string(),
+        }
     }
 
     /// Whether the server refused with an error reply that begins so.

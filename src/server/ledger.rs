@@ -1,4 +1,4 @@
-//! What a session has to undo, as one value: its run's keys, and the parameters that it set.
+//! What a session has to undo, as one value: its run's keys, the parameters that it set, and what setups made.
 //!
 //! The session and the control thread share it. It is written first in memory, then in the run's
 //! [`Marker`] on the server, and only then the thing itself is done; so whatever the server answers or does not, what may
@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Marker, Owner, Tuned, place::Place};
+use super::{Made, Marker, Owner, Tuned, place::Place};
 use crate::workload::{KeySpan, RunId};
 
 /// What a session has to undo. Copies share it.
@@ -135,6 +135,34 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
+    /// Begins to make something that is not there. `false`: nothing may be begun any more.
+    pub(super) fn begin_making(&self, made: &Made) -> bool {
+        let mut sheet = self.sheet();
+        let may_begin = !sheet.is_closed;
+        if may_begin {
+            sheet.marker.made.push(made.clone());
+            sheet.is_behind = true;
+        }
+        may_begin
+    }
+
+    /// Whether it was made by this session, or is about to be.
+    pub(super) fn has_made(&self, made: &Made) -> bool {
+        self.sheet().marker.made.contains(made)
+    }
+
+    /// It is there no more, or was not made after all.
+    pub(super) fn forget_made(&self, made: &Made) {
+        let mut sheet = self.sheet();
+        sheet.marker.made.retain(|known| known != made);
+        sheet.is_behind = true;
+    }
+
+    /// Whether nothing more may be begun.
+    pub(super) fn is_closed(&self) -> bool {
+        self.sheet().is_closed
+    }
+
     /// Nothing more may be begun.
     pub fn close(&self) {
         self.sheet().is_closed = true;
@@ -208,6 +236,7 @@ mod tests {
         let ledger = ledger();
         ledger.close();
         assert!(!ledger.begin_turn("hz", "10", "20"));
+        assert!(!ledger.begin_making(&Made::Library("x".to_owned())));
         assert!(!ledger.marker().owes());
     }
 

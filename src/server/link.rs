@@ -184,6 +184,13 @@ impl Wire {
         self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
     }
 
+    /// A command of bytes, whatever its reply, if that is good.
+    pub(super) async fn run(&self, words: &[Vec<u8>]) -> Result<(), ServerError> {
+        let Some((command, arguments)) = words.split_first() else { return Ok(()) };
+        let arguments = arguments.iter().map(|word| Value::Bytes(word.clone().into())).collect();
+        self.send(&foreign::bytes(command), arguments).await.map(|_| ())
+    }
+
     /// Any command.
     pub(super) async fn ask(&self, words: &[&str]) -> Result<Value, ServerError> {
         let arguments = words[1..].iter().map(|word| Value::from(*word)).collect();

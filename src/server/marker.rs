@@ -6,6 +6,7 @@
 //!                    keys                        {"":[0,10000],"post:":[100,50]}: of each set of keys that may be written
 //!                                                what stands before the number, the lowest number, and how many
 //!                    kept                        yes: its keys were left on purpose
+//!                    made                        [{"library":"mylib"}]: what setups made, the last one last
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
 //! What it says comes from the server's keys, which others can write: whatever has not exactly the form that a session
@@ -13,12 +14,14 @@
 
 use std::{collections::BTreeMap, fmt, ops::Range};
 
-use super::{PARAMETERS, Tuned};
+use super::{Made, PARAMETERS, Tuned};
 use crate::{
     protocol::KEY_DIGITS,
     workload::{KeySpan, LONGEST_PREFIX, OwnKey, RunId},
 };
 
+/// The field of what setups made.
+pub(super) const MADE: &str = "made";
 /// What the fields of parameters begin with.
 const CONFIG: &str = "config:";
 /// The longest host name there can be.
@@ -59,7 +62,9 @@ pub struct Marker {
     pub kept: bool,
     /// The parameters to set back, by name.
     pub tuned: Vec<Tuned>,
-    /// Parameters with a note that no session writes.
+    /// What setups made, in that order.
+    pub made: Vec<Made>,
+    /// What has a note that no session writes: parameters, and `made`.
     pub strange: Vec<&'static str>,
 }
 
@@ -67,7 +72,7 @@ impl Marker {
     /// A session that has nothing to undo yet.
     pub fn new(run: RunId, owner: Owner) -> Self {
         let span = Some(KeySpan::default());
-        Self { run, owner, span, kept: false, tuned: Vec::new(), strange: Vec::new() }
+        Self { run, owner, span, kept: false, tuned: Vec::new(), made: Vec::new(), strange: Vec::new() }
     }
 
     /// Whether there may be keys to remove.
@@ -84,12 +89,17 @@ impl Marker {
 
     /// Whether there is anything to undo.
     pub fn owes(&self) -> bool {
-        self.has_keys() || !self.tuned.is_empty()
+        self.has_keys() || self.has_changed_server()
+    }
+
+    /// Whether there is anything to undo beside keys.
+    pub fn has_changed_server(&self) -> bool {
+        !self.tuned.is_empty() || !self.made.is_empty()
     }
 
     /// All fields that a marker can have, in the order in which [`read`](Self::read) takes their values.
     pub(super) fn field_names() -> Vec<String> {
-        let fixed = ["started", "host", "pid", "values", "counters", "kept", "keys"].map(str::to_owned);
+        let fixed = ["started", "host", "pid", "values", "counters", "kept", "keys", MADE].map(str::to_owned);
         let parameters = PARAMETERS.iter().map(|parameter| field_of(parameter.name));
         fixed.into_iter().chain(parameters).collect()
     }
@@ -114,7 +124,12 @@ impl Marker {
                 },
             )
         };
-        for (parameter, note) in PARAMETERS.iter().zip((7..).map(value)) {
+        match value(7).map(read_made) {
+            Some(Some(made)) => marker.made = made,
+            Some(None) => marker.strange.push(MADE),
+            None => {}
+        }
+        for (parameter, note) in PARAMETERS.iter().zip((8..).map(value)) {
             match note.map(|note| Tuned::read(parameter, note)) {
                 Some(Some(tuned)) => marker.tuned.push(tuned),
                 Some(None) => marker.strange.push(parameter.name),
@@ -137,7 +152,9 @@ impl Marker {
         ];
         let fixed = fixed.into_iter().map(|(name, value)| (name.to_owned(), value));
         let tuned = self.tuned.iter().map(|tuned| (field_of(&tuned.name), tuned.note()));
-        fixed.chain(tuned).flat_map(|(name, value)| [name, value]).collect()
+        let made = || serde_json::to_string(&self.made).expect("names are JSON");
+        let made = (!self.made.is_empty()).then(|| (MADE.to_owned(), made()));
+        fixed.chain(made).chain(tuned).flat_map(|(name, value)| [name, value]).collect()
     }
 
     /// What is left, and how it is undone: `left its keys here; \`redyno clean\` removes them`.
@@ -148,12 +165,18 @@ impl Marker {
             format!("{} to {to} (it was {})", tuned.name, value(&tuned.from))
         };
         let set = self.tuned.iter().map(set).collect::<Vec<_>>().join(", ");
+        let made = self.made.iter().map(Made::to_string).collect::<Vec<_>>().join(", ");
         let keys = if self.kept { "kept its keys here" } else { "left its keys here" };
-        match (self.has_keys(), self.tuned.len()) {
-            (_, 0) => format!("{keys}; `redyno clean` removes them"),
-            (true, _) => format!("{keys} and set {set}; `redyno clean` removes the keys and sets that back"),
-            (false, _) => format!("set {set}; `redyno clean` sets that back"),
-        }
+        let is_all = !self.has_changed_server();
+        let parts = [
+            (self.has_keys(), keys.to_owned(), if is_all { "removes them" } else { "removes the keys" }),
+            (!set.is_empty(), format!("set {set}"), "sets that back"),
+            (!made.is_empty(), format!("made {made}"), "deletes what it made"),
+        ];
+        let parts = || parts.iter().filter(|(is_left, ..)| *is_left);
+        let left: Vec<_> = parts().map(|(_, left, _)| left.as_str()).collect();
+        let undone: Vec<_> = parts().map(|(.., undone)| *undone).collect();
+        format!("{}; `redyno clean` {}", left.join(" and "), undone.join(" and "))
     }
 }
 
@@ -170,6 +193,12 @@ fn is_moment(text: &str) -> bool {
 fn is_host(text: &str) -> bool {
     text.len() <= LONGEST_HOST
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// `None` where it is none that a session writes.
+fn read_made(text: &str) -> Option<Vec<Made>> {
+    let made: Vec<Made> = serde_json::from_str(text).ok()?;
+    made.iter().all(Made::is_sound).then_some(made)
 }
 
 /// As many numbers as there are for names.
@@ -233,6 +262,7 @@ mod tests {
             ),
             kept: true,
             tuned: vec![tuned("hz", "10", &["20", "50"]), tuned("save", "", &["60 1"])],
+            made: vec![Made::Library("mylib".to_owned()), Made::Index("posts \"7\"".to_owned())],
             ..Marker::new(run(), owner)
         };
         let fields = marker.fields();
@@ -240,11 +270,12 @@ mod tests {
         assert_eq!(read(&pairs), marker);
         assert_eq!(
             marker.left(),
-            "kept its keys here and set hz to 50 (it was 10), save to 60 1 (it was \"\"); `redyno clean` removes the \
-             keys and sets that back"
+            "kept its keys here and set hz to 50 (it was 10), save to 60 1 (it was \"\") and made the function library \
+             mylib, the search index posts \"7\"; `redyno clean` removes the keys and sets that back and deletes what it made"
         );
-        let set = Marker { span: Some(KeySpan::default()), ..marker };
+        let set = Marker { span: Some(KeySpan::default()), made: Vec::new(), ..marker };
         assert!(set.left().starts_with("set hz to 50"), "{}", set.left());
+        assert!(set.left().ends_with("; `redyno clean` sets that back"), "{}", set.left());
     }
 
     #[test]
@@ -292,9 +323,13 @@ mod tests {
             ("config:hz", r#"{"from":"\u001b[2J","to":["10"]}"#),
             ("config:maxmemory", r#"{"from":"1","to":["0"]}"#),
             ("config:dir", r#"{"from":"/","to":["/tmp"]}"#),
+            ("made", r#"[{"library":"x"},{"index":"\u001b[2J"}]"#),
         ]);
-        let expected =
-            Marker { span: None, strange: vec!["maxmemory", "hz"], ..Marker::new(run(), Owner::default()) };
+        let expected = Marker {
+            span: None,
+            strange: vec!["made", "maxmemory", "hz"],
+            ..Marker::new(run(), Owner::default())
+        };
         assert_eq!(marker, expected);
         let long = format!(r#"{{"{}":[0,1]}}"#, "p".repeat(LONGEST_PREFIX + 1));
         for keys in ["", "[]", r#"{"a":1}"#, r#"{"a":[0,1000000000001]}"#, r#"{"a":[0,-1]}"#, &long] {

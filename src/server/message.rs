@@ -1,5 +1,7 @@
 //! What the control plane tells of its own accord.
 
+use std::collections::BTreeMap;
+
 use super::Status;
 use crate::happening::Happening;
 
@@ -12,6 +14,13 @@ pub enum Message {
         at_ns: u64,
         /// What it said.
         status: Box<Status>,
+    },
+    /// What a setup has asked the server for, beside the load and in none of its operations.
+    Asked {
+        /// When its last reply was there.
+        at_ns: u64,
+        /// Its commands that were answered, as the server's statistics call them, and how often.
+        requests: BTreeMap<String, u64>,
     },
     /// Something happened, on the server or on the way to it.
     Event {

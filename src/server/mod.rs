@@ -1,7 +1,7 @@
 //! The control plane: what the server says of itself, by fred on a tokio runtime in a thread of its own.
 //!
 //! ```text
-//!            orders: survey, mark, find leftovers, clean, tune, restore
+//!            orders: survey, mark, set up, clean, tune, undo
 //! Control ───────────────────────────────────────────────► watch ◄──► link (fred) ◄──► guard ◄──► server
 //!    ▲                                                       │  every second: a poll
 //!    └── answers, progress                                   └──► messages: Status, Event
@@ -23,6 +23,7 @@ mod info;
 mod latency_log;
 mod ledger;
 mod link;
+mod made;
 mod marker;
 mod message;
 mod news;
@@ -30,6 +31,7 @@ mod place;
 mod poll;
 mod question;
 mod registry;
+mod set_up;
 mod slow_log;
 mod status;
 mod survey;
@@ -44,9 +46,11 @@ pub use control::Control;
 pub use error::ServerError;
 pub use info::{Counters, Info};
 pub use ledger::Ledger;
+pub use made::Made;
 pub use marker::{Marker, Owner};
 pub use message::Message;
 pub use question::{Obstacle, Question, Writes};
+pub use set_up::SetUp;
 pub use status::{CommandStat, LatencyEvent, Status};
 pub use survey::{Foreign, Neighbours, Survey};
 pub use tune::{Restored, Turned};

@@ -13,8 +13,8 @@ use crate::{
 /// Memory in use, as a share of the limit, from which on the question speaks of it.
 const NEARLY_FULL: f64 = 0.9;
 
-/// Of so many sets of keys the question names the last key.
-const SETS_NAMED: usize = 3;
+/// Of so many sets of keys the question names the last key, and so many commands of a setup.
+const NAMED: usize = 3;
 
 /// What a person has to say yes to before the first write: one or two lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,27 +39,41 @@ pub struct Writes {
     pub kept: bool,
     /// Which of them it may write.
     pub span: KeySpan,
+    /// What a setup runs before, as the server's statistics call the commands.
+    pub setup: Vec<String>,
+}
+
+/// The first of `words`, and how many others there are.
+fn some_of(mut words: Vec<String>) -> String {
+    let others = words.split_off(words.len().min(NAMED)).len() as u64;
+    words.extend((others > 0).then(|| counted(others, "other")));
+    words.join(" and ")
 }
 
 impl fmt::Display for Writes {
-    /// `keys under redyno:4g7k2m9q: there and removes them at the end`.
+    /// `runs SCRIPT LOAD, then writes keys under redyno:4g7k2m9q: there and removes them at the end`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if !self.setup.is_empty() {
+            let names = self.setup.iter().map(|name| name.replace('|', " ")).collect();
+            write!(f, "runs {}", some_of(names))?;
+            f.write_str(if self.span.is_empty() { "" } else { ", then " })?;
+        }
+        if self.span.is_empty() {
+            return Ok(());
+        }
         let prefix = self.names.prefix();
         if self.is_users {
             let last = |(set, numbers): (&str, Range<u64>)| {
                 format!("{prefix}{set}{:0KEY_DIGITS$}", numbers.end.saturating_sub(1))
             };
-            let mut last: Vec<_> = self.span.iter().map(last).collect();
-            let left_out = last.split_off(last.len().min(SETS_NAMED)).len();
-            last.extend((left_out > 0).then(|| counted(left_out as u64, "other")));
+            let last = some_of(self.span.iter().map(last).collect());
             return write!(
                 f,
-                "keys named {prefix} and a number, now up to {}, over what they hold, and leaves them",
-                last.join(" and ")
+                "writes keys named {prefix} and a number, now up to {last}, over what they hold, and leaves them"
             );
         }
         let end = if self.kept { "leaves them there (--keep)" } else { "removes them at the end" };
-        write!(f, "keys under {prefix} there and {end}")
+        write!(f, "writes keys under {prefix} there and {end}")
     }
 }
 
@@ -115,7 +129,7 @@ impl Survey {
             false => format!(" {};", lives_there.join(" and ")),
         };
         let text = format!(
-            "{}{lives_there} the load writes {writes}. Continue?{}",
+            "{}{lives_there} the load {writes}. Continue?{}",
             self.address,
             self.memory_note().map(|note| format!("\n{note}")).unwrap_or_default(),
         );
@@ -175,7 +189,7 @@ mod tests {
 
     fn own() -> Writes {
         let span = KeySpan::of_values_and_counters(10_000, 0);
-        Writes { names: KeyNames::of_run(run()), is_users: false, kept: false, span }
+        Writes { names: KeyNames::of_run(run()), is_users: false, kept: false, span, setup: Vec::new() }
     }
 
     fn leftover() -> Marker {
@@ -236,7 +250,8 @@ mod tests {
     #[test]
     fn names_of_a_user_are_asked_about_even_where_nobody_else_is() {
         let span = KeySpan::of_values_and_counters(100, 5);
-        let writes = Writes { names: KeyNames::given("app:"), is_users: true, kept: false, span };
+        let writes =
+            Writes { names: KeyNames::given("app:"), is_users: true, kept: false, span, setup: Vec::new() };
         assert_eq!(
             empty().asks(&writes).unwrap().to_string(),
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
@@ -248,10 +263,20 @@ mod tests {
     fn of_many_sets_of_keys_some_are_named() {
         let span =
             ["a:", "b:", "c:", "d:", "e:"].map(|prefix| (prefix.to_owned(), 5..8)).into_iter().collect();
-        let writes = Writes { names: KeyNames::given("app:"), is_users: true, kept: false, span };
+        let writes = Writes { names: KeyNames::given("app:"), is_users: true, span, ..own() };
         let last =
             "now up to app:a:000000000007 and app:b:000000000007 and app:c:000000000007 and 2 others, over";
         assert!(writes.to_string().contains(last), "{writes}");
+    }
+
+    #[test]
+    fn the_question_names_what_a_setup_runs() {
+        let setup = ["SCRIPT|LOAD", "FT.CREATE"].map(str::to_owned).to_vec();
+        let said = Writes { setup, ..own() }.to_string();
+        assert!(said.starts_with("runs SCRIPT LOAD and FT.CREATE, then writes keys under "), "{said}");
+        let setup = ["A", "B", "C", "D"].map(str::to_owned).to_vec();
+        let said = Writes { setup, span: KeySpan::default(), ..own() }.to_string();
+        assert_eq!(said, "runs A and B and C and 1 other");
     }
 
     #[test]

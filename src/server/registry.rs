@@ -3,7 +3,7 @@
 //! They are a set and hashes, so that looking at them does not disturb the counts of GET and SET in the server's command
 //! statistics. They are erased field by field: a key of a user, or a field, is never removed with them.
 
-use super::{Ledger, Marker, ServerError, link::Wire, marker::field_of, place::Place};
+use super::{Ledger, Marker, ServerError, link::Wire, place::Place};
 use crate::{happening::Happening, workload::RunId};
 
 /// What a command about another type of key is answered.
@@ -122,8 +122,8 @@ async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerEr
     }
 }
 
-/// Takes a parameter out of the marker, and the marker away if that was the last of it.
-pub(super) async fn strike(wire: &Wire, ledger: &Ledger, parameter: &str) -> Result<(), ServerError> {
+/// Takes a field out of the marker, and the marker away if that was the last of it.
+pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<(), ServerError> {
     if !ledger.is_marked() {
         return Ok(());
     }
@@ -132,7 +132,7 @@ pub(super) async fn strike(wire: &Wire, ledger: &Ledger, parameter: &str) -> Res
         return erase(wire, &place, ledger).await;
     }
     let key = place.marker(ledger.marker().run);
-    wire.count(&["HDEL", &key, &field_of(parameter)]).await.map(|_| ())
+    wire.count(&["HDEL", &key, field]).await.map(|_| ())
 }
 
 /// The keys of a run are gone: the marker says so, or goes if that was the last of it.

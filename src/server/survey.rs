@@ -153,8 +153,9 @@ pub(super) async fn leftovers(wire: &Wire) -> Result<Vec<Marker>, ServerError> {
     match wire.text(&["CLIENT", "LIST"]).await {
         Ok(list) => {
             let connected = clients::count(&list);
-            let at_work =
-                |marker: &Marker| connected.load > 0 || (!marker.tuned.is_empty() && connected.control > 1);
+            let at_work = |marker: &Marker| {
+                connected.load > 0 || (marker.has_changed_server() && connected.control > 1)
+            };
             markers.retain(|marker| !at_work(marker));
         }
         Err(error) if error.ends_connection() => return Err(error),

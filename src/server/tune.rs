@@ -12,6 +12,7 @@ use super::{
     ConfigChange, Ledger, ServerError, Tuned,
     config::{get, set},
     link::Wire,
+    marker::field_of,
     place::Place,
     registry,
 };
@@ -102,12 +103,12 @@ pub(super) async fn restore(wire: &Wire, tuned: &Tuned, ledger: &Ledger) -> Resu
 async fn tell(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), ServerError> {
     refused_is_fine(match ledger.tuned(name) {
         Some(_) => registry::bring(wire, ledger).await,
-        None => registry::strike(wire, ledger, name).await,
+        None => registry::strike(wire, ledger, &field_of(name)).await,
     })
 }
 
 /// Where no keys are taken there is no marker, or it says what it said before.
-fn refused_is_fine(answer: Result<(), ServerError>) -> Result<(), ServerError> {
+pub(super) fn refused_is_fine(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }
 

@@ -7,6 +7,7 @@
 //! ```
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, mpsc::Sender},
     time::Duration,
 };
@@ -17,20 +18,21 @@ use tokio::{
 };
 
 use super::{
-    Cleaned, Ledger, Marker, Message, Restored, ServerError, Survey, Tuned, Turned,
+    Cleaned, Ledger, Made, Marker, Message, Restored, ServerError, SetUp, Survey, Tuned, Turned,
     answer::Reply,
     clean,
     link::Link,
     link::Wire,
     poll::{Polled, Poller},
     registry::{self, Kept},
-    survey,
+    set_up, survey,
     tune::{self, Turn},
 };
 use crate::{
     clock::Clock,
     happening::Happening,
     target::{BackOff, Target, reach},
+    workload::SetupCommand,
 };
 
 /// How long one attempt to connect may take.
@@ -46,11 +48,13 @@ pub(super) enum Order {
     Clean(Vec<Ledger>, Arc<clean::Shared>, Reply<Cleaned>),
     SetConfig(Turn, Reply<Turned>),
     RestoreConfig(Tuned, Ledger, Reply<Restored>),
+    SetUp(Vec<SetupCommand>, Ledger, Reply<SetUp>),
+    Undo(Made, Ledger, Reply<bool>),
 }
 
 impl Order {
-    /// Nobody may wait for the answer any more; then it is dropped.
-    async fn carry_out(self, wire: Wire, target: Target) {
+    /// Nobody may wait for the answer any more; then it is dropped. What a setup asked the server for is told by `asked`.
+    async fn carry_out(self, wire: Wire, target: Target, asked: impl FnOnce(BTreeMap<String, u64>)) {
         match self {
             // The control state does that itself.
             Self::Poll(_) => {}
@@ -62,13 +66,21 @@ impl Order {
             Self::RestoreConfig(tuned, ledger, reply) => {
                 drop(reply.send(tune::restore(&wire, &tuned, &ledger).await));
             }
+            Self::SetUp(commands, ledger, reply) => {
+                let outcome = set_up::set_up(&wire, &commands, &ledger).await;
+                asked(outcome.answered.clone());
+                drop(reply.send(Ok(outcome)));
+            }
+            Self::Undo(made, ledger, reply) => drop(reply.send(set_up::undo(&wire, &made, &ledger).await)),
         }
     }
 
     /// What has to be undone once this is carried out.
     fn ledger(&self) -> Option<&Ledger> {
         match self {
-            Self::Mark(ledger, _) | Self::SetConfig(Turn { ledger, .. }, _) => Some(ledger),
+            Self::Mark(ledger, _) | Self::SetConfig(Turn { ledger, .. }, _) | Self::SetUp(_, ledger, _) => {
+                Some(ledger)
+            }
             _ => None,
         }
     }
@@ -83,6 +95,8 @@ impl Order {
             Self::Clean(.., reply) => drop(reply.send(Err(error))),
             Self::SetConfig(_, reply) => drop(reply.send(Err(error))),
             Self::RestoreConfig(.., reply) => drop(reply.send(Err(error))),
+            Self::SetUp(.., reply) => drop(reply.send(Err(error))),
+            Self::Undo(.., reply) => drop(reply.send(Err(error))),
         }
     }
 }
@@ -208,7 +222,11 @@ impl ControlState {
                     Order::Poll(reply) => Some(reply),
                     order => {
                         self.ledger = order.ledger().cloned().or(self.ledger.take());
-                        tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone()));
+                        let (news, clock) = (self.news.clone(), self.clock);
+                        let asked = move |requests| {
+                            drop(news.send(Message::Asked { at_ns: clock.now_ns(), requests }));
+                        };
+                        tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone(), asked));
                         continue;
                     }
                 },

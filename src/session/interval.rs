@@ -73,8 +73,8 @@ pub struct Interval {
     /// The same by operation.
     pub commands: BTreeMap<String, OperationInterval>,
     /// Requests on the wire that were answered, by command as the server's statistics count them: an operation may be
-    /// several, and what holds it together (MULTI, EXEC) and what connections are greeted with (`AUTH`, `HELLO`, `SELECT`,
-    /// `CLIENT|SETNAME`) is none.
+    /// several, and what holds it together (MULTI, EXEC), what connections are greeted with (`AUTH`, `HELLO`, `SELECT`,
+    /// `CLIENT|SETNAME`) and what a setup asks for is none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<String, u64>,
     /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did

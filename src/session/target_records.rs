@@ -14,7 +14,7 @@ use super::{
     lost_connections::LostConnections,
 };
 use crate::{
-    clock::{Clock, SECOND_NS, seconds},
+    clock::{Clock, SECOND_NS, seconds, tick_of},
     happening::Happening,
     load::{Knobs, LoadEvent, Output, RingEnd},
     probe,
@@ -206,6 +206,11 @@ impl TargetRecords {
                 self.make(Record::Server(Box::new(Moment::new(seconds(at_ns), *status))));
             }
             server::Message::Event { at_ns, what } => self.event(at_ns, what),
+            server::Message::Asked { at_ns, requests } => {
+                let segment = self.knobs.keys().next_back().copied().unwrap_or_default();
+                let (t_s, tick) = (seconds(at_ns), tick_of(at_ns));
+                self.make_intervals(vec![Interval { t_s, tick, segment, requests, ..Interval::default() }]);
+            }
         }
     }
 

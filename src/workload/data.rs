@@ -1,30 +1,20 @@
 //! A workload as data: what a preset, a file or a recording says of it.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::{
-    commands,
+    Setup, commands,
     recorded::Recorded,
     step::{BadQuotes, Fragment, Step},
 };
-use crate::{foreign::is_obeyed, protocol::KEY_DIGITS};
-
-/// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
-pub const MAX_WEIGHT: u32 = 1_000_000;
-/// The most operations of a workload.
-pub const MAX_OPERATIONS: usize = 256;
-/// The most sets of keys of a workload.
-const MAX_KEYSPACES: usize = 64;
-/// The longest prefix of a set of keys, in bytes: the names of all sets stand in the marker of a run.
-pub(crate) const LONGEST_PREFIX: usize = 128;
-/// The most steps of an operation.
-const MAX_STEPS: usize = 1000;
 
 /// What is asked of a server: operations by weight, and the keys that they choose from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Recorded")]
 pub struct Workload {
     /// Its name.
@@ -34,6 +24,9 @@ pub struct Workload {
     pub keys: BTreeMap<String, Keyspace>,
     /// The operations, in the order in which they are listed everywhere.
     pub operations: Vec<Operation>,
+    /// What is run once before.
+    #[serde(skip_serializing_if = "Setup::is_empty")]
+    pub setup: Setup,
 }
 
 /// A set of keys, whose names are a prefix and a number.
@@ -92,60 +85,6 @@ pub enum Together {
     Multi,
 }
 
-/// What is no workload.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum WorkloadError {
-    /// No operation is asked for.
-    #[error("the workload '{0}' asks for nothing; give at least one operation a weight")]
-    Nothing(String),
-    /// A weight above [`MAX_WEIGHT`].
-    #[error("the weights of operations go up to {MAX_WEIGHT}, '{0}' goes beyond")]
-    Weight(String),
-    /// An operation without a command.
-    #[error("the operation '{0}' has a step without a command, or no step at all")]
-    Step(String),
-    /// A step whose quotes do not match.
-    #[error("quotes of the step '{0}' are not closed, or closed in the middle of a word")]
-    Quotes(String),
-    /// A key is repeated that was not drawn.
-    #[error("the operation '{operation}' repeats {{{keys}.same}} before it has drawn {{{keys}}}")]
-    Same {
-        /// The operation.
-        operation: String,
-        /// The set of keys.
-        keys: String,
-    },
-    /// Too many steps.
-    #[error("an operation has up to {MAX_STEPS} steps, '{0}' has more")]
-    Steps(String),
-    /// Too many operations.
-    #[error("a workload has up to {MAX_OPERATIONS} operations, not {0}")]
-    Operations(usize),
-    /// Too many sets of keys.
-    #[error("a workload has up to {MAX_KEYSPACES} sets of keys, not {0}")]
-    Keyspaces(usize),
-    /// A prefix that is too long, or cannot be shown.
-    #[error(
-        "the prefix of keys has up to {LONGEST_PREFIX} bytes and no control characters, not that of '{0}'"
-    )]
-    Prefix(String),
-    /// Numbers that twelve digits do not have, or none.
-    #[error(
-        "the keys '{keys}' have no numbers, or numbers beyond {KEY_DIGITS} digits: {count} from {first} on"
-    )]
-    Numbers {
-        /// The set of keys.
-        keys: String,
-        /// The lowest number.
-        first: u64,
-        /// How many.
-        count: u64,
-    },
-    /// Two operations of one name.
-    #[error("there are two operations called '{0}'")]
-    Twice(String),
-}
-
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -176,71 +115,6 @@ pub(super) fn command(step: &str) -> String {
 }
 
 impl Workload {
-    /// The workload, if it can be run.
-    ///
-    /// # Errors
-    /// Says what is wrong with it.
-    pub fn check(&self) -> Result<(), WorkloadError> {
-        if self.operations.len() > MAX_OPERATIONS {
-            return Err(WorkloadError::Operations(self.operations.len()));
-        }
-        for (n, operation) in self.operations.iter().enumerate() {
-            let name = &operation.name;
-            if operation.weight > MAX_WEIGHT {
-                return Err(WorkloadError::Weight(name.clone()));
-            }
-            if operation.steps.len() > MAX_STEPS {
-                return Err(WorkloadError::Steps(name.clone()));
-            }
-            self.check_steps(operation)?;
-            if self.operations[..n].iter().any(|other| other.name == *name) {
-                return Err(WorkloadError::Twice(name.clone()));
-            }
-        }
-        if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
-    }
-
-    /// Whether its keys have names, where the knob says `keyspace`.
-    ///
-    /// # Errors
-    /// Says of which keys the names are no such.
-    pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
-        if self.keys.len() > MAX_KEYSPACES {
-            return Err(WorkloadError::Keyspaces(self.keys.len()));
-        }
-        for (name, keys) in &self.keys {
-            if keys.prefix.len() > LONGEST_PREFIX || keys.prefix.chars().any(is_obeyed) {
-                return Err(WorkloadError::Prefix(name.clone()));
-            }
-            let numbers = keys.numbers(keyspace);
-            if numbers.is_empty() || numbers.end > 10_u64.pow(KEY_DIGITS as u32) {
-                let count = keys.count.unwrap_or(keyspace);
-                return Err(WorkloadError::Numbers { keys: name.clone(), first: keys.first, count });
-            }
-        }
-        Ok(())
-    }
-
-    fn check_steps(&self, operation: &Operation) -> Result<(), WorkloadError> {
-        let bad = || WorkloadError::Step(operation.name.clone());
-        let mut drawn = Vec::new();
-        for text in &operation.steps {
-            let step = self.step(text).map_err(|BadQuotes| WorkloadError::Quotes(text.clone()))?;
-            step.command().ok_or_else(bad)?;
-            for fragment in step.fragments() {
-                match fragment {
-                    Fragment::Key(set) => drawn.push(*set),
-                    Fragment::Same(set) if !drawn.contains(set) => {
-                        let keys = self.keys.keys().nth(usize::from(*set)).cloned().unwrap_or_default();
-                        return Err(WorkloadError::Same { operation: operation.name.clone(), keys });
-                    }
-                    _ => {}
-                }
-            }
-        }
-        if operation.steps.is_empty() { Err(bad()) } else { Ok(()) }
-    }
-
     /// The operations that have a weight.
     pub fn asked(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.weight > 0)
@@ -259,22 +133,30 @@ impl Workload {
         self.asked().map(values).max().unwrap_or(0)
     }
 
-    /// The sets of keys that operations with a weight may write to.
+    /// The sets of keys that operations with a weight and the setup may write to.
     pub fn written_keys(&self) -> impl Iterator<Item = &Keyspace> {
-        let writing = || self.asked().filter(|operation| operation.writes());
-        self.keys.values().enumerate().filter_map(move |(n, keyspace)| {
-            let names_it = |step: Step| step.fragments().any(|f| *f == Fragment::Key(n as u16));
-            writing().flat_map(|operation| self.steps(operation)).any(names_it).then_some(keyspace)
-        })
+        let writing = self.asked().filter(|operation| operation.writes());
+        let setup = self.setup.steps.iter().filter(|step| !commands::only_reads(&command(step)));
+        let steps = writing.flat_map(|operation| self.steps(operation));
+        let steps = steps.chain(setup.flat_map(|step| self.step(step)));
+        let keys = |step: Step| step.0.into_iter().flatten().filter_map(|fragment| fragment.draws());
+        let written: BTreeSet<_> = steps.flat_map(keys).collect();
+        let sets = self.keys.values().enumerate();
+        sets.filter(move |(n, _)| written.contains(&(*n as u16))).map(|(_, keyspace)| keyspace)
     }
 
-    fn step(&self, text: &str) -> Result<Step, BadQuotes> {
+    pub(super) fn step(&self, text: &str) -> Result<Step, BadQuotes> {
         Step::read(text, &self.keys)
     }
 
     /// The steps of an operation of a workload that can be run, read.
     pub(super) fn steps(&self, operation: &Operation) -> impl Iterator<Item = Step> {
         operation.steps.iter().flat_map(|step| self.step(step))
+    }
+
+    /// The steps of the setup of a workload that can be run, read.
+    pub(super) fn setup_steps(&self) -> impl Iterator<Item = Step> {
+        self.setup.steps.iter().flat_map(|step| self.step(step))
     }
 }
 

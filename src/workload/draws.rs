@@ -32,18 +32,18 @@ pub(super) enum Source {
     Keys(Distribution, u64, u64),
     /// A whole number from the first to the last.
     Number(u64, u64),
-    /// A key of the set with this number, which is noted.
-    Noted(u16),
-    /// The key of this set that was noted last.
-    Same(u16),
+    /// A key of the set with this number that is drawn and noted if it `is_new`, and else the one that was noted last.
+    Repeated { set: u16, is_new: bool },
 }
 
 impl Source {
     /// Where a fragment's number comes from beside the sets of keys, in an operation that repeats keys of these sets.
     pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
         match fragment {
-            Fragment::Key(set) => repeated.contains(set).then_some(Self::Noted(*set)),
-            Fragment::Same(set) => Some(Self::Same(*set)),
+            Fragment::Key(set) => {
+                repeated.contains(set).then_some(Self::Repeated { set: *set, is_new: true })
+            }
+            Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Text(_) | Fragment::Value => None,
         }
@@ -62,8 +62,8 @@ pub(super) struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// Draws a key of a set that is repeated later in the operation.
-    fn note(&mut self, set: u16) -> u64 {
+    /// Draws a key of a set that may be repeated later in the operation.
+    pub(super) fn note(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
         let Source::Keys(Distribution::Uniform, first, count) = self.sources[place] else {
             unreachable!("the first sources are the sets of keys")
@@ -72,6 +72,12 @@ impl Filling<'_> {
         self.noted[place] = first + self.draws.below(count);
         self.noted[place]
     }
+
+    /// Draws a whole number from the first to the last.
+    #[inline]
+    pub(super) fn between(&mut self, from: u64, to: u64) -> u64 {
+        from + self.draws.below((to - from).saturating_add(1))
+    }
 }
 
 impl Fill for Filling<'_> {
@@ -79,9 +85,9 @@ impl Fill for Filling<'_> {
     fn number(&mut self, source: u16) -> u64 {
         match self.sources[usize::from(source)] {
             Source::Keys(Distribution::Uniform, first, count) => first + self.draws.below(count),
-            Source::Number(from, to) => from + self.draws.below((to - from).saturating_add(1)),
-            Source::Noted(set) => self.note(set),
-            Source::Same(set) => self.noted[usize::from(set)],
+            Source::Number(from, to) => self.between(from, to),
+            Source::Repeated { set, is_new: true } => self.note(set),
+            Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
         }
     }
 

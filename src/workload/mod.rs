@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
+//!     └── its Setup ──compile──► SetupCommands (what the control plane runs once before)
 //! ```
 //! Knows no socket and no clock. A program turns random numbers into request bytes; who sends them, and when, is
 //! [`load`](crate::load)'s business.
 
+mod check;
 mod commands;
 mod data;
 mod draws;
@@ -17,14 +19,14 @@ mod presets;
 mod program;
 mod read_share;
 mod recorded;
+mod setup;
 mod step;
 mod values;
 
+pub(crate) use check::LONGEST_PREFIX;
+pub use check::{MAX_OPERATIONS, MAX_WEIGHT, WorkloadError};
 pub use commands::Misses;
-pub(crate) use data::LONGEST_PREFIX;
-pub use data::{
-    Distribution, Keyspace, MAX_OPERATIONS, MAX_WEIGHT, Operation, Together, Workload, WorkloadError,
-};
+pub use data::{Distribution, Keyspace, Operation, Together, Workload};
 pub use draws::Draws;
 pub use key_names::{KeyNames, NAMESPACE, NoRunId, OwnKey, RunId};
 pub use key_span::KeySpan;
@@ -32,4 +34,5 @@ pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
 pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
 pub use program::Program;
+pub use setup::{Setup, SetupCommand};
 pub use values::Values;

@@ -94,12 +94,14 @@ impl Workload {
 /// GETs and SETs of the same keys.
 fn strings(set: u32, get: u32) -> Workload {
     let operations = vec![Operation::command("GET {key}", get), Operation::command("SET {key} {value}", set)];
-    Workload { name: "ratio".to_owned(), keys: [("key".to_owned(), Keyspace::default())].into(), operations }
+    let keys = [("key".to_owned(), Keyspace::default())].into();
+    Workload { name: "ratio".to_owned(), keys, operations, ..Workload::default() }
 }
 
 /// One command and nothing else.
 fn alone(name: &str, step: &str, keys: BTreeMap<String, Keyspace>) -> Arc<Workload> {
-    Arc::new(Workload { name: name.to_owned(), keys, operations: vec![Operation::command(step, 1)] })
+    let operations = vec![Operation::command(step, 1)];
+    Arc::new(Workload { name: name.to_owned(), keys, operations, ..Workload::default() })
 }
 
 /// Counters, which share no key with values.

@@ -5,7 +5,7 @@
 //! ```
 //! All that a client's requests depend on is in its [`Draws`]: from a copy of them a batch can be drawn again.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Draws, KeyNames, OpId, Operations, Outgoing, Together, Values, Workload,
@@ -36,12 +36,7 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
-        let keys = workload.keys.values().map(|keys| {
-            let Range { start, end } = keys.numbers(keyspace);
-            Source::Keys(keys.distribution, start, end - start)
-        });
-        let prefixes = workload.keys.values().map(|keys| [names.prefix(), &keys.prefix].concat());
-        let (sources, prefixes) = (keys.collect(), prefixes.collect());
+        let (sources, prefixes) = workload.sets(keyspace, names);
         let mut making = Making { dialect, sources, prefixes, value_size: values.size() };
         let (mut asked, mut total) = (Vec::new(), 0);
         for (place, operation) in workload.operations.iter().enumerate() {
@@ -157,7 +152,7 @@ mod tests {
     fn of(operations: Vec<Operation>) -> Workload {
         let keys = ["key", "other"]
             .map(|name| (name.to_owned(), Keyspace { prefix: format!("{name}:"), ..Keyspace::default() }));
-        Workload { name: "test".to_owned(), keys: keys.into(), operations }
+        Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Keyspace, Operation, Workload};
+use super::{Keyspace, Operation, Setup, Workload};
 
 /// Either form.
 #[derive(Debug, Deserialize)]
@@ -16,6 +16,8 @@ pub(super) enum Recorded {
         #[serde(default)]
         keys: BTreeMap<String, Keyspace>,
         operations: Vec<Operation>,
+        #[serde(default)]
+        setup: Setup,
     },
     /// `{"GET":10,"SET":1,"INCR":0,"PING":0}`.
     Weights {
@@ -33,7 +35,7 @@ pub(super) enum Recorded {
 impl From<Recorded> for Workload {
     fn from(recorded: Recorded) -> Self {
         match recorded {
-            Recorded::Whole { name, keys, operations } => Self { name, keys, operations },
+            Recorded::Whole { name, keys, operations, setup } => Self { name, keys, operations, setup },
             Recorded::Weights { get, set, incr, ping } => {
                 let mut workload = (*Self::ratio(set, get)).clone();
                 workload.keys.extend(super::presets::counters());
@@ -53,9 +55,11 @@ mod tests {
 
     #[test]
     fn a_workload_is_read_as_it_was_written() {
-        for preset in presets() {
-            let written = serde_json::to_string(preset).unwrap();
-            assert_eq!(serde_json::from_str::<Workload>(&written).unwrap(), **preset, "{written}");
+        let mut with_setup = Workload::clone(&Workload::ratio(1, 10));
+        with_setup.setup.steps.push("SCRIPT LOAD 'return 1'".to_owned());
+        for workload in presets().map(|preset| &**preset).chain([&with_setup]) {
+            let written = serde_json::to_string(workload).unwrap();
+            assert_eq!(serde_json::from_str::<Workload>(&written).unwrap(), *workload, "{written}");
         }
         let written = serde_json::to_string(&*Workload::ratio(1, 10)).unwrap();
         let expected = r#"{"name":"ratio","keys":{"key":{"distribution":"uniform"}},"operations":[

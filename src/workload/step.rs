@@ -24,6 +24,11 @@ pub(super) enum Fragment {
 }
 
 impl Fragment {
+    /// The set of which it draws a key.
+    pub(super) fn draws(&self) -> Option<u16> {
+        if let Self::Key(set) = self { Some(*set) } else { None }
+    }
+
     /// The set whose last key it repeats.
     pub(super) fn repeats(&self) -> Option<u16> {
         if let Self::Same(set) = self { Some(*set) } else { None }

@@ -37,6 +37,11 @@ impl Peer {
 
     /// The next command, its arguments joined by spaces; `None` when the client has hung up.
     pub fn command(&mut self) -> Option<String> {
+        self.words().map(|words| words.join(" "))
+    }
+
+    /// The arguments of the next command.
+    pub fn words(&mut self) -> Option<Vec<String>> {
         let arguments = self.header(b'*')?;
         let mut words = Vec::new();
         for _ in 0..arguments {
@@ -45,7 +50,7 @@ impl Peer {
             word.truncate(word.len() - 2);
             words.push(String::from_utf8(word).unwrap());
         }
-        Some(words.join(" "))
+        Some(words)
     }
 
     fn header(&mut self, kind: u8) -> Option<usize> {

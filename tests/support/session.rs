@@ -12,9 +12,12 @@ use std::{
 use redyno::{
     clock::Clock,
     load::{Knobs, Plan},
-    session::{Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning},
+    session::{
+        Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
+        running::{Commission, Keys},
+    },
     target::{Address, Target},
-    workload::KeyNames,
+    workload::{KeyNames, RunId},
 };
 
 /// How long a test waits for a record.
@@ -32,6 +35,25 @@ pub fn plan(target: Target) -> Plan {
     let names = KeyNames::given("redyno:");
     let timeout = Duration::from_secs(5);
     Plan { target, threads: 1, seed: 7, names, timeout, requests: None, length: None }
+}
+
+/// What a session without a person is asked to do whom writing is allowed.
+pub fn commission(plan: Plan, knobs: Knobs) -> Commission {
+    let run = RunId::random();
+    Commission {
+        plan: Plan { names: KeyNames::of_run(run), ..plan },
+        knobs,
+        warmup: None,
+        run,
+        keys: Keys::Runs { kept: false },
+        is_allowed: true,
+        is_attended: false,
+        keeps_going: false,
+        most_clients: 1000,
+        unreachable: None,
+        recording: None,
+        notices: Vec::new(),
+    }
 }
 
 /// A running session and every record that has come.

@@ -21,7 +21,7 @@ use super::{
     refusal::Refusals,
     thread::run,
     tuning::Tuning,
-    undo::remove_keys,
+    undo::{remove_keys, undo_setup},
 };
 use crate::{
     clock::Clock,
@@ -176,8 +176,7 @@ fn begin(
     // Asked before our own marker is set.
     let leftovers = (!is_own).then(|| control.find_leftovers());
     let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner(&session)) };
-    let (names, keys) = (commission.plan.names.clone(), commission.keys);
-    let mut gate = Gate::new(names, keys, ledger.clone(), commission.is_allowed);
+    let mut gate = Gate::new(&commission.plan, commission.keys, ledger.clone(), commission.is_allowed);
     commission.notices.drain(..).for_each(|notice| peers.tell(notice));
     let (listener, records) = channel();
     let recording = commission.recording.take();
@@ -186,8 +185,11 @@ fn begin(
         let beginning = Beginning { start: session, warmup: commission.warmup, targets: vec![target] };
         engage(beginning, clock, listener, recording)
     });
-    // Some workers may have written before another could not start.
-    let (live, recordings) = begun.inspect_err(|_| remove_keys(&gate, &control, &signals, &mut peers))?;
+    // A setup may have run, and some workers written, before another could not start.
+    let (live, recordings) = begun.inspect_err(|_| {
+        undo_setup(&gate, &control, &commission.plan.target.address, &mut peers);
+        remove_keys(&gate, &control, &signals, &mut peers);
+    })?;
     Ok(Running {
         live,
         control,
@@ -291,14 +293,16 @@ fn pass(
     }
 }
 
-/// What the gate says after the survey and, if it asks nothing, the marker; `None` when the server does not tell in time.
+/// What the gate says after the survey and, if it asks nothing, marker and setup; `None` when the server does not tell in
+/// time.
 fn first_admission(
     control: &Control,
     gate: &mut Gate,
     signals: &Receiver<Signal>,
 ) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
-    while Instant::now() < deadline && !gate.is_stuck() {
+    // Each step of a setup has a time limit of its own.
+    while (Instant::now() < deadline || gate.is_extending()) && !gate.is_stuck() {
         if let Some(admission) = gate.look(LOOK_EVERY, control) {
             return Ok(Some(admission));
         }

@@ -113,7 +113,7 @@ impl Running {
     fn set_knobs(&mut self, knobs: Knobs) {
         match self.gate.want(knobs.clone(), &self.control) {
             Some(knobs) => self.live.turn(&knobs),
-            // What is wanted is allowed, and holds as soon as the marker tells of it.
+            // What is wanted is allowed, and holds as soon as the marker tells of it and its setup is run.
             None if self.gate.is_extending() => {}
             // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
             None => self.live.turn(&Knobs { load: false, ..knobs }),
@@ -136,6 +136,8 @@ impl Running {
                 self.peers.tell(Notice::FirstWrite(question));
             }
             Some(Admission::Ask(cause) | Admission::Refuse(cause)) => {
+                // That of before may have gone on until now.
+                self.live.stop_load();
                 self.peers.tell(Notice::LoadStaysOff(cause));
             }
             None => {}

@@ -1,17 +1,18 @@
-//! The gate before the first write: who lives on this server, does a person allow it, is the marker set?
+//! The gate before the first write: who lives on this server, does a person allow it, is the marker set, is the workload's
+//! setup run?
 //!
 //! ```text
-//! Shut ──► Surveying ──► Asking ──► Marking ──► Open ◄──► Extending: more names than the marker tells of
-//!              └── nobody else there ──▲
+//! Shut ──► Surveying ──► Asking ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names than the marker
+//!              └── nobody else there ──▲                                tells of, another setup
 //! ```
-//! Knobs that would write wait before it; all others pass.
+//! Knobs that would write, or whose workload has a setup that was not run, wait before it; all others pass.
 
 use std::time::Duration;
 
 use crate::{
-    load::Knobs,
-    server::{Answer, Control, Ledger, ServerError, Survey, Writes},
-    workload::{KeyNames, KeySpan},
+    load::{Knobs, Plan},
+    server::{Answer, Control, Ledger, ServerError, SetUp, Survey, Writes},
+    workload::{KeyNames, KeySpan, Setup},
 };
 
 /// How far the way to the first write is gone.
@@ -25,6 +26,8 @@ enum State {
     Asking,
     /// The marker is being set.
     Marking(Answer<()>),
+    /// This setup is being run.
+    Preparing(Setup, Answer<SetUp>),
     /// Writes may pass.
     Open,
     /// Writes may pass as soon as the marker tells of more names than it did.
@@ -67,16 +70,20 @@ pub(super) struct Gate {
     /// Why the server could not be asked last.
     trouble: Option<String>,
     names: KeyNames,
+    seed: u64,
     keys: Keys,
-    /// Where those of the run are noted.
+    /// Where it is noted what is to be undone.
     ledger: Ledger,
+    /// The setups that were run.
+    run: Vec<Setup>,
 }
 
 impl Gate {
-    /// A gate before keys of these names. `allowed` is `--yes`.
-    pub fn new(names: KeyNames, keys: Keys, ledger: Ledger, allowed: bool) -> Self {
+    /// A gate before what the load of `plan` writes. `allowed` is `--yes`.
+    pub fn new(plan: &Plan, keys: Keys, ledger: Ledger, allowed: bool) -> Self {
         let state = if keys == Keys::OwnServers { State::Open } else { State::Shut };
-        Self { state, held: None, allowed, trouble: None, names, keys, ledger }
+        let (names, seed) = (plan.names.clone(), plan.seed);
+        Self { state, held: None, allowed, trouble: None, names, seed, keys, ledger, run: Vec::new() }
     }
 
     /// How the keys are called.
@@ -84,48 +91,66 @@ impl Gate {
         &self.names
     }
 
-    /// The ledger with keys of the run that there may be at the end, and whether they are to stay.
-    pub fn to_remove(&self) -> Option<(&Ledger, bool)> {
+    /// What is to be undone.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Whether there may be keys of the run at the end, and whether they are to stay.
+    pub fn leaves_keys(&self) -> Option<bool> {
         match self.keys {
-            Keys::Runs { kept } if self.ledger.has_keys() => Some((&self.ledger, kept)),
+            Keys::Runs { kept } if self.ledger.has_keys() => Some(kept),
             _ => None,
         }
     }
 
     /// Somebody wants these knobs. They come back at once if they may take effect, and else by [`look`](Self::look).
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
-        let span = span(&knobs);
-        match self.state {
-            _ if span.is_empty() => {}
-            State::Open | State::Extending(_) => {
-                if let Some(answer) = self.extend(span, control) {
-                    self.state = State::Extending(answer);
-                    self.held = Some(knobs);
-                    return None;
-                }
-                self.state = State::Open;
-            }
-            _ => {
-                self.held = Some(knobs);
-                if matches!(self.state, State::Shut) {
-                    self.state = State::Surveying(control.survey());
-                }
-                return None;
-            }
+        if span(&knobs).is_empty() && self.lacking(&knobs).is_none() {
+            self.held = None;
+            return Some(knobs);
         }
-        self.held = None;
-        Some(knobs)
+        self.held = Some(knobs);
+        match self.state {
+            State::Open | State::Extending(_) => return self.go_on(control),
+            State::Shut => self.state = State::Surveying(control.survey()),
+            _ => {}
+        }
+        None
+    }
+
+    /// What waits, if nothing is left to be done before it; else that is begun. To be called where it is allowed.
+    fn go_on(&mut self, control: &Control) -> Option<Knobs> {
+        let was_open = matches!(self.state, State::Open | State::Extending(_) | State::Preparing(..));
+        self.state = State::Open;
+        let knobs = self.held.as_ref()?;
+        if let Some(answer) = self.extend(span(knobs), control) {
+            self.state = if was_open { State::Extending(answer) } else { State::Marking(answer) };
+            return None;
+        }
+        if let Some(setup) = self.lacking(knobs) {
+            let (keyspace, value_size) = (knobs.keyspace, knobs.value_size as usize);
+            let commands = knobs.workload.setup_commands(keyspace, &self.names, value_size, self.seed);
+            self.state = State::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
+            return None;
+        }
+        self.held.take()
     }
 
     /// Notes that these names may be written, where that is not noted yet.
     fn extend(&self, span: KeySpan, control: &Control) -> Option<Answer<()>> {
-        match self.keys {
-            Keys::Runs { kept } if !self.ledger.covers(&span) => {
-                self.ledger.add_keys(span, kept);
-                Some(control.mark(&self.ledger))
-            }
-            _ => None,
+        let Keys::Runs { kept } = self.keys else { return None };
+        if self.ledger.covers(&span) {
+            return None;
         }
+        self.ledger.add_keys(span, kept);
+        Some(control.mark(&self.ledger))
+    }
+
+    /// The setup that has to be run before a load of these knobs.
+    fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Setup> {
+        let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
+        setup.filter(|setup| !self.run.contains(setup))
     }
 
     /// Whether knobs wait, and nothing is under way to let them pass: the server could not be asked.
@@ -135,7 +160,7 @@ impl Gate {
 
     /// Whether what waits was allowed, so that the load before it may go on.
     pub fn is_extending(&self) -> bool {
-        matches!(self.state, State::Extending(_))
+        matches!(self.state, State::Extending(_) | State::Preparing(..))
     }
 
     /// Why the server has not told what lives on it, if an attempt to ask failed.
@@ -168,29 +193,60 @@ impl Gate {
                 }
             },
             State::Marking(answer) => match answer.wait(limit)? {
-                Ok(()) => self.pass(),
+                Ok(()) => self.go_on(control).map(Admission::Pass),
                 Err(error) => {
                     self.not_marked(&error);
                     Some(self.refuse(error.to_string()))
                 }
             },
+            State::Preparing(setup, answer) => {
+                let outcome = answer.wait(limit)?;
+                let setup = setup.clone();
+                self.prepared(setup, outcome, control)
+            }
             // Where it was refused, the control plane tells, and tries again with each poll.
             State::Extending(answer) => {
                 drop(answer.wait(limit)?);
-                self.pass()
+                self.go_on(control).map(Admission::Pass)
             }
             State::Shut | State::Asking | State::Open => None,
         }
     }
 
-    fn pass(&mut self) -> Option<Admission> {
+    /// A setup was run, or not.
+    fn prepared(
+        &mut self,
+        setup: Setup,
+        outcome: Result<SetUp, ServerError>,
+        control: &Control,
+    ) -> Option<Admission> {
+        let cause = match outcome {
+            Ok(SetUp { failed: None, .. }) => {
+                self.run.push(setup);
+                return self.go_on(control).map(Admission::Pass);
+            }
+            Ok(SetUp { failed: Some((step, error)), .. }) => format!("setup step {step}: {}", error.cause()),
+            Err(error) => format!("the setup was not run: {error}"),
+        };
+        // Meanwhile something else may be wanted.
+        if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
+            return self.go_on(control).map(Admission::Pass);
+        }
         self.state = State::Open;
-        self.held.take().map(Admission::Pass)
+        self.held.take().map(|_| Admission::Refuse(cause))
+    }
+
+    /// Waits until a setup that is under way was run, if that is within `limit`.
+    pub fn await_setup(&self, limit: Duration) {
+        if let State::Preparing(_, answer) = &self.state {
+            // What it made stands in the ledger.
+            drop(answer.wait(limit));
+        }
     }
 
     /// Nothing was written, unless that is not known.
     fn not_marked(&self, error: &ServerError) {
-        if let (Keys::Runs { .. }, true) = (self.keys, error.is_refused()) {
+        if error.is_refused() {
             self.ledger.drop_keys();
         }
     }
@@ -202,7 +258,7 @@ impl Gate {
         }
         if yes {
             self.allowed = true;
-            return self.mark(control);
+            return self.go_on(control).map(Admission::Pass);
         }
         self.state = State::Shut;
         self.held = None;
@@ -213,30 +269,24 @@ impl Gate {
         if let Some(obstacle) = survey.obstacle() {
             return Some(self.refuse(obstacle.to_string()));
         }
-        let (is_users, kept) = match self.keys {
-            Keys::Users => (true, true),
-            Keys::Runs { kept } => (false, kept),
-            Keys::OwnServers => (false, false),
+        let writes = Writes {
+            names: self.names.clone(),
+            is_users: self.keys == Keys::Users,
+            kept: self.keys == Keys::Runs { kept: true },
+            span: self.held.as_ref().map(span).unwrap_or_default(),
+            setup: self
+                .held
+                .as_ref()
+                .and_then(|knobs| self.lacking(knobs))
+                .map(Setup::names)
+                .unwrap_or_default(),
         };
-        let span = self.held.as_ref().map(span).unwrap_or_default();
-        match survey.asks(&Writes { names: self.names.clone(), is_users, kept, span }) {
+        match survey.asks(&writes) {
             Some(question) if !self.allowed => {
                 self.state = State::Asking;
                 Some(Admission::Ask(question.to_string()))
             }
-            _ => self.mark(control),
-        }
-    }
-
-    /// Sets the marker, or lets pass at once what needs none.
-    fn mark(&mut self, control: &Control) -> Option<Admission> {
-        let span = self.held.as_ref().map(span).unwrap_or_default();
-        match self.extend(span, control) {
-            Some(answer) => {
-                self.state = State::Marking(answer);
-                None
-            }
-            None => self.pass(),
+            _ => self.go_on(control).map(Admission::Pass),
         }
     }
 

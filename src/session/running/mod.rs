@@ -27,5 +27,5 @@ pub use conduct::check_clients;
 pub use gate::Keys;
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
-pub use set_back::set_back;
+pub use set_back::{delete, set_back};
 pub use thread::{Ended, EndedBy};

@@ -1,13 +1,13 @@
-//! Parameters that a session set get their old values, with a line about each.
+//! Parameters that a session set get their old values, and what its setups made is deleted, with a line about each.
 
 use std::time::Duration;
 
 use crate::{
-    server::{Control, Ledger, Restored, Tuned, value_words},
+    server::{Control, Ledger, Made, Restored, Tuned, value_words},
     target::Address,
 };
 
-/// How long the server may take to set one parameter.
+/// How long the server may take for one of them.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
 /// Sets one of those in `ledger` back, unless somebody else set it meanwhile, and says what became of it.
@@ -30,21 +30,40 @@ pub fn set_back(
         Some(Err(error)) => error.to_string(),
         None => format!("no answer for {} s", LIMIT.as_secs()),
     };
-    Err(format!("{name} could not be set back ({cause}); by hand: {}", by_hand(address, tuned)))
+    let by_hand = by_hand(address, &["CONFIG", "SET", name, &tuned.from]);
+    Err(format!("{name} could not be set back ({cause}); by hand: {by_hand}"))
 }
 
-/// The command that sets a parameter back, for a shell.
-fn by_hand(address: &Address, tuned: &Tuned) -> String {
+/// Undoes what a setup made, as it stands in `ledger`, and says what became of it.
+///
+/// # Errors
+/// In words with the command to do it by hand, when it could not be undone.
+pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address) -> Result<String, String> {
+    let cause = match control.undo(made.clone(), ledger).wait(LIMIT) {
+        Some(Ok(true)) => return Ok(format!("deleted {made}")),
+        Some(Ok(false)) => return Ok(format!("{made} was gone already")),
+        Some(Err(error)) => error.to_string(),
+        None => format!("no answer for {} s", LIMIT.as_secs()),
+    };
+    Err(format!("{made} could not be deleted ({cause}); by hand: {}", by_hand(address, &made.undoing())))
+}
+
+/// A command for a shell.
+fn by_hand(address: &Address, words: &[&str]) -> String {
     let place = match address {
         Address::Tcp { host, port } => format!("-h {host} -p {port}"),
         Address::Unix(path) => format!("-s '{}'", path.display()),
     };
-    let value = if tuned.from.is_empty() || tuned.from.contains(' ') {
-        format!("'{}'", tuned.from)
-    } else {
-        tuned.from.clone()
+    let quoted = |word: &&str| {
+        let is_plain =
+            |byte| matches!(byte, b'.' | b'_' | b'-' | b':' | b'/') || u8::is_ascii_alphanumeric(&byte);
+        if !word.is_empty() && word.bytes().all(is_plain) {
+            (*word).to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
     };
-    format!("redis-cli {place} CONFIG SET {} {value}", tuned.name)
+    format!("redis-cli {place} {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -54,9 +73,9 @@ mod tests {
     #[test]
     fn the_command_by_hand_is_one_for_a_shell() {
         let address = Address::Tcp { host: "db".to_owned(), port: 6380 };
-        let tuned = |from: &str| Tuned { name: "save".to_owned(), from: from.to_owned(), to: Vec::new() };
-        let command = by_hand(&address, &tuned("3600 1"));
-        assert_eq!(command, "redis-cli -h db -p 6380 CONFIG SET save '3600 1'");
-        assert!(by_hand(&address, &tuned("")).ends_with("CONFIG SET save ''"));
+        let command = |value| by_hand(&address, &["CONFIG", "SET", "save", value]);
+        assert_eq!(command("3600 1"), "redis-cli -h db -p 6380 CONFIG SET save '3600 1'");
+        assert!(command("").ends_with("CONFIG SET save ''"));
+        assert!(command("it's").ends_with(r"CONFIG SET save 'it'\''s'"));
     }
 }

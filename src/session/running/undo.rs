@@ -1,4 +1,5 @@
-//! The end of a session, whatever brought it about: last replies, last records, parameters set back, keys removed.
+//! The end of a session, whatever brought it about: last replies, last records, parameters set back, setups undone, keys
+//! removed.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -6,11 +7,18 @@ use std::{
     time::Duration,
 };
 
-use super::{Notice, conduct::Running, gate::Gate, peer::Peers};
+use super::{
+    Notice,
+    conduct::Running,
+    gate::Gate,
+    peer::Peers,
+    set_back::{LIMIT, delete},
+};
 use crate::{
     server::{Control, Ledger},
     session::FileError,
     signals::Signal,
+    target::Address,
     units::counted,
 };
 
@@ -20,8 +28,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long the server may take to tell what happened since it was last asked.
 const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
 
-/// Ends everything that measures, hands the last records to the peers, sets the server's parameters back and removes the keys,
-/// unless an interrupt or a `kill` among the signals says that there is no time; what happens to them is told. No peer is
+/// Ends everything that measures, hands the last records to the peers, sets the server's parameters back, undoes what setups
+/// made, and removes the keys, unless an interrupt or a `kill` among the signals says that there is no time; what happens to them is told. No peer is
 /// waited for.
 ///
 /// # Errors
@@ -35,22 +43,34 @@ pub(super) fn undo(running: Running) -> Result<(), Arc<FileError>> {
     let broken = catch_unwind(AssertUnwindSafe(|| live.finish())).err();
     records.into_iter().for_each(|record| peers.record(&record));
     tuning.restore(&control, &address, |told| peers.tell(Notice::Undone(format!("redyno: {told}"))));
+    undo_setup(&gate, &control, &address, &mut peers);
     remove_keys(&gate, &control, &signals, &mut peers);
     let recorded = recordings.finish();
     // A part that broke keeps nothing from being undone.
     broken.map_or(recorded, |panic| resume_unwind(panic))
 }
 
+/// Undoes what setups made, the last first, and tells of each.
+pub(super) fn undo_setup(gate: &Gate, control: &Control, address: &Address, peers: &mut Peers) {
+    gate.await_setup(LIMIT);
+    // A setup that goes on makes nothing more.
+    gate.ledger().close();
+    for made in gate.ledger().marker().made.iter().rev() {
+        let (Ok(told) | Err(told)) = delete(made, gate.ledger(), control, address);
+        peers.tell(Notice::Undone(format!("redyno: {told}")));
+    }
+}
+
 /// Removes the keys of the run, if there may be any, or tells how to use those that are to stay. The load is off.
 pub(super) fn remove_keys(gate: &Gate, control: &Control, signals: &Receiver<Signal>, peers: &mut Peers) {
-    let Some((ledger, kept)) = gate.to_remove() else { return };
+    let Some(kept) = gate.leaves_keys() else { return };
     let told = if kept {
         let prefix = gate.names().prefix();
         format!(
             "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean` removes them"
         )
     } else {
-        clean(ledger, control, signals, peers)
+        clean(gate.ledger(), control, signals, peers)
     };
     peers.tell(Notice::Undone(told));
 }

@@ -1,0 +1,145 @@
+//! Whether a workload can be run, and what is wrong with one that cannot.
+
+use thiserror::Error;
+
+use super::{
+    Workload,
+    step::{BadQuotes, Fragment},
+};
+use crate::{foreign::is_obeyed, protocol::KEY_DIGITS};
+
+/// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
+pub const MAX_WEIGHT: u32 = 1_000_000;
+/// The most operations of a workload.
+pub const MAX_OPERATIONS: usize = 256;
+/// The most sets of keys of a workload.
+const MAX_KEYSPACES: usize = 64;
+/// The longest prefix of a set of keys, in bytes: the names of all sets stand in the marker of a run.
+pub(crate) const LONGEST_PREFIX: usize = 128;
+/// The most steps of an operation.
+const MAX_STEPS: usize = 1000;
+
+/// What is no workload.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum WorkloadError {
+    /// No operation is asked for.
+    #[error("the workload '{0}' asks for nothing; give at least one operation a weight")]
+    Nothing(String),
+    /// A weight above [`MAX_WEIGHT`].
+    #[error("the weights of operations go up to {MAX_WEIGHT}, '{0}' goes beyond")]
+    Weight(String),
+    /// An operation, or a setup, without a command.
+    #[error("{0} has a step without a command, or no step at all")]
+    Step(String),
+    /// A step whose quotes do not match.
+    #[error("quotes of the step '{0}' are not closed, or closed in the middle of a word")]
+    Quotes(String),
+    /// A key is repeated that was not drawn.
+    #[error("{whose} repeats {{{keys}.same}} before it has drawn {{{keys}}}")]
+    Same {
+        /// The operation, or the setup.
+        whose: String,
+        /// The set of keys.
+        keys: String,
+    },
+    /// Too many steps.
+    #[error("there may be up to {MAX_STEPS} steps; {0} has more")]
+    Steps(String),
+    /// Too many operations.
+    #[error("a workload has up to {MAX_OPERATIONS} operations, not {0}")]
+    Operations(usize),
+    /// Too many sets of keys.
+    #[error("a workload has up to {MAX_KEYSPACES} sets of keys, not {0}")]
+    Keyspaces(usize),
+    /// A prefix that is too long, or cannot be shown.
+    #[error(
+        "the prefix of keys has up to {LONGEST_PREFIX} bytes and no control characters, not that of '{0}'"
+    )]
+    Prefix(String),
+    /// Numbers that twelve digits do not have, or none.
+    #[error(
+        "the keys '{keys}' have no numbers, or numbers beyond {KEY_DIGITS} digits: {count} from {first} on"
+    )]
+    Numbers {
+        /// The set of keys.
+        keys: String,
+        /// The lowest number.
+        first: u64,
+        /// How many.
+        count: u64,
+    },
+    /// Two operations of one name.
+    #[error("there are two operations called '{0}'")]
+    Twice(String),
+}
+
+impl Workload {
+    /// The workload, if it can be run.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        if self.operations.len() > MAX_OPERATIONS {
+            return Err(WorkloadError::Operations(self.operations.len()));
+        }
+        for (n, operation) in self.operations.iter().enumerate() {
+            let name = &operation.name;
+            if operation.weight > MAX_WEIGHT {
+                return Err(WorkloadError::Weight(name.clone()));
+            }
+            let whose = || format!("the operation '{name}'");
+            if operation.steps.is_empty() {
+                return Err(WorkloadError::Step(whose()));
+            }
+            self.check_steps(&operation.steps, whose)?;
+            if self.operations[..n].iter().any(|other| other.name == *name) {
+                return Err(WorkloadError::Twice(name.clone()));
+            }
+        }
+        self.check_steps(&self.setup.steps, || "the setup".to_owned())?;
+        if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
+    }
+
+    /// Whether its keys have names, where the knob says `keyspace`.
+    ///
+    /// # Errors
+    /// Says of which keys the names are no such.
+    pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
+        if self.keys.len() > MAX_KEYSPACES {
+            return Err(WorkloadError::Keyspaces(self.keys.len()));
+        }
+        for (name, keys) in &self.keys {
+            if keys.prefix.len() > LONGEST_PREFIX || keys.prefix.chars().any(is_obeyed) {
+                return Err(WorkloadError::Prefix(name.clone()));
+            }
+            let numbers = keys.numbers(keyspace);
+            if numbers.is_empty() || numbers.end > 10_u64.pow(KEY_DIGITS as u32) {
+                let count = keys.count.unwrap_or(keyspace);
+                return Err(WorkloadError::Numbers { keys: name.clone(), first: keys.first, count });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_steps(&self, steps: &[String], whose: impl Fn() -> String) -> Result<(), WorkloadError> {
+        if steps.len() > MAX_STEPS {
+            return Err(WorkloadError::Steps(whose()));
+        }
+        let mut drawn = Vec::new();
+        for text in steps {
+            let step = self.step(text).map_err(|BadQuotes| WorkloadError::Quotes(text.clone()))?;
+            step.command().ok_or_else(|| WorkloadError::Step(whose()))?;
+            for fragment in step.fragments() {
+                match fragment {
+                    Fragment::Key(set) => drawn.push(*set),
+                    Fragment::Same(set) if !drawn.contains(set) => {
+                        let keys = self.keys.keys().nth(usize::from(*set)).cloned().unwrap_or_default();
+                        return Err(WorkloadError::Same { whose: whose(), keys });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! What is run once before a load: SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, a key that operations share.
+//!
+//! Its commands are no operations: they are sent by the control plane before the load, in their order, each after the reply
+//! to the one before, and are in no count of operations.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Draws, KeyNames, Values, Workload,
+    draws::{Filling, Source},
+    step::{Fragment, Step},
+};
+use crate::protocol::{Fill, KEY_DIGITS};
+
+/// What is run once before a load.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setup {
+    /// Its commands, written as the steps of an operation are.
+    pub steps: Vec<String>,
+}
+
+/// A command of a setup as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupCommand {
+    /// As the server's statistics call it but for its case: `SCRIPT|LOAD`.
+    pub name: String,
+    /// Its words, the first of which is the command.
+    pub words: Vec<Vec<u8>>,
+}
+
+impl Setup {
+    /// Whether there is nothing to be run.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// What its commands are called, each once, in their order.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.steps.iter().map(|step| super::data::command(step)).collect();
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+}
+
+impl Workload {
+    /// The commands of the setup of a workload that can be [run](Self::check) over `keyspace` keys called `names`, with
+    /// values of `value_size` bytes; the same seed draws the same.
+    pub fn setup_commands(
+        &self,
+        keyspace: u64,
+        names: &KeyNames,
+        value_size: usize,
+        seed: u64,
+    ) -> Vec<SetupCommand> {
+        let steps: Vec<_> = self.setup_steps().collect();
+        let has_values = steps.iter().flat_map(Step::fragments).any(|part| *part == Fragment::Value);
+        let values = Values::new(if has_values { value_size } else { 0 }, seed);
+        let (sources, prefixes) = self.sets(keyspace, names);
+        let (mut draws, mut cuts, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
+        let mut filling = Filling {
+            sources: &sources,
+            values: &values,
+            draws: &mut draws,
+            cuts: &mut cuts,
+            noted: &mut noted,
+        };
+        let mut word = |word: &Vec<Fragment>| {
+            word.iter().flat_map(|fragment| bytes(fragment, &prefixes, &mut filling)).collect()
+        };
+        let mut command = |step: Step| SetupCommand {
+            name: step.command().unwrap_or_default(),
+            words: step.0.iter().map(&mut word).collect(),
+        };
+        steps.into_iter().map(&mut command).collect()
+    }
+
+    /// The sets of keys, as sources of their numbers, and what stands before these.
+    pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Source>, Vec<String>) {
+        let set = |keys: &super::Keyspace| {
+            let numbers = keys.numbers(keyspace);
+            let source = Source::Keys(keys.distribution, numbers.start, numbers.end - numbers.start);
+            (source, [names.prefix(), &keys.prefix].concat())
+        };
+        self.keys.values().map(set).unzip()
+    }
+}
+
+/// A fragment as it is sent; what it draws is noted.
+fn bytes(fragment: &Fragment, prefixes: &[String], filling: &mut Filling) -> Vec<u8> {
+    let key = |set: u16, number| format!("{}{number:0KEY_DIGITS$}", prefixes[usize::from(set)]).into_bytes();
+    match *fragment {
+        Fragment::Text(ref text) => text.clone(),
+        Fragment::Key(set) => key(set, filling.note(set)),
+        Fragment::Same(set) => key(set, filling.noted[usize::from(set)]),
+        Fragment::Value => filling.value().to_vec(),
+        Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{KeySpan, Operation, WorkloadError};
+
+    fn with_setup(steps: &[&str]) -> Workload {
+        let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+        Workload { setup: Setup { steps }, ..Workload::clone(&Workload::ratio(0, 1)) }
+    }
+
+    fn commands(workload: &Workload, seed: u64) -> Vec<SetupCommand> {
+        workload.setup_commands(100, &KeyNames::given("k:"), 8, seed)
+    }
+
+    #[test]
+    fn its_commands_are_drawn_once_as_those_of_operations_are() {
+        let workload = with_setup(&[
+            "script load 'return 1'",
+            "SET {key} <{value}>",
+            "EXPIRE {key.same} {number 60..60}",
+            "SET \"\" \"a\\xff\"",
+        ]);
+        assert_eq!(workload.check(), Ok(()));
+        let commands = commands(&workload, 7);
+        let names: Vec<_> = commands.iter().map(|command| command.name.as_str()).collect();
+        assert_eq!(names, ["SCRIPT|LOAD", "SET", "EXPIRE", "SET"]);
+        assert_eq!(workload.setup.names(), ["SCRIPT|LOAD", "SET", "EXPIRE"]);
+        assert_eq!(commands[0].words, [&b"script"[..], b"load", b"return 1"]);
+        let [key, value] = [1, 2].map(|n| String::from_utf8(commands[1].words[n].clone()).unwrap());
+        assert!(key.starts_with("k:0000000000") && key.len() == 14, "{key}");
+        assert!(value.len() == 10 && value.starts_with('<') && value.ends_with('>'), "{value}");
+        assert_eq!(commands[2].words[1..], [key.into_bytes(), b"60".to_vec()]);
+        assert_eq!(commands[3].words[1..], [&b""[..], b"a\xff"]);
+        assert_eq!(super::tests::commands(&workload, 7), commands);
+        assert_ne!(super::tests::commands(&workload, 8), commands);
+    }
+
+    #[test]
+    fn what_it_writes_may_be_written_though_no_operation_does() {
+        let span = |steps: &[&str]| KeySpan::written_by(&with_setup(steps), 10);
+        assert!(span(&["SCRIPT LOAD x"]).is_empty() && span(&["GET {key}"]).is_empty());
+        assert_eq!(span(&["SCRIPT LOAD x", "SET {key} 0"]), KeySpan::of_values_and_counters(10, 0));
+    }
+
+    #[test]
+    fn a_setup_that_cannot_be_run_is_named() {
+        let error = |steps: &[&str]| with_setup(steps).check().unwrap_err().to_string();
+        assert_eq!(
+            error(&["SCRIPT LOAD x", " "]),
+            "the setup has a step without a command, or no step at all"
+        );
+        assert!(error(&["SCRIPT LOAD 'x"]).contains("the step 'SCRIPT LOAD 'x'"));
+        assert!(error(&["GET {key.same}"]).starts_with("the setup repeats {key.same}"));
+        let nothing = Workload { operations: vec![Operation::command("PING", 0)], ..with_setup(&["PING"]) };
+        assert!(matches!(nothing.check(), Err(WorkloadError::Nothing(_))));
+    }
+}
