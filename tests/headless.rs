@@ -99,7 +99,9 @@ fn every_interval_says_what_the_client_itself_cost() {
         assert_eq!(client.late, None, "in closed loop nothing is due before it is sent");
         assert_eq!(client.run_delay.is_some(), cfg!(target_os = "linux"), "{client:?}");
     }
-    let reads: u64 = clients.iter().map(|client| client.readable_to_read.count()).sum();
+    // What a worker told late, on a busy machine, is in an interval without length.
+    let all = of_intervals.iter().filter_map(|interval| interval.client.as_ref());
+    let reads: u64 = all.map(|client| client.readable_to_read.count()).sum();
     let ops: u64 = with_length.iter().map(|interval| interval.ops).sum();
     assert!(reads >= ops, "each reply was read after some wake-up: {reads} and {ops}");
     assert_eq!(summary.readable_to_read.count(), reads);
