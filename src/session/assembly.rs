@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 
 use super::{
     Client, Interval, OperationInterval, WorkerCost,
-    interval::{add_count, add_counts},
+    interval::{add_count, add_counts, merge_some},
 };
 use crate::{
     clock::seconds,
     load::{IntervalBuffer, Openings},
-    stats::Latency,
+    stats::{Latency, Recorder},
 };
 
 /// So many ticks a worker may lag behind the others before a tick goes on without it: half a second.
@@ -54,11 +54,6 @@ struct Pending {
     end_ns: u64,
     /// The connections of those workers that have a part in it.
     connected: BTreeMap<usize, u32>,
-    /// What each worker cost; those that had no part in it yet are missing at the end.
-    costs: Vec<WorkerCost>,
-    readable_to_read: Latency,
-    late: Latency,
-    held: Latency,
 }
 
 impl Assembly {
@@ -77,7 +72,7 @@ impl Assembly {
         part.end_ns = part.end_ns.max(buffer.end_ns);
         part.connected.insert(worker, buffer.connected);
         add_buffer(&mut part.interval, buffer);
-        part.add_client(worker, buffer);
+        add_client(part.interval.client.get_or_insert_default(), worker, buffer);
         if buffer.closes_tick {
             self.workers[worker] = Worker { closed: buffer.tick, connected: buffer.connected };
             self.newest = self.newest.max(buffer.tick);
@@ -115,8 +110,8 @@ impl Assembly {
             }
         }
         let length_s = seconds(length_ns);
-        let client = part.client();
         let interval = part.interval;
+        let client = interval.client.filter(|client| !client.workers.is_empty());
         Interval {
             tick,
             segment,
@@ -124,35 +119,30 @@ impl Assembly {
             length_s,
             ops_per_s: if length_ns > 0 { interval.ops as f64 / length_s } else { 0.0 },
             clients: part.connected.values().sum(),
-            client,
+            client: client.map(Client::with_the_busiest),
             ..interval
         }
     }
 }
 
-impl Pending {
-    /// Adds what a worker itself cost. A worker has one buffer with length for each tick and segment.
-    fn add_client(&mut self, worker: usize, buffer: &IntervalBuffer) {
-        let (client, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
-        if length_ns > 0 {
-            let share = |ns: u64| ns as f64 / length_ns as f64;
-            self.costs.resize(self.costs.len().max(worker + 1), WorkerCost::default());
-            self.costs[worker] =
-                WorkerCost { cpu: share(client.cpu_ns), run_delay: client.run_delay_ns.map(share) };
-        }
-        self.readable_to_read.merge(&client.read_wait.latency());
-        self.late.merge(&client.late.latency());
-        self.held.merge(&client.held.latency());
+/// Adds what a worker itself cost; those that had no part in it yet are missing at the end. A worker has one buffer with
+/// length for each tick and segment.
+fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBuffer) {
+    let (cost, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
+    if length_ns > 0 {
+        let share = |ns: u64| ns as f64 / length_ns as f64;
+        client.workers.resize(client.workers.len().max(worker + 1), WorkerCost::default());
+        client.workers[worker] =
+            WorkerCost { cpu: share(cost.cpu_ns), run_delay: cost.run_delay_ns.map(share) };
     }
+    client.readable_to_read.merge(&cost.read_wait.latency());
+    merge_some(&mut client.late, times(&cost.late).as_ref());
+    merge_some(&mut client.held, times(&cost.held).as_ref());
+}
 
-    fn client(&self) -> Option<Client> {
-        (!self.costs.is_empty()).then(|| Client {
-            readable_to_read: self.readable_to_read.clone(),
-            late: (!self.late.is_empty()).then(|| self.late.clone()),
-            held: (!self.held.is_empty()).then(|| self.held.clone()),
-            ..Client::of(self.costs.clone())
-        })
-    }
+/// The times of a histogram that has some.
+fn times(histogram: &Recorder) -> Option<Latency> {
+    (!histogram.is_empty()).then(|| histogram.latency())
 }
 
 fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
@@ -162,18 +152,12 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.shed += buffer.shed;
     interval.owed += buffer.owed;
     interval.behind_us = interval.behind_us.max(buffer.behind_ns / 1000);
-    if !buffer.response.is_empty() {
-        interval.response.get_or_insert_default().merge(&buffer.response.latency());
-    }
+    merge_some(&mut interval.response, times(&buffer.response).as_ref());
     let Openings { connects, handshakes, greetings, answered } = &buffer.openings;
     let opening = &mut interval.opening;
-    for (stage, took_ns) in [
-        (&mut opening.connect, connects),
-        (&mut opening.handshake, handshakes),
-        (&mut opening.greeting, greetings),
-    ] {
-        stage.merge(&Latency::of(took_ns));
-    }
+    opening.connect.merge(&Latency::of(connects));
+    opening.handshake.merge(&Latency::of(handshakes));
+    opening.greeting.merge(&Latency::of(greetings));
     for command in answered.iter().filter_map(|step| step.command()) {
         add_count(&mut interval.requests, command, 1);
     }

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interval::merge_some;
 use crate::stats::Latency;
 
 /// What the load generator cost, and how long replies waited in its hands.
@@ -42,9 +43,14 @@ pub struct WorkerCost {
 impl Client {
     /// What these workers cost; nothing of what waited.
     pub fn of(workers: Vec<WorkerCost>) -> Self {
-        let mut client = Self { workers, ..Self::default() };
-        client.find_busiest();
-        client
+        Self { workers, ..Self::default() }.with_the_busiest()
+    }
+
+    /// The same, with the shares of its busiest worker.
+    pub(super) fn with_the_busiest(mut self) -> Self {
+        self.cpu = self.workers.iter().map(|worker| worker.cpu).fold(0.0, f64::max);
+        self.run_delay = self.workers.iter().filter_map(|worker| worker.run_delay).reduce(f64::max);
+        self
     }
 
     /// Adds what was measured in `later_s` seconds to what was measured in `mine_s`. Shares are weighted with the
@@ -66,18 +72,9 @@ impl Client {
             };
         }
         client.readable_to_read.merge(&later.readable_to_read);
-        if let Some(later) = &later.late {
-            client.late.get_or_insert_default().merge(later);
-        }
-        if let Some(later) = &later.held {
-            client.held.get_or_insert_default().merge(later);
-        }
-        client.find_busiest();
-    }
-
-    fn find_busiest(&mut self) {
-        self.cpu = self.workers.iter().map(|worker| worker.cpu).fold(0.0, f64::max);
-        self.run_delay = self.workers.iter().filter_map(|worker| worker.run_delay).reduce(f64::max);
+        merge_some(&mut client.late, later.late.as_ref());
+        merge_some(&mut client.held, later.held.as_ref());
+        *client = std::mem::take(client).with_the_busiest();
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Interval, Record, Span};
+use super::{Interval, Record, Span, add_counts, interval::merge_some};
 use crate::probe;
 
 /// How far past the full second a stretch that belongs to it may end: a worker closes its tick when it wakes.
@@ -114,16 +114,12 @@ fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl F
 fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
     held.rtt.merge(&new.rtt);
     held.timing = new.timing.or(held.timing);
-    let parts =
-        [(&mut held.send, &new.send), (&mut held.kernel, &new.kernel), (&mut held.pickup, &new.pickup)];
-    for (held, new) in parts {
-        if let Some(new) = new {
-            held.get_or_insert_default().merge(new);
-        }
-    }
-    super::add_counts(&mut held.left_out, &new.left_out);
+    merge_some(&mut held.send, new.send.as_ref());
+    merge_some(&mut held.kernel, new.kernel.as_ref());
+    merge_some(&mut held.pickup, new.pickup.as_ref());
+    add_counts(&mut held.left_out, &new.left_out);
     held.tcp = new.tcp;
-    super::add_counts(&mut held.errors, &new.errors);
+    add_counts(&mut held.errors, &new.errors);
     held.waiting_us = new.waiting_us;
     held.unanswered.clone_from(&new.unanswered);
 }

@@ -155,9 +155,7 @@ impl Interval {
         add_counts(&mut self.connects_failed, &later.connects_failed);
         self.service.merge(&later.service);
         self.opening.merge(&later.opening);
-        if let Some(later) = &later.response {
-            self.response.get_or_insert_default().merge(later);
-        }
+        merge_some(&mut self.response, later.response.as_ref());
         for (label, later) in &later.commands {
             self.operation(label).merge(later);
         }
@@ -199,6 +197,13 @@ fn is_zero(seconds: &f64) -> bool {
     *seconds == 0.0
 }
 
+/// Adds times, where there are some, to times.
+pub(super) fn merge_some(into: &mut Option<Latency>, from: Option<&Latency>) {
+    if let Some(from) = from {
+        into.get_or_insert_default().merge(from);
+    }
+}
+
 /// Adds counts by kind to counts by kind.
 pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
     from.iter().for_each(|(kind, n)| add_count(into, kind, *n));
@@ -208,8 +213,6 @@ pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>
 pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
     match into.get_mut(kind) {
         Some(count) => *count += n,
-        None => {
-            into.insert(kind.to_owned(), n);
-        }
+        None => drop(into.insert(kind.to_owned(), n)),
     }
 }

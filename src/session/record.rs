@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Client, Event, Interval, Opening, add_counts};
+use super::{Beside, Client, Event, Interval, Opening, add_counts, interval::merge_some};
 use crate::{
     clock::{SECOND_NS, tick_of},
     load::Knobs,
@@ -290,8 +290,6 @@ impl Summary {
         add_counts(&mut self.connects_failed, &interval.connects_failed);
         self.service.merge(&interval.service);
         self.opening.merge(&interval.opening);
-        if let Some(response) = &interval.response {
-            self.response.get_or_insert_default().merge(response);
-        }
+        merge_some(&mut self.response, interval.response.as_ref());
     }
 }

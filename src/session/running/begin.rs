@@ -13,7 +13,7 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    Ended, Notice, Order, Peer,
+    Commission, Ended, Notice, Order, Peer,
     conduct::Running,
     gate::{Admission, Gate, Keys},
     peer::Peers,
@@ -25,13 +25,12 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    load::{Knobs, Plan},
+    load::Knobs,
     server::{self, Control, Ledger, Message},
     session::{
         Beginning, Encryption, Live, LiveError, Record, ServerIdentity, SessionStart, TargetBeginning, Writer,
     },
     signals::Signal,
-    workload::RunId,
 };
 
 /// How often the server is asked for its INFO.
@@ -43,35 +42,6 @@ const FIRST_INFO: Duration = Duration::from_millis(500);
 const GATE_LIMIT: Duration = Duration::from_secs(30);
 /// How often a signal is looked for meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// What a session is asked to do.
-pub struct Commission {
-    /// Where, with what, for how long.
-    pub plan: Plan,
-    /// The settings to begin with.
-    pub knobs: Knobs,
-    /// How long the first segment is a warm-up.
-    pub warmup: Option<Duration>,
-    /// The name of the run.
-    pub run: RunId,
-    /// Whose keys are written.
-    pub keys: Keys,
-    /// Whether writing was allowed beforehand (`--yes`).
-    pub is_allowed: bool,
-    /// Whether a person is there to be asked. Without one the session does not begin where it would have to ask, and ends
-    /// when the server refuses its load.
-    pub is_attended: bool,
-    /// Whether the load goes on whatever the server says (`--keep-going`).
-    pub keeps_going: bool,
-    /// The most clients that the system lets this process hold.
-    pub most_clients: u32,
-    /// Why the server cannot be reached now, though it may be later.
-    pub unreachable: Option<String>,
-    /// Where it is recorded to.
-    pub recording: Option<Writer>,
-    /// What its peers are told first.
-    pub notices: Vec<Notice>,
-}
 
 /// Why a session does not begin.
 #[derive(Debug, Error)]
@@ -191,19 +161,16 @@ fn begin(
         remove_keys(&gate, &control, &signals, &mut peers);
     })?;
     Ok(Running {
+        refusals: Refusals::new(commission.keeps_going),
+        commission,
         live,
         control,
         gate,
-        refusals: Refusals::new(commission.keeps_going),
-        most_clients: commission.most_clients,
         tuning: Tuning::new(ledger),
-        address: commission.plan.target.address.clone(),
         records,
         recordings,
         leftovers,
         clock,
-        is_attended: commission.is_attended,
-        is_cluster_told: false,
         peers,
         signals,
     })

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Notice, Order,
+    Commission, Notice, Order,
     gate::{Admission, Gate},
     peer::Peers,
     recordings::Recordings,
@@ -21,7 +21,6 @@ use crate::{
     server::{Answer, Control, Marker, value_words},
     session::{Live, Record},
     signals::Signal,
-    target::Address,
 };
 
 /// What an error reply MOVED means.
@@ -30,22 +29,16 @@ const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talk
 
 /// A session that runs, with the gate before its first write.
 pub(super) struct Running {
+    pub(super) commission: Commission,
     pub(super) live: Live,
     pub(super) control: Control,
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
-    /// The most clients that the system's limit of open files lets this process hold.
-    pub(super) most_clients: u32,
     pub(super) tuning: Tuning,
-    pub(super) address: Address,
     pub(super) records: Receiver<Arc<Record>>,
     pub(super) recordings: Recordings,
     pub(super) leftovers: Option<Answer<Vec<Marker>>>,
     pub(super) clock: Clock,
-    /// Whether a person is there to be asked.
-    pub(super) is_attended: bool,
-    /// Whether it was told that other nodes of a cluster hold a part of the keys.
-    pub(super) is_cluster_told: bool,
     pub(super) peers: Peers,
     pub(super) signals: Receiver<Signal>,
 }
@@ -70,7 +63,7 @@ impl Running {
         if let Some(cause) = &refused {
             self.peers.tell(Notice::LoadStopped(cause.clone()));
         }
-        refused.filter(|_| !self.is_attended)
+        refused.filter(|_| !self.commission.is_attended)
     }
 
     pub(super) fn carry_out(&mut self, peer: usize, order: Order) {
@@ -82,7 +75,7 @@ impl Running {
     fn try_to(&mut self, peer: usize, order: &Order) -> Result<(), String> {
         match order {
             Order::SetKnobs(knobs) => {
-                check_clients(knobs, self.most_clients)?;
+                check_clients(knobs, self.commission.most_clients)?;
                 self.set_knobs(knobs.clone());
             }
             Order::SetConfig { parameter, to } => {
@@ -132,7 +125,7 @@ impl Running {
     fn obey(&mut self, admission: Option<Admission>) {
         match admission {
             Some(Admission::Pass(knobs)) => self.live.turn(&knobs),
-            Some(Admission::Ask(question)) if self.is_attended => {
+            Some(Admission::Ask(question)) if self.commission.is_attended => {
                 self.peers.tell(Notice::FirstWrite(question));
             }
             Some(Admission::Ask(cause) | Admission::Refuse(cause)) => {
@@ -188,8 +181,7 @@ impl Running {
                     Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
                 }
                 Happening::Reachable => Some(Notice::Reachable),
-                Happening::FirstError { error, .. } if error == "MOVED" && !self.is_cluster_told => {
-                    self.is_cluster_told = true;
+                Happening::FirstError { error, .. } if error == "MOVED" => {
                     Some(Notice::Warning(OTHER_NODES.to_owned()))
                 }
                 _ => None,

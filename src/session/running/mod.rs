@@ -9,6 +9,7 @@
 //! waits for none.
 
 mod begin;
+mod commission;
 mod conduct;
 mod gate;
 mod order;
@@ -22,7 +23,8 @@ mod thread;
 mod tuning;
 mod undo;
 
-pub use begin::{Commission, Session, StartError};
+pub use begin::{Session, StartError};
+pub use commission::Commission;
 pub use conduct::check_clients;
 pub use gate::Keys;
 pub use order::{Delivery, Notice, Order, RecordingState};

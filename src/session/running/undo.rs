@@ -35,15 +35,17 @@ const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the recording could not be written to its end.
 pub(super) fn undo(running: Running) -> Result<(), Arc<FileError>> {
-    let Running { mut live, control, gate, records, recordings, tuning, address, mut peers, signals, .. } =
-        running;
+    let Running {
+        mut live, control, gate, records, recordings, tuning, commission, mut peers, signals, ..
+    } = running;
     live.end_load();
     // A server that does not answer in time has nothing in the records of its last second.
     let _ = control.poll().wait(LAST_POLL_LIMIT);
     let broken = catch_unwind(AssertUnwindSafe(|| live.finish())).err();
     records.into_iter().for_each(|record| peers.record(&record));
-    tuning.restore(&control, &address, |told| peers.tell(Notice::Undone(format!("redyno: {told}"))));
-    undo_setup(&gate, &control, &address, &mut peers);
+    let address = &commission.plan.target.address;
+    tuning.restore(&control, address, |told| peers.tell(Notice::Undone(format!("redyno: {told}"))));
+    undo_setup(&gate, &control, address, &mut peers);
     remove_keys(&gate, &control, &signals, &mut peers);
     let recorded = recordings.finish();
     // A part that broke keeps nothing from being undone.

@@ -1,0 +1,39 @@
+//! What a session is asked to do.
+
+use std::time::Duration;
+
+use super::{Keys, Notice};
+use crate::{
+    load::{Knobs, Plan},
+    session::Writer,
+    workload::RunId,
+};
+
+/// What a session is asked to do.
+pub struct Commission {
+    /// Where, with what, for how long.
+    pub plan: Plan,
+    /// The settings to begin with.
+    pub knobs: Knobs,
+    /// How long the first segment is a warm-up.
+    pub warmup: Option<Duration>,
+    /// The name of the run.
+    pub run: RunId,
+    /// Whose keys are written.
+    pub keys: Keys,
+    /// Whether writing was allowed beforehand (`--yes`).
+    pub is_allowed: bool,
+    /// Whether a person is there to be asked. Without one the session does not begin where it would have to ask, and ends
+    /// when the server refuses its load.
+    pub is_attended: bool,
+    /// Whether the load goes on whatever the server says (`--keep-going`).
+    pub keeps_going: bool,
+    /// The most clients that the system lets this process hold.
+    pub most_clients: u32,
+    /// Why the server cannot be reached now, though it may be later.
+    pub unreachable: Option<String>,
+    /// Where it is recorded to.
+    pub recording: Option<Writer>,
+    /// What its peers are told first.
+    pub notices: Vec<Notice>,
+}
