@@ -38,6 +38,26 @@ pub struct Row<'a> {
     pub server_cpu: Option<f64>,
 }
 
+/// The row of a record of the load.
+macro_rules! row {
+    ($record:ident, $t_s:expr, $segment:expr) => {
+        Row {
+            t_s: $t_s,
+            length_s: $record.length_s,
+            segment: $segment,
+            knobs: None,
+            ops: $record.ops,
+            ops_per_s: ($record.length_s > 0.0).then_some($record.ops_per_s),
+            errors: $record.errors.values().sum(),
+            shed: $record.shed,
+            behind_us: $record.behind_us,
+            service: &$record.service,
+            response: $record.response.as_ref(),
+            server_cpu: None,
+        }
+    };
+}
+
 impl<'a> Row<'a> {
     /// A segment, at the moment `now_s` of the session.
     pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
@@ -56,20 +76,7 @@ impl<'a> Row<'a> {
 
     /// An interval.
     pub fn of_interval(interval: &'a Interval) -> Self {
-        Self {
-            t_s: interval.t_s - interval.length_s,
-            length_s: interval.length_s,
-            segment: interval.segment,
-            knobs: None,
-            ops: interval.ops,
-            ops_per_s: (interval.length_s > 0.0).then_some(interval.ops_per_s),
-            errors: interval.errors.values().sum(),
-            shed: interval.shed,
-            behind_us: interval.behind_us,
-            service: &interval.service,
-            response: interval.response.as_ref(),
-            server_cpu: None,
-        }
+        row!(interval, interval.t_s - interval.length_s, interval.segment)
     }
 
     /// An operation in this interval.
@@ -86,20 +93,7 @@ impl<'a> Row<'a> {
 
     /// A whole session.
     pub fn of_summary(summary: &'a Summary) -> Self {
-        Self {
-            t_s: 0.0,
-            length_s: summary.length_s,
-            segment: 0,
-            knobs: None,
-            ops: summary.ops,
-            ops_per_s: (summary.length_s > 0.0).then_some(summary.ops_per_s),
-            errors: summary.errors.values().sum(),
-            shed: summary.shed,
-            behind_us: summary.behind_us,
-            service: &summary.service,
-            response: summary.response.as_ref(),
-            server_cpu: None,
-        }
+        row!(summary, 0.0, 0)
     }
 
     /// Whether requests are due in it whatever the server does.

@@ -1,4 +1,5 @@
-//! What the load did in a stretch of one segment, in all and by command. Intervals of a segment merge without loss.
+//! What the load did, in all and by command: in a stretch of one segment, and while it was on. Intervals of a segment merge
+//! without loss.
 
 use std::collections::BTreeMap;
 
@@ -7,80 +8,139 @@ use serde::{Deserialize, Serialize};
 use super::Client;
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
-/// What the load did in a stretch of one segment.
-///
-/// Requests belong to the segment in which they were written. Replies to an earlier segment's requests that
-/// arrive after its end come in an interval of that segment with `length_s` 0.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// When the stretch ended.
-    pub t_s: f64,
-    /// How long it was.
-    pub length_s: f64,
-    /// The tick that it ended in, as of a [`Span`](super::Span).
-    #[serde(default)]
-    pub tick: u64,
-    /// The segment that all of its requests belong to.
-    pub segment: u32,
-    /// Good replies.
-    pub ops: u64,
-    /// Good replies per second of the stretch; 0 when it has no length.
-    pub ops_per_s: f64,
-    /// Bytes read from the server.
-    pub bytes_in: u64,
-    /// Bytes written to it.
-    pub bytes_out: u64,
-    /// Reads that found their key.
-    pub hits: u64,
-    /// Reads that did not.
-    pub misses: u64,
-    /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
-    /// none. They are neither in `ops` nor in a distribution.
-    pub errors: BTreeMap<String, u64>,
-    /// Connections that were lost, idle or not, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub connections_lost: BTreeMap<String, u64>,
-    /// Attempts to connect that failed, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub connects_failed: BTreeMap<String, u64>,
-    /// How late the oldest request that was due and not sent was at most; in closed loop nothing is due before it is
-    /// sent.
-    pub behind_us: u64,
-    /// Requests that were due, by the schedule's own count: an open loop counts a request when it is sent or passed over,
-    /// a closed one when it is sent. Over a segment `ops` + `errors` + `shed` + `owed` are as many, when its last replies
-    /// are in.
-    #[serde(default)]
-    pub due: u64,
-    /// Requests of an open loop that were due and given up on purpose: they would have been too late (`--backlog shed`),
-    /// or the rate was turned before there was a connection for them.
-    #[serde(default)]
-    pub shed: u64,
-    /// Requests of an open loop that were due and not sent when the load ended or was turned off.
-    #[serde(default)]
-    pub owed: u64,
-    /// Connections that carried load at the end of the stretch.
-    pub clients: u32,
-    /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub outage_s: f64,
-    /// From the write of a request to the last byte of its reply.
-    pub service: Latency,
-    /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
-    pub response: Option<Latency>,
-    /// What connections took to open.
-    #[serde(flatten)]
-    pub opening: Opening,
-    /// The same by operation.
-    pub commands: BTreeMap<String, OperationInterval>,
-    /// Requests on the wire that were answered, by command as the server's statistics count them: an operation may be
-    /// several, and what holds it together (MULTI, EXEC), what connections are greeted with (`AUTH`, `HELLO`, `SELECT`,
-    /// `CLIENT|SETNAME`) and what a setup asks for is none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub requests: BTreeMap<String, u64>,
-    /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did
-    /// not measure it.
-    #[serde(default)]
-    pub client: Option<Client>,
+/// A record of what the load did, with what every one of them holds behind what is its own.
+macro_rules! of_the_load {
+    ($(#[$about:meta])* $record:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        pub struct $record {
+            $($own)*
+            /// Good replies.
+            pub ops: u64,
+            /// Good replies per second of `length_s`; 0 when that is nothing.
+            pub ops_per_s: f64,
+            /// Reads that found their key.
+            pub hits: u64,
+            /// Reads that did not.
+            pub misses: u64,
+            /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
+            /// none. They are neither in `ops` nor in a distribution.
+            pub errors: BTreeMap<String, u64>,
+            /// Connections that were lost, idle or not, by kind.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            pub connections_lost: BTreeMap<String, u64>,
+            /// Attempts to connect that failed, by kind.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            pub connects_failed: BTreeMap<String, u64>,
+            /// How late the oldest request that was due and not sent was at most; in closed loop nothing is due before it
+            /// is sent.
+            #[serde(default)]
+            pub behind_us: u64,
+            /// Requests that were due, by the schedule's own count: an open loop counts a request when it is sent or passed
+            /// over, a closed one when it is sent. Over a segment `ops` + `errors` + `shed` + `owed` are as many, when its
+            /// last replies are in.
+            #[serde(default)]
+            pub due: u64,
+            /// Requests of an open loop that were due and given up on purpose: they would have been too late (`--backlog
+            /// shed`), or the rate was turned before there was a connection for them.
+            #[serde(default)]
+            pub shed: u64,
+            /// Requests of an open loop that were due and not sent when the load ended or was turned off.
+            #[serde(default)]
+            pub owed: u64,
+            /// From the write of a request to the last byte of its reply.
+            pub service: Latency,
+            /// From when a request was due to the last byte of its reply; `null` in closed loop, where it is `service`.
+            pub response: Option<Latency>,
+            /// What connections took to open.
+            #[serde(flatten)]
+            pub opening: Opening,
+            /// What the load generator itself cost; `null` in a stretch without length, and in files of versions that did
+            /// not measure it.
+            #[serde(default)]
+            pub client: Option<Client>,
+        }
+
+        impl $record {
+            /// Adds what both hold but for what redyno cost, after the length.
+            fn add_load(&mut self, later: &Interval) {
+                self.ops += later.ops;
+                self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
+                self.hits += later.hits;
+                self.misses += later.misses;
+                self.behind_us = self.behind_us.max(later.behind_us);
+                self.due += later.due;
+                self.shed += later.shed;
+                self.owed += later.owed;
+                add_counts(&mut self.errors, &later.errors);
+                add_counts(&mut self.connections_lost, &later.connections_lost);
+                add_counts(&mut self.connects_failed, &later.connects_failed);
+                self.service.merge(&later.service);
+                self.opening.merge(&later.opening);
+                merge_some(&mut self.response, later.response.as_ref());
+            }
+        }
+    };
+}
+
+of_the_load! {
+    /// What the load did in a stretch of one segment.
+    ///
+    /// Requests belong to the segment in which they were written. Replies to an earlier segment's requests that
+    /// arrive after its end come in an interval of that segment with `length_s` 0.
+    Interval {
+        /// When the stretch ended.
+        pub t_s: f64,
+        /// How long it was.
+        pub length_s: f64,
+        /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        pub outage_s: f64,
+        /// The tick that it ended in, as of a [`Span`](super::Span).
+        #[serde(default)]
+        pub tick: u64,
+        /// The segment that all of its requests belong to.
+        pub segment: u32,
+        /// Bytes read from the server.
+        pub bytes_in: u64,
+        /// Bytes written to it.
+        pub bytes_out: u64,
+        /// Connections that carried load at the end of the stretch.
+        pub clients: u32,
+        /// The same by operation.
+        pub commands: BTreeMap<String, OperationInterval>,
+        /// Requests on the wire that were answered, by command as the server's statistics count them: an operation may be
+        /// several, and what holds it together (MULTI, EXEC), what connections are greeted with (`AUTH`, `HELLO`,
+        /// `SELECT`, `CLIENT|SETNAME`) and what a setup asks for is none.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub requests: BTreeMap<String, u64>,
+    }
+}
+
+of_the_load! {
+    /// What the load did while it was on, without its warm-up.
+    Summary {
+        /// Seconds under load: from the first connection, or the first failure to have one, to the last moment at which
+        /// requests were sent. The wait for the last replies is not in it, and what these bring is.
+        pub length_s: f64,
+        /// Seconds of these without any connection, because all were lost.
+        #[serde(default)]
+        pub outage_s: f64,
+        /// The first message of each kind of error.
+        pub first_errors: BTreeMap<String, String>,
+    }
+}
+
+impl Summary {
+    /// Adds an interval; its length counts only if the load was on.
+    pub fn add(&mut self, interval: &Interval, loaded: bool) {
+        if loaded {
+            Client::merge(&mut self.client, self.length_s, interval.client.as_ref(), interval.length_s);
+            self.length_s += interval.length_s;
+            self.outage_s += interval.outage_s;
+        }
+        self.add_load(interval);
+    }
 }
 
 /// What connections took to open: no operations, and timed beside them. Files leave out what did not happen.
@@ -136,26 +196,13 @@ impl Interval {
         self.t_s = self.t_s.max(later.t_s);
         self.tick = self.tick.max(later.tick);
         self.length_s += later.length_s;
-        self.ops += later.ops;
-        self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
+        self.outage_s += later.outage_s;
         self.bytes_in += later.bytes_in;
         self.bytes_out += later.bytes_out;
-        self.hits += later.hits;
-        self.misses += later.misses;
-        self.behind_us = self.behind_us.max(later.behind_us);
-        self.due += later.due;
-        self.shed += later.shed;
-        self.owed += later.owed;
         if later.length_s > 0.0 {
             self.clients = later.clients;
         }
-        self.outage_s += later.outage_s;
-        add_counts(&mut self.errors, &later.errors);
-        add_counts(&mut self.connections_lost, &later.connections_lost);
-        add_counts(&mut self.connects_failed, &later.connects_failed);
-        self.service.merge(&later.service);
-        self.opening.merge(&later.opening);
-        merge_some(&mut self.response, later.response.as_ref());
+        self.add_load(later);
         for (label, later) in &later.commands {
             self.operation(label).merge(later);
         }

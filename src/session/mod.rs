@@ -31,12 +31,12 @@ pub use coalesce::Coalesce;
 pub use event::Event;
 pub use file::{FileError, Writer, line};
 pub use fresh::fresh_file;
-pub use interval::{Interval, Opening, OperationInterval, add_counts};
+pub use interval::{Interval, Opening, OperationInterval, Summary, add_counts};
 pub use live::{Beginning, Live, LiveError, TargetBeginning};
 pub use measured::Measured;
 pub use reader::{ReadError, Reader};
 pub use record::{
-    Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span, Summary,
+    Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span,
 };
 pub use recorder::Recording;
 pub use running::{Delivery, Notice, Order, RecordingState};

@@ -12,18 +12,15 @@
 //! ```
 //! Times are seconds since the session began (`t_s`); a stretch ends at its `t_s` and lasts `length_s`.
 //! Durations carry their unit in the name. Distributions are written as
-//! [`Latency`] documents.
-
-use std::collections::BTreeMap;
+//! [`Latency`](crate::stats::Latency) documents.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Client, Event, Interval, Opening, add_counts, interval::merge_some};
+use super::{Beside, Event, Interval, Summary};
 use crate::{
     clock::{SECOND_NS, tick_of},
     load::Knobs,
     probe, server,
-    stats::Latency,
 };
 
 /// The version of this schema. A reader refuses a higher one.
@@ -216,80 +213,4 @@ pub struct End {
     pub t_s: f64,
     /// What the load did while it was on.
     pub summary: Summary,
-}
-
-/// What the load did while it was on, without its warm-up.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
-    /// Seconds under load: from the first connection, or the first failure to have one, to the last moment at which
-    /// requests were sent. The wait for the last replies is not in it.
-    pub length_s: f64,
-    /// Seconds of these without any connection, because all were lost.
-    #[serde(default)]
-    pub outage_s: f64,
-    /// Good replies.
-    pub ops: u64,
-    /// Good replies, those after the end of the load too, per second of `length_s`.
-    pub ops_per_s: f64,
-    /// Reads that found their key.
-    pub hits: u64,
-    /// Reads that did not.
-    pub misses: u64,
-    /// Requests that were due: `ops` + `errors` + `shed` + `owed`.
-    #[serde(default)]
-    pub due: u64,
-    /// Requests that were due and given up on purpose.
-    #[serde(default)]
-    pub shed: u64,
-    /// Requests that were due and not sent when the load ended or was turned off.
-    #[serde(default)]
-    pub owed: u64,
-    /// The longest time that a request was due and not sent.
-    #[serde(default)]
-    pub behind_us: u64,
-    /// Requests that failed, by kind.
-    pub errors: BTreeMap<String, u64>,
-    /// Connections that were lost, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub connections_lost: BTreeMap<String, u64>,
-    /// Attempts to connect that failed, by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub connects_failed: BTreeMap<String, u64>,
-    /// The first message of each kind of error.
-    pub first_errors: BTreeMap<String, String>,
-    /// From the write of a request to the last byte of its reply.
-    pub service: Latency,
-    /// From when a request was due; `null` in closed loop.
-    pub response: Option<Latency>,
-    /// What its connections took to open.
-    #[serde(flatten)]
-    pub opening: Opening,
-    /// What the load generator itself cost under load; `null` where it was not measured.
-    #[serde(default)]
-    pub client: Option<Client>,
-}
-
-impl Summary {
-    /// Adds an interval; its length counts only if the load was on.
-    pub fn add(&mut self, interval: &Interval, loaded: bool) {
-        if loaded {
-            Client::merge(&mut self.client, self.length_s, interval.client.as_ref(), interval.length_s);
-            self.length_s += interval.length_s;
-            self.outage_s += interval.outage_s;
-        }
-        self.ops += interval.ops;
-        self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
-        self.hits += interval.hits;
-        self.misses += interval.misses;
-        self.due += interval.due;
-        self.shed += interval.shed;
-        self.owed += interval.owed;
-        self.behind_us = self.behind_us.max(interval.behind_us);
-        add_counts(&mut self.errors, &interval.errors);
-        add_counts(&mut self.connections_lost, &interval.connections_lost);
-        add_counts(&mut self.connects_failed, &interval.connects_failed);
-        self.service.merge(&interval.service);
-        self.opening.merge(&interval.opening);
-        merge_some(&mut self.response, interval.response.as_ref());
-    }
 }
