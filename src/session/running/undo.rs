@@ -29,8 +29,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
 
 /// Ends everything that measures, hands the last records to the peers, sets the server's parameters back, undoes what setups
-/// made, and removes the keys, unless an interrupt or a `kill` among the signals says that there is no time; what happens to them is told. No peer is
-/// waited for.
+/// made, and removes the keys, unless an interrupt or a `kill` among the signals says that there is no time; what happens to
+/// them is told. No peer is waited for.
 ///
 /// # Errors
 /// When the recording could not be written to its end.
