@@ -5,7 +5,7 @@ use super::{
     Screen, SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::{ClientLimit, Overload},
     load::Knobs,
     session::{Record, Timeline, TimelineOptions},
 };
@@ -272,6 +272,16 @@ impl Model {
         };
         let advice = limit.advice(self.timeline().session().map_or(0, |session| session.host.cores));
         Some((limit, advice))
+    }
+
+    /// That the load asks for more than is sent: now, in a frozen view and in a recording over the segment shown.
+    pub fn overload(&self) -> Option<Overload> {
+        if self.view == View::Live && self.playback.is_none() {
+            return self.track().overload.overload();
+        }
+        let shown = self.shown();
+        let segment = shown.segment()?;
+        Overload::of(&segment.start.knobs, &segment.total)
     }
 
     /// The message to show now.

@@ -9,7 +9,7 @@
 
 use super::{Reachability, View};
 use crate::{
-    diagnose::ClientWatch,
+    diagnose::{ClientWatch, OverloadWatch},
     session::{
         Record, Timeline,
         timeline::{ErrorLog, Held, Reading, Segments},
@@ -24,6 +24,8 @@ pub struct Track {
     held: Option<Box<Held>>,
     /// Whether redyno itself is the limit now.
     pub(super) limit: ClientWatch,
+    /// Whether the load asks for more than is sent now.
+    pub(super) overload: OverloadWatch,
     /// Whether its target answers.
     pub(super) reachability: Reachability,
     /// How many connections of its server are not ours, once that is known.
@@ -37,6 +39,7 @@ impl Track {
             timeline,
             held: None,
             limit: ClientWatch::default(),
+            overload: OverloadWatch::default(),
             reachability: Reachability::default(),
             others: None,
         }
@@ -60,6 +63,7 @@ impl Track {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }
         self.limit.push(record);
+        self.overload.push(record);
         self.timeline.push(record);
     }
 

@@ -3,11 +3,14 @@
 //! ```text
 //!  records ─► ClientWatch ─► ClientLimit ─► header, status line, headless lines
 //!  totals  ────────────────► ClientLimit ─► summary
+//!  records ─► OverloadWatch ─► Overload ─► header, status line
 //! ```
 //! Pure: no I/O, no clock, no screen. A threshold stands beside the reason for it.
 
 mod client_limit;
 mod client_watch;
+mod overload;
 
 pub use client_limit::{ClientLimit, Evidence};
 pub use client_watch::ClientWatch;
+pub use overload::{Overload, OverloadWatch, Trend};

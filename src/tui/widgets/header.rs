@@ -74,6 +74,9 @@ fn fit(parts: &[(String, Ink)], width: usize) -> Vec<(&str, Ink)> {
 /// From this width on there is room for how long the connection has been as it is.
 const ROOM_FOR_SINCE: u16 = 100;
 
+/// From this width on there is room for how much too much is asked, beside whom we measure.
+const ROOM_FOR_OVERLOAD: u16 = 140;
+
 fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<(String, Ink)> {
     let mut parts = Vec::new();
     if let Some(playback) = &model.playback {
@@ -83,7 +86,11 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     }
     parts.extend(model.recording.as_ref().map(|state| recording(state, model, glyphs, width)));
     parts.extend(reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE));
-    // A narrower header has no room for it; the sentence below says it too.
+    // A narrower header has no room for them; the sentence below says them too.
+    if let Some(overload) = model.overload().filter(|_| width >= 60) {
+        let told = if width >= ROOM_FOR_OVERLOAD { format!(" {overload}") } else { String::new() };
+        parts.push((format!("OVERLOADED{told}"), Ink::Bad));
+    }
     if model.client_limit().is_some() && width >= 60 {
         parts.push(("CLIENT LIMIT".to_owned(), Ink::Warn));
     }

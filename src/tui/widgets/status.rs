@@ -67,8 +67,8 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(text) = outage(model).or_else(|| silence(model)) {
         return (text, Ink::Bad);
     }
-    if let Some(text) = client_limit(model, width) {
-        return (text, Ink::Warn);
+    if let Some(text) = limit(model, width) {
+        return text;
     }
     let knobs = model.in_force();
     if knobs.load {
@@ -84,8 +84,8 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
     }
-    if let Some(text) = client_limit(model, width) {
-        return (text, Ink::Warn);
+    if let Some(text) = limit(model, width) {
+        return text;
     }
     let knobs = model.in_force();
     if !knobs.load {
@@ -121,6 +121,22 @@ fn silence(model: &Model) -> Option<String> {
     (for_s >= SILENCE_S).then(|| {
         format!("no good reply to {what} for {for_s:.1} s; the connections stand, the server is silent")
     })
+}
+
+/// That more is due than is sent, and whose fault it is; or that redyno itself is the limit.
+fn limit(model: &Model, width: usize) -> Option<(String, Ink)> {
+    let client = |width| client_limit(model, width);
+    let Some(overload) = model.overload() else { return Some((client(width)?, Ink::Warn)) };
+    let told = format!("overloaded: {overload}");
+    let (whose, in_short) = match client(width.saturating_sub(told.chars().count() + 2)) {
+        Some(limit) => (limit, "the client is the limit"),
+        None => (
+            "these connections get no faster answers: more clients, or a lower rate".to_owned(),
+            "more clients, or a lower rate",
+        ),
+    };
+    let forms = [format!("{told}; {whose}"), format!("{told}; {in_short}")];
+    Some((forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(told), Ink::Bad))
 }
 
 /// That redyno itself is the limit, with as many reasons as `width` has room for beside what to do about it.
