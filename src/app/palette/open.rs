@@ -30,7 +30,11 @@ impl Model {
 
     /// Carries out what is chosen. What cannot be done is said, and the palette stays open.
     pub(in crate::app) fn accept_offer(&mut self) {
-        let Some((_, mut offers, chosen)) = self.palette() else { return };
+        let Some((entry, mut offers, chosen)) = self.palette() else { return };
+        // The first offer stands there whether it is wanted or not.
+        if chosen == 0 && entry.text().trim().is_empty() {
+            return self.say(Tone::Info, "type a command, or choose one with the arrows");
+        }
         if offers.is_empty() {
             return self.say(Tone::Warning, "there is no such command; Esc closes, ? lists all keys");
         }
@@ -118,6 +122,19 @@ mod tests {
         assert!(model.message().unwrap().text.starts_with("there is no such command"));
         press(&mut model, "\x1b");
         assert_eq!(model.mode, Mode::Screen);
+    }
+
+    #[test]
+    fn enter_on_an_empty_palette_does_nothing_unless_something_was_chosen() {
+        let mut model = model();
+        assert_eq!(press(&mut model, ":\n \n"), []);
+        assert!(model.palette().is_some());
+        press(&mut model, "\x1b:");
+        let second = model.palette().unwrap().1[1].title.clone();
+        model.choose(1);
+        press(&mut model, "\n");
+        let is_empty = model.palette().is_some_and(|(entry, ..)| entry.text().is_empty());
+        assert!(!is_empty, "'{second}' was chosen and not carried out");
     }
 
     #[test]

@@ -72,7 +72,7 @@ const READING: [&str; 7] = [
     "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it. The lanes of \
      the probes share one logarithmic scale, so that they can be compared by height.",
     "ping is a PING every 10 ms on a connection of its own; kernel is its part between the kernel's stamps of \
-     departure and arrival: network and server alone. receive delay is how long the answer then lay unread. wake is how late a thread that sleeps 1 ms is \
+     departure and arrival: network and server alone. receive delay is how long the answer then lay unread. wake is how late a thread that sleeps 4 ms is \
      woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
      server's main thread, as a share of one core.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
