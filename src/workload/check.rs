@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::{
     Workload,
+    commands::{begins_transaction, changes_connection},
     step::{BadQuotes, Fragment},
 };
 use crate::{foreign::is_obeyed, protocol::KEY_DIGITS};
@@ -31,6 +32,14 @@ pub enum WorkloadError {
     /// An operation, or a setup, without a command.
     #[error("{0} has a step without a command, or no step at all")]
     Step(String),
+    /// A command that changes the connection that it is sent on.
+    #[error("{whose} has {command}, which changes the connection that it is sent on")]
+    Connection {
+        /// The operation, or the setup.
+        whose: String,
+        /// The command.
+        command: String,
+    },
     /// A step whose quotes do not match.
     #[error("quotes of the step '{0}' are not closed, or closed in the middle of a word")]
     Quotes(String),
@@ -91,12 +100,14 @@ impl Workload {
             if operation.steps.is_empty() {
                 return Err(WorkloadError::Step(whose()));
             }
-            self.check_steps(&operation.steps, whose)?;
+            self.check_steps(&operation.steps, whose, changes_connection)?;
             if self.operations[..n].iter().any(|other| other.name == *name) {
                 return Err(WorkloadError::Twice(name.clone()));
             }
         }
-        self.check_steps(&self.setup.steps, || "the setup".to_owned())?;
+        // The connection that it is run on asks other things too.
+        let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
+        self.check_steps(&self.setup.steps, || "the setup".to_owned(), is_bad)?;
         if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
     }
 
@@ -121,14 +132,22 @@ impl Workload {
         Ok(())
     }
 
-    fn check_steps(&self, steps: &[String], whose: impl Fn() -> String) -> Result<(), WorkloadError> {
+    fn check_steps(
+        &self,
+        steps: &[String],
+        whose: impl Fn() -> String,
+        is_bad: impl Fn(&str) -> bool,
+    ) -> Result<(), WorkloadError> {
         if steps.len() > MAX_STEPS {
             return Err(WorkloadError::Steps(whose()));
         }
         let mut drawn = Vec::new();
         for text in steps {
             let step = self.step(text).map_err(|BadQuotes| WorkloadError::Quotes(text.clone()))?;
-            step.command().ok_or_else(|| WorkloadError::Step(whose()))?;
+            let command = step.command().ok_or_else(|| WorkloadError::Step(whose()))?;
+            if is_bad(&command) {
+                return Err(WorkloadError::Connection { whose: whose(), command: command.replace('|', " ") });
+            }
             for fragment in step.fragments() {
                 match fragment {
                     Fragment::Key(set) => drawn.push(*set),
@@ -141,5 +160,27 @@ impl Workload {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Operation, Setup};
+
+    fn error(step: &str, setup: &str) -> Option<String> {
+        let setup = Setup { steps: vec![setup.to_owned()] };
+        let operations = vec![Operation::command(step, 1)];
+        let workload = Workload { operations, setup, ..Workload::default() };
+        workload.check().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn no_command_may_change_the_connection_that_it_is_sent_on() {
+        let changes = "which changes the connection that it is sent on";
+        assert_eq!(error("select 3", "PING"), Some(format!("the operation 'select' has SELECT, {changes}")));
+        assert_eq!(error("PING", "CLIENT reply OFF"), Some(format!("the setup has CLIENT REPLY, {changes}")));
+        assert_eq!(error("PING", "MULTI"), Some(format!("the setup has MULTI, {changes}")));
+        assert_eq!(error("MULTI", "CLIENT ID"), None, "an operation may be a transaction");
     }
 }

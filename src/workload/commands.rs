@@ -27,6 +27,37 @@ const GROUPS: [&str; 15] = [
     "PUBSUB", "SCRIPT", "SLOWLOG", "XGROUP", "XINFO",
 ];
 
+/// The commands that change the connection that they are sent on: which database it means, who it is, what it is called, and
+/// how many replies follow a request. Keys would be written where nobody removes them, and replies be taken for others.
+const OF_CONNECTIONS: [&str; 16] = [
+    "AUTH",
+    "CLIENT|REPLY",
+    "CLIENT|SETNAME",
+    "HELLO",
+    "MONITOR",
+    "PSUBSCRIBE",
+    "PSYNC",
+    "PUNSUBSCRIBE",
+    "QUIT",
+    "RESET",
+    "SELECT",
+    "SSUBSCRIBE",
+    "SUBSCRIBE",
+    "SUNSUBSCRIBE",
+    "SYNC",
+    "UNSUBSCRIBE",
+];
+
+/// Whether `command`, as the server counts it, changes the connection that it is sent on.
+pub(super) fn changes_connection(command: &str) -> bool {
+    OF_CONNECTIONS.contains(&command)
+}
+
+/// Whether `command` changes what is asked beside it on the same connection, where other questions come in between.
+pub(super) fn begins_transaction(command: &str) -> bool {
+    ["MULTI", "WATCH"].contains(&command)
+}
+
 /// Whether the server counts `command`, in upper case, by its second word too.
 pub(super) fn has_subcommands(command: &str) -> bool {
     GROUPS.contains(&command)
