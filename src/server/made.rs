@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{ServerError, datum::Datum, link::Wire};
-use crate::foreign::is_obeyed;
+use crate::foreign;
 
 /// The longest name in bytes: it stands in the marker of the run.
 const LONGEST_NAME: usize = 128;
@@ -47,18 +47,18 @@ impl Made {
         let made = if is(0, "FUNCTION") && is(1, "LOAD") {
             words.last().and_then(|code| library(code)).map(Self::Library)
         } else if is(0, "FT.CREATE") {
-            words.get(1).and_then(|name| String::from_utf8(name.clone()).ok()).map(Self::Index)
+            words.get(1).and_then(|name| shown(name)).map(Self::Index)
         } else {
             return Ok(None);
         };
-        let command = String::from_utf8_lossy(&words[0]).into_owned();
-        made.filter(Self::is_sound).map(Some).ok_or(ServerError::Nameless { command })
+        let command = || foreign::bytes(&words[0]);
+        made.filter(Self::is_sound).map(Some).ok_or_else(|| ServerError::Nameless { command: command() })
     }
 
-    /// Whether its name is one that a marker holds and that can be shown.
+    /// Whether its name is one that a marker holds.
     pub(super) fn is_sound(&self) -> bool {
         let (Self::Library(name) | Self::Index(name)) = self;
-        (1..=LONGEST_NAME).contains(&name.len()) && !name.chars().any(is_obeyed)
+        (1..=LONGEST_NAME).contains(&name.len()) && shown(name.as_bytes()).is_some()
     }
 
     /// The command that undoes it, as words.
@@ -88,10 +88,15 @@ impl Made {
 /// What a library's code calls it: `#!lua name=mylib` is its first line.
 fn library(code: &[u8]) -> Option<String> {
     let line = code.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
-    let name = words.find_map(|word| word.strip_prefix("name="))?;
-    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name.then(|| name.to_owned())
+    let mut words = line.split(u8::is_ascii_whitespace);
+    let name = words.find_map(|word| word.strip_prefix(b"name="))?;
+    let is_name = name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    shown(name).filter(|_| is_name)
+}
+
+/// A name that is shown as it is.
+fn shown(name: &[u8]) -> Option<String> {
+    Some(foreign::bytes(name)).filter(|shown| shown.as_bytes() == name)
 }
 
 #[cfg(test)]

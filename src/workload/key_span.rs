@@ -44,8 +44,7 @@ impl KeySpan {
 
     /// Whether it has the name of this prefix and number.
     pub fn has(&self, prefix: &[u8], number: u64) -> bool {
-        let numbers = std::str::from_utf8(prefix).ok().and_then(|prefix| self.0.get(prefix));
-        numbers.is_some_and(|numbers| numbers.contains(&number))
+        self.0.iter().any(|(own, numbers)| own.as_bytes() == prefix && numbers.contains(&number))
     }
 
     /// Whether `other` names nothing that this does not.

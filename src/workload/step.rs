@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Keyspace, commands};
+use crate::foreign;
 
 /// A command: its arguments, each a row of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Step {
     /// known before it is drawn, or there is none.
     pub(super) fn command(&self) -> Option<String> {
         let mut words = self.0.iter().map(|word| match word.as_slice() {
-            [Fragment::Text(text)] => Some(String::from_utf8_lossy(text).to_ascii_uppercase()),
+            [Fragment::Text(text)] => Some(foreign::bytes(text).to_ascii_uppercase()),
             _ => None,
         });
         let name = words.next()??;
