@@ -1,8 +1,15 @@
 //! The time axis that all charts share: columns of equal length.
 //!
-//! A young session fills it from the left, beside the names and scales of the lanes; when it is full, it moves and
-//! the newest column stands at the right. Columns begin at whole multiples of their length, so the picture moves a
-//! column at a time and holds still between: the eye can rest on it, and a slow line has little to carry.
+//! ```text
+//!   0.25 s a column   ▆▅▆▆▇▅▅▆▆▇
+//!   full              ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅
+//!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
+//!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
+//! ```
+//! A young session fills it from the left, a quarter of a second a column. When it is full, columns become a little longer
+//! at a time, so that the whole session stays on it and nothing is drawn anew for a while; where only the last minutes are
+//! wanted, it moves at last. Columns begin at whole multiples of their length, so the picture holds still between: the eye
+//! can rest on it, and a slow line has little to carry.
 
 use crate::session::{Timeline, timeline::Window};
 
@@ -72,6 +79,17 @@ impl TimeAxis {
     }
 }
 
+/// The shortest column that a session grows from, a tick.
+const SHORTEST_S: f64 = 0.25;
+/// By so much columns become longer at a time.
+const GROWTH: f64 = 1.05;
+
+/// The length of columns that have grown until each is at least `least_s` long, and less than a twentieth more.
+pub(super) fn grown(least_s: f64) -> f64 {
+    let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
+    SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
+}
+
 /// The number of the column that ends with `t_s` or holds it: what ends on a border belongs to the column before.
 pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
     (t_s / step_s - 1e-6).max(0.0) as u64
@@ -100,6 +118,19 @@ mod tests {
         assert_eq!((axis.column(0.0), axis.column(2.4)), (Some(0), Some(2)));
         assert_eq!(TimeAxis::holding(10.25, 10, 1.0).column(0.0), None);
         assert_eq!(TimeAxis::holding(0.0, 0, 1.0).column(0.0), None);
+    }
+
+    #[test]
+    fn columns_grow_by_a_twentieth_from_a_quarter_of_a_second_on() {
+        assert_eq!((grown(0.0), grown(0.25), grown(0.2501)), (0.25, 0.25, 0.25 * 1.05));
+        for n in 0..2000 {
+            let least_s = 0.25 * 1.013_f64.powi(n);
+            let length_s = grown(least_s);
+            assert!(
+                length_s >= least_s * (1.0 - 1e-9) && length_s < least_s * 1.0501,
+                "{least_s} {length_s}"
+            );
+        }
     }
 
     #[test]

@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(model.screen, Screen::Log);
         assert_eq!(model.view, View::Live);
         click(&mut model, Spot::Chart { column: 20 });
-        assert_eq!(model.cursor_s(), Some(21.0));
+        assert_eq!(model.cursor_s(), Some(model.axis(60).start_s(21)), "the end of the column");
         click(&mut model, Spot::Chart { column: 59 });
         assert_eq!(model.cursor_s(), Some(50.0), "what has not come yet cannot be shown");
     }

@@ -60,6 +60,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             if model.columns != columns {
                 model.columns = columns;
                 model.keep_cursor_in_view();
+                model.charts.refit();
             }
             model.keep_axes();
         }

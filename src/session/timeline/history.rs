@@ -38,6 +38,8 @@ struct Slot<T> {
     index: u64,
     /// When the earliest stretch in it began.
     since_s: f64,
+    /// When the latest of those that were longer than a cell ended.
+    until_s: f64,
     value: T,
 }
 
@@ -48,7 +50,7 @@ pub struct Cell<'a, T> {
     pub start_s: f64,
     /// Since when; before the cell itself where one measurement was longer than it.
     pub from_s: f64,
-    /// Until when.
+    /// Until when; a little after the cell itself where one longer than it ended late.
     pub to_s: f64,
     /// What was measured.
     pub value: &'a T,
@@ -73,9 +75,13 @@ impl<T: Default + Merge> History<T> {
             self.newest = step;
             self.age();
         }
+        let is_long = length_s > self.step_s * 1.5;
         let level = (0..).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0);
         let slot = self.slot(level, step >> level);
         slot.since_s = slot.since_s.min(since_s);
+        if is_long {
+            slot.until_s = slot.until_s.max(t_s);
+        }
         &mut slot.value
     }
 
@@ -93,7 +99,7 @@ impl<T: Default + Merge> History<T> {
         let is_last = cells.back().is_none_or(|last| last.index < index);
         let at = if is_last { cells.len() } else { cells.partition_point(|slot| slot.index < index) };
         if cells.get(at).is_none_or(|slot| slot.index != index) {
-            cells.insert(at, Slot { index, since_s: f64::INFINITY, value: T::default() });
+            cells.insert(at, Slot { index, since_s: f64::INFINITY, until_s: 0.0, value: T::default() });
         }
         &mut cells[at]
     }
@@ -105,6 +111,7 @@ impl<T: Default + Merge> History<T> {
                 let Some(old) = self.levels[level].pop_front() else { break };
                 let into = self.slot(level + 1, old.index >> 1);
                 into.since_s = into.since_s.min(old.since_s);
+                into.until_s = into.until_s.max(old.until_s);
                 into.value.merge(old.value);
             }
             level += 1;
@@ -121,7 +128,8 @@ impl<T: Default + Merge> History<T> {
             let cells = slots.range(first..end.max(first)).map(move |slot| {
                 let start_s = slot.index as f64 * step_s;
                 let from_s = start_s.min(slot.since_s);
-                Cell { start_s, from_s, to_s: start_s + step_s, value: &slot.value }
+                let to_s = (start_s + step_s).max(slot.until_s);
+                Cell { start_s, from_s, to_s, value: &slot.value }
             });
             cells.filter(move |cell| cell.from_s < to_s - 1e-9)
         })
@@ -175,6 +183,20 @@ mod tests {
         assert_eq!(all(&history), [(0.0, 0.25, 1), (0.5, 1.5, 2)]);
         let early: Vec<_> = history.between(0.6, 0.7).map(|cell| cell.value.0).collect();
         assert_eq!(early, [2]);
+    }
+
+    #[test]
+    fn long_stretches_that_follow_each_other_leave_no_gap_wherever_they_end() {
+        let mut history = History::<Sum>::new(0.25, 100);
+        // As a poll once a second does that is now and then a little late.
+        let ends = [1.0, 2.12, 3.01, 4.11, 5.1];
+        let mut before = 0.0;
+        for t_s in ends {
+            history.entry(t_s, t_s - before).0 += 1;
+            before = t_s;
+        }
+        let cells = all(&history);
+        assert!(cells.windows(2).all(|pair| pair[0].1 >= pair[1].0), "{cells:?}");
     }
 
     #[test]

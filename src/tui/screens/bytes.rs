@@ -24,17 +24,22 @@ const FROZEN: u64 = 1_000;
 const LENGTH: u64 = 5;
 
 /// A session under load that is so old that its charts are full and move.
-static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| {
+static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(200));
+/// One so young that its columns grow.
+static YOUNG: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(18));
+const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
+
+/// A session that has been under load for so many seconds.
+fn of_age(length_s: u32) -> (MadeUp, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, mut records) = MadeUp::new(knobs.clone());
-    (0..120 * 4).for_each(|_| records.extend(made.next_tick()));
+    (0..length_s * 4).for_each(|_| records.extend(made.next_tick()));
     let mut model = Model::new(knobs, TimelineOptions::default());
     let columns = super::plan(AREA, &model).chart_columns();
     update(&mut model, Msg::Columns(columns));
     deliver(&mut model, records);
     (made, model)
-});
-const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
+}
 
 fn deliver(model: &mut Model, records: Vec<Record>) {
     for record in records {
@@ -51,8 +56,7 @@ struct Session {
 }
 
 impl Session {
-    fn new(screen: Screen, theme: Theme) -> Self {
-        let (made, model) = OLD.clone();
+    fn new((made, model): (MadeUp, Model), screen: Screen, theme: Theme) -> Self {
         let canvas = Canvas::new(std::io::sink(), AREA);
         let mut session = Self { made, model, canvas, theme };
         session.model.screen = screen;
@@ -61,6 +65,8 @@ impl Session {
     }
 
     fn frame(&mut self) {
+        let columns = plan(AREA, &self.model).chart_columns();
+        update(&mut self.model, Msg::Columns(columns));
         let draw = |buffer: &mut _| drop(draw(buffer, self.theme, &self.model, &plan(AREA, &self.model)));
         self.canvas.frame(draw).unwrap();
     }
@@ -83,8 +89,10 @@ impl Session {
 fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
     // The terminal's colours, and those with the longest names.
     for palette in [Colours::Ansi16, Colours::Neutral, Colours::Dark] {
-        for screen in Screen::ALL {
-            let mut session = Session::new(screen, Theme::new(palette, GlyphSet::Unicode));
+        let old = Screen::ALL.map(|screen| (&OLD, screen));
+        for (of, screen) in old.into_iter().chain([(&YOUNG, Screen::Overview)]) {
+            let mut session =
+                Session::new(LazyLock::force(of).clone(), screen, Theme::new(palette, GlyphSet::Unicode));
             let first = session.canvas.sent();
             let a_second = session.bytes_a_second();
             println!("{palette:?} {screen:?}: first frame {first} bytes, then {a_second} bytes/s");
@@ -97,7 +105,8 @@ fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
 #[test]
 fn a_frozen_screen_costs_next_to_nothing() {
     for screen in Screen::ALL {
-        let mut session = Session::new(screen, Theme::new(Colours::Ansi16, GlyphSet::Unicode));
+        let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
+        let mut session = Session::new(OLD.clone(), screen, theme);
         update(&mut session.model, Msg::Key(Key::plain(KeyCode::Char(' '))));
         session.frame();
         let a_second = session.bytes_a_second();

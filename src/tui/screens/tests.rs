@@ -179,11 +179,11 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
         assert!(rows[1].starts_with(" no connection of the load is left for 5.0 s"), "{}", rows[1]);
         let shades = |row: &String| row.chars().take(60).filter(|c| *c == theme.glyphs().outage).count();
         let plan = layout::plan(buffer.area, None);
-        // The line falls in the first of the five seconds.
+        // The line falls in the first of the twenty ticks.
         let [throughput, latency] =
             [plan.throughput, plan.latency].map(|chart| &rows[usize::from(chart.bottom()) - 3]);
-        assert_eq!(shades(throughput), 4, "throughput: {throughput}");
-        assert_eq!(shades(latency), 5, "five seconds of latency: {latency}");
+        assert_eq!(shades(throughput), 19, "throughput: {throughput}");
+        assert_eq!(shades(latency), 20, "five seconds of latency: {latency}");
     }
 }
 

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 use super::{
     Lanes, event_lane,
-    figures::{NONE, clock},
+    figures::{NONE, clock, trimmed},
     status,
 };
 use crate::{
@@ -170,13 +170,15 @@ fn ping(lanes: &Lanes) -> Option<Piece> {
     Some((format!("ping {}{parts}", units::latency(ns)), Ink::Text))
 }
 
-/// The length of a column: `0.25 s`, `20 s`, `5 min`.
+/// The length of a column: `0.25 s`, `20 s`, `5.2 min`.
 fn stretch(step_s: f64) -> String {
-    match step_s {
-        ..60.0 => format!("{step_s} s"),
-        60.0..3600.0 => format!("{} min", step_s / 60.0),
-        _ => format!("{} h", step_s / 3600.0),
-    }
+    let (value, unit) = match step_s {
+        ..60.0 => (step_s, "s"),
+        60.0..3600.0 => (step_s / 60.0, "min"),
+        _ => (step_s / 3600.0, "h"),
+    };
+    let digits = if value < 1.0 { 2 } else { usize::from(value < 10.0) };
+    trimmed(&format!("{value:.digits$} {unit}"))
 }
 
 /// `p50 312 µs, p99 910 µs, max 7.70 ms`, without what has too few samples.

@@ -62,9 +62,10 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
 
 /// How to read the screen, in a few sentences.
 const READING: [&str; 7] = [
-    "Every column of every chart is one second; a border on the time axis is a change of a knob. A percentile with fewer \
-     than ten samples above it is not shown, and none mixes two settings: now is the last second, 60 s the last minute, \
-     both since the last border.",
+    "The charts share one time axis. A young session fills it, a quarter of a second a column; then columns become longer, \
+     up to two seconds, and it shows the last minutes (zoomed out, the whole session). A border on it is a change of a \
+     knob. A percentile with fewer than ten samples above it is not shown, and none mixes two settings: now is the last \
+     second, 60 s the last minute, both since the last border.",
     "The latency chart has a line for each percentile and the maximum, on a logarithmic scale from p50 to most p99.9 of \
      what is shown. What took longer stands at the top, and the longest of it has a mark and its value. The ground \
      behind the lines is the denser the more requests took so long; one alone in its place is drawn too. In an open \
