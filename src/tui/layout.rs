@@ -101,7 +101,7 @@ impl Plan {
     /// How many columns the charts have.
     pub fn chart_columns(&self) -> u16 {
         match self.columns.plot {
-            // Without lanes there is at most a line of throughput.
+            // Where there is no chart, none is too narrow.
             0 => self.area.width,
             plot => plot,
         }
@@ -128,7 +128,8 @@ fn of_all(area: Rect) -> Plan {
     };
     match tier {
         Tier::Panel | Tier::Compact => charts(area, tier),
-        Tier::Numbers | Tier::Line => Plan { header: line(area, 0), ..empty(area, tier) },
+        Tier::Numbers => Plan { columns: columns_of_numbers(w), ..empty(area, tier) },
+        Tier::Line => Plan { header: line(area, 0), ..empty(area, tier) },
     }
 }
 
@@ -284,6 +285,15 @@ fn columns(main: u16) -> Columns {
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
+/// From this width on sparklines have their range beside them.
+const ROOM_FOR_RANGES: u16 = 36;
+
+/// `p50 583 µs`, and `280 µs–1.1 ms`, each behind a blank and before one.
+fn columns_of_numbers(w: u16) -> Columns {
+    let (gutter, name) = (13, if w >= ROOM_FOR_RANGES { 15 } else { 1 });
+    Columns { gutter, plot: w.saturating_sub(gutter + name), name, values: 0, value: 0 }
+}
+
 fn line(area: Rect, n: u16) -> Rect {
     Rect { y: area.y + n, height: area.height.min(1), ..area }
 }
@@ -358,7 +368,7 @@ mod tests {
             }
             let columns = plan.columns;
             let used = columns.gutter + columns.plot + columns.name + columns.value * columns.values;
-            prop_assert_eq!(used, plan.throughput.width);
+            prop_assert_eq!(used, if plan.tier == Tier::Numbers { w } else { plan.throughput.width });
         }
     }
 }

@@ -36,7 +36,7 @@ pub fn draw(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
     let scene = Scene { model, reading: &reading, plan };
     match (plan.tier, drawing.few.filter(|_| is_enough)) {
         (Tier::Line, _) => readout::line(paint, plan.header, model),
-        (Tier::Numbers, None) => readout::numbers(paint, area, model),
+        (Tier::Numbers, None) => readout::numbers(paint, plan, model),
         (Tier::Numbers, Some(few)) => {
             header::draw(paint, row(area, 0), model, &reading);
             let words = if area.height >= ROOM_FOR_WORDS { 2 } else { 1 };

@@ -42,7 +42,32 @@ pub fn part_figure(part: &Latency, pings: PingCell) -> String {
 
 /// A round latency without decimals: `10 µs`.
 pub fn decade(ns: u64) -> String {
-    units::latency(ns).replace(".00", "").replace(".0", "")
+    trimmed(&units::latency(ns))
+}
+
+/// The same with two digits, as the end of a range: `1.1 ms`.
+pub fn about(ns: f64) -> String {
+    trimmed(&units::latency(two_digits(ns) as u64))
+}
+
+/// A count with two digits, as the end of a range: `81 k`.
+pub fn about_count(n: f64) -> String {
+    trimmed(&units::count(two_digits(n)))
+}
+
+fn two_digits(value: f64) -> f64 {
+    let power = 10_f64.powf(value.abs().max(1.0).log10().floor() - 1.0);
+    (value / power).round() * power
+}
+
+/// A number without needless decimals: `1.10 ms` is `1.1 ms`.
+pub fn trimmed(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// A share with its sign: `+18 %`.

@@ -253,6 +253,19 @@ impl<'a> Lanes<'a> {
         self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
     }
 
+    /// Whether the latency that is shown is the response time of an open loop.
+    pub fn is_response(&self) -> bool {
+        self.rate_due().is_some() && self.timed == Timed::FromDue
+    }
+
+    /// Puts the cursor over what stands in the first row of `area`.
+    pub fn cursor_mark(&self, paint: &mut Paint, area: Rect) {
+        let plot = self.plot(area);
+        if let Some(column) = self.cursor().filter(|column| *column < plot.width) {
+            paint.dot(plot.x + column, plot.y, paint.glyphs().cursor_line, Ink::Selected);
+        }
+    }
+
     /// Where the plot stands in `area`.
     pub fn plot(&self, area: Rect) -> Rect {
         let x = area.x + self.columns.gutter.min(area.width);

@@ -158,8 +158,7 @@ const END: usize = 12;
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis>) {
     let dots = Dots::of(paint, chart);
     let reading = lanes.reading;
-    let is_response = lanes.rate_due().is_some() && lanes.timed == Timed::FromDue;
-    let measure = if is_response { Measure::Response } else { Measure::Service };
+    let measure = if lanes.is_response() { Measure::Response } else { Measure::Service };
     let recent = reading.recent(measure);
     let segment = reading.segment().map(|segment| &segment.total);
     let segment = segment.and_then(|total| match measure {

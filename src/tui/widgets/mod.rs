@@ -33,6 +33,7 @@ pub mod server_figures;
 pub mod server_line;
 pub mod server_rows;
 pub mod server_tables;
+pub mod sparkline;
 pub mod spectrum;
 pub mod status;
 pub mod table;

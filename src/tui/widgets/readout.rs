@@ -4,16 +4,17 @@ use ratatui::layout::Rect;
 
 use super::{
     Lanes, cursor,
-    figures::{NONE, figure, ping_figure},
-    footer, header, knob_line, status,
+    figures::{NONE, about, about_count, figure, ping_figure},
+    footer, header, knob_line,
+    sparkline::Sparkline,
+    status,
 };
 use crate::{
-    app::{Model, Reachability},
-    session::timeline::{Level, LoadCell, Reading},
+    app::{Model, Reachability, Spread},
+    session::timeline::{Level, LoadCell, Measure, Reading},
     tui::{
-        layout::Columns,
+        layout::Plan,
         paint::{Paint, from_column, row, wrapped},
-        scale::linear_top,
         theme::Ink,
     },
     units,
@@ -54,65 +55,77 @@ fn throughput(reading: &Reading) -> String {
     reading.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
 }
 
-/// Numbers two by two, a line of throughput, the knob in hand; the parts that matter most first.
-pub fn numbers(paint: &mut Paint, area: Rect, model: &Model) {
-    let reading = model.shown();
+/// Throughput, p50 and p99 over time, a line each where there is room for it; the other numbers two by two, the knob in
+/// hand; the parts that matter most first.
+pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
+    let (area, reading) = (plan.area, model.shown());
     header::draw(paint, row(area, 0), model, &reading);
-    let spark = row(area, 1);
-    let label = format!(" {:>8} ", throughput(&reading));
-    let x = paint.text(spark, &label, Ink::Strong);
-    sparkline(paint, from_column(spark, x), model);
-    let service = reading.service().now();
-    let figures = [
-        ("p50", Level::P50.of(service)),
-        ("p90", Level::P90.of(service)),
-        ("p99", Level::P99.of(service)),
-        ("p99.9", Level::P999.of(service)),
-        ("max", Level::Max.of(service)),
-    ];
-    let figures = figures.map(|(name, ns)| (name, figure(ns)));
+    let lanes = Lanes::new(&reading, plan.columns, model);
+    let timed = if lanes.is_response() { Measure::Response } else { Measure::Service };
+    let latency = reading.recent(timed).now();
+    // The last two rows belong to the knob and the keys, and one to words.
+    let room = area.height.saturating_sub(4);
+    let lines: &[Level] = if room >= ROOM_FOR_LINES { &[Level::P50, Level::P99] } else { &[] };
+    rate_line(paint, row(area, 1), &lanes);
+    for (n, level) in (2..).zip(lines) {
+        latency_line(paint, row(area, n), &lanes, *level, level.of(latency));
+    }
+    let mut y = 2 + lines.len() as u16;
+    let others = Level::ALL.into_iter().filter(|level| !lines.contains(level));
+    let figures = others.map(|level| (level.name(), figure(level.of(latency))));
     let ping = ("ping", ping_figure(Level::P50, reading.ping().now(), reading.pings_now()));
-    // The last two rows belong to the knob and the keys.
-    let rows = area.height.saturating_sub(4).min(3);
-    for (n, (name, text)) in figures.into_iter().chain([ping]).enumerate().take(usize::from(rows) * 2) {
-        let half = area.width / 2;
-        let place = row(area, 2 + n as u16 / 2);
-        let cell = Rect { x: area.x + n as u16 % 2 * half, width: half, ..place };
-        paint.parts(cell, &[(&format!(" {name:<6}"), Ink::Faint), (&format!("{text:>8}"), Ink::Text)]);
+    let figures: Vec<_> = figures.chain([ping]).collect();
+    for pair in figures.chunks(2).take((room + 2).saturating_sub(y).into()) {
+        for ((name, text), x) in pair.iter().zip([0, area.width / 2]) {
+            let cell = Rect { x: area.x + x, width: area.width / 2, ..row(area, y) };
+            paint.parts(cell, &[(&format!(" {name:<6}"), Ink::Faint), (&format!("{text:>8}"), Ink::Text)]);
+        }
+        y += 1;
     }
     let width = usize::from(area.width.saturating_sub(2));
-    let (text, ink) = frozen(model, &reading, area.width).unwrap_or_else(|| status::sentence(model, width));
-    for (n, line) in wrapped(&text, width).iter().enumerate().take(area.height.saturating_sub(7).into()) {
-        paint.text(row(area, 5 + n as u16), &format!(" {line}"), ink);
+    let (text, ink) = frozen(model, &lanes).unwrap_or_else(|| status::sentence(model, width));
+    for (y, line) in (y..area.height.saturating_sub(2)).zip(wrapped(&text, width)) {
+        paint.text(row(area, y), &format!(" {line}"), ink);
     }
     knob_line::draw(paint, row(area, area.height - 2), model);
     footer::draw(paint, row(area, area.height - 1), model);
 }
 
+/// From so many rows on, two latencies have a line of their own.
+const ROOM_FOR_LINES: u16 = 6;
+
+fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
+    let rate = |cell: &Option<LoadCell>| cell.as_ref().and_then(LoadCell::ops_per_s);
+    let sparkline = Sparkline {
+        label: &format!(" {:>8}", throughput(lanes.reading)),
+        ink: Ink::Throughput,
+        spread: Spread::Linear,
+        values: lanes.load().iter().map(rate).collect(),
+        written: about_count,
+    };
+    sparkline.draw(paint, line, lanes.plot(line));
+    lanes.cursor_mark(paint, line);
+}
+
+fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now: Option<u64>) {
+    let values = lanes.latency().iter().map(|column| Some(column.as_ref()?.get(level)? as f64));
+    let sparkline = Sparkline {
+        label: &format!(" {} {}", level.name(), figure(now)),
+        ink: Ink::Level(level),
+        spread: Spread::Log,
+        values: values.collect(),
+        written: about,
+    };
+    sparkline.draw(paint, line, lanes.plot(line));
+    lanes.cursor_mark(paint, line);
+}
+
 /// What the cursor of a frozen view reads, if nothing more pressing is to be said.
-fn frozen(model: &Model, reading: &Reading, width: u16) -> Option<(String, Ink)> {
+fn frozen(model: &Model, lanes: &Lanes) -> Option<(String, Ink)> {
     if model.cursor_s().is_none() || model.message().is_some() {
         return None;
     }
-    let lanes = Lanes::new(reading, Columns { gutter: 0, plot: width, name: 0, values: 0, value: 0 }, model);
-    let pieces = cursor::happened(&lanes).into_iter().chain(cursor::figures(&lanes));
+    let pieces = cursor::happened(lanes).into_iter().chain(cursor::figures(lanes));
     let texts: Vec<_> = pieces.map(|(text, _)| text).collect();
     Some((texts.join(", "), Ink::Strong))
-}
-
-/// Throughput over time in one row.
-fn sparkline(paint: &mut Paint, area: Rect, model: &Model) {
-    let axis = model.axis(area.width.saturating_sub(1));
-    let load = axis.window(model.timeline(), model.ends_s()).load();
-    let values: Vec<_> = load.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s)).collect();
-    let top = linear_top(values.iter().flatten().copied().fold(0.0, f64::max));
-    let bars = paint.glyphs().bars;
-    for (x, value) in (area.x..).zip(values) {
-        if model.cursor_s().is_some_and(|s| axis.column_ending(s) == Some(x - area.x)) {
-            paint.dot(x, area.y, paint.glyphs().cursor_line, Ink::Selected);
-        } else if let Some(value) = value {
-            let step = (value / top * 7.0).round().clamp(0.0, 7.0) as usize;
-            paint.dot(x, area.y, bars[step], Ink::Throughput);
-        }
-    }
 }

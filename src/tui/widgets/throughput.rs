@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use super::{
     Lanes,
-    figures::{NONE, figure},
+    figures::{NONE, figure, trimmed},
     ghost,
 };
 use crate::{
@@ -129,19 +129,8 @@ fn axis(paint: &mut Paint, chart: Rect, lanes: &Lanes, top: f64) {
     let middle = (last >= 12 || last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
     for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
         let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
-        paint.right(label, &axis_label(value), Ink::Faint);
+        paint.right(label, &trimmed(&units::count(value)), Ink::Faint);
         paint.dot(x, chart.y + n, if n == last { glyphs.origin } else { glyphs.tick }, Ink::Faint);
-    }
-}
-
-/// A round number without needless decimals: `300 k`.
-fn axis_label(value: f64) -> String {
-    let text = units::count(value);
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
     }
 }
 
