@@ -15,7 +15,7 @@ use redyno::{
     probe::{Ping, Wake},
     server::Status,
     session::{
-        End, Event, Interval, Moment, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Span,
+        Event, Interval, Moment, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Span,
         Tally, Writer,
     },
     stats::{Latency, Recorder},
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for second in 0..seconds {
         session.second(second)?;
     }
-    let end = End { t_s: f64::from(seconds), summary: session.tally.summary().clone() };
+    let end = session.tally.end(f64::from(seconds));
     session.write(&Record::End(Box::new(end)))
 }
 

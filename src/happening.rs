@@ -22,6 +22,7 @@
 //! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections, threads and end |
 //! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and answers |
 //! | `error` | the first error of its kind |
+//! | `trial`, `found` | an experiment tried a rate for its limit, and what it found in the end |
 //! | `recording`, `recording failed`, `output lost` | what cannot be read, or could not be written |
 //!
 //! What the server tells is as late as a poll, a second at the most.
@@ -154,6 +155,18 @@ happenings! {
     PingLost { cause: String } "ping lost" cause;
     /// It has one again.
     PingBack "ping back" "PING is answered again";
+    /// An experiment tried this rate; `level_us` is what its limit is about, where enough requests tell that.
+    Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64 } "trial" {
+        let held = if *is_held { "holds" } else { "does not hold" };
+        let level = limit.split('<').next().unwrap_or_default();
+        let told = level_us.map(|us| format!("{level} {}", units::latency((us * 1e3) as u64)));
+        let (rate, reached) = (units::setting((*rate).into()), units::rate(*ops_per_s));
+        format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}", after(", ", &told))
+    };
+    /// It found what it looked for.
+    Found { found: Found } "found" found.to_string();
+    /// The limit holds nowhere.
+    NothingFound { knob: String, limit: String } "found" format!("{limit} holds for no {knob}");
     /// The recording cannot be written any further.
     RecordingFailed { cause: String } "recording failed" cause;
     /// Lines that nobody read were left out of the output.
@@ -169,6 +182,30 @@ happenings! {
         } else {
             "the recording ends without an end record: redyno was killed, or still records"
         };
+}
+
+/// The setting of a knob that an experiment looked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The knob.
+    pub knob: String,
+    /// Its setting.
+    pub value: u64,
+    /// The limit holds here.
+    pub lower: u64,
+    /// It does not hold here; `None` where no such setting was seen.
+    pub upper: Option<u64>,
+    /// The limit, `p99<1ms`.
+    pub limit: String,
+}
+
+impl fmt::Display for Found {
+    /// `p99<1ms holds up to rate 9 410, not for 9 600`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let upper = self.upper.map(|upper| format!("not for {}", units::grouped(upper)));
+        let value = units::grouped(self.value);
+        write!(f, "{} holds up to {} {value}{}", self.limit, self.knob, after(", ", &upper))
+    }
 }
 
 impl Happening {

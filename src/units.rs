@@ -3,6 +3,8 @@
 //! Every function returns a value with its unit. Latencies carry three significant digits and never round a
 //! non-zero value to zero. Machines get plain numbers instead (see the record schema).
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 /// A latency of `ns` nanoseconds with three significant digits: `88 ns`, `3.12 µs`, `312 µs`, `1.94 ms`, `12.1 s`.
@@ -148,6 +150,27 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
         .map_err(|e| ParseQuantityError { text: text.to_owned(), ..e })
 }
 
+/// Reads a duration: a number with its unit behind it, `100us`, `1.5 ms`, `5s` or `1m`.
+///
+/// # Errors
+/// When the text is no number with such a unit, is negative or longer than any duration.
+pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
+    let expected = "a duration such as 100us, 2ms, 5s or 1m";
+    let error = || ParseQuantityError { text: text.to_owned(), expected };
+    let bare = text.trim();
+    let digits = bare.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == 'µ');
+    let unit_s = match &bare[digits.len()..] {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return Err(error()),
+    };
+    let number = digits.trim_end().parse::<f64>().map_err(|_| error())?;
+    Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
+}
+
 fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<u64, ParseQuantityError> {
     let error = || ParseQuantityError { text: text.to_owned(), expected };
     let lower = text.trim().to_ascii_lowercase();
@@ -204,6 +227,16 @@ mod tests {
         assert_eq!(elapsed(252 * 1_000_000_000), "00:04:12");
         assert_eq!(percent(0.9091), "91 %");
         assert_eq!(percent(0.0004), "0.04 %");
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        let ns = |text| parse_duration(text).map(|length| length.as_nanos());
+        assert_eq!([ns("250us"), ns("1.5 ms"), ns("2µs")], [Ok(250_000), Ok(1_500_000), Ok(2_000)]);
+        assert_eq!([ns("5s"), ns("1m"), ns("7ns")], [Ok(5_000_000_000), Ok(60_000_000_000), Ok(7)]);
+        for bad in ["", "5", "ms", "-1ms", "1h", "1e400s", "nans", "1 0ms"] {
+            assert!(parse_duration(bad).is_err(), "{bad:?} was taken");
+        }
     }
 
     #[test]

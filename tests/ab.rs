@@ -4,7 +4,7 @@ use redyno::demo;
 
 use crate::support::{
     Server,
-    program::{Outcome, run},
+    program::{Outcome, Running, redyno, run},
 };
 
 fn slow_writes() -> demo::Handle {
@@ -14,7 +14,8 @@ fn slow_writes() -> demo::Handle {
 
 fn ab(server: &demo::Handle, args: &[&str]) -> Outcome {
     let port = server.address().port().to_string();
-    run(&[&["ab", "-p", &port, "--yes", "--part", "0.25", "-c", "4"], args].concat())
+    let args = [&["ab", "-p", &port, "--yes", "--part", "0.25", "-c", "4"], args].concat();
+    Running::start(redyno(&args)).end_of_writing()
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod failed_recording;
 mod faults;
 #[cfg(target_os = "linux")]
 mod few_files;
+mod find;
 mod floods;
 mod foreign;
 #[cfg(target_os = "linux")]

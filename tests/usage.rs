@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 67] = [
+const WRONG: [(&str, &str); 71] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -57,6 +57,10 @@ const WRONG: [(&str, &str); 67] = [
     ("-i 0", "it must be a number of seconds above 0"),
     ("--seed x", "invalid value 'x' for '--seed <N>'"),
     ("--load --no-load", "cannot be used with"),
+    ("--find p99", "'p99' is no limit such as p99<1ms"),
+    ("--find p98<1ms", "'p98' is none of p50, p90,"),
+    ("--find p99<1", "'1' is not a duration such as"),
+    ("--find p99<1ms --rate 5", "cannot be used with"),
     ("ab", "required arguments were not provided: --to <KNOBS>"),
     ("ab --to clients=5", "--to: 'clients=5' sets nothing"),
     ("ab --from rate --to pipeline", "--from: 'rate' sets nothing"),

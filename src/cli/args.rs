@@ -3,9 +3,10 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    ab::AbArgs, clean::CleanArgs, demo::DemoArgs, load_args::LoadArgs, oneshot_args::OneshotArgs,
-    replay::ReplayArgs, session_args::SessionArgs, target_args::TargetArgs,
+    ab::AbArgs, clean::CleanArgs, demo::DemoArgs, experiment_args::ExperimentArgs, load_args::LoadArgs,
+    oneshot_args::OneshotArgs, replay::ReplayArgs, session_args::SessionArgs, target_args::TargetArgs,
 };
+use crate::load::{KnobError, Knobs};
 
 const ABOUT: &str = "A dynamometer for Redis and Valkey: live load, live knobs and live probes on one screen";
 
@@ -47,12 +48,27 @@ pub struct CommandLine {
     /// What to ask of it.
     #[command(flatten)]
     pub load: LoadArgs,
+    /// What turns its knobs.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
     /// How long, and who watches.
     #[command(flatten)]
     pub session: SessionArgs,
     /// redis-cli's modes.
     #[command(flatten)]
     pub oneshot: OneshotArgs,
+}
+
+impl CommandLine {
+    /// The knobs to begin with. `unless_told` is whether the load is on when no option says.
+    ///
+    /// # Errors
+    /// Names the first knob that is out of its range.
+    pub fn knobs(&self, unless_told: bool) -> Result<Knobs, KnobError> {
+        // A number of requests is a load, too, and so is an experiment.
+        let is_load = self.session.requests.is_some() || self.experiment.is_given();
+        self.load.knobs(unless_told || is_load)
+    }
 }
 
 /// Commands beside the screen.

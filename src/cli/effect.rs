@@ -59,6 +59,8 @@ enum Place {
     Session,
     /// In a session that puts load on: on the screen it can be switched on at any time.
     Load,
+    /// In a session, which it puts under load.
+    Experiment,
     /// On the screen.
     Look,
     /// In windows of time.
@@ -73,7 +75,7 @@ impl Place {
     fn includes(self, mode: Mode) -> bool {
         match self {
             Self::Server => !matches!(mode, Mode::Oneshot(oneshot::Mode::IntrinsicLatency(_))),
-            Self::Session | Self::Load => !mode.is_oneshot(),
+            Self::Session | Self::Load | Self::Experiment => !mode.is_oneshot(),
             Self::Look => matches!(mode, Mode::Screen | Mode::Piped),
             Self::Windows => mode != Mode::Headless,
             Self::Oneshot => mode.is_oneshot(),
@@ -85,6 +87,7 @@ impl Place {
     fn of(option: &Arg) -> Self {
         match (option.get_id().as_str(), option.get_help_heading()) {
             ("warmup" | "requests", _) => Self::Load,
+            ("find", _) => Self::Experiment,
             // Consent is no setting: a script may give it wherever it goes.
             ("load" | "no_load" | "yes", _) => Self::Session,
             ("theme" | "ascii" | "no_mouse", _) => Self::Look,
@@ -116,8 +119,16 @@ pub fn check(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Resu
     if let Some(option) = options.iter().find(|option| !Place::of(option).includes(mode)) {
         return refuse(option, &mode.to_string());
     }
-    if !matches!(mode, Mode::Piped | Mode::Headless) || line.load.knobs(line.session.requests.is_some())?.load
-    {
+    if !matches!(mode, Mode::Piped | Mode::Headless) {
+        return Ok(());
+    }
+    let knobs = line.knobs(false)?;
+    let of_rate = |option: &&&Arg| matches!(option.get_id().as_str(), "arrivals" | "backlog");
+    if knobs.load && knobs.rate.is_none() && !line.experiment.is_given() {
+        let needless = options.iter().find(of_rate);
+        return needless.map_or(Ok(()), |option| refuse(option, "without a rate (add --rate)"));
+    }
+    if knobs.load {
         return Ok(());
     }
     // Nobody is there to turn a knob.
@@ -149,7 +160,7 @@ mod tests {
     }
 
     /// A value that the option takes, where it takes one.
-    const VALUES: [(&str, &str); 32] = [
+    const VALUES: [(&str, &str); 33] = [
         ("host", "h"),
         ("port", "1"),
         ("socket", "/s"),
@@ -167,6 +178,7 @@ mod tests {
         ("rate", "5"),
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
+        ("find", "p99<1ms"),
         ("workload", "get"),
         ("ratio", "1:1"),
         ("data_size", "5"),
@@ -264,6 +276,9 @@ mod tests {
             assert!(refusal(&line, false).unwrap().contains("has no effect with --no-load"), "{line}");
             assert_eq!(refusal(&line, true), None, "on the screen it can be switched on: {line}");
         }
+        let without_rate = refusal("--headless --load --arrivals poisson", false).unwrap();
+        assert!(without_rate.contains("--arrivals has no effect without a rate"), "{without_rate}");
+        assert_eq!(refusal("--headless --find p99<1ms --arrivals poisson", false), None);
         for fine in ["--headless", "--headless --yes --no-load", "--headless -n 5", "--duration 3 --record x"]
         {
             assert_eq!(refusal(fine, false), None, "{fine}");

@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn end() -> Arc<Record> {
-        Arc::new(Record::End(Box::new(End { t_s: 9.0, summary: Summary::default() })))
+        Arc::new(Record::End(Box::new(End { t_s: 9.0, summary: Summary::default(), found: None })))
     }
 
     fn printed(form: Form) -> String {

@@ -25,11 +25,11 @@ pub struct LoadArgs {
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
     /// How requests come due under a rate: constant or poisson [default: constant]
-    #[arg(long, value_name = "NAME", requires = "rate")]
+    #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
     /// What becomes of requests that no connection is free for: queue sends them late, shed drops those that are more
     /// than 10 ms late and counts them [default: queue]
-    #[arg(long, value_name = "NAME", requires = "rate")]
+    #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
     /// A preset: cache (GET:SET 10:1), mixed (1:1), get, set, incr, ping [default: cache]
     #[arg(long, value_name = "NAME", value_parser = preset, conflicts_with = "ratio")]

@@ -5,6 +5,7 @@ pub mod args;
 pub mod clean;
 pub mod demo;
 mod effect;
+pub mod experiment_args;
 mod failure;
 pub mod headless;
 pub mod lines;

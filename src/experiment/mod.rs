@@ -9,16 +9,23 @@
 //! orders that come back. It has no clock: time is that of the records. Pure.
 
 mod ab;
+mod find;
+mod limit;
 mod setting;
+#[cfg(test)]
+mod simulated;
 mod stand;
+mod stretch;
 #[cfg(test)]
 mod tests;
 
 pub use ab::{Ab, Pair, Part, Plan, Quantity, Side, Verdict};
+pub use find::{Find, Tried};
+pub use limit::{Limit, LimitError};
 pub use setting::{Setting, SettingError};
 pub use stand::Interruption;
 
-use crate::session::{Delivery, Order};
+use crate::session::{Delivery, Order, Record};
 
 /// What turns knobs by itself.
 pub trait Experiment {
@@ -28,6 +35,35 @@ pub trait Experiment {
     /// Ends it early; what sets everything back that it turned. Nothing when it is over already.
     fn stop(&mut self) -> Vec<Order>;
 
+    /// How it ended; `None` while it goes on.
+    fn ending(&self) -> Option<&Ending>;
+
+    /// What it found so far, in lines.
+    fn report(&self) -> String;
+
     /// Whether it is over, found something or not.
-    fn is_over(&self) -> bool;
+    fn is_over(&self) -> bool {
+        self.ending().is_some()
+    }
+}
+
+/// How an experiment ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It did what it was to do.
+    Done,
+    /// It did, and what was asked for is not so: in words.
+    NotHeld(String),
+    /// It did, and what was asked is not clear: in words.
+    Undecided(String),
+    /// It could not go on.
+    Interrupted(Interruption),
+}
+
+/// The moment of the session that a delivery tells of.
+fn t_s(delivery: &Delivery) -> Option<f64> {
+    match delivery {
+        Delivery::Record(record) if !matches!(**record, Record::Beside(_)) => record.t_s(),
+        _ => None,
+    }
 }

@@ -100,7 +100,8 @@ fn the_better_of_two_settings_is_found_in_alternation() {
         (Judgement::Worse, Quantity::Throughput),
         "{verdict:?}"
     );
-    assert!(verdict.sentence().starts_with("B does ") && ab.interruption().is_none(), "{verdict:?}");
+    assert!(verdict.sentence().starts_with("B does "), "{verdict:?}");
+    assert_eq!(ab.ending(), Some(&Ending::NotHeld(verdict.sentence())));
     // The first segment is the session's own.
     let asked: Vec<_> = segments[1..].iter().map(|segment| segment.knobs.workload.to_string()).collect();
     let alternating: Vec<_> = ["GET", "SET"].into_iter().cycle().take(asked.len()).collect();
@@ -125,15 +126,22 @@ fn a_parameter_is_set_for_one_setting_and_set_back_for_the_other_and_at_the_end(
     assert_eq!(last, [Order::SetKnobs(on()), Order::SetConfig { parameter: hz, to: "10".to_owned() }]);
 }
 
+fn interruption(experiment: &dyn Experiment) -> String {
+    match experiment.ending() {
+        Some(Ending::Interrupted(why)) => why.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn an_experiment_that_is_not_carried_out_says_why() {
     let server = server(&[]);
     let mut ab = Ab::new(setting("clients 4"), setting("clients 101"), PLAN);
     drive(&server, &mut ab, |_| false);
-    let why = ab.interruption().unwrap().to_string();
+    let why = interruption(&ab);
     assert!(why.starts_with("101 clients are more than the 100"), "{why}");
     let mut ab = Ab::new(setting("clients 4"), setting("config io-threads 4"), PLAN);
     drive(&server, &mut ab, |_| false);
-    let why = ab.interruption().unwrap().to_string();
+    let why = interruption(&ab);
     assert!(why.starts_with("io-threads was not set: "), "{why}");
 }

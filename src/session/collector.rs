@@ -127,7 +127,10 @@ impl Collector {
                 self.targets[target].turn(segment);
                 self.take(target);
             }
-            Message::Record(record) => drop(self.emit(record)),
+            Message::Record(record) => {
+                self.targets[0].hear(&record);
+                self.emit(record);
+            }
             Message::Listen(listener) => self.welcome(listener),
             Message::Finish => {}
         }

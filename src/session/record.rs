@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{Beside, Event, Interval, Summary};
 use crate::{
     clock::{SECOND_NS, tick_of},
+    happening::Found,
     load::Knobs,
     probe, server,
 };
@@ -213,4 +214,7 @@ pub struct End {
     pub t_s: f64,
     /// What the load did while it was on.
     pub summary: Summary,
+    /// What an experiment found, if one looked for something and there was any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
 }

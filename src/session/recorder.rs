@@ -14,7 +14,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use super::{Coalesce, End, FileError, Record, Tally, Writer};
+use super::{Coalesce, FileError, Record, Tally, Writer};
 
 /// A recording that is under way. It ends when its records do, or when it is told to.
 pub struct Recording {
@@ -93,10 +93,10 @@ fn record(mut writer: Writer, records: &Receiver<Arc<Record>>, state: &State) ->
         if state.stopped.load(Ordering::Relaxed) {
             coalesce.rest().iter().try_for_each(|record| write(record))?;
             // That of the first target is the recording's, and ends it.
-            return sums.iter().rev().try_for_each(|(target, sum)| {
-                let end = End { t_s, summary: sum.summary().clone() };
-                write(&Record::End(Box::new(end)).told_by(*target))
-            });
+            return sums
+                .iter()
+                .rev()
+                .try_for_each(|(target, sum)| write(&Record::End(Box::new(sum.end(t_s))).told_by(*target)));
         }
     }
     coalesce.rest().iter().try_for_each(|record| write(record))

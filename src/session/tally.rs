@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Event, Record, Summary};
-use crate::happening::Happening;
+use super::{End, Event, Record, Summary};
+use crate::happening::{Found, Happening};
 
 /// A fold that ends in a [`Summary`].
 #[derive(Debug, Default)]
 pub struct Tally {
     summary: Summary,
+    found: Option<Found>,
     /// What the segments count for.
     segments: BTreeMap<u32, Weight>,
 }
@@ -42,8 +43,14 @@ impl Tally {
             Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
                 self.summary.first_errors.entry(error.clone()).or_insert_with(|| message.clone());
             }
+            Record::Event(Event { what: Happening::Found { found }, .. }) => self.found = Some(found.clone()),
             _ => {}
         }
+    }
+
+    /// The last record, of a session that ends at `t_s`.
+    pub fn end(&self, t_s: f64) -> End {
+        End { t_s, summary: self.summary.clone(), found: self.found.clone() }
     }
 
     /// The summary so far.

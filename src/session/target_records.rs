@@ -10,7 +10,7 @@
 use std::{collections::BTreeMap, sync::mpsc::Receiver};
 
 use super::{
-    End, Event, Interval, Moment, Record, Segment, Span, Tally, assembly::Assembly,
+    Event, Interval, Moment, Record, Segment, Span, Tally, assembly::Assembly,
     lost_connections::LostConnections,
 };
 use crate::{
@@ -86,6 +86,11 @@ impl TargetRecords {
         self.rings.iter().all(|ring| ring.intervals.is_abandoned())
     }
 
+    /// Counts what the session itself tells of this target.
+    pub(super) fn hear(&mut self, record: &Record) {
+        self.tally.push(record);
+    }
+
     /// New knobs hold.
     pub(super) fn turn(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
@@ -99,8 +104,7 @@ impl TargetRecords {
         if let Some((at_ns, what)) = self.connections.rest(now_ns) {
             self.event(at_ns, what);
         }
-        self.made
-            .push(Record::End(Box::new(End { t_s: seconds(now_ns), summary: self.tally.summary().clone() })));
+        self.made.push(Record::End(Box::new(self.tally.end(seconds(now_ns)))));
         self.made
     }
 

@@ -14,6 +14,7 @@ mod latency;
 pub mod paired;
 mod recorder;
 mod samples;
+pub mod search;
 mod series;
 #[cfg(test)]
 pub(crate) mod simulated;

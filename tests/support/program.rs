@@ -123,6 +123,22 @@ impl Running {
         });
     }
 
+    /// Waits for its end for as long as it goes on writing to stdout.
+    pub fn end_of_writing(mut self) -> Outcome {
+        let mut written = 0;
+        loop {
+            let more = wait_for("its end, or more of its output", || {
+                let is_over = self.child.try_wait().expect("its state").is_some();
+                let now = self.out.so_far().len();
+                (is_over || now > written).then_some((is_over, now))
+            });
+            written = more.1;
+            if more.0 {
+                return self.end();
+            }
+        }
+    }
+
     /// Waits for its end.
     pub fn end(mut self) -> Outcome {
         let status = wait_for("the program's end", || self.child.try_wait().expect("its state"));

@@ -73,7 +73,7 @@ impl AbArgs {
             let text = "--no-load has no effect with ab, which is a load; leave it out";
             return Err(UsageError::Line(text.to_owned()));
         }
-        let base = self.line().load.knobs(true)?;
+        let base = self.line().knobs(true)?;
         let parse = |option: &str, text: &str| {
             let wrong = |error| UsageError::Line(format!("{option}: {error}"));
             Setting::parse(text, &base).map_err(wrong)

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     cli::{headless::Form, lines::session_line},
-    experiment::{Ab, Pair, Part, Quantity, Setting, Side, Verdict},
+    experiment::{Ab, Experiment, Pair, Part, Quantity, Setting, Side, Verdict},
     foreign,
     session::SessionStart,
     units,
@@ -82,7 +82,7 @@ impl Lines {
         let (a, b) = ab.settings();
         match self.form {
             Form::Json => Json::Verdict { from: &a.words, to: &b.words, verdict: &verdict }.line(),
-            Form::Lines => told(&verdict),
+            Form::Lines => format!("\n{}", ab.report()),
         }
     }
 }
@@ -128,18 +128,6 @@ fn pair_line(pair: &Pair) -> String {
     format!("{:>4} {:>6.1} s {first:>5} {values}{errors}{left_out}\n", pair.pair, pair.t_s)
 }
 
-fn told(verdict: &Verdict) -> String {
-    let mut text = format!("\n{}\n", verdict.sentence());
-    for quantity in Quantity::ALL {
-        text += &format!("  {:<10} {}\n", quantity.name(), verdict.words(quantity));
-    }
-    let left_out = match verdict.left_out {
-        0 => String::new(),
-        n => format!(", {n} left out"),
-    };
-    text + &format!("  {:<10} {}{left_out}\n", "pairs", verdict.pairs)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +139,7 @@ mod tests {
             p50_us: Some(p50_us),
             p99_us: None,
             errors: 0,
+            client_limit: None,
         };
         Pair {
             pair: 1,

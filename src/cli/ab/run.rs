@@ -14,7 +14,6 @@ use crate::{
         Delivery, Notice, Order, Record,
         running::{Commission, Keys, Peer, check_clients},
     },
-    stats::paired::Judgement,
 };
 
 /// Reads every argument that can be wrong.
@@ -49,14 +48,7 @@ pub fn run(args: &AbArgs) -> Result<(), Failure> {
     let held = session::Held::begin(&args.line(), false, settle)?;
     let told = in_lines(&held.peer, &mut ab, form);
     held.end(told)?;
-    match (ab.interruption(), ab.verdict()) {
-        (Some(why), _) => Err(Failure::Failed(anyhow::anyhow!("{why}"))),
-        (None, verdict) => match verdict.judgement() {
-            Judgement::Same | Judgement::Better => Ok(()),
-            Judgement::Worse => Err(Failure::Crossed(verdict.sentence())),
-            Judgement::Undecided => Err(Failure::Undecided(verdict.sentence())),
-        },
-    }
+    session::outcome(&ab)
 }
 
 /// Parameters of a server that is not our own are set with a person's consent only.

@@ -20,6 +20,8 @@ use crate::{
 pub struct Held {
     /// Who listens to it.
     pub peer: Peer,
+    /// Who turns its knobs, if an experiment is to.
+    pub beside: Option<Peer>,
     /// The knobs that it began with.
     pub knobs: Knobs,
     session: Session,
@@ -45,8 +47,10 @@ impl Held {
         let mut commission = commission(line, &destination, writer, is_attended)?;
         settle(&mut commission)?;
         let knobs = commission.knobs.clone();
-        let (session, mut peers) = Session::start(commission, ends, 1).map_err(refused)?;
-        Ok(Self { peer: peers.remove(0), knobs, session, destination })
+        let count = if line.experiment.is_given() { 2 } else { 1 };
+        let (session, mut peers) = Session::start(commission, ends, count).map_err(refused)?;
+        let beside = peers.drain(1..).next();
+        Ok(Self { peer: peers.remove(0), beside, knobs, session, destination })
     }
 
     /// Waits for its end; `shown` is what became of whoever listened.

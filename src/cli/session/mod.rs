@@ -7,12 +7,14 @@
 //!                                  └─► what was undone, the summary
 //! ```
 
+mod driver;
 mod held;
 mod launch;
 mod plan;
 mod run;
 mod said;
 
+pub use driver::outcome;
 pub use held::Held;
 pub use plan::check;
 pub use run::run;

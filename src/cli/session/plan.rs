@@ -33,7 +33,7 @@ pub fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, Usag
 /// Names the first one.
 pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     form(line, has_terminal)?;
-    check_clients(&line.load.knobs(false)?, most_clients(line.load.worker_threads(), 1))
+    check_clients(&line.knobs(false)?, most_clients(line.load.worker_threads(), 1))
         .map_err(UsageError::Line)?;
     Ok(())
 }
@@ -57,8 +57,7 @@ pub fn commission(
 ) -> Result<Commission, Failure> {
     let is_own = destination.built_in.is_some();
     let threads = line.load.worker_threads();
-    // A number of requests is a load, too.
-    let knobs = line.load.knobs(is_own || line.session.requests.is_some())?;
+    let knobs = line.knobs(is_own)?;
     if is_own && line.load.keep {
         let text = "--keep: the built-in server goes at the end, and its keys with it; name a server";
         return Err(UsageError::Line(text.to_owned()).into());

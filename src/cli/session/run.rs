@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Context as _;
 
 use super::{
+    driver::Driver,
     held::Held,
     plan::{form, timeline},
     said::Said,
@@ -31,11 +32,14 @@ use crate::{
 pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let form = form(line, has_terminal)?;
     let mut held = Held::begin(line, form.is_none(), |_| Ok(()))?;
+    let driver = Driver::start(line.experiment.experiment(&held.knobs), held.beside.take(), form.is_some())?;
     let shown = match form {
         Some(form) => in_lines(&held.peer, form),
         None => on_screen(line, held.knobs.clone(), &mut held.peer),
     };
-    held.end(shown)
+    held.end(shown)?;
+    // On the screen a person saw it.
+    form.map_or(Ok(()), |form| driver.tell(form))
 }
 
 /// The screen until it or the session ends, and then the summary.

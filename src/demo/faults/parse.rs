@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use super::fault::{Fault, Kind, Scope, When};
 use crate::demo::commands;
+use crate::units::parse_duration;
 
 /// Why a text is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -131,19 +132,11 @@ fn error_prefix(word: Option<&str>) -> Result<String, String> {
 
 fn duration(word: Option<&str>, what: &str) -> Result<Duration, String> {
     let word = word.ok_or_else(|| format!("a duration is missing: {what}, such as 500ms or 5s"))?;
-    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == 'µ');
-    let seconds = match &word[digits.len()..] {
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        _ => return Err(format!("'{word}' is no duration such as 100us, 2ms, 5s or 1m")),
-    };
-    let length = digits.parse::<f64>().ok().and_then(|n| Duration::try_from_secs_f64(n * seconds).ok());
+    let length = parse_duration(word).map_err(|error| error.to_string())?;
     // A day is longer than any session of faults, and keeps sums of times far from their limits.
     match length {
-        Some(length) if length > Duration::from_secs(86_400) => Err(format!("'{word}' is longer than a day")),
-        Some(length) if length >= Duration::from_micros(1) => Ok(length),
+        length if length > Duration::from_secs(86_400) => Err(format!("'{word}' is longer than a day")),
+        length if length >= Duration::from_micros(1) => Ok(length),
         _ => Err(format!("'{word}' is no duration from 1us up")),
     }
 }
@@ -180,11 +173,12 @@ mod tests {
             ("", "a fault starts with stall"),
             ("explode 5s", "'explode' is none of"),
             ("stall", "a duration is missing: how long the stall lasts"),
-            ("stall 5", "'5' is no duration such as"),
+            ("stall 5", "'5' is not a duration such as"),
             ("stall 5s every 5s", "a stall must be shorter than its period"),
             ("stall 5s 1%", "a stall happens once, after a DURATION or every DURATION"),
             ("stall 5s on GET", "a stall stops the whole server"),
             ("stall 9999999999s", "longer than a day"),
+            ("stall 1ns", "no duration from 1us up"),
             ("delay GTE 2ms", "'gte' is no command of the built-in server"),
             ("delay 2ms", "'2ms' is no command"),
             ("error loading", "an error's prefix is in capitals"),

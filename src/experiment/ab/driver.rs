@@ -7,10 +7,11 @@ use super::{
 };
 use crate::{
     experiment::{
-        Experiment, Interruption, Setting,
+        Ending, Experiment, Setting,
         stand::{Seen, Stand},
+        t_s,
     },
-    session::{Delivery, Interval, Order, Record},
+    session::{Delivery, Interval, Order},
     stats::paired::Judgement,
 };
 
@@ -50,7 +51,7 @@ pub struct Ab {
     since_s: Option<f64>,
     pairs: Vec<Pair>,
     verdict: Option<Verdict>,
-    interruption: Option<Interruption>,
+    ending: Option<Ending>,
 }
 
 impl Ab {
@@ -67,7 +68,7 @@ impl Ab {
             since_s: None,
             pairs: Vec::new(),
             verdict: None,
-            interruption: None,
+            ending: None,
         }
     }
 
@@ -86,11 +87,6 @@ impl Ab {
         self.verdict.clone().unwrap_or_else(|| self.judged(false))
     }
 
-    /// Why it ended without the last word, if it did.
-    pub fn interruption(&self) -> Option<&Interruption> {
-        self.interruption.as_ref()
-    }
-
     /// Whether requests are due in both settings whatever the server does, so that response times count.
     fn is_open(&self) -> bool {
         self.a.knobs.rate.is_some() && self.b.knobs.rate.is_some()
@@ -107,6 +103,11 @@ impl Ab {
     }
 
     fn end(&mut self, verdict: Verdict) -> Vec<Order> {
+        self.ending = Some(match verdict.judgement() {
+            Judgement::Same | Judgement::Better => Ending::Done,
+            Judgement::Worse => Ending::NotHeld(verdict.sentence()),
+            Judgement::Undecided => Ending::Undecided(verdict.sentence()),
+        });
         self.verdict = Some(verdict);
         self.block = None;
         self.stand.set_back()
@@ -181,8 +182,8 @@ impl Experiment for Ab {
             }
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
             Seen::Lost(interruption) => {
-                self.interruption = Some(interruption);
                 orders.extend(self.end(self.judged(true)));
+                self.ending = Some(Ending::Interrupted(interruption));
             }
         }
         orders
@@ -192,15 +193,21 @@ impl Experiment for Ab {
         if self.is_over() { Vec::new() } else { self.end(self.judged(true)) }
     }
 
-    fn is_over(&self) -> bool {
-        self.verdict.is_some()
+    fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
     }
-}
 
-/// The moment of the session that a delivery tells of.
-fn t_s(delivery: &Delivery) -> Option<f64> {
-    match delivery {
-        Delivery::Record(record) if !matches!(**record, Record::Beside(_)) => record.t_s(),
-        _ => None,
+    fn report(&self) -> String {
+        let limited = |pair: &Pair| pair.a.client_limit.clone().or(pair.b.client_limit.clone());
+        let limited: Vec<_> = self.pairs.iter().filter_map(limited).collect();
+        let client = limited.last().map_or_else(String::new, |why| {
+            format!(
+                "  {:<10} was the limit in {} of {} pairs: {why}\n",
+                "client",
+                limited.len(),
+                self.pairs.len()
+            )
+        });
+        self.verdict().report() + &client
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{session::Interval, stats::Better};
+use crate::{diagnose::ClientLimit, session::Interval, stats::Better};
 
 /// One of the two settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -70,6 +70,9 @@ pub struct Part {
     pub p99_us: Option<f64>,
     /// Requests that failed.
     pub errors: u64,
+    /// Why redyno itself was the limit, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_limit: Option<String>,
 }
 
 impl Part {
@@ -83,6 +86,7 @@ impl Part {
             p50_us: percentile_us(0.50),
             p99_us: percentile_us(0.99),
             errors: measured.errors.values().sum(),
+            client_limit: ClientLimit::of(measured).map(|limit| limit.to_string()),
         }
     }
 

@@ -1,14 +1,14 @@
 //! What an A/B says of settings whose truth is known, with seconds that depend on each other, walk and drift. Every run is
 //! made from its number, so the counts are always the same.
 
-use std::sync::Arc;
-
 use super::*;
 use crate::{
-    clock::TICK_NS,
-    experiment::{Experiment, Setting},
+    experiment::{
+        Setting,
+        simulated::{Simulated, TICK_S},
+    },
     load::Knobs,
-    session::{Delivery, Interval, Order, Record, Segment},
+    session::Interval,
     stats::{
         paired::Judgement,
         simulated::{Chance, Kind},
@@ -17,59 +17,15 @@ use crate::{
 
 /// Runs of each kind.
 const RUNS: u64 = 100;
-const TICK_S: f64 = TICK_NS as f64 / 1e9;
-
-/// A session that carries orders out at once, a quarter of a second after the other.
-struct Session {
-    knobs: Knobs,
-    segment: u32,
-    tick: u32,
-}
-
-impl Session {
-    fn segment(&mut self) -> Delivery {
-        self.segment += 1;
-        let (knobs, t_s) = (self.knobs.clone(), self.now_s());
-        let record = Segment { t_s, segment: self.segment, knobs, warmup: false, config: None };
-        Delivery::Record(Arc::new(Record::Segment(record)))
-    }
-
-    fn now_s(&self) -> f64 {
-        f64::from(self.tick) * TICK_S
-    }
-
-    fn interval(&mut self, ops_per_s: f64) -> Delivery {
-        self.tick += 1;
-        let interval = Interval {
-            t_s: self.now_s(),
-            length_s: TICK_S,
-            segment: self.segment,
-            ops: (ops_per_s * TICK_S) as u64,
-            ops_per_s,
-            ..Interval::default()
-        };
-        Delivery::Record(Arc::new(Record::Interval(Box::new(interval))))
-    }
-}
 
 /// Lets an A/B run against a server that does `step` more under B, whose seconds vary so by chance; when it ended.
 fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
-    let mut session = Session { knobs: ab.settings().0.knobs.clone(), segment: 0, tick: 0 };
-    let mut waiting = vec![session.segment()];
-    while !ab.is_over() {
-        let orders: Vec<_> = waiting.drain(..).flat_map(|delivery| ab.take(&delivery)).collect();
-        for order in orders {
-            if let Order::SetKnobs(knobs) = order
-                && knobs != session.knobs
-            {
-                session.knobs = knobs;
-                waiting.push(session.segment());
-            }
-        }
-        let is_b = session.knobs == ab.settings().1.knobs;
-        let second = noise[session.now_s() as usize].exp();
-        waiting.push(session.interval(100_000.0 * second * if is_b { 1.0 + step } else { 1.0 }));
-    }
+    let b = ab.settings().1.knobs.clone();
+    let mut session = Simulated::new(ab.settings().0.knobs.clone());
+    session.drive(ab, |knobs, t_s| {
+        let ops_per_s = 100_000.0 * noise[t_s as usize].exp() * if *knobs == b { 1.0 + step } else { 1.0 };
+        Interval { ops: (ops_per_s * TICK_S) as u64, ops_per_s, ..Interval::default() }
+    });
     session.now_s()
 }
 

@@ -92,6 +92,19 @@ impl Verdict {
         }
     }
 
+    /// The same, and how B compares by each quantity, in lines.
+    pub fn report(&self) -> String {
+        let mut text = format!("{}\n", self.sentence());
+        for quantity in Quantity::ALL {
+            text += &format!("  {:<10} {}\n", quantity.name(), self.words(quantity));
+        }
+        let left_out = match self.left_out {
+            0 => String::new(),
+            n => format!(", {n} left out"),
+        };
+        text + &format!("  {:<10} {}{left_out}\n", "pairs", self.pairs)
+    }
+
     /// Its name in records.
     pub fn name(&self) -> &'static str {
         match self.judgement() {

@@ -88,6 +88,7 @@ impl Running {
                 let admission = self.gate.answer(*yes, &self.control);
                 self.obey(admission);
             }
+            Order::Tell(what) => self.live.event(what.clone()),
             Order::Mark(mark) => self.live.mark(mark.clone()),
             Order::StartRecording => {
                 let now_s = seconds(self.clock.now_ns());

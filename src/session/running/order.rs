@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
+    happening::Happening,
     load::Knobs,
     server::{Parameter, Progress},
     session::{Mark, Record},
@@ -30,6 +31,8 @@ pub enum Order {
     AllowWrites(bool),
     /// Put a note on the time axis.
     Mark(Mark),
+    /// Put on the time axis what an experiment tells.
+    Tell(Happening),
     /// Record to a new file from now on; [`Notice::Recording`] tells how it goes.
     StartRecording,
     /// End the recording.

@@ -1,0 +1,131 @@
+//! A limit of the latency in words: `p99<1ms`.
+
+use std::{fmt, str::FromStr};
+
+use thiserror::Error;
+
+use crate::{
+    stats::{Latency, PERCENTILES},
+    units::{ParseQuantityError, parse_duration},
+};
+
+/// What a latency has to stay below.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// Which of its levels: `p99`, or `max`.
+    level: &'static str,
+    /// The share of latencies that it speaks of, 0 to 1.
+    quantile: f64,
+    below_ns: u64,
+    /// That as it was given.
+    below: String,
+}
+
+/// Why a text is no limit.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum LimitError {
+    /// It has another form.
+    #[error("'{0}' is no limit such as p99<1ms")]
+    Form(String),
+    /// Its level is none.
+    #[error("'{0}' is none of {levels}", levels = levels())]
+    Level(String),
+    /// Its bound is no duration.
+    #[error(transparent)]
+    Bound(#[from] ParseQuantityError),
+    /// It leaves room for nothing.
+    #[error("no latency is below 0")]
+    Nothing,
+}
+
+/// The longest latency of all.
+const MAX: (&str, f64) = ("max", 1.0);
+
+fn known() -> impl Iterator<Item = (&'static str, f64)> {
+    PERCENTILES.iter().map(|percentile| (percentile.name, percentile.quantile)).chain([MAX])
+}
+
+fn levels() -> String {
+    known().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Limit {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let (level, below) = text.split_once('<').ok_or_else(|| LimitError::Form(text.to_owned()))?;
+        let (level, below) = (level.trim(), below.trim());
+        let (level, quantile) =
+            known().find(|(name, _)| *name == level).ok_or_else(|| LimitError::Level(level.to_owned()))?;
+        // Longer than what a u64 of nanoseconds holds is without a limit.
+        let below_ns = u64::try_from(parse_duration(below)?.as_nanos()).unwrap_or(u64::MAX);
+        if below_ns == 0 {
+            return Err(LimitError::Nothing);
+        }
+        Ok(Self { level, quantile, below_ns, below: below.replace(' ', "") })
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}<{}", self.level, self.below)
+    }
+}
+
+impl Limit {
+    /// Whether as many of these latencies as it speaks of are below it; none are if there are none.
+    pub fn holds(&self, latency: &Latency) -> bool {
+        let most = latency.count() as f64 * (1.0 - self.quantile);
+        !latency.is_empty() && latency.count_from(self.below_ns) as f64 <= most + 1e-9
+    }
+
+    /// The level in µs; `None` where too few latencies were counted to tell.
+    pub fn level_us(&self, latency: &Latency) -> Option<f64> {
+        let ns = if self.quantile < 1.0 {
+            latency.percentile(self.quantile)
+        } else {
+            (!latency.is_empty()).then(|| latency.max_ns())
+        };
+        ns.map(|ns| ns as f64 / 1e3)
+    }
+
+    /// So many latencies tell the level.
+    pub fn enough(&self) -> u64 {
+        if self.quantile < 1.0 { (11.0 / (1.0 - self.quantile)).ceil() as u64 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::fixture::latency_of;
+
+    #[test]
+    fn a_limit_is_a_level_and_what_it_has_to_be_below() {
+        let limit: Limit = " p99.9 < 1.5 ms".parse().unwrap();
+        assert_eq!(
+            (limit.to_string(), limit.below_ns, limit.enough()),
+            ("p99.9<1.5ms".into(), 1_500_000, 11_000)
+        );
+        for (text, told) in [
+            ("p99", "'p99' is no limit such as p99<1ms"),
+            ("p98<1ms", "'p98' is none of p50, p90, p95, p99, p99.9, p99.99, max"),
+            ("p99<1", "'1' is not a duration such as 100us, "),
+            ("p99<0ms", "no latency is below 0"),
+        ] {
+            let error = text.parse::<Limit>().unwrap_err().to_string();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn it_holds_if_enough_latencies_are_below_it() {
+        let latency = latency_of((0..1000).map(|n| if n < 990 { 900_000 } else { 1_100_000 }));
+        let holds = |text: &str| text.parse::<Limit>().unwrap().holds(&latency);
+        assert!(holds("p99<1ms") && holds("max<2ms"));
+        assert!(!holds("p99.9<1ms") && !holds("max<1ms") && !holds("p50<900us"));
+        let limit: Limit = "max<1ms".parse().unwrap();
+        assert_eq!((limit.level_us(&latency), limit.level_us(&Latency::default())), (Some(1100.0), None));
+        assert!(!limit.holds(&Latency::default()), "nothing was seen");
+    }
+}

@@ -1,0 +1,73 @@
+//! A session for tests that carries orders out at once, and measures what it is told to.
+
+use std::sync::Arc;
+
+use super::Experiment;
+use crate::{
+    clock::{TICK_NS, seconds},
+    load::Knobs,
+    session::{Delivery, Interval, Order, Record, Segment},
+};
+
+/// The length of an interval, in seconds.
+pub(super) const TICK_S: f64 = TICK_NS as f64 / 1e9;
+
+/// A session without a server.
+pub(super) struct Simulated {
+    knobs: Knobs,
+    segment: u32,
+    tick: u64,
+    /// What was told, and not carried out.
+    pub(super) told: Vec<Order>,
+}
+
+impl Simulated {
+    /// One that begins with these knobs.
+    pub(super) fn new(knobs: Knobs) -> Self {
+        Self { knobs, segment: 0, tick: 0, told: Vec::new() }
+    }
+
+    /// The present, in seconds of the session.
+    pub(super) fn now_s(&self) -> f64 {
+        seconds(self.tick * TICK_NS)
+    }
+
+    /// The knobs that hold.
+    pub(super) fn knobs(&self) -> &Knobs {
+        &self.knobs
+    }
+
+    /// Runs until the experiment is over; `measured` is what the load does in the quarter of a second from a moment on.
+    pub(super) fn drive(
+        &mut self,
+        experiment: &mut dyn Experiment,
+        mut measured: impl FnMut(&Knobs, f64) -> Interval,
+    ) {
+        let mut waiting = vec![self.begin_segment()];
+        while !experiment.is_over() {
+            let orders: Vec<_> = waiting.drain(..).flat_map(|delivery| experiment.take(&delivery)).collect();
+            for order in orders {
+                match order {
+                    Order::SetKnobs(knobs) if knobs == self.knobs => {}
+                    Order::SetKnobs(knobs) => {
+                        self.knobs = knobs;
+                        waiting.push(self.begin_segment());
+                    }
+                    order => self.told.push(order),
+                }
+            }
+            let interval = measured(&self.knobs, self.now_s());
+            self.tick += 1;
+            let interval =
+                Interval { t_s: self.now_s(), length_s: TICK_S, segment: self.segment, ..interval };
+            waiting.push(Delivery::Record(Arc::new(Record::Interval(Box::new(interval)))));
+        }
+    }
+
+    fn begin_segment(&mut self) -> Delivery {
+        self.segment += 1;
+        let (knobs, t_s) = (self.knobs.clone(), self.now_s());
+        let record = Segment { t_s, segment: self.segment, knobs, warmup: false, config: None };
+        Delivery::Record(Arc::new(Record::Segment(record)))
+    }
+}

@@ -1,0 +1,285 @@
+//! The highest load that a limit holds for, by trials that may be wrong.
+//!
+//! ```text
+//!  load   ├──────────────────────────●────────○──────┤
+//!                               lower bound  upper bound     short trials bring them near, full ones make them firm
+//! ```
+//! Loads are classed as in MLRsearch (RFC 9971, 6 and appendix A): a load is a lower bound when at most the share `EXCEED`
+//! of `WHOLE_S` seconds of full trials can still be bad, and an upper bound when more than that was. Short trials that were
+//! bad count only as far as good ones do not balance them. The RFC speaks of lost packets; that a trial is bad when a percentile
+//! is beyond its limit is ours, and the tests count how often that finds the truth. Pure.
+
+/// The share of bad time that a load may have.
+const EXCEED: f64 = 0.5;
+/// So many seconds of full trials make a load firm.
+const WHOLE_S: f64 = 6.0;
+/// The length of a short trial, in seconds.
+pub const SHORT_S: f64 = 1.0;
+/// That of a full one.
+pub const FULL_S: f64 = 3.0;
+/// Bounds that differ by this share are near enough.
+const WIDTH: f64 = 0.02;
+/// A load of this share of the first guess is as good as none.
+const LEAST: f64 = 0.01;
+/// Where the guess was too low, the next is higher by this factor.
+const RAISE: f64 = 1.05;
+
+/// A trial to be made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trial {
+    /// The load.
+    pub load: f64,
+    /// Whether it is a full one.
+    pub is_full: bool,
+}
+
+impl Trial {
+    /// How long it is to be, in seconds.
+    pub fn length_s(self) -> f64 {
+        if self.is_full { FULL_S } else { SHORT_S }
+    }
+}
+
+/// What came of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The limit held.
+    Good,
+    /// It did not, perhaps because of a disturbance.
+    Bad,
+    /// It did not, and the load is more than can be done: no disturbance does that.
+    TooMuch,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Next {
+    /// This trial.
+    Trial(Trial),
+    /// Nothing: the bounds are firm and near enough.
+    Found,
+    /// Nothing: there is no load that the limit holds for.
+    Nothing,
+}
+
+/// What was seen at a load, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen {
+    /// The load.
+    pub load: f64,
+    /// Short trials that were good.
+    pub short_good_s: f64,
+    /// Short trials that were bad.
+    pub short_bad_s: f64,
+    /// Full trials that were good.
+    pub full_good_s: f64,
+    /// Full trials that were bad.
+    pub full_bad_s: f64,
+}
+
+/// What a load is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Lower,
+    Upper,
+    Undecided,
+}
+
+impl Seen {
+    fn new(load: f64) -> Self {
+        Self { load, short_good_s: 0.0, short_bad_s: 0.0, full_good_s: 0.0, full_bad_s: 0.0 }
+    }
+
+    fn class(&self) -> Class {
+        let balancing_s = self.short_good_s * EXCEED / (1.0 - EXCEED);
+        let bad_s = self.full_bad_s + (self.short_bad_s - balancing_s).max(0.0);
+        let whole_s = (self.full_good_s + bad_s).max(WHOLE_S);
+        let may_be_bad_s = whole_s * EXCEED;
+        match () {
+            () if whole_s - self.full_good_s <= may_be_bad_s => Class::Lower,
+            () if bad_s > may_be_bad_s => Class::Upper,
+            () => Class::Undecided,
+        }
+    }
+
+    /// Whether it looks as if the limit holds.
+    fn seems_good(&self) -> bool {
+        match self.class() {
+            Class::Lower => true,
+            Class::Upper => false,
+            Class::Undecided => {
+                let good_s = self.short_good_s + self.full_good_s;
+                good_s > 0.0 && good_s >= self.short_bad_s + self.full_bad_s
+            }
+        }
+    }
+
+    /// Whether nothing is known of it but one short trial that was bad: what disturbs a trial makes it bad, and hardly ever
+    /// good, so that is tried again.
+    fn is_doubtful(&self) -> bool {
+        let others_s = self.short_good_s + self.full_good_s + self.full_bad_s;
+        others_s <= 0.0 && self.short_bad_s > 0.0 && self.short_bad_s <= SHORT_S
+    }
+}
+
+/// A search that goes on.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// By load, ascending.
+    seen: Vec<Seen>,
+    least: f64,
+}
+
+impl Search {
+    /// A search from below `guess`, at which the limit is presumed not to hold. Loads are whole numbers.
+    pub fn new(guess: f64) -> Self {
+        Self { seen: vec![Seen::new(guess)], least: (guess * LEAST).max(1.0) }
+    }
+
+    /// Counts a trial; one that was too much as two.
+    pub fn count(&mut self, trial: Trial, outcome: Outcome) {
+        let at = self.seen.partition_point(|seen| seen.load < trial.load);
+        if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {
+            self.seen.insert(at, Seen::new(trial.load));
+        }
+        let seen = &mut self.seen[at];
+        let time_s = match (trial.is_full, outcome) {
+            (false, Outcome::Good) => &mut seen.short_good_s,
+            (false, _) => &mut seen.short_bad_s,
+            (true, Outcome::Good) => &mut seen.full_good_s,
+            (true, _) => &mut seen.full_bad_s,
+        };
+        let times = if outcome == Outcome::TooMuch { 2.0 } else { 1.0 };
+        *time_s += times * trial.length_s();
+    }
+
+    /// The lowest load that seems bad, and the highest below it that seems good.
+    fn nearest(&self) -> (Option<&Seen>, Option<&Seen>) {
+        let bad = self.seen.iter().position(|seen| !seen.seems_good());
+        let good = bad.unwrap_or(self.seen.len()).checked_sub(1);
+        (good.map(|at| &self.seen[at]), bad.map(|at| &self.seen[at]))
+    }
+
+    /// What is to be done next.
+    pub fn next(&self) -> Next {
+        let short = |load: f64| Next::Trial(Trial { load: load.round(), is_full: false });
+        let full = |load| Next::Trial(Trial { load, is_full: true });
+        match self.nearest() {
+            (_, Some(bad)) if bad.is_doubtful() => short(bad.load),
+            (None, Some(bad)) if bad.load <= self.least => Next::Nothing,
+            (None, Some(bad)) => short(bad.load / 2.0),
+            (Some(good), None) => short((good.load * RAISE).max(good.load + 1.0)),
+            (Some(good), Some(bad)) if bad.load - good.load > (WIDTH * bad.load).max(1.0) => {
+                let is_wide = bad.load > 2.0 * good.load;
+                short(if is_wide {
+                    (good.load * bad.load).sqrt()
+                } else {
+                    f64::midpoint(good.load, bad.load)
+                })
+            }
+            (Some(good), Some(_)) if good.class() != Class::Lower => full(good.load),
+            (Some(_), Some(bad)) if bad.class() != Class::Upper => full(bad.load),
+            (Some(_), Some(_)) => Next::Found,
+            // A search begins with a load.
+            (None, None) => Next::Nothing,
+        }
+    }
+
+    /// The highest load that is a lower bound, below all upper bounds.
+    pub fn lower(&self) -> Option<&Seen> {
+        let upper = self.upper().map_or(f64::INFINITY, |upper| upper.load);
+        self.seen.iter().rev().find(|seen| seen.load < upper && seen.class() == Class::Lower)
+    }
+
+    /// The lowest load that is an upper bound.
+    pub fn upper(&self) -> Option<&Seen> {
+        self.seen.iter().find(|seen| seen.class() == Class::Upper)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::simulated::{Chance, Kind};
+
+    fn good_if(is_good: bool) -> Outcome {
+        if is_good { Outcome::Good } else { Outcome::Bad }
+    }
+
+    /// Searches from `guess` with trials that `is_good` judges; what was found, and the seconds that the trials took.
+    fn search(guess: f64, mut outcome: impl FnMut(Trial) -> Outcome) -> (Option<(f64, f64)>, f64) {
+        let (mut search, mut took_s) = (Search::new(guess), 0.0);
+        for _ in 0..100 {
+            match search.next() {
+                Next::Trial(trial) => {
+                    took_s += trial.length_s();
+                    search.count(trial, outcome(trial));
+                }
+                Next::Found => {
+                    return (search.lower().zip(search.upper()).map(|(l, u)| (l.load, u.load)), took_s);
+                }
+                Next::Nothing => return (None, took_s),
+            }
+        }
+        panic!("it does not end: {search:?}");
+    }
+
+    #[test]
+    fn a_limit_is_found_between_two_bounds_wherever_it_is() {
+        for truth in [11.0, 40.0, 333.0, 640.0, 980.0, 1000.0, 1100.0, 1500.0] {
+            let (found, took_s) = search(1000.0, |trial| good_if(trial.load <= truth));
+            let (lower, upper) = found.unwrap();
+            assert!(
+                lower <= truth && truth < upper && upper - lower <= (WIDTH * upper).max(1.0),
+                "{truth}: {lower} {upper}"
+            );
+            assert!(took_s <= 40.0, "{truth}: {took_s} s");
+        }
+        assert_eq!(search(1000.0, |_| Outcome::Bad).0, None);
+    }
+
+    #[test]
+    fn a_short_trial_that_was_bad_is_made_again_unless_the_load_was_too_much() {
+        let mut search = Search::new(1000.0);
+        let Next::Trial(first) = search.next() else { panic!("{search:?}") };
+        search.count(first, Outcome::Bad);
+        assert_eq!(search.next(), Next::Trial(first));
+        search.count(first, Outcome::Good);
+        assert!(matches!(search.next(), Next::Trial(trial) if trial.load > first.load));
+        let mut search = Search::new(1000.0);
+        search.count(first, Outcome::TooMuch);
+        assert!(matches!(search.next(), Next::Trial(trial) if trial.load < first.load));
+    }
+
+    #[test]
+    fn one_full_trial_makes_a_lower_bound_and_more_than_one_an_upper_one() {
+        let (mut search, full) = (Search::new(10.0), Trial { load: 5.0, is_full: true });
+        search.count(full, Outcome::Good);
+        assert_eq!((search.lower().map(|seen| seen.load), search.upper()), (Some(5.0), None));
+        search.count(full, Outcome::Bad);
+        assert_eq!(search.lower().map(|seen| seen.load), Some(5.0), "half of the time may be bad");
+        search.count(full, Outcome::Bad);
+        assert_eq!((search.lower(), search.upper().map(|seen| seen.load)), (None, Some(5.0)));
+    }
+
+    /// Trials near the limit come out by chance; anywhere a stall makes one in ten bad, or three in ten.
+    #[test]
+    fn trials_that_are_wrong_now_and_then_lead_to_the_limit_all_the_same() {
+        for (stall_from, least) in [(1.28, 195), (0.52, 170)] {
+            let (mut near, mut took) = (0, Vec::new());
+            for run in 0..200 {
+                let noise = Chance::new(run).run(Kind::Repeats(0.0), 400);
+                let mut noise = noise.into_iter();
+                let (found, took_s) = search(1000.0, |trial| {
+                    let (jitter, stall) = (noise.next().unwrap(), noise.next().unwrap());
+                    good_if(trial.load * (1.0 + 0.01 * jitter) <= 800.0 && stall < stall_from)
+                });
+                near += u32::from(found.is_some_and(|(lower, _)| (lower / 800.0 - 1.0).abs() <= 0.05));
+                took.push(took_s);
+            }
+            took.sort_by(f64::total_cmp);
+            assert!(near >= least, "{near} of 200");
+            assert!(took[100] < 35.0 && took[190] < 80.0, "{} {} {}", took[100], took[190], took[199]);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The highest rate under a limit: found between two bounds, in the end record, and an exit code where there is none.
+
+use redyno::{demo, happening::Happening, session::Record};
+
+use crate::support::program::{Outcome, Running, redyno};
+
+/// A server that does a thousand requests a second.
+fn a_thousand() -> demo::Handle {
+    let faults = vec!["slow load 1ms".parse().unwrap()];
+    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+}
+
+fn find(limit: &str, form: &[&str]) -> Outcome {
+    let server = a_thousand();
+    let port = server.address().port().to_string();
+    let args = [&["-p", &port, "--yes", "--headless", "--find", limit], form].concat();
+    Running::start(redyno(&args)).end_of_writing()
+}
+
+#[test]
+fn the_rate_is_in_the_end_record_between_its_bounds_and_in_the_last_segment() {
+    let outcome = find("p99<10s", &["--json"]).expect_code(0);
+    let records = outcome.records();
+    let Some(Record::End(end)) = records.last() else { panic!("{records:?}") };
+    let found = end.found.clone().unwrap();
+    assert_eq!((found.knob.as_str(), found.limit.as_str()), ("rate", "p99<10s"));
+    // More than it can do is never found, whatever the machine is busy with.
+    assert!((1..1100).contains(&found.value) && found.lower == found.value, "{found:?}");
+    assert!(found.upper.is_none_or(|upper| upper > found.value), "{found:?}");
+    let mut rates = records.iter().filter_map(|record| match record {
+        Record::Segment(segment) => segment.knobs.rate,
+        _ => None,
+    });
+    assert_eq!(rates.next_back().map(u64::from), Some(found.value));
+    let trials = records.iter().filter(
+        |record| matches!(record, Record::Event(event) if matches!(event.what, Happening::Tried { .. })),
+    );
+    assert!(trials.count() > 3);
+}
+
+#[test]
+fn where_no_rate_holds_the_limit_the_end_is_3() {
+    let outcome = find("max<1us", &[]).expect_code(3);
+    assert!(outcome.out.contains("  trial: rate "), "{}", outcome.out);
+    assert!(outcome.out.contains("  found: max<1us holds for no rate"), "{}", outcome.out);
+    assert!(outcome.err.contains("redyno: max<1us holds for no rate"), "{}", outcome.err);
+}
