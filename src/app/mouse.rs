@@ -45,7 +45,7 @@ impl Model {
                 Mouse::Click(Spot::Offer(offer)),
             ) => {
                 *chosen = offer;
-                act(self, Action::Accept);
+                self.accept_offer();
             }
             (Mode::Help { .. } | Mode::Typing(_), Mouse::Wheel { up, .. }) => {
                 act(self, Action::Scroll(if up { -1 } else { 1 }));

@@ -224,6 +224,10 @@ fn accept(model: &mut Model) {
         Purpose::Search => model.take_search(text),
         Purpose::Mark { t_s } => model.set_mark(&text, t_s),
         Purpose::Intrinsic => run_intrinsic(model, &text),
+        // The first offer stands there whether it is wanted or not.
+        Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
+            model.say(Tone::Info, "type a command, or choose one with the arrows");
+        }
         Purpose::Command { .. } => model.accept_offer(),
     }
 }

@@ -30,11 +30,7 @@ impl Model {
 
     /// Carries out what is chosen. What cannot be done is said, and the palette stays open.
     pub(in crate::app) fn accept_offer(&mut self) {
-        let Some((entry, mut offers, chosen)) = self.palette() else { return };
-        // The first offer stands there whether it is wanted or not.
-        if chosen == 0 && entry.text().trim().is_empty() {
-            return self.say(Tone::Info, "type a command, or choose one with the arrows");
-        }
+        let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
             return self.say(Tone::Warning, "there is no such command; Esc closes, ? lists all keys");
         }
