@@ -28,17 +28,13 @@ pub struct DemoArgs {
     socket: Option<PathBuf>,
 
     /// Password that clients must give
-    #[arg(short = 'a', long, value_parser = password)]
+    #[arg(short = 'a', long)]
     password: Option<Password>,
 
     /// Something that goes wrong on purpose, again for each: 'stall 500ms every 5s', 'slow GET 2ms',
     /// 'delay GET 2ms nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s'
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,
-}
-
-fn password(text: &str) -> Result<Password, std::convert::Infallible> {
-    Ok(Password::new(text))
 }
 
 /// Serves until `stop` receives something or its sender is gone. Prints one line that says where.

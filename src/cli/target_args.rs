@@ -2,7 +2,7 @@
 //!
 //! The command that takes them in must switch clap's own help flag off (`disable_help_flag`): `-h` is the host here.
 
-use std::{env, env::VarError, fmt, path::PathBuf, str::FromStr};
+use std::{env, env::VarError, path::PathBuf};
 
 use clap::{Args, value_parser};
 use thiserror::Error;
@@ -41,13 +41,13 @@ pub struct TargetArgs {
         conflicts_with_all = ["host", "port", "socket", "db"],
         help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, or unix:///path[?db=N]"
     )]
-    pub uri: Option<Secret>,
+    pub uri: Option<Password>,
     /// ACL user, with a password
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
     /// Password; safer in the environment as REDISCLI_AUTH, where other users do not see it
     #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
-    pub password: Option<Secret>,
+    pub password: Option<Password>,
     /// Database number [default: 0]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(MAX_DB)))]
     pub db: Option<u32>,
@@ -57,24 +57,6 @@ pub struct TargetArgs {
     /// TLS.
     #[command(flatten)]
     pub tls: TlsArgs,
-}
-
-/// An argument that holds or may hold a password: it is not shown when arguments are.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl FromStr for Secret {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(text.to_owned()))
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
 }
 
 /// Why the options name no target. Bad usage: exit code 2.
@@ -120,15 +102,16 @@ impl TargetArgs {
     /// should be.
     pub fn target(&self) -> Result<Target, TargetArgsError> {
         match env::var(PASSWORD_VARIABLE) {
-            Ok(password) => self.target_with(Some(password)),
+            Ok(password) => self.target_with(Some(Password::new(password))),
             Err(VarError::NotPresent) => self.target_with(None),
             Err(VarError::NotUnicode(_)) => Err(TargetArgsError::PasswordNotText),
         }
     }
 
-    fn target_with(&self, password_variable: Option<String>) -> Result<Target, TargetArgsError> {
+    fn target_with(&self, from_variable: Option<Password>) -> Result<Target, TargetArgsError> {
         let ParsedUri { mut target, tls } = match &self.uri {
-            Some(Secret(uri)) => parse_uri(uri)?,
+            // It may hold a password, so it is kept as one.
+            Some(uri) => parse_uri(uri.reveal())?,
             None => {
                 let (address, db) = (self.address()?, self.db.unwrap_or(0));
                 ParsedUri { target: Target { address, db, ..Target::default() }, tls: false }
@@ -139,7 +122,7 @@ impl TargetArgs {
         }
         if target.credentials.is_none() {
             // As redis-cli: an empty variable is none.
-            target.credentials = self.credentials(password_variable.filter(|text| !text.is_empty()))?;
+            target.credentials = self.credentials(from_variable.filter(|it| !it.reveal().is_empty()))?;
         } else if let Some(option) = self.credential_option() {
             return Err(TargetArgsError::CredentialsTwice(option));
         }
@@ -171,12 +154,9 @@ impl TargetArgs {
         Ok(Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) })
     }
 
-    fn credentials(&self, from_variable: Option<String>) -> Result<Option<Credentials>, TargetArgsError> {
-        let password = self.password.as_ref().map(|Secret(text)| text.clone()).or(from_variable);
-        match (password, &self.user) {
-            (Some(password), user) => {
-                Ok(Some(Credentials { user: user.clone(), password: Password::new(password) }))
-            }
+    fn credentials(&self, from_variable: Option<Password>) -> Result<Option<Credentials>, TargetArgsError> {
+        match (self.password.clone().or(from_variable), &self.user) {
+            (Some(password), user) => Ok(Some(Credentials { user: user.clone(), password })),
             (None, Some(_)) => Err(TargetArgsError::UserWithoutPassword),
             (None, None) => Ok(None),
         }
@@ -209,7 +189,7 @@ mod tests {
     }
 
     fn target(line: &str, variable: Option<&str>) -> Result<Target, TargetArgsError> {
-        args(line).target_with(variable.map(str::to_owned))
+        args(line).target_with(variable.map(Password::new))
     }
 
     #[test]

@@ -33,7 +33,7 @@ struct Outage {
 }
 
 /// The books of the load's connections.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LostConnections {
     /// Connections that each worker is without, and whether it has none at all.
     lost: Vec<u64>,
@@ -52,16 +52,7 @@ pub(super) struct LostConnections {
 impl LostConnections {
     /// Of so many workers.
     pub(super) fn new(workers: usize) -> Self {
-        Self {
-            lost: vec![0; workers],
-            down: vec![false; workers],
-            clients: 0,
-            current: None,
-            last_told_ns: None,
-            untold: 0,
-            down_since_ns: None,
-            past: VecDeque::new(),
-        }
+        Self { lost: vec![0; workers], down: vec![false; workers], ..Self::default() }
     }
 
     /// So many clients are wanted from `at_ns` on.

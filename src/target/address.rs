@@ -82,6 +82,12 @@ impl Password {
     }
 }
 
+impl From<String> for Password {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
 impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("Password(…)")

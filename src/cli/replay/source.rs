@@ -10,7 +10,7 @@ use std::{
     io,
     sync::{
         Arc,
-        mpsc::{Receiver, TryRecvError, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, sync_channel},
     },
     time::{Duration, Instant},
 };
@@ -22,8 +22,6 @@ use crate::{
 
 /// Records that wait between reader and screen: some megabytes at the most, since one may hold 100 KB.
 const WAITING: usize = 32;
-/// How long the screen waits for the next record before it looks again.
-const PAUSE: Duration = Duration::from_micros(200);
 /// How long one look at the reader may take, so that keys are answered meanwhile.
 const LOOK: Duration = Duration::from_millis(25);
 
@@ -69,8 +67,8 @@ impl ReplaySource {
     fn take_records(&mut self, deliveries: &mut Vec<Delivery>) {
         let begun = Instant::now();
         let mut read = None;
-        while !self.is_read && begun.elapsed() < LOOK {
-            match self.records.try_recv() {
+        while let Some(left) = LOOK.checked_sub(begun.elapsed()).filter(|_| !self.is_read) {
+            match self.records.recv_timeout(left) {
                 Ok(Ok((record, share))) => {
                     deliveries.push(Delivery::Record(Arc::new(record)));
                     read = Some(share);
@@ -79,8 +77,8 @@ impl ReplaySource {
                     let text = format!("{error}; what was read before is shown");
                     deliveries.push(Delivery::Notice(Notice::Warning(text)));
                 }
-                Err(TryRecvError::Empty) => std::thread::sleep(PAUSE),
-                Err(TryRecvError::Disconnected) => self.is_read = true,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.is_read = true,
             }
         }
         deliveries.extend(read.map(|share| Delivery::Notice(Notice::Read(share))));
