@@ -68,7 +68,8 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,
-    thread: Option<JoinHandle<Ended>>,
+    /// What it ends with, if it has begun.
+    thread: Option<JoinHandle<Option<Ended>>>,
 }
 
 impl Session {
@@ -83,39 +84,23 @@ impl Session {
         peers: usize,
     ) -> Result<(Self, Vec<Peer>), StartError> {
         let (peers, listening, orders) = Peers::new(peers);
-        let (begun, news) = channel();
-        let thread = std::thread::Builder::new().name("session".to_owned()).spawn(move || {
-            match begin(commission, signals, listening) {
-                Ok(running) => {
-                    // Whoever waits for it is there until it comes.
-                    let _ = begun.send(Ok(()));
-                    run(running)
-                }
-                Err(error) => {
-                    let _ = begun.send(Err(error));
-                    Ended { by: super::EndedBy::Itself, recorded: Ok(()) }
-                }
-            }
-        });
+        let (hand_over, begun) = channel();
+        // It is there before anything is begun that must be undone.
+        let thread = std::thread::Builder::new().name("session".to_owned());
+        let thread = thread.spawn(move || begun.recv().ok().map(run));
         let thread = thread.map_err(|source| StartError::Thread("the session", source))?;
-        match news.recv() {
-            Ok(Ok(())) => Ok((Self { orders, thread: Some(thread) }, peers)),
-            Ok(Err(error)) => Err(error),
-            // It broke before it could say anything.
-            Err(_) => match thread.join() {
-                Err(panic) => std::panic::resume_unwind(panic),
-                Ok(_) => unreachable!("a session that has begun or failed says so"),
-            },
-        }
+        let running = begin(commission, signals, listening)?;
+        hand_over.send(running).expect("the thread waits for it");
+        Ok((Self { orders, thread: Some(thread) }, peers))
     }
 
     /// Ends it unless it has ended, and waits until it has undone what was to be undone. A panic of its thread goes on here.
     pub fn end(mut self) -> Ended {
         let ended = self.join().expect("it is ended once");
-        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("it has begun")
     }
 
-    fn join(&mut self) -> Option<std::thread::Result<Ended>> {
+    fn join(&mut self) -> Option<std::thread::Result<Option<Ended>>> {
         let thread = self.thread.take()?;
         // It may have ended by itself.
         let _ = self.orders.send((usize::MAX, Order::End));
