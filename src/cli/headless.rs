@@ -14,15 +14,6 @@ pub enum Form {
     Json,
 }
 
-impl Form {
-    fn sink(self) -> Box<dyn Sink> {
-        match self {
-            Self::Lines => Box::new(Lines::default()),
-            Self::Json => Box::new(JsonLines),
-        }
-    }
-}
-
 /// Feeds a sink with a session's records, and writes what it makes of them as they come. It never waits for who reads
 /// that: what finds no room is lost, which is told where the output goes on.
 pub struct Printer {
@@ -36,7 +27,11 @@ pub struct Printer {
 impl Printer {
     /// A printer of `form` on `out`.
     pub fn new(form: Form, out: Outlet) -> Self {
-        Self { sink: form.sink(), out, coalesce: Coalesce::default(), now_s: 0.0 }
+        let sink: Box<dyn Sink> = match form {
+            Form::Lines => Box::new(Lines::default()),
+            Form::Json => Box::new(JsonLines),
+        };
+        Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0 }
     }
 
     /// Takes a record, and writes what can be written.

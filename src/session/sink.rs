@@ -17,7 +17,9 @@ pub trait Sink {
     fn push(&mut self, record: &Record) -> Vec<String>;
 
     /// The session is over, whether with an end record or without; what is still to be written.
-    fn finish(&mut self) -> Vec<String>;
+    fn finish(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What stands at `t_s` in the place of so many pieces that were lost.
     fn lost(&self, t_s: f64, pieces: u64) -> String;
@@ -31,10 +33,6 @@ impl Sink for JsonLines {
     fn push(&mut self, record: &Record) -> Vec<String> {
         // Encoding a record takes memory, and cannot fail otherwise.
         line(record).into_iter().collect()
-    }
-
-    fn finish(&mut self) -> Vec<String> {
-        Vec::new()
     }
 
     fn lost(&self, t_s: f64, pieces: u64) -> String {

@@ -3,10 +3,10 @@
 //! The colour says how large a share of the window's samples lies in the stretch. A share is rounded up to the next
 //! colour, so that a single outlier among thousands is seen.
 
-use std::{sync::mpsc::Receiver, time::Duration};
+use std::{ops::ControlFlow, sync::mpsc::Receiver, time::Duration};
 
 use super::{
-    pinging::{Moment, Next, windows},
+    pinging::{Moment, windows},
     plan::Plan,
     streams::Streams,
 };
@@ -51,7 +51,7 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
                 streams.warn(&note)?;
             }
         }
-        Ok(Next::Continue)
+        Ok(ControlFlow::Continue(()))
     })
 }
 

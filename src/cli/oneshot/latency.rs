@@ -1,10 +1,10 @@
 //! `--latency` and `--latency-history`.
 
-use std::{sync::mpsc::Receiver, time::Duration};
+use std::{ops::ControlFlow, sync::mpsc::Receiver, time::Duration};
 
 use super::{
     line::{line, window_end},
-    pinging::{Moment, Next, Window, windows},
+    pinging::{Moment, Window, windows},
     plan::{Format, Mode, Plan},
     streams::Streams,
 };
@@ -39,7 +39,10 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         {
             streams.warn(&note)?;
         }
-        Ok(if moment == Moment::Full && !history { Next::Finish } else { Next::Continue })
+        Ok(match moment {
+            Moment::Full if !history => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
     })
 }
 

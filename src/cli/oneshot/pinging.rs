@@ -1,6 +1,7 @@
 //! Windows of pings: what the ping probe reports, added up until a window is full.
 
 use std::{
+    ops::ControlFlow,
     sync::mpsc::{Receiver, channel},
     time::Duration,
 };
@@ -72,17 +73,8 @@ pub(super) enum Moment {
     Cut,
 }
 
-/// How to go on after a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// With the next tick.
-    Continue,
-    /// Not at all.
-    Finish,
-}
-
-/// Pings the plan's server in windows of `length` and gives each moment of each to `draw`, until that wants to
-/// finish or `stop` holds something.
+/// Pings the plan's server in windows of `length` and gives each moment of each to `draw`, until that breaks off or
+/// `stop` holds something.
 ///
 /// # Errors
 /// When there was no sample at all (with a diagnosis), or as `draw` and the streams fail.
@@ -91,7 +83,7 @@ pub(super) fn windows(
     length: Duration,
     stop: &Receiver<Signal>,
     streams: &mut Streams,
-    mut draw: impl FnMut(&mut Streams, &Window, Moment) -> anyhow::Result<Next>,
+    mut draw: impl FnMut(&mut Streams, &Window, Moment) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
     let mut windows = Windows::new(length);
     let mut trouble = Trouble::new(plan.target.address.to_string());
@@ -101,8 +93,8 @@ pub(super) fn windows(
     let (messages, inbox) = channel();
     let ping = PingPlan { tick: windows.tick, ..PingPlan::new(plan.target.clone()) };
     let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
-    let mut next = Next::Continue;
-    while next == Next::Continue && stop.try_recv().is_err() {
+    let mut next = ControlFlow::Continue(());
+    while next.is_continue() && stop.try_recv().is_err() {
         // It reports every tick, so this does not wait longer; it ends only with the probe.
         let message = inbox.recv().context("the ping thread ended before its time")?;
         trouble.hear(&message, streams)?;
@@ -113,7 +105,7 @@ pub(super) fn windows(
         }
     }
     drop(probe);
-    if next == Next::Continue {
+    if next.is_continue() {
         // Stopped from outside: the tick under way belongs to the figures.
         for message in inbox {
             trouble.hear(&message, streams)?;
@@ -121,7 +113,7 @@ pub(super) fn windows(
                 windows.add(report);
             }
         }
-        draw(streams, &windows.open, Moment::Cut)?;
+        let _ = draw(streams, &windows.open, Moment::Cut)?;
     }
     // The diagnosis holds the counts already.
     anyhow::ensure!(
