@@ -76,7 +76,7 @@ fn greeting(args: &DemoArgs, server: &Handle) -> String {
         1 => ", 1 fault in force".to_owned(),
         n => format!(", {n} faults in force"),
     };
-    let socket = server.unix_socket().map(|path| format!(" and {}", path.display())).unwrap_or_default();
+    let socket = args.socket.as_ref().map(|path| format!(" and {}", path.display())).unwrap_or_default();
     format!(
         "redyno demo: a stand-in for Redis at {}{socket}{faults}; drive it with `redyno -p {port}{password} --load`, \
          end it with Ctrl-C",

@@ -14,17 +14,6 @@ use super::request::{Arguments, ProtocolError};
 use super::state::{Config, Session, State};
 use super::stop::Stop;
 
-/// One request.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// The slot of the client that asks.
-    pub slot: usize,
-    /// Its position, from 1, among the requests that arrived in the same read.
-    pub position: u64,
-    /// What is asked.
-    pub arguments: Arguments<'a>,
-}
-
 /// The state, the commands on it, and the script of faults.
 pub struct Engine {
     /// Everything that commands see.
@@ -52,44 +41,42 @@ impl Engine {
         self.script.take_stall(self.state.now_ns)
     }
 
-    /// Notes a new client at `slot`, which must be free.
-    pub fn connect(&mut self, slot: usize, address: String, local_address: String) {
+    /// Notes a new client, whose number is like no other's.
+    pub fn connect(&mut self, client: usize, address: String) {
         self.state.stats.net.connections += 1;
-        self.state.last_client_id += 1;
-        let session = Session {
-            id: self.state.last_client_id,
-            address,
-            local_address,
-            authenticated: self.state.config.value("requirepass").is_empty(),
-            connected_ns: self.state.now_ns,
-            active_ns: self.state.now_ns,
-            ..Session::default()
-        };
-        if self.state.sessions.len() <= slot {
-            self.state.sessions.resize_with(slot + 1, || None);
-        }
-        self.state.sessions[slot] = Some(session);
+        let authenticated = self.state.config.value("requirepass").is_empty();
+        self.state.sessions.insert(client, Session { address, authenticated, ..Session::default() });
     }
 
-    /// Forgets the client at `slot`.
-    pub fn disconnect(&mut self, slot: usize) {
-        self.state.sessions[slot] = None;
+    /// Forgets a client.
+    pub fn disconnect(&mut self, client: usize) {
+        self.state.sessions.swap_remove(&client);
     }
 
-    /// Answers a request by appending its reply to `out`.
-    pub fn answer(&mut self, request: Request<'_>, out: &mut Vec<u8>) -> ReplyFault {
-        let Request { slot, arguments, .. } = request;
+    /// Whether a client goes when what is written so far has been sent.
+    pub fn is_leaving(&self, client: usize) -> bool {
+        self.state.sessions[&client].leaving
+    }
+
+    /// Answers a client's request by appending its reply to `out`. `position` is the request's, from 1, among those that
+    /// arrived in the same read.
+    pub fn answer(
+        &mut self,
+        (client, position): (usize, u64),
+        arguments: Arguments<'_>,
+        out: &mut Vec<u8>,
+    ) -> ReplyFault {
         let id = match self.table.find(arguments) {
             Ok(id) => id,
             Err(failure) => {
-                self.refuse(slot, None, &failure, out);
+                self.refuse(client, None, &failure, out);
                 return ReplyFault::default();
             }
         };
-        let mut treatment = self.treatment(request, id);
-        let asked = Asked { slot, id, arguments };
+        let mut treatment = self.treatment(id, position);
+        let asked = Asked { client, id, arguments };
         match self.objection(asked, treatment.error.take()) {
-            Some(failure) => self.refuse(slot, Some(id), &failure, out),
+            Some(failure) => self.refuse(client, Some(id), &failure, out),
             None => self.run_or_queue(asked, treatment.slow, out),
         }
         treatment.reply
@@ -97,8 +84,8 @@ impl Engine {
 
     /// Why a command may not run.
     fn objection(&self, asked: Asked<'_>, injected: Option<String>) -> Option<Failure> {
-        let Asked { slot, id, arguments } = asked;
-        let authenticated = self.state.sessions[slot].as_ref().is_some_and(|session| session.authenticated);
+        let Asked { client, id, arguments } = asked;
+        let authenticated = self.state.sessions[&client].authenticated;
         if !self.table.takes(id, arguments.len()) {
             Some(Failure::Arity(self.table.name(id)))
         } else if !authenticated && !self.table.has(id, OPEN) {
@@ -111,7 +98,7 @@ impl Engine {
     }
 
     fn run_or_queue(&mut self, asked: Asked<'_>, slow: Duration, out: &mut Vec<u8>) {
-        let Some(session) = self.state.sessions[asked.slot].as_mut() else { return };
+        let session = &mut self.state.sessions[&asked.client];
         let mut reply = Reply::new(out, session.protocol);
         match session.transaction.as_mut().filter(|_| !self.table.has(asked.id, AT_ONCE)) {
             Some(transaction) => {
@@ -126,11 +113,11 @@ impl Engine {
     }
 
     /// An error reply to bytes that are no request.
-    pub fn refuse_bytes(&mut self, slot: usize, error: &ProtocolError, out: &mut Vec<u8>) {
-        self.refuse(slot, None, &Failure::other(error.to_string()), out);
+    pub fn refuse_bytes(&mut self, client: usize, error: &ProtocolError, out: &mut Vec<u8>) {
+        self.refuse(client, None, &Failure::other(error.to_string()), out);
     }
 
-    fn treatment(&mut self, request: Request<'_>, id: CommandId) -> Treatment {
+    fn treatment(&mut self, id: CommandId, position: u64) -> Treatment {
         if self.script.is_quiet() {
             return Treatment::default();
         }
@@ -139,19 +126,18 @@ impl Engine {
         let occasion = Occasion {
             command: name.split('|').next().unwrap_or(name),
             is_load: self.table.has(id, LOAD),
-            position: request.position,
+            position,
             now_ns: self.state.now_ns,
         };
         self.script.judge(occasion)
     }
 
     /// A transaction that a request was refused in cannot run any more.
-    fn refuse(&mut self, slot: usize, id: Option<CommandId>, failure: &Failure, out: &mut Vec<u8>) {
+    fn refuse(&mut self, client: usize, id: Option<CommandId>, failure: &Failure, out: &mut Vec<u8>) {
         if let Some(id) = id {
             self.state.stats.commands[id].rejected += 1;
         }
-        let session = self.state.sessions[slot].as_mut();
-        if let Some(transaction) = session.and_then(|session| session.transaction.as_mut()) {
+        if let Some(transaction) = &mut self.state.sessions[&client].transaction {
             transaction.broken = true;
         }
         fail(&mut self.state, failure, &mut Reply::new(out, Protocol::Resp2));

@@ -3,52 +3,54 @@
 //! ```text
 //! poll ─► accept ─► read, answer, write ─► timers ─► poll, until it is told to stop
 //! ```
-//! Events are edge-triggered: each is worked off until the socket has no more, or the connection queues itself again.
+//! Events are edge-triggered: each is worked off until the socket has no more, or the connection queues itself again. Clients
+//! are counted from 1, and no number is given twice.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mio::event::Event;
-use mio::net::{TcpListener, UnixListener};
+use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
+use socket2::Socket;
 
-use super::connection::{Connection, Next, Socket};
+use super::connection::{Connection, Next, Room};
 use super::engine::Engine;
 use super::stop::Stop;
+use super::store::Map;
 use crate::clock::SECOND_NS;
 
 /// The token of the waker that ends the poll when the server is to stop.
 pub const WAKER: Token = Token(0);
-const TCP: Token = Token(1);
-const UNIX: Token = Token(2);
-/// Connections have the tokens from here on.
-const FIRST: usize = 3;
-/// Bytes of one read.
-const READ_SIZE: usize = 64 << 10;
-
+/// The token of the listeners. Those of clients follow.
+const LISTENER: Token = Token(1);
 /// A poll that takes so long has waited: nobody had asked.
 const IDLE_NS: u64 = 20_000;
+
+/// Where clients connect to.
+pub struct Listener {
+    /// It does not block.
+    pub socket: Socket,
+    /// What stands for the addresses of clients that have none of their own: the path of a unix socket.
+    pub name: String,
+}
 
 /// The loop and all it serves.
 pub struct EventLoop {
     poll: Poll,
-    tcp: TcpListener,
-    unix: Option<UnixListener>,
-    connections: Vec<Option<Connection>>,
-    free: Vec<usize>,
-    serial: u64,
+    listeners: Vec<Listener>,
+    connections: Map<usize, Connection>,
+    last_client: usize,
     engine: Engine,
     stop: Arc<Stop>,
-    /// Time, slot and serial of connections with replies held back.
-    timers: BinaryHeap<Reverse<(u64, usize, u64)>>,
-    /// Connections that have more to read.
+    /// When replies that are held back may go, and whose.
+    timers: BTreeSet<(u64, usize)>,
+    /// Clients that have more to read.
     again: Vec<usize>,
-    /// What all connections read into.
-    room: Vec<u8>,
+    room: Room,
     next_tick_ns: u64,
 }
 
@@ -57,28 +59,21 @@ impl EventLoop {
     ///
     /// # Errors
     /// When the listeners cannot be registered.
-    pub fn new(
-        poll: Poll,
-        (mut tcp, mut unix): (TcpListener, Option<UnixListener>),
-        engine: Engine,
-        stop: Arc<Stop>,
-    ) -> io::Result<Self> {
-        poll.registry().register(&mut tcp, TCP, Interest::READABLE)?;
-        if let Some(unix) = &mut unix {
-            poll.registry().register(unix, UNIX, Interest::READABLE)?;
+    pub fn new(poll: Poll, listeners: Vec<Listener>, engine: Engine, stop: Arc<Stop>) -> io::Result<Self> {
+        for listener in &listeners {
+            let mut source = SourceFd(&listener.socket.as_raw_fd());
+            poll.registry().register(&mut source, LISTENER, Interest::READABLE)?;
         }
         Ok(Self {
             poll,
-            tcp,
-            unix,
-            connections: Vec::new(),
-            free: Vec::new(),
-            serial: 0,
+            listeners,
+            connections: Map::default(),
+            last_client: 0,
             engine,
             stop,
-            timers: BinaryHeap::new(),
+            timers: BTreeSet::new(),
             again: Vec::new(),
-            room: vec![0; READ_SIZE],
+            room: Room::default(),
             next_tick_ns: 0,
         })
     }
@@ -103,15 +98,15 @@ impl EventLoop {
             for event in &events {
                 match event.token() {
                     WAKER => {}
-                    TCP | UNIX => self.accept(),
-                    Token(token) => self.on_event(token - FIRST, event),
+                    LISTENER => self.accept(),
+                    Token(token) => self.on_event(token - LISTENER.0, event),
                 }
             }
             if self.stop.is_told() {
                 return Ok(());
             }
-            for slot in std::mem::take(&mut self.again) {
-                self.with(slot, |connection, engine, room| connection.on_readable(false, engine, room));
+            for client in std::mem::take(&mut self.again) {
+                self.go_on(client, true);
             }
             self.run_timers();
         }
@@ -122,7 +117,7 @@ impl EventLoop {
         if !self.again.is_empty() {
             return Duration::ZERO;
         }
-        let hold = self.timers.peek().map_or(u64::MAX, |Reverse((at_ns, ..))| *at_ns);
+        let hold = self.timers.first().map_or(u64::MAX, |(at_ns, _)| *at_ns);
         let stall = self.engine.next_stall_ns().unwrap_or(u64::MAX);
         let due_ns = self.next_tick_ns.min(hold).min(stall);
         Duration::from_nanos(due_ns.saturating_sub(self.engine.state.now_ns))
@@ -139,14 +134,9 @@ impl EventLoop {
 
     fn run_timers(&mut self) {
         let now_ns = self.engine.state.now_ns;
-        while let Some(&Reverse((at_ns, slot, serial))) = self.timers.peek() {
-            if at_ns > now_ns {
-                break;
-            }
-            self.timers.pop();
-            if self.connections[slot].as_ref().is_some_and(|connection| connection.serial == serial) {
-                self.with(slot, |connection, engine, _| connection.on_writable(engine));
-            }
+        while let Some(&(_, client)) = self.timers.first().filter(|(at_ns, _)| *at_ns <= now_ns) {
+            self.timers.pop_first();
+            self.go_on(client, false);
         }
         if now_ns >= self.next_tick_ns {
             self.engine.state.tick();
@@ -156,93 +146,74 @@ impl EventLoop {
         }
     }
 
-    fn on_event(&mut self, slot: usize, event: &Event) {
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            let hung_up = event.is_read_closed() || event.is_error();
-            self.with(slot, |connection, engine, room| connection.on_readable(hung_up, engine, room));
+    fn on_event(&mut self, client: usize, event: &Event) {
+        let hung_up = event.is_read_closed() || event.is_error();
+        if hung_up && let Some(connection) = self.connections.get_mut(&client) {
+            connection.hang_up();
         }
-        if event.is_writable() {
-            self.with(slot, |connection, engine, _| connection.on_writable(engine));
-        }
+        self.go_on(client, hung_up || event.is_readable());
     }
 
-    /// Lets a connection do something, and does what it then needs.
-    fn with(&mut self, slot: usize, act: impl FnOnce(&mut Connection, &mut Engine, &mut [u8]) -> Next) {
-        let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else { return };
-        match act(connection, &mut self.engine, &mut self.room) {
+    /// Lets a connection do what it can, and does what it then needs.
+    fn go_on(&mut self, client: usize, reads: bool) {
+        let Some(connection) = self.connections.get_mut(&client) else { return };
+        match connection.go_on(reads, &mut self.engine, &mut self.room) {
             Next::Wait => {}
-            Next::Read => self.again.push(slot),
-            Next::Close => return self.close(slot),
-        }
-        let held_until_ns = connection.held_until_ns();
-        if connection.timer_ns != held_until_ns {
-            connection.timer_ns = held_until_ns;
-            if let Some(at_ns) = held_until_ns {
-                self.timers.push(Reverse((at_ns, slot, connection.serial)));
+            Next::Read => self.again.push(client),
+            Next::Close => {
+                // Dropping the socket closes it and takes it out of the poll.
+                self.connections.swap_remove(&client);
+                return self.engine.disconnect(client);
             }
         }
-    }
-
-    fn close(&mut self, slot: usize) {
-        // Dropping the socket closes it and takes it out of the poll.
-        if self.connections[slot].take().is_some() {
-            self.engine.disconnect(slot);
-            self.free.push(slot);
-        }
+        self.timers.extend(connection.held_until_ns().map(|at_ns| (at_ns, client)));
     }
 
     fn accept(&mut self) {
-        while let Some((socket, address, local)) = self.next_client() {
-            if self.connections.len() - self.free.len() >= self.engine.state.config.maxclients {
-                self.turn_away(socket);
-            } else if let Err(error) = self.admit(socket, address, local) {
-                // The poll has no room for it: it is closed, which the client sees.
-                debug_assert!(error.kind() != ErrorKind::AlreadyExists, "registered twice: {error}");
-            }
-        }
-    }
-
-    /// The next that wants to connect; `None` when there is none or it cannot be taken now.
-    fn next_client(&self) -> Option<(Socket, String, String)> {
-        loop {
-            let error = match self.tcp.accept() {
-                Ok((stream, peer)) => {
-                    // Without it replies wait for the client's acknowledgements; a client gone already does not care.
-                    let _ = stream.set_nodelay(true);
-                    let local =
-                        stream.local_addr().map_or_else(|_| String::new(), |address| address.to_string());
-                    return Some((Socket::Tcp(stream), peer.to_string(), local));
+        for n in 0..self.listeners.len() {
+            while let Some((socket, address)) = self.listeners[n].next_client() {
+                if self.connections.len() < self.engine.state.config.maxclients {
+                    self.admit(socket, address);
+                } else {
+                    self.turn_away(&socket);
                 }
-                Err(error) => error,
-            };
-            if !matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) {
-                break;
             }
         }
-        let (stream, _) = self.unix.as_ref()?.accept().ok()?;
-        let path = self.unix.as_ref()?.local_addr().ok()?;
-        let path = path.as_pathname().map(Path::display)?.to_string();
-        Some((Socket::Unix(stream), format!("{path}:0"), format!("{path}:0")))
     }
 
-    fn admit(&mut self, mut socket: Socket, address: String, local: String) -> io::Result<()> {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(None);
-            self.connections.len() - 1
-        });
-        if let Err(error) = socket.register(self.poll.registry(), Token(FIRST + slot)) {
-            self.free.push(slot);
-            return Err(error);
+    fn admit(&mut self, socket: Socket, address: String) {
+        let client = self.last_client + 1;
+        let mut source = SourceFd(&socket.as_raw_fd());
+        let both = Interest::READABLE | Interest::WRITABLE;
+        // The poll may have no room for it: then it is closed, which the client sees.
+        if self.poll.registry().register(&mut source, Token(LISTENER.0 + client), both).is_ok() {
+            self.last_client = client;
+            self.connections.insert(client, Connection::new(socket, client));
+            self.engine.connect(client, address);
         }
-        self.serial += 1;
-        self.connections[slot] = Some(Connection::new(socket, slot, self.serial));
-        self.engine.connect(slot, address, local);
-        Ok(())
     }
 
-    fn turn_away(&mut self, mut socket: Socket) {
+    fn turn_away(&mut self, mut socket: &Socket) {
         self.engine.state.stats.net.rejected_connections += 1;
         // A new socket has room for one line; if it has not, the close says enough.
         let _ = socket.write(b"-ERR max number of clients reached\r\n");
+    }
+}
+
+impl Listener {
+    /// The next that wants to connect, and its address; `None` when there is none or it cannot be taken now.
+    fn next_client(&self) -> Option<(Socket, String)> {
+        let (socket, peer) = loop {
+            match self.socket.accept() {
+                Ok(accepted) => break accepted,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
+                Err(_) => return None,
+            }
+        };
+        socket.set_nonblocking(true).ok()?;
+        // Without it replies wait for the client's acknowledgements; on a unix socket there is no such thing.
+        let _ = socket.set_tcp_nodelay(true);
+        Some((socket, peer.as_socket().map_or_else(|| self.name.clone(), |peer| peer.to_string())))
     }
 }

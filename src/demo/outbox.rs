@@ -15,28 +15,14 @@ const KEPT: usize = 64 << 10;
 /// The bytes that go to one client.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    bytes: Vec<u8>,
+    /// Replies are appended to it; behind what was sent they may be cut, too.
+    pub bytes: Vec<u8>,
     sent: usize,
     /// From which byte on nothing may be sent before which time.
     holds: VecDeque<(usize, u64)>,
 }
 
 impl Outbox {
-    /// The buffer, to append replies to.
-    pub fn bytes(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
-    }
-
-    /// Its length: where the next reply begins.
-    pub fn length(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Takes back what was appended behind `length`.
-    pub fn cut_to(&mut self, length: usize) {
-        self.bytes.truncate(length);
-    }
-
     /// Holds back everything from byte `from` on.
     pub fn hold(&mut self, from: usize, now_ns: u64, delay: Duration) {
         let until_ns = now_ns.saturating_add(delay.as_nanos() as u64);
@@ -126,13 +112,13 @@ mod tests {
     fn a_held_reply_holds_back_those_behind_it_only() {
         let mut outbox = Outbox::default();
         let mut pipe = Pipe { taken: Vec::new(), room: usize::MAX };
-        outbox.bytes().extend_from_slice(b"one");
+        outbox.bytes.extend_from_slice(b"one");
         outbox.hold(3, 0, Duration::from_nanos(50));
-        outbox.bytes().extend_from_slice(b"two");
+        outbox.bytes.extend_from_slice(b"two");
         outbox.hold(6, 0, Duration::from_nanos(20));
-        outbox.bytes().extend_from_slice(b"three");
+        outbox.bytes.extend_from_slice(b"three");
         outbox.hold(11, 0, Duration::from_secs(3600));
-        outbox.bytes().extend_from_slice(b"four");
+        outbox.bytes.extend_from_slice(b"four");
         outbox.send(&mut pipe, 10).unwrap();
         assert_eq!((pipe.taken.as_slice(), outbox.held_until_ns()), (b"one".as_slice(), Some(50)));
         outbox.send(&mut pipe, 50).unwrap();
@@ -150,9 +136,9 @@ mod tests {
         for round in 0..100_u64 {
             let piece = vec![round as u8; 5000];
             if round % 10 == 3 {
-                outbox.hold(outbox.length(), round, Duration::from_nanos(4));
+                outbox.hold(outbox.bytes.len(), round, Duration::from_nanos(4));
             }
-            outbox.bytes().extend_from_slice(&piece);
+            outbox.bytes.extend_from_slice(&piece);
             expected.extend(piece);
             pipe.room = 4700;
             outbox.send(&mut pipe, round).unwrap();

@@ -16,6 +16,16 @@ pub enum Protocol {
     Resp3,
 }
 
+impl Protocol {
+    /// The number that HELLO gives it.
+    pub fn version(self) -> i64 {
+        match self {
+            Self::Resp2 => 2,
+            Self::Resp3 => 3,
+        }
+    }
+}
+
 /// Appends values to the bytes that go to a client.
 #[derive(Debug)]
 pub struct Reply<'a> {

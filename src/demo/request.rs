@@ -1,26 +1,25 @@
-//! Requests as they arrive: a resumable parser of RESP arrays and of inline commands.
+//! Requests as they arrive: RESP arrays and inline commands.
 //!
-//! The parser is given the bytes since the start of the current request, again and longer each time more of them
-//! have arrived, and goes on where it stopped. Arguments are not copied: they are spans of those bytes. It knows nothing of
-//! commands or sockets. Inline commands are words between spaces; quotes mean nothing in them.
+//! Arguments are not copied: they are spans of the bytes that came. A request that is not whole is begun anew when more of
+//! it has come; there is nothing to be done for its arguments but to step over them. It knows nothing of commands or
+//! sockets. Inline commands are words between spaces; quotes mean nothing in them.
 //!
 //! ```text
 //! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings
 //! GET key:1 CR LF                                         an inline command
 //! ```
 
+use std::ops::Range;
+
 use memchr::memchr;
 use thiserror::Error;
 
 /// The most arguments of one request.
-pub const MAX_ARGUMENTS: usize = 1 << 20;
+const MAX_ARGUMENTS: i64 = 1 << 20;
 /// The longest argument, 512 MiB, as in Redis (`proto-max-bulk-len`).
 pub const MAX_BULK: usize = 512 << 20;
 /// The longest inline command or length line, 64 KiB, as in Redis.
-pub const MAX_LINE: usize = 64 << 10;
-
-/// Span lists longer than this are given back after their request.
-const KEPT_SPANS: usize = 1024;
+const MAX_LINE: usize = 64 << 10;
 
 /// Bytes that are no request. The connection cannot go on after it. Worded as Redis words it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -42,41 +41,27 @@ pub enum ProtocolError {
     BulkLength,
 }
 
-/// A stretch of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// Its first byte.
-    pub start: usize,
-    /// The byte behind its last.
-    pub end: usize,
-}
+/// Where an argument lies.
+pub type Span = Range<usize>;
 
 /// The arguments of one request, the command's name first.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Arguments<'a> {
-    bytes: &'a [u8],
-    spans: &'a [Span],
+    /// The request.
+    pub bytes: &'a [u8],
+    /// Where they lie in it.
+    pub spans: &'a [Span],
 }
 
 impl<'a> Arguments<'a> {
-    /// Arguments that lie in `bytes` at `spans`.
-    pub fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
-        Self { bytes, spans }
-    }
-
     /// How many there are, the name included.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there is none, as in an empty line.
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
     /// Argument `index`, if there are that many.
     pub fn get(&self, index: usize) -> Option<&'a [u8]> {
-        self.spans.get(index).map(|span| &self.bytes[span.start..span.end])
+        self.spans.get(index).map(|span| &self.bytes[span.clone()])
     }
 
     /// The arguments from `first` on, two by two; a last one by itself is none of them.
@@ -86,140 +71,80 @@ impl<'a> Arguments<'a> {
     }
 
     /// The arguments from `first` on.
-    pub fn from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
+    pub fn from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         let bytes = self.bytes;
-        self.spans[first.min(self.spans.len())..].iter().map(move |span| &bytes[span.start..span.end])
+        self.spans[first.min(self.spans.len())..].iter().map(move |span| &bytes[span.clone()])
     }
 }
 
-/// The state of one connection's parser.
-#[derive(Debug, Default)]
-pub struct Parser {
-    /// What of the current request has been understood.
-    position: usize,
-    /// Arguments still to come; `None` before the array's length is known.
-    missing: Option<usize>,
-    /// The length of the argument that is arriving.
-    bulk: Option<usize>,
-    spans: Vec<Span>,
+/// The length of the request that `bytes` begin with, once it is whole; `spans` then says where its arguments lie. An empty
+/// line or array has none.
+///
+/// # Errors
+/// When the bytes are no request.
+pub fn parse(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, ProtocolError> {
+    spans.clear();
+    match bytes.first() {
+        None => Ok(None),
+        Some(b'*') => parse_array(bytes, spans),
+        Some(_) => parse_inline(bytes, spans),
+    }
 }
 
-impl Parser {
-    /// Goes on with `bytes`, which start where the current request starts. The length of the request once it is complete:
-    /// then [`Self::arguments`] gives it until the next call.
-    ///
-    /// # Errors
-    /// When the bytes are no request; the parser is of no use after that.
-    pub fn parse(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
-        if self.position == 0 && self.missing.is_none() {
-            self.begin();
-            match bytes.first() {
-                None => return Ok(None),
-                Some(b'*') => {}
-                Some(_) => return self.parse_inline(bytes),
-            }
+fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, ProtocolError> {
+    let Some((count, mut at)) = header(bytes, 0, "mbulk")? else { return Ok(None) };
+    let count = count.filter(|count| *count <= MAX_ARGUMENTS).ok_or(ProtocolError::ArrayLength)?;
+    for _ in 0..count {
+        match bytes.get(at) {
+            None => return Ok(None),
+            Some(b'$') => {}
+            Some(other) => return Err(ProtocolError::NoBulk(char::from(*other))),
         }
-        let mut missing = match self.missing {
-            Some(missing) => missing,
-            None => match self.array_length(bytes)? {
-                Some(length) => length,
-                None => return Ok(None),
-            },
-        };
-        while missing > 0 {
-            if !self.argument(bytes)? {
-                self.missing = Some(missing);
-                return Ok(None);
-            }
-            missing -= 1;
-        }
-        Ok(Some(self.complete()))
-    }
-
-    /// The request that [`Self::parse`] just completed in `bytes`.
-    pub fn arguments<'a>(&'a self, bytes: &'a [u8]) -> Arguments<'a> {
-        Arguments::new(bytes, &self.spans)
-    }
-
-    fn begin(&mut self) {
-        self.spans.clear();
-        self.spans.shrink_to(KEPT_SPANS);
-    }
-
-    fn complete(&mut self) -> usize {
-        self.missing = None;
-        std::mem::take(&mut self.position)
-    }
-
-    /// Reads `*N`; an array of no or of negative length is an empty request.
-    fn array_length(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
-        let Some(line) = self.line(bytes, "mbulk")? else { return Ok(None) };
-        let length = number(&line[1..]).ok_or(ProtocolError::ArrayLength)?;
-        let length = usize::try_from(length).unwrap_or(0);
-        if length > MAX_ARGUMENTS {
-            return Err(ProtocolError::ArrayLength);
-        }
-        Ok(Some(length))
-    }
-
-    /// Reads one `$N` and its bytes; false when some of them have not arrived.
-    fn argument(&mut self, bytes: &[u8]) -> Result<bool, ProtocolError> {
-        let length = match self.bulk {
-            Some(length) => length,
-            None => {
-                match bytes.get(self.position) {
-                    None => return Ok(false),
-                    Some(b'$') => {}
-                    Some(other) => return Err(ProtocolError::NoBulk(char::from(*other))),
-                }
-                let Some(line) = self.line(bytes, "bulk")? else { return Ok(false) };
-                let length = number(&line[1..]).and_then(|n| usize::try_from(n).ok());
-                length.filter(|n| *n <= MAX_BULK).ok_or(ProtocolError::BulkLength)?
-            }
-        };
-        let end = self.position + length;
+        let Some((length, start)) = header(bytes, at, "bulk")? else { return Ok(None) };
+        let length = length.and_then(|length| usize::try_from(length).ok());
+        let end = start + length.filter(|length| *length <= MAX_BULK).ok_or(ProtocolError::BulkLength)?;
         // As in Redis, the two bytes behind an argument are skipped unread.
-        if bytes.len() < end + 2 {
-            self.bulk = Some(length);
-            return Ok(false);
+        at = end + 2;
+        if bytes.len() < at {
+            return Ok(None);
         }
-        self.spans.push(Span { start: self.position, end });
-        self.position = end + 2;
-        self.bulk = None;
-        Ok(true)
+        spans.push(start..end);
     }
+    Ok(Some(at))
+}
 
-    /// The line at the position without its end, and steps behind it; `None` until its end has arrived.
-    fn line<'a>(&mut self, bytes: &'a [u8], what: &'static str) -> Result<Option<&'a [u8]>, ProtocolError> {
-        let rest = &bytes[self.position..];
-        match memchr(b'\n', rest) {
-            Some(length) if length <= MAX_LINE => {
-                self.position += length + 1;
-                Ok(Some(rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length])))
-            }
-            None if rest.len() <= MAX_LINE => Ok(None),
-            _ => Err(ProtocolError::LongCount(what)),
+/// The number in the line at `at`, behind its first byte, and where the next one begins; `None` until its end has arrived.
+fn header(
+    bytes: &[u8],
+    at: usize,
+    what: &'static str,
+) -> Result<Option<(Option<i64>, usize)>, ProtocolError> {
+    let rest = &bytes[at..];
+    match memchr(b'\n', rest) {
+        Some(length) if length <= MAX_LINE => {
+            let line = rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length]);
+            Ok(Some((number(&line[1..]), at + length + 1)))
         }
+        None if rest.len() <= MAX_LINE => Ok(None),
+        _ => Err(ProtocolError::LongCount(what)),
     }
+}
 
-    fn parse_inline(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
-        let Some(length) = memchr(b'\n', bytes) else {
-            return if bytes.len() > MAX_LINE { Err(ProtocolError::LongInline) } else { Ok(None) };
-        };
-        if length > MAX_LINE {
-            return Err(ProtocolError::LongInline);
-        }
-        let mut start = 0;
-        for word in bytes[..length].split(u8::is_ascii_whitespace) {
-            let end = start + word.len();
-            if start < end {
-                self.spans.push(Span { start, end });
-            }
-            start = end + 1;
-        }
-        self.position = length + 1;
-        Ok(Some(self.complete()))
+fn parse_inline(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, ProtocolError> {
+    let end = memchr(b'\n', bytes);
+    if end.unwrap_or(bytes.len()) > MAX_LINE {
+        return Err(ProtocolError::LongInline);
     }
+    let Some(length) = end else { return Ok(None) };
+    let mut start = 0;
+    for word in bytes[..length].split(u8::is_ascii_whitespace) {
+        let end = start + word.len();
+        if start < end {
+            spans.push(start..end);
+        }
+        start = end + 1;
+    }
+    Ok(Some(length + 1))
 }
 
 /// A decimal number with an optional minus, strictly: no plus, no spaces, no leading zeros.
@@ -247,13 +172,12 @@ mod tests {
 
     /// Feeds `bytes` in pieces that end at `cuts` and collects the requests.
     fn requests(bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<Vec<u8>>>, ProtocolError> {
-        let mut parser = Parser::default();
-        let (mut start, mut found) = (0, Vec::new());
+        let (mut start, mut spans, mut found) = (0, Vec::new(), Vec::new());
         for &end in cuts.iter().chain([&bytes.len()]) {
             while start < end {
-                let Some(length) = parser.parse(&bytes[start..end])? else { break };
-                let args = parser.arguments(&bytes[start..]);
-                found.push(args.from(0).map(<[u8]>::to_vec).collect());
+                let Some(length) = parse(&bytes[start..end], &mut spans)? else { break };
+                let arguments = Arguments { bytes: &bytes[start..], spans: &spans };
+                found.push(arguments.from(0).map(<[u8]>::to_vec).collect());
                 start += length;
             }
         }
@@ -291,11 +215,11 @@ mod tests {
             bytes in prop::collection::vec(prop_oneof![Just(b'*'), Just(b'$'), Just(b'\r'), Just(b'\n'), Just(b'"'),
                                                        Just(b'1'), Just(b'-'), any::<u8>()], 0..60),
         ) {
-            let mut parser = Parser::default();
+            let mut spans = Vec::new();
             for end in 0..=bytes.len() {
-                match parser.parse(&bytes[..end]) {
+                match parse(&bytes[..end], &mut spans) {
                     Ok(None) => {}
-                    Ok(Some(length)) => { prop_assert!(length <= end); break }
+                    Ok(Some(length)) => { prop_assert!(length <= end && spans.iter().all(|span| span.end <= end)); break }
                     Err(_) => break,
                 }
             }

@@ -2,20 +2,23 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use mio::net::{TcpListener, UnixListener};
 use mio::{Poll, Waker};
+use socket2::{SockAddr, Socket, Type};
 use thiserror::Error;
 
 use super::engine::Engine;
-use super::event_loop::{EventLoop, WAKER};
+use super::event_loop::{EventLoop, Listener, WAKER};
 use super::faults::{Fault, Script};
 use super::state::Config;
 use super::stop::Stop;
 use crate::target::Password;
+
+/// Connections that wait to be taken: as many as a large load begins with at once.
+const BACKLOG: i32 = 1024;
 
 /// What a server is started with.
 #[derive(Debug, Clone)]
@@ -84,18 +87,17 @@ impl Server {
     /// # Errors
     /// When it cannot listen where it is told to, or the system refuses a poll or a thread.
     pub fn start(options: Options) -> Result<Handle, Error> {
-        let tcp = TcpListener::bind(options.address).map_err(|source| match source.kind() {
+        let tcp = listen(&options.address.into()).map_err(|source| match source.kind() {
             ErrorKind::AddrInUse => Error::Taken(options.address),
             _ => Error::Listen { address: options.address, source },
         })?;
-        let address = tcp.local_addr()?;
-        let unix = match &options.unix_socket {
-            Some(path) => Some(
-                UnixListener::bind(path)
-                    .map_err(|source| Error::UnixSocket { path: path.clone(), source })?,
-            ),
-            None => None,
-        };
+        let address = tcp.local_addr()?.as_socket().unwrap_or(options.address);
+        let mut listeners = vec![Listener { socket: tcp, name: address.to_string() }];
+        if let Some(path) = &options.unix_socket {
+            let socket = SockAddr::unix(path).and_then(|address| listen(&address));
+            let socket = socket.map_err(|source| Error::UnixSocket { path: path.clone(), source })?;
+            listeners.push(Listener { socket, name: format!("{}:0", path.display()) });
+        }
         let unix_file = options.unix_socket.map(SocketFile);
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
@@ -108,11 +110,21 @@ impl Server {
                 let script = Script::new(options.faults, seed);
                 // The engine's clock starts here, on the thread that it serves.
                 let engine = Engine::new(config, script, Arc::clone(&stop), seed);
-                EventLoop::new(poll, (tcp, unix), engine, stop)?.run()
+                EventLoop::new(poll, listeners, engine, stop)?.run()
             }
         })?;
-        Ok(Handle { address, unix_file, stop, waker, thread: Some(thread) })
+        Ok(Handle { address, _unix_file: unix_file, stop, waker, thread: Some(thread) })
     }
+}
+
+fn listen(address: &SockAddr) -> io::Result<Socket> {
+    let socket = Socket::new(address.domain(), Type::STREAM, None)?;
+    // A server that has just gone leaves connections behind that hold its port for a minute.
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
 }
 
 /// The file of a unix socket, removed when the server goes.
@@ -130,7 +142,7 @@ impl Drop for SocketFile {
 #[derive(Debug)]
 pub struct Handle {
     address: SocketAddr,
-    unix_file: Option<SocketFile>,
+    _unix_file: Option<SocketFile>,
     stop: Arc<Stop>,
     waker: Waker,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -140,11 +152,6 @@ impl Handle {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
-    }
-
-    /// Its unix socket, if it has one.
-    pub fn unix_socket(&self) -> Option<&Path> {
-        self.unix_file.as_ref().map(|file| file.0.as_path())
     }
 
     /// Whether it serves: it has not failed.

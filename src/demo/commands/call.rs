@@ -14,8 +14,8 @@ pub type Outcome = Result<(), Failure>;
 pub struct Call<'a> {
     /// What was asked, the name first.
     pub arguments: Arguments<'a>,
-    /// The client's slot.
-    pub slot: usize,
+    /// The client that asks.
+    pub client: usize,
     /// The place of the command.
     pub id: CommandId,
     /// All commands.
@@ -69,12 +69,12 @@ impl<'a> Call<'a> {
 
     /// The client.
     pub fn session(&mut self) -> &mut Session {
-        self.state.sessions[self.slot].as_mut().expect("a client that asks is connected")
+        &mut self.state.sessions[&self.client]
     }
 
     /// The client's database, and the reply.
     pub fn database(&mut self) -> (&mut Database, &mut Reply<'a>) {
-        let index = self.state.sessions[self.slot].as_ref().map_or(0, |session| session.database);
+        let index = self.state.sessions[&self.client].database;
         let now_ms = self.state.unix_ms();
         let database = &mut self.state.databases[index];
         database.set_now(now_ms);

@@ -61,7 +61,7 @@ fn server(call: &Call<'_>) -> String {
 }
 
 fn clients(call: &Call<'_>) -> String {
-    let (connected, most) = (call.state.clients().count(), call.state.config.maxclients);
+    let (connected, most) = (call.state.sessions.len(), call.state.config.maxclients);
     format!(
         "connected_clients:{connected}\ncluster_connections:0\nmaxclients:{most}\nblocked_clients:0\n\
          tracking_clients:0\n"

@@ -104,7 +104,7 @@ mod tests {
         let words = server.words("SLOWLOG GET -1");
         assert_eq!(words[0], "0");
         assert!(words[2].parse::<u64>().unwrap() >= 11_000, "{words:?}");
-        assert_eq!(words[3..], ["DEBUG", "SLEEP", "0.011", "127.0.0.1:50000", "me"]);
+        assert_eq!(words[3..], ["DEBUG", "SLEEP", "0.011", "127.0.0.1:50001", "me"]);
         server.expect(&[
             ("SLOWLOG RESET", "+OK"),
             ("SLOWLOG LEN", ":0"),

@@ -11,8 +11,8 @@ use crate::demo::state::State;
 /// A command that may run.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// The slot of the client that asks.
-    pub slot: usize,
+    /// The client that asks.
+    pub client: usize,
     /// The command.
     pub id: CommandId,
     /// What is asked, the name first.
@@ -22,13 +22,8 @@ pub struct Asked<'a> {
 /// Runs a command, and counts it. What it wrote before it failed is taken back.
 pub fn run(table: &Table, state: &mut State, asked: Asked<'_>, reply: Reply<'_>) {
     let (begin_ns, before) = (state.now_ns, reply.length());
-    let Asked { slot, id, arguments } = asked;
-    if let Some(session) = state.sessions[slot].as_mut() {
-        session.active_ns = begin_ns;
-        session.last_command = Some(id);
-        session.commands += 1;
-    }
-    let mut call = Call { arguments, slot, id, table, state, reply };
+    let Asked { client, id, arguments } = asked;
+    let mut call = Call { arguments, client, id, table, state, reply };
     let outcome = table.runs(id)(&mut call);
     if let Err(failure) = &outcome {
         call.reply.cut_to(before);
@@ -41,7 +36,7 @@ pub fn run(table: &Table, state: &mut State, asked: Asked<'_>, reply: Reply<'_>)
         state.note_latency(event, Duration::from_nanos(ns));
     }
     if state.config.slower_than_us.is_some_and(|threshold_us| ns / 1000 >= threshold_us) {
-        state.note_slow(slot, arguments, ns / 1000);
+        state.note_slow(client, arguments, ns / 1000);
     }
 }
 

@@ -109,7 +109,6 @@ static COMMANDS: &[Command] = &[
     row("client|id", (2, 2), 0, connection::client_id),
     row("client|list", (2, 2), 0, connection::client_list),
     row("client|setname", (3, 3), 0, connection::client_setname),
-    row("client|getname", (2, 2), 0, connection::client_getname),
     row("client|setinfo", (4, 4), 0, connection::client_setinfo),
     row("config|get", (3, ANY), 0, config::get),
     row("config|set", (4, ANY), 0, config::set),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::demo::engine::{Engine, Request};
+use crate::demo::engine::Engine;
 use crate::demo::faults::{ReplyFault, Script};
-use crate::demo::request::Parser;
+use crate::demo::request::{Arguments, parse};
 use crate::demo::state::Config;
 use crate::demo::stop::Stop;
 
-/// A server and its clients by slot; slot 0 is there from the start.
+/// A server and its clients, which are counted from 1; the first is there from the start.
 pub struct TestServer {
     pub engine: Engine,
     pub stop: Arc<Stop>,
@@ -28,38 +28,37 @@ impl TestServer {
         server
     }
 
-    /// Another client; its slot.
+    /// Another client; its number.
     pub fn connect(&mut self) -> usize {
-        let slot = self.engine.state.sessions.len();
-        self.engine.connect(slot, format!("127.0.0.1:5000{slot}"), "127.0.0.1:6379".to_owned());
-        slot
+        let client = self.engine.state.sessions.len() + 1;
+        self.engine.connect(client, format!("127.0.0.1:5000{client}"));
+        client
     }
 
     /// The reply to words between spaces as it goes over the wire, but with `\n` for its line ends; `''` is an empty word.
     pub fn ask(&mut self, line: &str) -> String {
-        self.ask_as(0, line)
+        self.ask_as(1, line)
     }
 
-    pub fn ask_as(&mut self, slot: usize, line: &str) -> String {
+    pub fn ask_as(&mut self, client: usize, line: &str) -> String {
         let mut reply = Vec::new();
-        self.answer(slot, line, &mut reply);
+        self.answer(client, line, &mut reply);
         String::from_utf8_lossy(&reply).replace("\r\n", "\n")
     }
 
     /// What the script of faults does to the reply.
     pub fn fault(&mut self, line: &str) -> ReplyFault {
-        self.answer(0, line, &mut Vec::new())
+        self.answer(1, line, &mut Vec::new())
     }
 
-    fn answer(&mut self, slot: usize, line: &str, reply: &mut Vec<u8>) -> ReplyFault {
+    fn answer(&mut self, client: usize, line: &str, reply: &mut Vec<u8>) -> ReplyFault {
         let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('\'')).collect();
         let bulk = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
         let bytes = format!("*{}\r\n{}", words.len(), words.iter().map(bulk).collect::<String>());
-        let mut parser = Parser::default();
-        assert_eq!(parser.parse(bytes.as_bytes()), Ok(Some(bytes.len())));
+        let mut spans = Vec::new();
+        assert_eq!(parse(bytes.as_bytes(), &mut spans), Ok(Some(bytes.len())));
         self.engine.state.read_clock();
-        let request = Request { slot, position: 1, arguments: parser.arguments(bytes.as_bytes()) };
-        self.engine.answer(request, reply)
+        self.engine.answer((client, 1), Arguments { bytes: bytes.as_bytes(), spans: &spans }, reply)
     }
 
     /// The reply as a list of its words: integers, statuses and strings without their framing.

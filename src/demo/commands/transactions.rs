@@ -29,7 +29,7 @@ pub fn exec(call: &mut Call<'_>) -> Outcome {
     call.reply.array(transaction.queued.len());
     for queued in &transaction.queued {
         call.state.spend(queued.slow);
-        let asked = Asked { slot: call.slot, id: queued.id, arguments: queued.arguments() };
+        let asked = Asked { client: call.client, id: queued.id, arguments: queued.arguments() };
         let protocol = call.session().protocol;
         run(call.table, call.state, asked, call.reply.part(protocol));
     }

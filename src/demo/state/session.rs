@@ -8,34 +8,16 @@ use crate::demo::request::{Arguments, Span};
 /// One client.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
-    /// Counts up from 1, never given twice.
-    pub id: u64,
     /// Its address, `127.0.0.1:50000` or the path of the socket.
     pub address: String,
-    /// Ours.
-    pub local_address: String,
     /// The name it gave itself.
     pub name: String,
-    /// The library it says that it uses, and its version.
-    pub library: [String; 2],
     /// The database it selected.
     pub database: usize,
     /// The protocol it speaks.
     pub protocol: Protocol,
     /// Whether it may run commands.
     pub authenticated: bool,
-    /// When it connected.
-    pub connected_ns: u64,
-    /// When it last asked for something.
-    pub active_ns: u64,
-    /// The command that it ran last, by its place in the table.
-    pub last_command: Option<usize>,
-    /// Bytes read from it.
-    pub bytes_in: u64,
-    /// Bytes written to it.
-    pub bytes_out: u64,
-    /// Commands that it ran.
-    pub commands: u64,
     /// What it asked for since MULTI.
     pub transaction: Option<Transaction>,
     /// Whether it goes when what is written so far has been sent.
@@ -65,12 +47,7 @@ pub struct Queued {
 impl Transaction {
     /// Adds a request.
     pub fn queue(&mut self, id: usize, arguments: Arguments<'_>, slow: Duration) {
-        let (mut bytes, mut spans) = (Vec::new(), Vec::new());
-        for argument in arguments.from(0) {
-            let start = bytes.len();
-            bytes.extend_from_slice(argument);
-            spans.push(Span { start, end: bytes.len() });
-        }
+        let (bytes, spans) = (arguments.bytes.to_vec(), arguments.spans.to_vec());
         self.queued.push(Queued { id, slow, bytes, spans });
     }
 }
@@ -78,6 +55,6 @@ impl Transaction {
 impl Queued {
     /// What was asked, the command's name first.
     pub fn arguments(&self) -> Arguments<'_> {
-        Arguments::new(&self.bytes, &self.spans)
+        Arguments { bytes: &self.bytes, spans: &self.spans }
     }
 }

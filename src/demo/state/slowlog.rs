@@ -91,13 +91,13 @@ fn first_secret(arguments: Arguments<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::request::Parser;
+    use crate::demo::request::parse;
 
     fn short(request: &str) -> Vec<String> {
         let line = format!("{request}\n");
-        let mut parser = Parser::default();
-        parser.parse(line.as_bytes()).unwrap();
-        let short = shortened(parser.arguments(line.as_bytes()));
+        let mut spans = Vec::new();
+        parse(line.as_bytes(), &mut spans).unwrap();
+        let short = shortened(Arguments { bytes: line.as_bytes(), spans: &spans });
         short.into_iter().map(|word| String::from_utf8(word).unwrap()).collect()
     }
 

@@ -13,7 +13,7 @@ use super::{Config, Session, Stats};
 use crate::clock::Clock;
 use crate::demo::request::Arguments;
 use crate::demo::stop::Stop;
-use crate::demo::store::Database;
+use crate::demo::store::{Database, Map};
 
 /// How many databases there are.
 pub const DATABASES: usize = 16;
@@ -34,12 +34,10 @@ pub struct State {
     pub slowlog: Slowlog,
     /// The latency monitor.
     pub latency: LatencyMonitor,
-    /// The clients, by the slot of their connection.
-    pub sessions: Vec<Option<Session>>,
+    /// The clients by their numbers.
+    pub sessions: Map<usize, Session>,
     /// Draws members.
     pub rng: Pcg64Mcg,
-    /// The id that the latest client got.
-    pub last_client_id: u64,
     /// The highest memory use seen.
     pub peak_bytes: usize,
     /// Forty hexadecimal digits, new for each run.
@@ -64,9 +62,8 @@ impl State {
             stats: Stats::new(commands),
             slowlog: Slowlog::default(),
             latency: LatencyMonitor::default(),
-            sessions: Vec::new(),
+            sessions: Map::default(),
             rng: Pcg64Mcg::seed_from_u64(seed),
-            last_client_id: 0,
             peak_bytes: 0,
             run_id: (0..5).map(|_| format!("{:08x}", id_source.random::<u32>())).collect(),
             now_ns: 0,
@@ -147,8 +144,8 @@ impl State {
     }
 
     /// Notes in the slow log that a command took `us`.
-    pub fn note_slow(&mut self, slot: usize, arguments: Arguments<'_>, us: u64) {
-        let Some(session) = &self.sessions[slot] else { return };
+    pub fn note_slow(&mut self, client: usize, arguments: Arguments<'_>, us: u64) {
+        let session = &self.sessions[&client];
         let entry = SlowEntry {
             id: 0,
             at_s: self.unix_us() / 1_000_000,
@@ -158,10 +155,5 @@ impl State {
             name: session.name.clone(),
         };
         self.slowlog.add(entry, self.config.slowlog_max_len);
-    }
-
-    /// The clients.
-    pub fn clients(&self) -> impl Iterator<Item = &Session> {
-        self.sessions.iter().flatten()
     }
 }

@@ -14,5 +14,5 @@ pub use sorted_set::SortedSet;
 pub use value::Kind;
 use value::Value;
 
-/// A map that remembers the places of its entries.
+/// A map whose entries have places, from 0 on without gaps.
 pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;
