@@ -6,7 +6,7 @@ use std::time::Duration;
 use socket2::Socket;
 
 use super::engine::Engine;
-use super::faults::{Damage, ReplyFault};
+use super::faults::{Damage, Treatment};
 use super::outbox::Outbox;
 use super::request::{Arguments, Span, parse};
 
@@ -153,7 +153,7 @@ impl Connection {
                 Ok(Some(length)) => &input[used..used + length],
                 Ok(None) => return used,
                 Err(error) => {
-                    engine.refuse_bytes(self.client, &error, &mut self.outbox.bytes);
+                    engine.refuse(self.client, &error, &mut self.outbox.bytes);
                     self.phase = Phase::Leaving;
                     break;
                 }
@@ -164,14 +164,14 @@ impl Connection {
                 let begin = self.outbox.bytes.len();
                 let arguments = Arguments { bytes, spans };
                 let fault = engine.answer((self.client, position), arguments, &mut self.outbox.bytes);
-                self.apply(fault, begin, engine);
+                self.apply(&fault, begin, engine);
             }
         }
         if self.phase == Phase::Serving { used } else { input.len() }
     }
 
     /// Does to the reply that begins at `begin` what the script of faults wants, and sees whether the client goes.
-    fn apply(&mut self, fault: ReplyFault, begin: usize, engine: &Engine) {
+    fn apply(&mut self, fault: &Treatment, begin: usize, engine: &Engine) {
         if !fault.delay.is_zero() {
             self.outbox.hold(begin, engine.state.now_ns, fault.delay);
         }

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::commands::{AT_ONCE, Asked, CommandId, GROWS, LOAD, OPEN, Table, fail, run};
+use super::commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, find};
 use super::failure::Failure;
-use super::faults::{Occasion, ReplyFault, Script, Treatment};
+use super::faults::{Occasion, Script, Treatment};
 use super::reply::{Protocol, Reply};
-use super::request::{Arguments, ProtocolError};
+use super::request::Arguments;
 use super::state::{Config, Session, State};
 use super::stop::Stop;
 
@@ -18,17 +18,15 @@ use super::stop::Stop;
 pub struct Engine {
     /// Everything that commands see.
     pub state: State,
-    table: Table,
     script: Script,
 }
 
 impl Engine {
     /// A server without data or clients. `seed` makes its random draws reproducible.
     pub fn new(config: Config, script: Script, stop: Arc<Stop>, seed: u64) -> Self {
-        let table = Table::new();
-        let mut state = State::new(config, table.len(), stop, seed);
+        let mut state = State::new(config, COMMANDS.len(), stop, seed);
         state.read_clock();
-        Self { state, table, script }
+        Self { state, script }
     }
 
     /// When the script's next stall is due.
@@ -58,89 +56,87 @@ impl Engine {
         self.state.sessions[&client].leaving
     }
 
-    /// Answers a client's request by appending its reply to `out`. `position` is the request's, from 1, among those that
+    /// Answers a client's request by appending its reply to `out`, and tells what is to happen to that. `position` is the request's, from 1, among those that
     /// arrived in the same read.
     pub fn answer(
         &mut self,
         (client, position): (usize, u64),
         arguments: Arguments<'_>,
         out: &mut Vec<u8>,
-    ) -> ReplyFault {
-        let id = match self.table.find(arguments) {
+    ) -> Treatment {
+        let id = match find(arguments) {
             Ok(id) => id,
             Err(failure) => {
-                self.refuse(client, None, &failure, out);
-                return ReplyFault::default();
+                self.refuse(client, &failure, out);
+                return Treatment::default();
             }
         };
         let mut treatment = self.treatment(id, position);
-        let asked = Asked { client, id, arguments };
-        match self.objection(asked, treatment.error.take()) {
-            Some(failure) => self.refuse(client, Some(id), &failure, out),
-            None => self.run_or_queue(asked, treatment.slow, out),
+        let is_open = self.state.sessions[&client].authenticated;
+        match self.objection(id, arguments.len(), is_open).or(treatment.error.take().map(Failure::other)) {
+            Some(failure) => {
+                self.state.stats.commands[id].rejected += 1;
+                self.refuse(client, &failure, out);
+            }
+            None => self.run_or_queue((client, id), arguments, treatment.slow, out),
         }
-        treatment.reply
+        treatment
     }
 
-    /// Why a command may not run.
-    fn objection(&self, asked: Asked<'_>, injected: Option<String>) -> Option<Failure> {
-        let Asked { client, id, arguments } = asked;
-        let authenticated = self.state.sessions[&client].authenticated;
-        if !self.table.takes(id, arguments.len()) {
-            Some(Failure::Arity(self.table.name(id)))
-        } else if !authenticated && !self.table.has(id, OPEN) {
+    /// Why a command may not run that comes with so many words from a client that is authenticated or not.
+    fn objection(&self, id: CommandId, words: usize, is_authenticated: bool) -> Option<Failure> {
+        let command = &COMMANDS[id];
+        if !command.takes(words) {
+            Some(Failure::arity(command.name))
+        } else if !is_authenticated && !command.has(OPEN) {
             Some(Failure::other("NOAUTH Authentication required."))
-        } else if self.table.has(id, GROWS) && !self.state.has_room() {
+        } else if command.has(GROWS) && !self.state.has_room() {
             Some(Failure::other("OOM command not allowed when used memory > 'maxmemory'."))
         } else {
-            injected.map(Failure::other)
+            None
         }
     }
 
-    fn run_or_queue(&mut self, asked: Asked<'_>, slow: Duration, out: &mut Vec<u8>) {
-        let session = &mut self.state.sessions[&asked.client];
+    fn run_or_queue(
+        &mut self,
+        (client, id): (usize, CommandId),
+        arguments: Arguments<'_>,
+        slow: Duration,
+        out: &mut Vec<u8>,
+    ) {
+        let session = &mut self.state.sessions[&client];
         let mut reply = Reply::new(out, session.protocol);
-        match session.transaction.as_mut().filter(|_| !self.table.has(asked.id, AT_ONCE)) {
-            Some(transaction) => {
-                transaction.queue(asked.id, asked.arguments, slow);
+        match &mut session.transaction {
+            Some(transaction) if !COMMANDS[id].has(AT_ONCE) => {
+                transaction.queue(id, arguments, slow);
                 reply.status("QUEUED");
             }
-            None => {
+            _ => {
                 self.state.spend(slow);
-                run(&self.table, &mut self.state, asked, reply);
+                Call { arguments, client, id, state: &mut self.state, reply }.run();
             }
         }
-    }
-
-    /// An error reply to bytes that are no request.
-    pub fn refuse_bytes(&mut self, client: usize, error: &ProtocolError, out: &mut Vec<u8>) {
-        self.refuse(client, None, &Failure::other(error.to_string()), out);
     }
 
     fn treatment(&mut self, id: CommandId, position: u64) -> Treatment {
         if self.script.is_quiet() {
             return Treatment::default();
         }
-        // A subcommand goes by the name of its group.
-        let name = self.table.name(id);
         let occasion = Occasion {
-            command: name.split('|').next().unwrap_or(name),
-            is_load: self.table.has(id, LOAD),
+            command: COMMANDS[id].group(),
+            is_load: COMMANDS[id].has(LOAD),
             position,
             now_ns: self.state.now_ns,
         };
         self.script.judge(occasion)
     }
 
-    /// A transaction that a request was refused in cannot run any more.
-    fn refuse(&mut self, client: usize, id: Option<CommandId>, failure: &Failure, out: &mut Vec<u8>) {
-        if let Some(id) = id {
-            self.state.stats.commands[id].rejected += 1;
-        }
+    /// Answers with an error without running anything. A transaction that a request was refused in cannot run any more.
+    pub fn refuse(&mut self, client: usize, failure: &Failure, out: &mut Vec<u8>) {
         if let Some(transaction) = &mut self.state.sessions[&client].transaction {
             transaction.broken = true;
         }
-        fail(&mut self.state, failure, &mut Reply::new(out, Protocol::Resp2));
+        self.state.fail(failure, &mut Reply::new(out, Protocol::Resp2));
     }
 }
 

@@ -142,7 +142,7 @@ impl EventLoop {
             self.engine.state.tick();
             // Those that could not be taken because the process had no more descriptors are tried again.
             self.accept();
-            self.next_tick_ns = now_ns + SECOND_NS / self.engine.state.config.hz;
+            self.next_tick_ns = now_ns + SECOND_NS / self.engine.state.config.number("hz");
         }
     }
 
@@ -172,7 +172,7 @@ impl EventLoop {
     fn accept(&mut self) {
         for n in 0..self.listeners.len() {
             while let Some((socket, address)) = self.listeners[n].next_client() {
-                if self.connections.len() < self.engine.state.config.maxclients {
+                if (self.connections.len() as u64) < self.engine.state.config.number("maxclients") {
                     self.admit(socket, address);
                 } else {
                     self.turn_away(&socket);

@@ -28,7 +28,7 @@ mod state;
 mod stop;
 mod store;
 
-pub use faults::{Fault, Kind, ParseFaultError, Scope, When};
+pub use faults::{Fault, ParseFaultError};
 pub use server::{Error, Handle, Options, Server};
 
 /// The Redis whose commands and words it follows.

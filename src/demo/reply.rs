@@ -3,9 +3,6 @@
 //! RESP2 has no null of its own, no map, set, double or verbatim text; there each is written as Redis writes it to
 //! a RESP2 client (null bulk, flat array, array, bulk, bulk).
 
-use std::fmt::Display;
-use std::io::Write;
-
 /// The version of the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
@@ -66,16 +63,8 @@ impl<'a> Reply<'a> {
     }
 
     /// An error; line ends in it become spaces, as they would end the reply.
-    pub fn error(&mut self, message: &impl Display) {
-        self.bytes.push(b'-');
-        let start = self.bytes.len();
-        write!(self.bytes, "{message}").expect("a Vec takes all bytes");
-        for byte in &mut self.bytes[start..] {
-            if matches!(byte, b'\r' | b'\n') {
-                *byte = b' ';
-            }
-        }
-        self.bytes.extend_from_slice(b"\r\n");
+    pub fn error(&mut self, message: &str) {
+        self.line(b'-', message.replace(['\r', '\n'], " ").as_bytes());
     }
 
     /// An integer.
@@ -85,13 +74,13 @@ impl<'a> Reply<'a> {
 
     /// A count.
     pub fn count(&mut self, n: usize) {
-        self.integer(i64::try_from(n).expect("memory holds fewer than 2^63 things"));
+        self.number(b':', n);
     }
 
     /// A byte string.
     pub fn bulk(&mut self, value: &[u8]) {
         self.bytes.reserve(value.len() + 24);
-        self.length_line(b'$', value.len());
+        self.number(b'$', value.len());
         self.bytes.extend_from_slice(value);
         self.bytes.extend_from_slice(b"\r\n");
     }
@@ -111,36 +100,33 @@ impl<'a> Reply<'a> {
 
     /// No value.
     pub fn null(&mut self) {
-        self.bytes.extend_from_slice(match self.protocol {
-            Protocol::Resp2 => b"$-1\r\n",
-            Protocol::Resp3 => b"_\r\n",
-        });
+        let null: &[u8] = self.either(b"$-1\r\n", b"_\r\n");
+        self.bytes.extend_from_slice(null);
     }
 
     /// No array.
     pub fn null_array(&mut self) {
-        self.bytes.extend_from_slice(match self.protocol {
-            Protocol::Resp2 => b"*-1\r\n",
-            Protocol::Resp3 => b"_\r\n",
-        });
+        let null: &[u8] = self.either(b"*-1\r\n", b"_\r\n");
+        self.bytes.extend_from_slice(null);
+    }
+
+    fn either<T>(&self, resp2: T, resp3: T) -> T {
+        if self.protocol == Protocol::Resp2 { resp2 } else { resp3 }
     }
 
     /// Announces an array of `n` values.
     pub fn array(&mut self, n: usize) {
-        self.length_line(b'*', n);
+        self.number(b'*', n);
     }
 
     /// Announces a map of `n` pairs.
     pub fn map(&mut self, n: usize) {
-        match self.protocol {
-            Protocol::Resp2 => self.length_line(b'*', 2 * n),
-            Protocol::Resp3 => self.length_line(b'%', n),
-        }
+        self.number(self.either(b'*', b'%'), self.either(2 * n, n));
     }
 
     /// Announces a set of `n` members.
     pub fn set(&mut self, n: usize) {
-        self.length_line(if self.protocol == Protocol::Resp2 { b'*' } else { b'~' }, n);
+        self.number(self.either(b'*', b'~'), n);
     }
 
     /// A floating-point number.
@@ -157,7 +143,7 @@ impl<'a> Reply<'a> {
         match self.protocol {
             Protocol::Resp2 => self.text(text),
             Protocol::Resp3 => {
-                self.length_line(b'=', text.len() + 4);
+                self.number(b'=', text.len() + 4);
                 self.bytes.extend_from_slice(b"txt:");
                 self.bytes.extend_from_slice(text.as_bytes());
                 self.bytes.extend_from_slice(b"\r\n");
@@ -171,16 +157,8 @@ impl<'a> Reply<'a> {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    fn length_line(&mut self, kind: u8, n: usize) {
-        self.bytes.push(kind);
-        self.bytes.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
-        self.bytes.extend_from_slice(b"\r\n");
-    }
-
-    fn number(&mut self, kind: u8, n: i64) {
-        self.bytes.push(kind);
-        self.bytes.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
-        self.bytes.extend_from_slice(b"\r\n");
+    fn number(&mut self, kind: u8, n: impl itoa::Integer) {
+        self.line(kind, itoa::Buffer::new().format(n).as_bytes());
     }
 }
 
@@ -217,6 +195,6 @@ mod tests {
 
     #[test]
     fn a_line_end_in_an_error_cannot_end_the_reply() {
-        assert_eq!(written(Protocol::Resp2, |r| r.error(&"ERR a\r\nb")), "-ERR a  b\r\n");
+        assert_eq!(written(Protocol::Resp2, |r| r.error("ERR a\r\nb")), "-ERR a  b\r\n");
     }
 }

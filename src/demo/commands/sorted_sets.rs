@@ -9,7 +9,7 @@ use crate::demo::store::{Kind, SortedSet};
 /// ZADD without its options.
 pub fn add(call: &mut Call<'_>) -> Outcome {
     if !call.arguments.len().is_multiple_of(2) {
-        return Err(Failure::Syntax);
+        return Err(Failure::SYNTAX);
     }
     let members = call.arguments.pairs(2).map(|(score, member)| Ok((float(score)?, member)));
     let members = members.collect::<Result<Vec<_>, _>>()?;
@@ -71,7 +71,7 @@ pub fn range(call: &mut Call<'_>) -> Outcome {
     let with_scores = match (call.arguments.len(), call.word(4).as_slice()) {
         (4, _) => false,
         (5, b"withscores") => true,
-        _ => return Err(Failure::Syntax),
+        _ => return Err(Failure::SYNTAX),
     };
     let (start, stop) = (call.integer(2)?, call.integer(3)?);
     let (set, reply) = call.read::<SortedSet>()?;

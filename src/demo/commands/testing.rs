@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::demo::engine::Engine;
-use crate::demo::faults::{ReplyFault, Script};
+use crate::demo::faults::{Script, Treatment};
 use crate::demo::request::{Arguments, parse};
 use crate::demo::state::Config;
 use crate::demo::stop::Stop;
@@ -47,11 +47,11 @@ impl TestServer {
     }
 
     /// What the script of faults does to the reply.
-    pub fn fault(&mut self, line: &str) -> ReplyFault {
+    pub fn fault(&mut self, line: &str) -> Treatment {
         self.answer(1, line, &mut Vec::new())
     }
 
-    fn answer(&mut self, client: usize, line: &str, reply: &mut Vec<u8>) -> ReplyFault {
+    fn answer(&mut self, client: usize, line: &str, reply: &mut Vec<u8>) -> Treatment {
         let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('\'')).collect();
         let bulk = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
         let bytes = format!("*{}\r\n{}", words.len(), words.iter().map(bulk).collect::<String>());

@@ -1,6 +1,6 @@
 //! MULTI, EXEC and DISCARD. Requests between them are queued before they reach a command; there is no WATCH.
 
-use super::{Asked, Call, Outcome, run};
+use super::{Call, Outcome};
 use crate::demo::failure::Failure;
 use crate::demo::state::Transaction;
 
@@ -29,9 +29,9 @@ pub fn exec(call: &mut Call<'_>) -> Outcome {
     call.reply.array(transaction.queued.len());
     for queued in &transaction.queued {
         call.state.spend(queued.slow);
-        let asked = Asked { client: call.client, id: queued.id, arguments: queued.arguments() };
-        let protocol = call.session().protocol;
-        run(call.table, call.state, asked, call.reply.part(protocol));
+        let (client, protocol) = (call.client, call.session().protocol);
+        let (state, reply) = (&mut *call.state, call.reply.part(protocol));
+        Call { arguments: queued.arguments(), client, id: queued.id, state, reply }.run();
     }
     Ok(())
 }

@@ -26,14 +26,21 @@ pub enum Kind {
     Delay(Duration),
     /// An error with this prefix is the reply, and the command does not run.
     Error(String),
-    /// Only half of the reply is written, and nothing more on that connection.
+    /// The reply's bytes do not go as they are.
+    Damage(Damage),
+}
+
+/// What happens to the bytes of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// Half of them are written, and nothing more on that connection.
     Cut {
         /// Whether the connection is closed then; else it stays open and silent.
         close: bool,
     },
-    /// The connection is reset instead of the reply.
+    /// The connection is reset instead.
     Reset,
-    /// Bytes that are no reply are written instead of it.
+    /// Others are written instead, which are no reply.
     Garbage,
 }
 

@@ -15,6 +15,6 @@ mod fault;
 mod parse;
 mod script;
 
-pub use fault::{Fault, Kind, Scope, When};
+pub use fault::{Damage, Fault};
 pub use parse::ParseFaultError;
-pub use script::{Damage, Occasion, ReplyFault, Script, Treatment};
+pub use script::{Occasion, Script, Treatment};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::fault::{Fault, Kind, Scope, When};
+use super::fault::{Damage, Fault, Kind, Scope, When};
 use crate::demo::commands;
 use crate::units::parse_duration;
 
@@ -51,9 +51,12 @@ fn fault(text: &str) -> Result<Fault, String> {
             Kind::Delay(duration(words.next(), "how long the reply is held back")?)
         }
         "error" => Kind::Error(error_prefix(words.next())?),
-        "cut" => Kind::Cut { close: words.next_if(|word| word.eq_ignore_ascii_case("close")).is_some() },
-        "reset" => Kind::Reset,
-        "garbage" => Kind::Garbage,
+        "cut" => {
+            let close = words.next_if(|word| word.eq_ignore_ascii_case("close")).is_some();
+            Kind::Damage(Damage::Cut { close })
+        }
+        "reset" => Kind::Damage(Damage::Reset),
+        "garbage" => Kind::Damage(Damage::Garbage),
         other => {
             return Err(format!("'{other}' is none of stall, slow, delay, error, cut, reset and garbage"));
         }
@@ -158,10 +161,22 @@ mod tests {
             ("delay any 1500us every 3", Kind::Delay(ms(3) / 2), Scope::Any, When::EveryNth(3), None),
             ("error LOADING 1%", Kind::Error("LOADING".into()), Scope::Load, When::Share(0.01), None),
             ("error OOM on SET nth 2", Kind::Error("OOM".into()), command("set"), When::Always, Some(2)),
-            ("cut close on GET once", Kind::Cut { close: true }, command("get"), When::Once(ms(0)), None),
-            ("cut every 10000", Kind::Cut { close: false }, Scope::Load, When::EveryNth(10_000), None),
-            ("reset every 20s", Kind::Reset, Scope::Load, When::Every(ms(20_000)), None),
-            ("garbage every 1m", Kind::Garbage, Scope::Load, When::Every(ms(60_000)), None),
+            (
+                "cut close on GET once",
+                Kind::Damage(Damage::Cut { close: true }),
+                command("get"),
+                When::Once(ms(0)),
+                None,
+            ),
+            (
+                "cut every 10000",
+                Kind::Damage(Damage::Cut { close: false }),
+                Scope::Load,
+                When::EveryNth(10_000),
+                None,
+            ),
+            ("reset every 20s", Kind::Damage(Damage::Reset), Scope::Load, When::Every(ms(20_000)), None),
+            ("garbage every 1m", Kind::Damage(Damage::Garbage), Scope::Load, When::Every(ms(60_000)), None),
         ] {
             assert_eq!(text.parse(), Ok(Fault { kind, scope, when, nth }), "{text}");
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::fault::{Fault, Kind, Scope, When};
+use super::fault::{Damage, Fault, Kind, Scope, When};
 
 /// One request, as far as faults look at it.
 #[derive(Debug, Clone, Copy)]
@@ -27,37 +27,10 @@ pub struct Treatment {
     pub slow: Duration,
     /// The error that is the reply, prefix and message.
     pub error: Option<String>,
-    /// What happens to the reply then.
-    pub reply: ReplyFault,
-}
-
-/// What happens to a reply that has been written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReplyFault {
-    /// How long it is held back.
+    /// How long the reply is held back.
     pub delay: Duration,
     /// What happens to its bytes.
     pub damage: Option<Damage>,
-}
-
-impl Treatment {
-    fn damage(&mut self, damage: Damage) {
-        self.reply.damage.get_or_insert(damage);
-    }
-}
-
-/// What happens to the bytes of a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Damage {
-    /// Half of them are written, and then nothing more.
-    Cut {
-        /// Whether the connection is closed then.
-        close: bool,
-    },
-    /// The connection is reset instead.
-    Reset,
-    /// Others are written instead, which are no reply.
-    Garbage,
 }
 
 /// The faults in force and their state.
@@ -161,33 +134,25 @@ impl Rule {
         match &self.fault.kind {
             Kind::Stall(_) => {}
             Kind::Slow(length) => treatment.slow += *length,
-            Kind::Delay(length) => treatment.reply.delay += *length,
+            Kind::Delay(length) => treatment.delay += *length,
             Kind::Error(prefix) => {
                 treatment.error.get_or_insert_with(|| error_text(prefix));
             }
-            Kind::Cut { close } => treatment.damage(Damage::Cut { close: *close }),
-            Kind::Reset => treatment.damage(Damage::Reset),
-            Kind::Garbage => treatment.damage(Damage::Garbage),
+            Kind::Damage(damage) => {
+                treatment.damage.get_or_insert(*damage);
+            }
         }
     }
 }
 
-/// The words that Redis puts behind a prefix.
+/// The words that Redis puts behind a prefix, of those that are met most.
 fn error_text(prefix: &str) -> String {
     let message = match prefix {
         "LOADING" => "Redis is loading the dataset in memory",
         "OOM" => "command not allowed when used memory > 'maxmemory'.",
         "BUSY" => "Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
         "READONLY" => "You can't write against a read only replica.",
-        "MASTERDOWN" => "Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
-        "CLUSTERDOWN" => "The cluster is down",
-        "TRYAGAIN" => "Multiple keys request during rehashing of slot",
         "MOVED" | "ASK" => "3999 127.0.0.1:6381",
-        "NOAUTH" => "Authentication required.",
-        "NOPERM" => "User default has no permissions to run this command",
-        "MISCONF" => {
-            "Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
-        }
         _ => "injected by the script of faults",
     };
     format!("{prefix} {message}")
@@ -213,7 +178,7 @@ mod tests {
         assert_eq!(errors, [false, false, true, false, false, true]);
         for position in 1..=16 {
             let treatment = script.judge(request("get", position, 0));
-            assert_eq!(treatment.reply.delay > Duration::ZERO, position == 10, "position {position}");
+            assert_eq!(treatment.delay > Duration::ZERO, position == 10, "position {position}");
             assert_eq!(treatment.error, None);
         }
     }
@@ -221,16 +186,15 @@ mod tests {
     #[test]
     fn a_fault_without_a_command_spares_what_looks_at_the_server() {
         let mut script = script(&["garbage", "slow any 1ms"]);
-        assert_eq!(script.judge(request("get", 1, 0)).reply.damage, Some(Damage::Garbage));
+        assert_eq!(script.judge(request("get", 1, 0)).damage, Some(Damage::Garbage));
         let spared = script.judge(request("info", 1, 0));
-        assert_eq!((spared.reply.damage, spared.slow), (None, Duration::from_millis(1)));
+        assert_eq!((spared.damage, spared.slow), (None, Duration::from_millis(1)));
     }
 
     #[test]
     fn a_share_strikes_about_that_often() {
         let mut script = script(&["reset 10%"]);
-        let struck =
-            (0..10_000).filter(|_| script.judge(request("get", 1, 0)).reply.damage.is_some()).count();
+        let struck = (0..10_000).filter(|_| script.judge(request("get", 1, 0)).damage.is_some()).count();
         assert!((800..1200).contains(&struck), "{struck} of 10000");
     }
 
@@ -242,13 +206,10 @@ mod tests {
         assert_eq!(script.take_stall(5 * SECOND_NS - 1), None);
         assert_eq!(script.take_stall(13 * SECOND_NS), Some(Duration::from_millis(500)));
         assert_eq!(script.next_stall_ns(), Some(15 * SECOND_NS), "the stall at 10 s is not made up");
-        assert_eq!(script.judge(request("get", 1, SECOND_NS / 2)).reply.damage, None);
-        assert_eq!(
-            script.judge(request("get", 1, SECOND_NS)).reply.damage,
-            Some(Damage::Cut { close: false })
-        );
-        assert_eq!(script.judge(request("get", 1, SECOND_NS)).reply.damage, None);
-        assert_eq!(script.judge(request("get", 1, 3 * SECOND_NS)).reply.damage, Some(Damage::Reset));
-        assert_eq!(script.judge(request("get", 1, 4 * SECOND_NS - 1)).reply.damage, None);
+        assert_eq!(script.judge(request("get", 1, SECOND_NS / 2)).damage, None);
+        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, Some(Damage::Cut { close: false }));
+        assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, None);
+        assert_eq!(script.judge(request("get", 1, 3 * SECOND_NS)).damage, Some(Damage::Reset));
+        assert_eq!(script.judge(request("get", 1, 4 * SECOND_NS - 1)).damage, None);
     }
 }

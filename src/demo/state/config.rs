@@ -12,91 +12,71 @@ use crate::units::parse_bytes;
 /// What a parameter may hold.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    YesNo,
-    Integer {
-        low: i64,
-        high: i64,
-    },
+    /// A number, at least and at most.
+    Integer(i64, i64),
     /// Bytes, with units.
     Memory,
     OneOf(&'static [&'static str]),
     Text,
-    /// Pairs of seconds and changes.
-    SavePoints,
     /// Fixed at the start.
     Fixed,
 }
 
-struct Parameter {
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-}
-
+const YES_NO: Kind = Kind::OneOf(&["yes", "no"]);
 /// The most connections that `maxclients` can allow.
 const MAX_CLIENTS: i64 = 100_000;
 
-const fn parameter(name: &'static str, kind: Kind, default: &'static str) -> Parameter {
-    Parameter { name, kind, default }
-}
-
-const PARAMETERS: &[Parameter] = &[
-    parameter("activedefrag", Kind::YesNo, "no"),
-    parameter("appendfsync", Kind::OneOf(&["everysec", "always", "no"]), "everysec"),
-    parameter("appendonly", Kind::YesNo, "no"),
-    parameter("databases", Kind::Fixed, "16"),
-    parameter("hz", Kind::Integer { low: 1, high: 500 }, "10"),
-    parameter("io-threads", Kind::Fixed, "1"),
-    parameter("latency-monitor-threshold", Kind::Integer { low: 0, high: i64::MAX }, "0"),
-    parameter("maxclients", Kind::Integer { low: 1, high: MAX_CLIENTS }, "10000"),
-    parameter("maxmemory", Kind::Memory, "0"),
-    parameter("maxmemory-policy", Kind::OneOf(&["noeviction"]), "noeviction"),
-    parameter("port", Kind::Fixed, "0"),
-    parameter("requirepass", Kind::Text, ""),
-    parameter("save", Kind::SavePoints, ""),
-    parameter("slowlog-log-slower-than", Kind::Integer { low: -1, high: i64::MAX }, "10000"),
-    parameter("slowlog-max-len", Kind::Integer { low: 0, high: i64::MAX }, "128"),
+/// Name, kind, default.
+const PARAMETERS: [(&str, Kind, &str); 14] = [
+    ("activedefrag", YES_NO, "no"),
+    ("appendfsync", Kind::OneOf(&["everysec", "always", "no"]), "everysec"),
+    ("appendonly", YES_NO, "no"),
+    ("hz", Kind::Integer(1, 500), "10"),
+    ("io-threads", Kind::Fixed, "1"),
+    ("latency-monitor-threshold", Kind::Integer(0, i64::MAX), "0"),
+    ("maxclients", Kind::Integer(1, MAX_CLIENTS), "10000"),
+    ("maxmemory", Kind::Memory, "0"),
+    ("maxmemory-policy", Kind::OneOf(&["noeviction"]), "noeviction"),
+    ("port", Kind::Fixed, "0"),
+    ("requirepass", Kind::Text, ""),
+    ("save", Kind::Text, ""),
+    ("slowlog-log-slower-than", Kind::Integer(-1, i64::MAX), "10000"),
+    ("slowlog-max-len", Kind::Integer(0, i64::MAX), "128"),
 ];
 
 /// The values of all parameters; those that are looked at for every command also in their own types.
 #[derive(Debug, Clone)]
 pub struct Config {
-    values: Vec<String>,
-    /// Ticks of housekeeping per second.
-    pub hz: u64,
+    values: [String; PARAMETERS.len()],
     /// Commands at least this long, in µs, enter the slow log; `None` is none.
     pub slower_than_us: Option<u64>,
-    /// Entries that the slow log keeps.
-    pub slowlog_max_len: usize,
     /// Commands at least this long, in ms, enter the latency monitor; 0 is none.
     pub latency_threshold_ms: u64,
     /// Bytes of data beyond which writes fail; 0 is no limit.
     pub maxmemory: u64,
-    /// Connections.
-    pub maxclients: usize,
 }
 
 impl Config {
     /// The defaults, with this port and password (empty: none).
     pub fn new(port: u16, password: &str) -> Self {
-        let mut config = Self {
-            values: PARAMETERS.iter().map(|parameter| parameter.default.to_owned()).collect(),
-            hz: 0,
-            slower_than_us: None,
-            slowlog_max_len: 0,
-            latency_threshold_ms: 0,
-            maxmemory: 0,
-            maxclients: 0,
-        };
-        config.store("port", port.to_string());
-        config.store("requirepass", password.to_owned());
+        let values = PARAMETERS.map(|(name, _, default)| match name {
+            "port" => port.to_string(),
+            "requirepass" => password.to_owned(),
+            _ => default.to_owned(),
+        });
+        let mut config = Self { values, slower_than_us: None, latency_threshold_ms: 0, maxmemory: 0 };
         config.settle();
         config
     }
 
     /// A parameter's value; empty for one that there is not.
     pub fn value(&self, name: &str) -> &str {
-        PARAMETERS.iter().position(|parameter| parameter.name == name).map_or("", |index| &self.values[index])
+        PARAMETERS.iter().position(|(known, ..)| *known == name).map_or("", |index| &self.values[index])
+    }
+
+    /// The value of a parameter that is a number, 0 or more.
+    pub fn number(&self, name: &str) -> u64 {
+        self.value(name).parse().expect("the table's numbers are checked when they are set")
     }
 
     /// Names and values of the parameters that match any of the patterns.
@@ -104,8 +84,8 @@ impl Config {
         let patterns: Vec<Vec<u8>> = patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).collect();
         let wanted = |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes()));
         let all = PARAMETERS.iter().zip(&self.values);
-        all.filter(|(parameter, _)| wanted(parameter.name))
-            .map(|(p, value)| (p.name, value.as_str()))
+        all.filter(|((name, ..), _)| wanted(name))
+            .map(|((name, ..), value)| (*name, value.as_str()))
             .collect()
     }
 
@@ -116,45 +96,30 @@ impl Config {
     pub fn set<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Result<(), Failure> {
         let mut changed = self.clone();
         for (given, value) in pairs {
-            let parameter =
-                PARAMETERS.iter().find(|parameter| given.eq_ignore_ascii_case(parameter.name.as_bytes()));
-            let Some(parameter) = parameter else {
+            let is_meant = |(name, ..): &(&str, Kind, &str)| given.eq_ignore_ascii_case(name.as_bytes());
+            let Some(index) = PARAMETERS.iter().position(is_meant) else {
                 let given = String::from_utf8_lossy(given);
                 return Err(Failure::other(format!(
                     "ERR Unknown option or number of arguments for CONFIG SET - '{given}'"
                 )));
             };
-            let value = read(parameter.kind, value).map_err(|reason| {
-                let name = parameter.name;
+            let (name, kind, _) = PARAMETERS[index];
+            changed.values[index] = read(kind, value).map_err(|reason| {
                 Failure::other(format!(
                     "ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}"
                 ))
             })?;
-            changed.store(parameter.name, value);
         }
         changed.settle();
         *self = changed;
         Ok(())
     }
 
-    fn store(&mut self, name: &str, value: String) {
-        if let Some(index) = PARAMETERS.iter().position(|parameter| parameter.name == name) {
-            self.values[index] = value;
-        }
-    }
-
     /// Brings the typed copies in line with the values.
     fn settle(&mut self) {
-        self.hz = self.integer("hz");
         self.slower_than_us = self.value("slowlog-log-slower-than").parse().ok();
-        self.slowlog_max_len = usize::try_from(self.integer("slowlog-max-len")).unwrap_or(usize::MAX);
-        self.latency_threshold_ms = self.integer("latency-monitor-threshold");
-        self.maxmemory = self.integer("maxmemory");
-        self.maxclients = usize::try_from(self.integer("maxclients")).unwrap_or(usize::MAX);
-    }
-
-    fn integer(&self, name: &str) -> u64 {
-        self.value(name).parse().expect("the table's integers are checked when they are set")
+        self.latency_threshold_ms = self.number("latency-monitor-threshold");
+        self.maxmemory = self.number("maxmemory");
     }
 }
 
@@ -163,9 +128,7 @@ fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(value).into_owned();
     let lower = text.to_ascii_lowercase();
     match kind {
-        Kind::YesNo if matches!(lower.as_str(), "yes" | "no") => Ok(lower),
-        Kind::YesNo => Err("argument must be 'yes' or 'no'".to_owned()),
-        Kind::Integer { low, high } => match text.parse::<i64>() {
+        Kind::Integer(low, high) => match text.parse::<i64>() {
             Ok(n) if (low..=high).contains(&n) => Ok(n.to_string()),
             Ok(_) => Err(format!("argument must be between {low} and {high} inclusive")),
             Err(_) => Err("argument couldn't be parsed into an integer".to_owned()),
@@ -177,15 +140,6 @@ fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
         Kind::OneOf(names) if names.contains(&lower.as_str()) => Ok(lower),
         Kind::OneOf(names) => Err(format!("argument(s) must be one of the following: {}", names.join(", "))),
         Kind::Text => Ok(text),
-        Kind::SavePoints => {
-            let words: Vec<&str> = text.split_whitespace().collect();
-            let numbers = words.iter().all(|word| word.parse::<u32>().is_ok());
-            if numbers && words.len().is_multiple_of(2) {
-                Ok(words.join(" "))
-            } else {
-                Err("Invalid save parameters".to_owned())
-            }
-        }
         Kind::Fixed => Err("can't set immutable config".to_owned()),
     }
 }
@@ -197,10 +151,10 @@ mod tests {
     #[test]
     fn every_default_is_a_value_that_its_parameter_takes() {
         let config = Config::new(6379, "");
-        for parameter in PARAMETERS.iter().filter(|parameter| !matches!(parameter.kind, Kind::Fixed)) {
-            assert_eq!(read(parameter.kind, parameter.default.as_bytes()).as_deref(), Ok(parameter.default));
+        for (_, kind, default) in PARAMETERS.iter().filter(|(_, kind, _)| !matches!(kind, Kind::Fixed)) {
+            assert_eq!(read(*kind, default.as_bytes()).as_deref(), Ok(*default));
         }
-        assert_eq!((config.hz, config.slower_than_us, config.maxclients), (10, Some(10_000), 10_000));
+        assert_eq!((config.number("hz"), config.slower_than_us), (10, Some(10_000)));
         assert_eq!(config.value("port"), "6379");
     }
 
@@ -218,25 +172,24 @@ mod tests {
     fn all_pairs_are_set_or_none() {
         let mut config = Config::new(0, "");
         assert!(config.set([(&b"hz"[..], &b"50"[..]), (b"maxmemory", b"lots")]).is_err());
-        assert_eq!(config.hz, 10);
+        assert_eq!(config.number("hz"), 10);
         assert!(config.set([(&b"HZ"[..], &b"50"[..]), (b"maxmemory", b"10mb")]).is_ok());
-        assert_eq!((config.hz, config.maxmemory), (50, 10 << 20));
+        assert_eq!((config.number("hz"), config.maxmemory), (50, 10 << 20));
     }
 
     #[test]
     fn a_value_is_refused_in_the_words_of_redis() {
         let mut config = Config::new(0, "");
-        let cases: [(&str, &str, &str); 7] = [
+        let cases: [(&str, &str, &str); 6] = [
             ("maxmemory-policy", "allkeys-lru", "argument(s) must be one of the following: noeviction"),
             ("nosuch", "1", "ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'"),
             ("hz", "foo", "argument couldn't be parsed into an integer"),
-            ("appendonly", "maybe", "argument must be 'yes' or 'no'"),
+            ("appendonly", "maybe", "argument(s) must be one of the following: yes, no"),
             ("slowlog-max-len", "-3", "argument must be between 0 and 9223372036854775807 inclusive"),
             ("io-threads", "4", "can't set immutable config"),
-            ("save", "60", "Invalid save parameters"),
         ];
         for (name, value, words) in cases {
-            let error = config.set([(name.as_bytes(), value.as_bytes())]).unwrap_err().to_string();
+            let error = config.set([(name.as_bytes(), value.as_bytes())]).unwrap_err().0;
             assert!(error.ends_with(words), "{error}");
         }
     }

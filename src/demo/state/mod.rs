@@ -3,7 +3,7 @@
 //! Pure but for [`system`], which asks the system what the server's thread used.
 
 mod config;
-mod latency;
+mod durations;
 mod session;
 mod slowlog;
 mod spending;

@@ -1,8 +1,8 @@
-//! Counters: calls by command, errors by prefix, bytes, and rates sampled from them.
+//! Counters: calls by command, errors by prefix, bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use super::latency::DurationCounts;
+use super::durations::DurationCounts;
 use crate::clock::SECOND_NS;
 
 /// What one command did since the start or the last CONFIG RESETSTAT.
@@ -37,6 +37,9 @@ pub struct NetCounters {
     pub writes: u64,
 }
 
+/// The rate of commands is that of so many samples; with ten a second, of the 1.6 s that Redis shows.
+const SAMPLES: usize = 16;
+
 /// All counters.
 #[derive(Debug, Default)]
 pub struct Stats {
@@ -48,7 +51,8 @@ pub struct Stats {
     pub commands_processed: u64,
     /// Traffic.
     pub net: NetCounters,
-    ops: Rate,
+    /// Of late, the newest first: when, and how many commands had run.
+    samples: VecDeque<(u64, u64)>,
 }
 
 impl Stats {
@@ -76,40 +80,23 @@ impl Stats {
     pub fn count_error(&mut self, prefix: &str) {
         match self.errors.get_mut(prefix) {
             Some(count) => *count += 1,
-            None => {
-                self.errors.insert(prefix.to_owned(), 1);
-            }
+            None => drop(self.errors.insert(prefix.to_owned(), 1)),
         }
     }
 
-    /// Samples the rate of commands; ten times a second gives the mean over 1.6 s that Redis shows.
+    /// Samples the number of commands.
     pub fn sample(&mut self, now_ns: u64) {
-        self.ops.sample(now_ns, self.commands_processed);
+        self.samples.push_front((now_ns, self.commands_processed));
+        self.samples.truncate(SAMPLES + 1);
     }
 
     /// Commands per second, of late.
     pub fn ops_per_s(&self) -> f64 {
-        self.ops.samples.iter().sum::<f64>() / self.ops.samples.len() as f64
-    }
-}
-
-/// A rate as the mean of its last samples.
-#[derive(Debug, Default)]
-struct Rate {
-    samples: [f64; 16],
-    next: usize,
-    last: Option<(u64, u64)>,
-}
-
-impl Rate {
-    fn sample(&mut self, now_ns: u64, total: u64) {
-        if let Some((then_ns, before)) = self.last.replace((now_ns, total))
-            && now_ns > then_ns
-        {
-            let per_second =
-                total.saturating_sub(before) as f64 * SECOND_NS as f64 / (now_ns - then_ns) as f64;
-            self.samples[self.next] = per_second;
-            self.next = (self.next + 1) % self.samples.len();
+        match (self.samples.front(), self.samples.back()) {
+            (Some((now_ns, now)), Some((then_ns, then))) if now_ns > then_ns => {
+                (now - then) as f64 * SECOND_NS as f64 / (now_ns - then_ns) as f64
+            }
+            _ => 0.0,
         }
     }
 }
@@ -119,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_the_mean_of_the_last_sixteen_samples() {
+    fn the_rate_is_that_of_the_last_sixteen_samples() {
         let mut stats = Stats::new(1);
-        for tick in 0..=16 {
-            stats.commands_processed = tick * 100;
+        for tick in 0..=32 {
+            stats.commands_processed = tick.max(16) * 100;
             stats.sample(tick * SECOND_NS / 10);
         }
         assert_eq!(stats.ops_per_s().round(), 1000.0);

@@ -1,16 +1,18 @@
 //! The whole state of the server, but for its sockets.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::latency::LatencyMonitor;
 use super::slowlog::{SlowEntry, Slowlog, shortened};
 use super::spending::Spending;
 use super::{Config, Session, Stats};
 use crate::clock::Clock;
+use crate::demo::failure::Failure;
+use crate::demo::reply::Reply;
 use crate::demo::request::Arguments;
 use crate::demo::stop::Stop;
 use crate::demo::store::{Database, Map};
@@ -20,6 +22,17 @@ pub const DATABASES: usize = 16;
 
 /// Keys of a database whose expiry one tick of housekeeping looks at, so that a tick stays short.
 const SWEPT_PER_TICK: usize = 10_000;
+
+/// The latest moment at which something took long, and the longest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spike {
+    /// Unix time of the latest in seconds.
+    pub at_s: u64,
+    /// The longest of that second in ms.
+    pub ms: u64,
+    /// The longest ever, in ms.
+    pub max_ms: u64,
+}
 
 /// Everything that a command can see or change.
 #[derive(Debug)]
@@ -32,8 +45,8 @@ pub struct State {
     pub stats: Stats,
     /// The slow log.
     pub slowlog: Slowlog,
-    /// The latency monitor.
-    pub latency: LatencyMonitor,
+    /// What the latency monitor saw, by event.
+    pub spikes: BTreeMap<&'static str, Spike>,
     /// The clients by their numbers.
     pub sessions: Map<usize, Session>,
     /// Draws members.
@@ -54,14 +67,14 @@ impl State {
     /// An empty server. `commands` is the size of the command table, `seed` makes its draws reproducible.
     pub fn new(config: Config, commands: usize, stop: Arc<Stop>, seed: u64) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        // The id tells runs apart, so it comes from the time and not from the seed.
-        let mut id_source = Pcg64Mcg::seed_from_u64(unix.as_nanos() as u64 ^ u64::from(std::process::id()));
+        // The id tells runs apart, so it does not come from the seed.
+        let mut id_source = rand::rng();
         Self {
             databases: (0..DATABASES).map(|_| Database::default()).collect(),
             config,
             stats: Stats::new(commands),
             slowlog: Slowlog::default(),
-            latency: LatencyMonitor::default(),
+            spikes: BTreeMap::new(),
             sessions: Map::default(),
             rng: Pcg64Mcg::seed_from_u64(seed),
             peak_bytes: 0,
@@ -139,21 +152,30 @@ impl State {
         let threshold_ms = self.config.latency_threshold_ms;
         if threshold_ms > 0 && ms >= threshold_ms {
             let at_s = self.unix_us() / 1_000_000;
-            self.latency.add(event, at_s, ms);
+            let spike = self.spikes.entry(event).or_default();
+            let of_this_second = if spike.at_s == at_s { spike.ms } else { 0 };
+            *spike = Spike { at_s, ms: ms.max(of_this_second), max_ms: ms.max(spike.max_ms) };
         }
+    }
+
+    /// Writes an error reply and counts it by its prefix.
+    pub fn fail(&mut self, failure: &Failure, reply: &mut Reply<'_>) {
+        let text = &failure.0;
+        self.stats.count_error(text.split(' ').next().unwrap_or(text));
+        reply.error(text);
     }
 
     /// Notes in the slow log that a command took `us`.
     pub fn note_slow(&mut self, client: usize, arguments: Arguments<'_>, us: u64) {
         let session = &self.sessions[&client];
         let entry = SlowEntry {
-            id: 0,
             at_s: self.unix_us() / 1_000_000,
             us,
             arguments: shortened(arguments),
             address: session.address.clone(),
             name: session.name.clone(),
+            ..SlowEntry::default()
         };
-        self.slowlog.add(entry, self.config.slowlog_max_len);
+        self.slowlog.add(entry, self.config.number("slowlog-max-len") as usize);
     }
 }

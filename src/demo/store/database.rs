@@ -59,7 +59,7 @@ impl Database {
     /// When it is of another type.
     pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
         let found = self.find_counted(key);
-        found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WrongType)).transpose()
+        found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
     }
 
     /// Changes the value of `key`, if there is such a key; what `act` gives. A collection that it empties is removed.
@@ -90,7 +90,7 @@ impl Database {
     fn change_at<T: Kind, R>(&mut self, place: usize, act: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
         let value = &mut self.entries[place].value;
         let before = value.size();
-        let done = act(T::of_mut(value).ok_or(Failure::WrongType)?);
+        let done = act(T::of_mut(value).ok_or(Failure::WRONG_TYPE)?);
         self.bytes = self.bytes + value.size() - before;
         self.changes += 1;
         if value.is_emptied() {
