@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long each frame of a moving picture is shown.
-const FRAME: Duration = Duration::from_millis(250);
+const FRAME: Duration = Duration::from_millis(500);
 /// How long the last one is shown before it begins again.
 const PAUSE: Duration = Duration::from_secs(3);
 /// The longest that all frames take, in seconds.
