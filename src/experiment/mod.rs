@@ -9,6 +9,8 @@
 //! orders that come back. It has no clock: time is that of the records. Pure.
 
 mod ab;
+mod curve;
+mod dimension;
 mod find;
 mod limit;
 mod setting;
@@ -20,6 +22,8 @@ mod stretch;
 mod tests;
 
 pub use ab::{Ab, Pair, Part, Plan, Quantity, Side, Verdict};
+pub use curve::{Curve, Point};
+pub use dimension::{Dimension, DimensionError};
 pub use find::{Find, Tried};
 pub use limit::{Limit, LimitError};
 pub use setting::{Setting, SettingError};

@@ -20,6 +20,7 @@ mod series;
 pub(crate) mod simulated;
 mod spectrum;
 mod text;
+mod usl;
 
 pub use compact::{Blend, Compact};
 pub use comparison::{Better, Comparison, Stretch, Verdict, compare};
@@ -29,3 +30,4 @@ pub use recorder::{HIGHEST_NS, Recorder};
 pub use samples::Samples;
 pub use series::Series;
 pub use spectrum::{Band, spectrum};
+pub use usl::{Knee, Usl};

@@ -1,0 +1,271 @@
+//! A curve: what the load did over the values of one knob, a point for each.
+//!
+//! ```text
+//!  ops/s                     ┌ knee, after the universal scalability law
+//!    ┤            ·  ·  ·  · ▼  ·
+//!    ┤       ·    └ best: the most throughput, or that under a limit
+//!    ┤  ·
+//!    └──┴────┴────┴──┴──┴──┴────┴─ clients
+//! ```
+//! What was measured at one value under one setting is one point: distributions are merged, never percentiles. At one value
+//! under different settings it is several.
+
+use std::collections::BTreeMap;
+
+use super::{Dimension, Limit};
+use crate::{
+    diagnose::ClientLimit,
+    load::Knobs,
+    session::{Interval, Segment, timeline::SegmentTotal},
+    stats::{Latency, Usl},
+};
+
+/// What holds beside the value that a curve lies over: the other knobs, and the parameters that were set.
+#[derive(Debug, Clone, PartialEq)]
+struct Others {
+    knobs: Knobs,
+    config: BTreeMap<String, String>,
+}
+
+/// What was measured at one value under one setting.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// The value of the knob.
+    pub value: u64,
+    /// The segments that it was measured in, in their order.
+    pub segments: Vec<u32>,
+    /// Whether its figures had become steady, where that was looked at.
+    pub is_steady: Option<bool>,
+    others: Others,
+    measured: Interval,
+}
+
+impl Point {
+    /// All that was measured.
+    pub fn measured(&self) -> &Interval {
+        &self.measured
+    }
+
+    /// Good replies per second.
+    pub fn ops_per_s(&self) -> f64 {
+        self.measured.ops_per_s
+    }
+
+    /// Whether requests were due whatever the server did, so that response times count.
+    pub fn is_open(&self) -> bool {
+        self.measured.response.is_some()
+    }
+
+    /// The times that decide: of the response under a rate, else of the service.
+    pub fn latency(&self) -> &Latency {
+        self.measured.response.as_ref().unwrap_or(&self.measured.service)
+    }
+
+    /// A percentile of these in µs; `None` where too few were counted to tell.
+    pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
+        self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
+    }
+
+    /// Why redyno itself was the limit, if it was.
+    pub fn client_limit(&self) -> Option<ClientLimit> {
+        ClientLimit::of(&self.measured)
+    }
+
+    /// Whether it holds a limit, without any error.
+    pub fn holds(&self, limit: &Limit) -> bool {
+        self.measured.errors.is_empty() && limit.holds(self.latency())
+    }
+}
+
+/// The points over one dimension, by value; those at one value by segment.
+#[derive(Debug, Clone)]
+pub struct Curve {
+    dimension: Dimension,
+    points: Vec<Point>,
+}
+
+impl Curve {
+    /// One without points.
+    pub fn new(dimension: Dimension) -> Self {
+        Self { dimension, points: Vec::new() }
+    }
+
+    /// That of segments of a session, in their order: of those under load that have a value, warm-ups left out.
+    pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
+        let segments: Vec<_> = segments.collect();
+        let mut curve = Self::new(dimension);
+        // What each parameter was before it was set first.
+        let mut config = BTreeMap::new();
+        for change in segments.iter().filter_map(|segment| segment.start.config.as_ref()) {
+            config.entry(change.name.as_str()).or_insert(change.from.as_str());
+        }
+        for segment in segments {
+            let Segment { segment: number, knobs, warmup, config: change, .. } = &segment.start;
+            if let Some(change) = change {
+                config.insert(&change.name, &change.to);
+            }
+            let value = match dimension {
+                Dimension::Knob(_) => dimension.value(knobs),
+                Dimension::Parameter(parameter) => {
+                    config.get(parameter.name).and_then(|now| now.parse().ok())
+                }
+            };
+            if let Some(value) = value.filter(|_| knobs.load && !warmup && segment.total.length_s > 0.0) {
+                let name = dimension.name();
+                let config = config.iter().filter(|(set, _)| **set != name);
+                let config = config.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+                let others = Others { knobs: dimension.others(knobs), config };
+                curve.add_point(value, *number, others, &segment.total);
+            }
+        }
+        curve
+    }
+
+    /// Adds what was measured at this value, in a segment of these knobs.
+    pub fn add(&mut self, value: u64, segment: u32, knobs: &Knobs, measured: &Interval) -> &mut Point {
+        let others = Others { knobs: self.dimension.others(knobs), config: BTreeMap::new() };
+        self.add_point(value, segment, others, measured)
+    }
+
+    fn add_point(&mut self, value: u64, segment: u32, others: Others, measured: &Interval) -> &mut Point {
+        let at = self.points.iter().position(|point| point.value == value && point.others == others);
+        let at = at.unwrap_or_else(|| {
+            let at = self.points.partition_point(|point| point.value <= value);
+            let (segments, measured) = (Vec::new(), Interval::default());
+            self.points.insert(at, Point { value, segments, is_steady: None, others, measured });
+            at
+        });
+        let point = &mut self.points[at];
+        if point.segments.last() != Some(&segment) {
+            point.segments.push(segment);
+        }
+        point.measured.merge(measured);
+        point
+    }
+
+    /// What it lies over.
+    pub fn dimension(&self) -> Dimension {
+        self.dimension
+    }
+
+    /// Its points.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// That with the most throughput; with a limit, of those that hold it. Of equals the lowest value.
+    pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
+        let holding = self.points.iter().filter(|point| limit.is_none_or(|limit| point.holds(limit)));
+        holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
+    }
+
+    /// The universal scalability law through all points; `None` where it does not speak of what they lie over, where their
+    /// settings differ in more than that, and where it does not describe them.
+    pub fn law(&self) -> Option<Usl> {
+        let is_one = self.points.windows(2).all(|pair| pair[0].others == pair[1].others);
+        // Under a rate throughput is what was asked for.
+        let is_free = self.points.iter().all(|point| !point.is_open());
+        let points: Vec<_> =
+            self.points.iter().map(|point| (point.value as f64, point.ops_per_s())).collect();
+        (self.dimension.is_concurrency() && is_one && is_free).then(|| Usl::of(&points)).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knob,
+        session::{Record, Timeline},
+        stats::fixture::repeated,
+    };
+
+    const CLIENTS: Dimension = Dimension::Knob(Knob::Clients);
+
+    fn on(clients: u32) -> Knobs {
+        Knobs { load: true, clients, ..Knobs::default() }
+    }
+
+    /// A second with so many replies, of so many µs each.
+    fn second(segment: u32, ops: u64, us: u64) -> Interval {
+        let service = repeated(us * 1000, ops);
+        let t_s = f64::from(segment) + 1.0;
+        Interval { t_s, segment, length_s: 1.0, ops, ops_per_s: ops as f64, service, ..Interval::default() }
+    }
+
+    fn timeline(
+        segments: impl IntoIterator<Item = (Knobs, Option<(&'static str, &'static str)>, u64)>,
+    ) -> Timeline {
+        let mut timeline = Timeline::default();
+        for (number, (knobs, config, ops)) in (1..).zip(segments) {
+            let config = config.map(|(from, to)| crate::server::ConfigChange {
+                name: "io-threads".to_owned(),
+                from: from.to_owned(),
+                to: to.to_owned(),
+            });
+            let t_s = f64::from(number);
+            timeline.push(&Record::Segment(Segment { t_s, segment: number, knobs, warmup: false, config }));
+            timeline.push(&Record::Interval(Box::new(second(number, ops, 100))));
+        }
+        timeline
+    }
+
+    fn told(curve: &Curve) -> Vec<(u64, Vec<u32>, f64)> {
+        curve.points().iter().map(|point| (point.value, point.segments.clone(), point.ops_per_s())).collect()
+    }
+
+    #[test]
+    fn segments_of_one_setting_are_one_point_and_those_of_others_their_own() {
+        let off = Knobs { load: false, ..on(7) };
+        let deep = Knobs { pipeline: 9, ..on(50) };
+        let segments = [(on(100), 3000), (on(50), 1000), (off, 0), (deep, 9000), (on(50), 2000)];
+        let timeline = timeline(segments.map(|(knobs, ops)| (knobs, None, ops)));
+        let curve = Curve::of_segments(CLIENTS, timeline.segments().iter());
+        assert_eq!(told(&curve), [(50, vec![2, 5], 1500.0), (50, vec![4], 9000.0), (100, vec![1], 3000.0)]);
+        assert_eq!(curve.points()[0].latency().count(), 3000, "all of both");
+        assert_eq!(curve.best(None).map(|point| point.segments.clone()), Some(vec![4]));
+    }
+
+    #[test]
+    fn a_parameter_has_its_value_from_before_it_was_set() {
+        let set = [None, Some(("1", "4")), None, Some(("4", "1"))];
+        let timeline = timeline(set.into_iter().map(|change| (on(50), change, 500)));
+        let (threads, _) = Dimension::in_words("config io-threads 1").unwrap();
+        let curve = Curve::of_segments(threads, timeline.segments().iter());
+        assert_eq!(told(&curve), [(1, vec![1, 4], 500.0), (4, vec![2, 3], 500.0)]);
+        let by_clients = Curve::of_segments(CLIENTS, timeline.segments().iter());
+        assert_eq!(told(&by_clients), [(50, vec![1, 4], 500.0), (50, vec![2, 3], 500.0)], "told apart");
+    }
+
+    #[test]
+    fn the_best_under_a_limit_holds_it_without_errors() {
+        let mut curve = Curve::new(CLIENTS);
+        for (clients, ops, us) in [(1, 1000, 100), (2, 2000, 400), (5, 5000, 900), (10, 9000, 5000)] {
+            curve.add(clients, 1, &on(clients as u32), &second(1, ops, us));
+        }
+        let failing = Interval { errors: [("OOM".to_owned(), 1)].into(), ..second(1, 9500, 100) };
+        curve.add(20, 1, &on(20), &failing);
+        let best = |limit: &str| curve.best(Some(&limit.parse().unwrap())).map(|point| point.value);
+        assert_eq!((curve.best(None).unwrap().value, best("p99<1ms"), best("p99<50us")), (20, Some(5), None));
+        assert_eq!(curve.points()[1].percentile_us(0.5).map(f64::round), Some(400.0));
+        assert_eq!(curve.points()[0].percentile_us(0.999), None, "a thousand do not tell it");
+    }
+
+    #[test]
+    fn the_law_speaks_of_concurrency_under_one_setting() {
+        let over = |dimension: Dimension, others: fn(&mut Knobs)| {
+            let mut curve = Curve::new(dimension);
+            for n in [1, 2, 5, 10, 20, 50, 100] {
+                let mut knobs = on(n);
+                others(&mut knobs);
+                let (n, all) = (f64::from(n), 1e5);
+                let ops = (all * n / (1.0 + 0.03 * (n - 1.0) + 0.97 / 900.0 * n * (n - 1.0))) as u64;
+                curve.add(n as u64, 1, &knobs, &second(1, ops, 100));
+            }
+            curve.law().and_then(|law| law.knee()).map(|knee| knee.at.round())
+        };
+        assert_eq!(over(CLIENTS, |_| {}), Some(30.0));
+        assert_eq!(over(CLIENTS, |knobs| knobs.pipeline = knobs.clients), None);
+        assert_eq!(over(Dimension::Knob(Knob::ValueSize), |knobs| knobs.clients = 1), None);
+    }
+}

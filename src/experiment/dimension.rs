@@ -1,0 +1,235 @@
+//! What a curve lies over: a knob whose values are numbers, or a parameter of the server that has such.
+
+use thiserror::Error;
+
+use super::{Setting, SettingError};
+use crate::{
+    load::{Adjustable, Knob, Knobs},
+    server::{PARAMETERS, Parameter, Values},
+    units::{self, ParseQuantityError},
+    workload,
+};
+
+/// Something that has a value in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// A knob.
+    Knob(Knob),
+    /// A parameter of the server.
+    Parameter(&'static Parameter),
+}
+
+/// Why words are no value of a dimension.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum DimensionError {
+    /// They begin with none.
+    #[error("'{0}' begins with none of {words}", words = words())]
+    Unknown(String),
+    /// The parameter is none that redyno sets, or has words for values.
+    #[error("config '{0}' is none of those that have numbers: {names}", names = parameter_names())]
+    Parameter(String),
+    /// The value is none.
+    #[error(transparent)]
+    Quantity(#[from] ParseQuantityError),
+    /// It cannot be set.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+}
+
+fn words() -> String {
+    let knobs: Vec<_> = Dimension::knobs().map(Dimension::word).collect();
+    format!("{}, config NAME", knobs.join(", "))
+}
+
+fn parameter_names() -> String {
+    Dimension::parameters().map(Dimension::name).collect::<Vec<_>>().join(", ")
+}
+
+impl Dimension {
+    /// All of them: the knobs in the order of the panel, then the parameters.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::knobs().chain(Self::parameters())
+    }
+
+    fn knobs() -> impl Iterator<Item = Self> {
+        Knob::ALL.into_iter().filter(|knob| *knob != Knob::Arrivals).map(Self::Knob)
+    }
+
+    fn parameters() -> impl Iterator<Item = Self> {
+        let has_numbers =
+            |parameter: &&Parameter| matches!(parameter.values, Values::Numbers(..) | Values::Bytes(_));
+        PARAMETERS.iter().filter(has_numbers).map(Self::Parameter)
+    }
+
+    /// The dimension that a text begins with, and the rest of it: `clients 1..1000`, `config io-threads 1,2,4`.
+    ///
+    /// # Errors
+    /// Names those that there are.
+    pub fn in_words(text: &str) -> Result<(Self, &str), DimensionError> {
+        let text = text.trim();
+        let unknown = || DimensionError::Unknown(text.to_owned());
+        if let Some(rest) = text.strip_prefix("config ") {
+            let (name, rest) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
+            let found = Self::parameters().find(|parameter| parameter.name() == name);
+            return Ok((found.ok_or_else(|| DimensionError::Parameter(name.to_owned()))?, rest.trim()));
+        }
+        match Adjustable::in_query(text) {
+            Some((Adjustable::Knob(knob), rest)) if knob != Knob::Arrivals => Ok((Self::Knob(knob), rest)),
+            _ => Err(unknown()),
+        }
+    }
+
+    /// Its name: `value size`, `io-threads`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Knob(knob) => knob.name(),
+            Self::Parameter(parameter) => parameter.name,
+        }
+    }
+
+    /// How it is set in words: `value size`, `config io-threads`.
+    pub fn word(self) -> String {
+        match self {
+            Self::Knob(knob) => knob.name().to_owned(),
+            Self::Parameter(parameter) => format!("config {}", parameter.name),
+        }
+    }
+
+    /// Whether it is how much the server has to do side by side, or does: what the universal scalability law speaks of.
+    pub fn is_concurrency(self) -> bool {
+        match self {
+            Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),
+            Self::Parameter(parameter) => parameter.name == "io-threads",
+        }
+    }
+
+    /// Whether its values are bytes.
+    pub fn is_bytes(self) -> bool {
+        match self {
+            Self::Knob(knob) => knob == Knob::ValueSize,
+            Self::Parameter(parameter) => matches!(parameter.values, Values::Bytes(_)),
+        }
+    }
+
+    /// A value as it is typed: `50`, `10k`, `4k` bytes.
+    ///
+    /// # Errors
+    /// When it is no number.
+    pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
+        match self {
+            _ if self.is_bytes() => units::parse_bytes(text),
+            Self::Knob(Knob::Rate) => units::parse_count(text.trim_end_matches("/s")),
+            Self::Knob(Knob::Reads) => units::parse_count(text.trim_end_matches('%').trim_end()),
+            _ => units::parse_count(text),
+        }
+    }
+
+    /// A value as it is shown, with its unit: `50`, `10 k/s`, `4.00 KiB`.
+    pub fn written(self, value: u64) -> String {
+        match self {
+            _ if self.is_bytes() => units::bytes(value),
+            Self::Knob(Knob::Rate) => units::setting(value) + "/s",
+            Self::Knob(Knob::Reads) => format!("{value} %"),
+            _ => units::setting(value),
+        }
+    }
+
+    /// The value of a knob; `None` for a parameter, and where the knob has none: a closed loop has no rate.
+    pub fn value(self, knobs: &Knobs) -> Option<u64> {
+        let Self::Knob(knob) = self else { return None };
+        match knob {
+            Knob::Clients => Some(knobs.clients.into()),
+            Knob::Pipeline => Some(knobs.pipeline.into()),
+            Knob::Rate => knobs.rate.map(u64::from),
+            Knob::Arrivals => None,
+            Knob::Reads => knobs.workload.read_share().map(|share| (share * 100.0).round() as u64),
+            Knob::ValueSize => Some(knobs.value_size.into()),
+            Knob::Keys => Some(knobs.keyspace),
+        }
+    }
+
+    /// `base` with it at this value, in words too.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn set(self, value: u64, base: &Knobs) -> Result<Setting, SettingError> {
+        Setting::parse(&format!("{} {value}", self.word()), base)
+    }
+
+    /// The knobs but for this one, which is as nobody has turned it.
+    pub(super) fn others(self, knobs: &Knobs) -> Knobs {
+        let mut knobs = knobs.clone();
+        let usual = Knobs::default();
+        match self {
+            Self::Knob(Knob::Clients) => knobs.clients = usual.clients,
+            Self::Knob(Knob::Pipeline) => knobs.pipeline = usual.pipeline,
+            Self::Knob(Knob::Rate) => knobs.rate = None,
+            Self::Knob(Knob::Reads) if knobs.workload.read_share().is_some() => {
+                knobs.workload = workload::usual();
+            }
+            Self::Knob(Knob::ValueSize) => knobs.value_size = usual.value_size,
+            Self::Knob(Knob::Keys) => knobs.keyspace = usual.keyspace,
+            Self::Knob(Knob::Arrivals | Knob::Reads) | Self::Parameter(_) => {}
+        }
+        knobs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dimension_has_its_word_and_a_value_that_goes_there_and_back() {
+        for dimension in Dimension::all() {
+            let text = format!("{} 50", dimension.word());
+            assert_eq!(Dimension::in_words(&text), Ok((dimension, "50")));
+            assert_eq!(
+                dimension.parse(dimension.written(50).trim_end_matches(" %")),
+                Ok(50),
+                "{dimension:?}"
+            );
+            let setting = dimension.set(50, &Knobs::default()).unwrap();
+            match dimension {
+                Dimension::Knob(_) => assert_eq!(dimension.value(&setting.knobs), Some(50)),
+                Dimension::Parameter(parameter) => assert_eq!(setting.config, [(parameter, "50".to_owned())]),
+            }
+            assert_eq!(
+                dimension.others(&setting.knobs),
+                dimension.others(&Knobs::default()),
+                "{dimension:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn sizes_and_rates_are_read_and_written_with_their_units() {
+        let (size, rest) = Dimension::in_words("value 4k").unwrap();
+        let (rate, _) = Dimension::in_words("rate 10k/s").unwrap();
+        assert_eq!((size.parse(rest), size.written(4096)), (Ok(4096), "4.00 KiB".to_owned()));
+        assert_eq!((rate.parse("10k/s"), rate.written(10_000)), (Ok(10_000), "10 k/s".to_owned()));
+        assert_eq!(rate.value(&Knobs::default()), None);
+        let (memory, rest) = Dimension::in_words("config maxmemory 64mb").unwrap();
+        assert_eq!(memory.parse(rest), Ok(64 << 20));
+    }
+
+    #[test]
+    fn what_has_no_numbers_is_told_with_what_has() {
+        for (text, told) in [
+            (
+                "wheels 1..4",
+                "'wheels 1..4' begins with none of clients, pipeline, rate, reads, value size, keys, config NAME",
+            ),
+            ("arrivals 1..4", "'arrivals 1..4' begins with none of"),
+            ("workload get", "'workload get' begins with none of"),
+            (
+                "config appendfsync 1",
+                "config 'appendfsync' is none of those that have numbers: maxmemory, io-threads, hz",
+            ),
+            ("", "'' begins with none of"),
+        ] {
+            let error = Dimension::in_words(text).unwrap_err().to_string();
+            assert!(error.starts_with(told), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The universal scalability law: how throughput grows with concurrency, and where it stops to.
+//!
+//! ```text
+//!   X(N) = λN / (1 + σ(N−1) + κN(N−1))            ┌── the knee, N* = √((1−σ)/κ)
+//!                                             ·── ▼ ──·
+//!   λ  what one alone reaches               ·           ··
+//!   σ  the share that waits for others    ·                ··   what it costs that all wait for all
+//!   κ  the cost of agreement            ·
+//! ```
+//! Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the fit is one of least
+//! squares with coefficients that are not negative; the errors are those of X as shares of it, since the noise of throughput grows
+//! with it. It is a model: whoever shows it says so. Pure.
+
+/// The fewest different N. Three coefficients fit three points always, and with one point more chance fits the fourth well too
+/// often: a κ that is told from none would need a Student of 12.7. With five it is 4.3.
+const LEAST_POINTS: usize = 5;
+/// The law does not describe points that lie further from it, as a share of X (root of the mean square).
+const POOR: f64 = 0.1;
+/// A knee beyond the largest N by more than this factor is a guess about what nobody measured.
+const BEYOND: f64 = 2.0;
+/// The least squared error that is reckoned with: points lie exactly on the law in tests only.
+const LEAST_SQUARE: f64 = 1e-12;
+/// Student's distribution is exceeded by these with the chance 0.05, on either side together, for 1, 2, … degrees of freedom.
+const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
+
+/// A fit of the law.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usl {
+    /// The throughput of one alone.
+    pub lambda: f64,
+    /// The share of the work that cannot be done side by side, at least 0.
+    pub sigma: f64,
+    /// What each costs each other, at least 0.
+    pub kappa: f64,
+    knee: Option<Knee>,
+}
+
+/// Where throughput is highest, after the law.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knee {
+    /// The concurrency, N*.
+    pub at: f64,
+    /// The throughput there.
+    pub peak: f64,
+}
+
+impl Usl {
+    /// The law that fits these (N, throughput) best, each N once; `None` for fewer than [`LEAST_POINTS`], or where it does not
+    /// describe them.
+    pub fn of(points: &[(f64, f64)]) -> Option<Self> {
+        let is_point = |(n, x): &(f64, f64)| *n >= 1.0 && *x > 0.0 && x.is_finite();
+        if points.len() < LEAST_POINTS || !points.iter().all(is_point) {
+            return None;
+        }
+        let column = |term: fn(f64) -> f64| points.iter().map(|(n, x)| term(*n) * x / n).collect::<Vec<_>>();
+        let terms = [column(|_| 1.0), column(|n| n - 1.0), column(|n| n * (n - 1.0))];
+        let fit = |used: &[usize]| Fit::of(&terms, used);
+        let best = |fits: &[Option<Fit>]| {
+            let left = |one: &Fit, other: &Fit| one.squares.total_cmp(&other.squares);
+            fits.iter().flatten().copied().min_by(left)
+        };
+        let without_cost = best(&[fit(&[0]), fit(&[0, 1])])?;
+        let whole = best(&[Some(without_cost), fit(&[0, 2]), fit(&[0, 1, 2])])?;
+        let freedom = points.len() - terms.len();
+        let square = whole.squares / freedom as f64;
+        let [one, shared, agreed] = whole.coefficients;
+        if square.sqrt() > POOR || one <= 0.0 {
+            return None;
+        }
+        let law = Self { lambda: 1.0 / one, sigma: shared / one, kappa: agreed / one, knee: None };
+        let student = STUDENT.get(freedom - 1).unwrap_or(&2.0);
+        let is_told = without_cost.squares - whole.squares > student.powi(2) * square.max(LEAST_SQUARE);
+        Some(Self { knee: law.turn().filter(|knee| is_told && is_in_reach(*knee, points)), ..law })
+    }
+
+    /// The throughput at a concurrency of `n`.
+    pub fn at(&self, n: f64) -> f64 {
+        self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
+    }
+
+    /// Its knee; `None` where the points do not show that throughput turns, by more than chance, or only far from all of them.
+    pub fn knee(&self) -> Option<Knee> {
+        self.knee
+    }
+
+    fn turn(&self) -> Option<Knee> {
+        let at = ((1.0 - self.sigma) / self.kappa).sqrt();
+        at.is_finite().then(|| Knee { at, peak: self.at(at) })
+    }
+}
+
+fn is_in_reach(knee: Knee, points: &[(f64, f64)]) -> bool {
+    let (least, most) =
+        points.iter().fold((f64::MAX, f64::MIN), |(least, most), (n, _)| (least.min(*n), most.max(*n)));
+    knee.at >= least && knee.at <= most * BEYOND
+}
+
+/// Coefficients of the terms that make all of the points 1, as far as that goes.
+#[derive(Debug, Clone, Copy)]
+struct Fit {
+    coefficients: [f64; 3],
+    /// The sum of the squares of what is missing.
+    squares: f64,
+}
+
+impl Fit {
+    /// That by the terms that are `used`, by Gram and Schmidt; `None` where one would be negative, or they do not differ.
+    fn of(terms: &[Vec<f64>; 3], used: &[usize]) -> Option<Self> {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let mut left = vec![1.0; terms[0].len()];
+        // Each term without what those before it have in common with it, and how much of these that is.
+        let mut own: Vec<(Vec<f64>, [f64; 3])> = Vec::new();
+        let mut coefficients = [0.0; 3];
+        for term in used {
+            let (mut rest, mut shares) = (terms[*term].clone(), [0.0; 3]);
+            for (n, (before, _)) in own.iter().enumerate() {
+                shares[n] = dot(&rest, before) / dot(before, before);
+                rest.iter_mut().zip(before).for_each(|(rest, before)| *rest -= shares[n] * before);
+            }
+            if dot(&rest, &rest) <= 1e-18 * dot(&terms[*term], &terms[*term]) {
+                return None;
+            }
+            let share = dot(&left, &rest) / dot(&rest, &rest);
+            left.iter_mut().zip(&rest).for_each(|(left, rest)| *left -= share * rest);
+            coefficients[*term] = share;
+            own.push((rest, shares));
+        }
+        for (n, term) in used.iter().enumerate().rev() {
+            let of_later = used[n + 1..].iter().zip(&own[n + 1..]);
+            coefficients[*term] -=
+                of_later.map(|(later, (_, shares))| coefficients[*later] * shares[n]).sum::<f64>();
+        }
+        let is_possible = coefficients.iter().all(|coefficient| *coefficient >= 0.0);
+        is_possible.then(|| Self { coefficients, squares: dot(&left, &left) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stats::simulated::{Chance, Kind};
+
+    const CLIENTS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+
+    fn law(lambda: f64, sigma: f64, kappa: f64) -> Usl {
+        Usl { lambda, sigma, kappa, knee: None }
+    }
+
+    fn points(law: Usl, concurrencies: &[f64]) -> Vec<(f64, f64)> {
+        concurrencies.iter().map(|n| (*n, law.at(*n))).collect()
+    }
+
+    /// The same with white noise of this share.
+    fn noisy(law: Usl, noise: f64, seed: u64) -> Vec<(f64, f64)> {
+        let shifts = Chance::new(seed).run(Kind::Repeats(0.0), CLIENTS.len());
+        let noisy = |((n, x), shift): ((f64, f64), f64)| (n, x * (noise * shift).exp());
+        points(law, &CLIENTS).into_iter().zip(shifts).map(noisy).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_law_is_found_again_from_its_own_points(
+            (lambda, sigma, knee) in (1.0..1e6_f64, 0.0..0.9_f64, 2.0..900.0_f64)
+        ) {
+            let kappa = (1.0 - sigma) / (knee * knee);
+            let found = Usl::of(&points(law(lambda, sigma, kappa), &CLIENTS)).unwrap();
+            prop_assert!((found.lambda / lambda - 1.0).abs() < 1e-4, "{found:?}");
+            prop_assert!((found.sigma - sigma).abs() < 1e-4, "{found:?}");
+            let at = found.knee().unwrap();
+            prop_assert!((at.at / knee - 1.0).abs() < 1e-3 && (at.peak / found.at(knee) - 1.0).abs() < 1e-3, "{at:?}");
+        }
+
+        #[test]
+        fn no_coefficient_is_ever_negative(levels in prop::collection::vec(0.5..2.0_f64, 10)) {
+            let points: Vec<_> = CLIENTS.into_iter().zip(levels).collect();
+            if let Some(found) = Usl::of(&points) {
+                prop_assert!(found.lambda > 0.0 && found.sigma >= 0.0 && found.kappa >= 0.0, "{found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn noise_moves_the_knee_little_and_makes_none_where_there_is_none() {
+        let (turns, flattens) = (law(1000.0, 0.03, 0.97 / 1e4), law(1000.0, 0.03, 0.0));
+        let near = |seed: &u64| {
+            let knee = Usl::of(&noisy(turns, 0.03, *seed)).and_then(|found| found.knee());
+            knee.is_some_and(|knee| (75.0..130.0).contains(&knee.at))
+        };
+        let told =
+            |seed: &u64| Usl::of(&noisy(flattens, 0.03, *seed)).is_some_and(|found| found.knee().is_some());
+        let (near, told) = ((0..300).filter(near).count(), (0..300).filter(told).count());
+        assert!(near >= 290, "{near} of 300");
+        // Half of the 5 % are of the other side.
+        assert!(told <= 15, "{told} of 300");
+    }
+
+    #[test]
+    fn nothing_is_said_of_too_few_points_or_of_what_is_no_such_law() {
+        let turns = law(1000.0, 0.03, 0.97 / 1e4);
+        assert_eq!(Usl::of(&points(turns, &CLIENTS[..4])), None);
+        let stops: Vec<_> = CLIENTS.map(|n| (n, n.min(20.0))).into();
+        assert_eq!(Usl::of(&stops), None, "a server that does up to 20 as fast as one turns too sharply");
+        let zero: Vec<_> = CLIENTS.map(|n| (n, 0.0)).into();
+        assert_eq!((Usl::of(&zero), Usl::of(&[])), (None, None));
+    }
+
+    #[test]
+    fn a_knee_that_nobody_came_near_is_not_told() {
+        let far = law(1000.0, 0.03, 0.97 / 1e4);
+        let seen = |concurrencies| Usl::of(&points(far, concurrencies)).unwrap().knee();
+        assert_eq!(seen(&[1.0, 2.0, 5.0, 10.0, 20.0]), None);
+        assert!(seen(&[1.0, 2.0, 5.0, 10.0, 20.0, 50.0]).is_some());
+        assert_eq!(seen(&[200.0, 300.0, 400.0, 500.0, 600.0]), None, "it only falls");
+        let always_more = Usl::of(&points(law(1000.0, 0.0, 0.0), &CLIENTS)).unwrap();
+        assert_eq!(always_more.knee(), None);
+        assert!((always_more.at(7.0) / 7000.0 - 1.0).abs() < 1e-9);
+    }
+}
