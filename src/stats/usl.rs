@@ -45,7 +45,7 @@ pub struct Knee {
 }
 
 impl Usl {
-    /// The law that fits these (N, throughput) best, each N once; `None` for fewer than [`LEAST_POINTS`], or where it does not
+    /// The law that fits these (N, throughput) best, each N once; `None` for fewer than five, or where it does not
     /// describe them.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let is_point = |(n, x): &(f64, f64)| *n >= 1.0 && *x > 0.0 && x.is_finite();
