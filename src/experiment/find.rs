@@ -29,6 +29,8 @@ const PEAK_S: (f64, f64) = (1.0, 2.0);
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
 /// A full trial waits so long for enough latencies to tell the level of the limit.
 const LONGEST_S: f64 = 10.0;
+/// After so long only a rate that seems to hold the limit is tried, until that is firm.
+const CLOSE_S: f64 = 45.0;
 /// After so long it ends with what it has.
 const LIMIT_S: f64 = 170.0;
 /// The share of what was due that must be answered.
@@ -238,8 +240,12 @@ impl Experiment for Find {
                 self.since_s = Some(now_s);
                 orders = self.turn(Phase::Peak);
             }
-            if self.since_s.is_some_and(|since_s| now_s > since_s + LIMIT_S) {
+            let passed_s = self.since_s.map_or(0.0, |since_s| now_s - since_s);
+            if passed_s > LIMIT_S {
                 return self.end(None);
+            }
+            if let Some(search) = self.search.as_mut().filter(|_| passed_s > CLOSE_S) {
+                search.close();
             }
         }
         match self.stand.see(delivery) {
@@ -353,6 +359,22 @@ mod tests {
         assert_eq!(find.ending(), Some(&Ending::NotHeld("p50<300us holds for no rate".to_owned())));
         assert!(matches!(session.told.last(), Some(Order::Tell(Happening::NothingFound { .. }))));
         assert!(session.now_s() < 60.0);
+    }
+
+    #[test]
+    fn a_search_that_takes_long_ends_with_a_rate_that_held() {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let mut find = Find::new("p99<1ms".parse().unwrap(), knobs.clone());
+        let mut session = Simulated::new(knobs);
+        let (mut well, mut disturbed) = (server(10_000.0, 400), server(10_000.0, 4000));
+        // Now and then something slow runs beside it.
+        session.drive(&mut find, |knobs, t_s| {
+            let is_disturbed = (t_s * 0.61).fract() < 0.2 && knobs.rate.is_some_and(|rate| rate > 2000);
+            if is_disturbed { disturbed(knobs, t_s) } else { well(knobs, t_s) }
+        });
+        assert!(session.now_s() < 60.0, "{}", session.now_s());
+        let found = find.found().unwrap();
+        assert_eq!(session.knobs().rate.map(u64::from), Some(found.value), "{found:?}");
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub enum Outcome {
 pub enum Next {
     /// This trial.
     Trial(Trial),
-    /// Nothing: the bounds are firm and near enough.
+    /// Nothing: the bounds are firm and near enough, or the search closes and the lower one is.
     Found,
     /// Nothing: there is no load that the limit holds for.
     Nothing,
@@ -128,12 +128,13 @@ pub struct Search {
     /// By load, ascending.
     seen: Vec<Seen>,
     least: f64,
+    is_closing: bool,
 }
 
 impl Search {
     /// A search from below `guess`, at which the limit is presumed not to hold. Loads are whole numbers.
     pub fn new(guess: f64) -> Self {
-        Self { seen: vec![Seen::new(guess)], least: (guess * LEAST).max(1.0) }
+        Self { seen: vec![Seen::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
     /// Counts a trial; one that was too much as two.
@@ -153,6 +154,11 @@ impl Search {
         *time_s += times * trial.length_s();
     }
 
+    /// From now on only the lower bound is made firm, however far the upper one is.
+    pub fn close(&mut self) {
+        self.is_closing = true;
+    }
+
     /// The lowest load that seems bad, and the highest below it that seems good.
     fn nearest(&self) -> (Option<&Seen>, Option<&Seen>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
@@ -168,6 +174,8 @@ impl Search {
             (_, Some(bad)) if bad.is_doubtful() => short(bad.load),
             (None, Some(bad)) if bad.load <= self.least => Next::Nothing,
             (None, Some(bad)) => short(bad.load / 2.0),
+            (Some(good), _) if self.is_closing && good.class() != Class::Lower => full(good.load),
+            (Some(_), _) if self.is_closing => Next::Found,
             (Some(good), None) => short((good.load * RAISE).max(good.load + 1.0)),
             (Some(good), Some(bad)) if bad.load - good.load > (WIDTH * bad.load).max(1.0) => {
                 let is_wide = bad.load > 2.0 * good.load;
@@ -249,6 +257,18 @@ mod tests {
         let mut search = Search::new(1000.0);
         search.count(first, Outcome::TooMuch);
         assert!(matches!(search.next(), Next::Trial(trial) if trial.load < first.load));
+    }
+
+    #[test]
+    fn a_search_that_closes_makes_what_seems_good_firm_and_nothing_else() {
+        let mut search = Search::new(1000.0);
+        let Next::Trial(first) = search.next() else { panic!("{search:?}") };
+        search.count(first, Outcome::Good);
+        search.close();
+        let full = Trial { is_full: true, ..first };
+        assert_eq!(search.next(), Next::Trial(full));
+        search.count(full, Outcome::Good);
+        assert_eq!((search.next(), search.upper()), (Next::Found, None));
     }
 
     #[test]
