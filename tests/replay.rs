@@ -84,7 +84,7 @@ fn a_recording_plays_pauses_and_is_searched_on_the_same_screen() {
     terminal.press("q");
     let (code, text) = terminal.end();
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("00:02:00 measured") && text.contains("seg 2     200 clients"), "{text}");
+    assert!(text.contains("00:02:00 measured") && text.contains("  2   clients 200"), "{text}");
 }
 
 #[test]

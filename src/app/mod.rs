@@ -10,6 +10,7 @@
 mod axis;
 mod change;
 mod charts;
+mod command_line;
 mod config_panel;
 mod danger;
 mod entry;
@@ -40,6 +41,7 @@ mod view;
 pub use axis::TimeAxis;
 pub use change::{change, segment_words};
 pub use charts::Charts;
+pub use command_line::{Program, quoted};
 pub use config_panel::{ConfigPanel, Setting};
 pub use danger::{Room, danger};
 pub use entry::Entry;

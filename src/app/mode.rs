@@ -18,6 +18,8 @@ pub enum Mode {
     Asking(Question),
     /// Something that is typed.
     Typing(Typing),
+    /// A command line, for a person to take.
+    CommandLine(String),
 }
 
 /// What is asked before it is done.
@@ -82,6 +84,7 @@ impl Mode {
                 Some(&[Context::Palette, Context::Typing])
             }
             Self::Typing(_) => Some(&[Context::Typing]),
+            Self::CommandLine(_) => Some(&[Context::CommandLine]),
         }
     }
 }

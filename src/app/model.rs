@@ -1,8 +1,8 @@
 //! Everything the screen shows.
 
 use super::{
-    Charts, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Question, RecordingState,
-    Screen, SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
+    Charts, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
+    RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{ClientLimit, Overload},
@@ -116,6 +116,10 @@ pub struct Model {
     pub gentle_intrinsic: bool,
     /// The recording under way.
     pub recording: Option<RecordingState>,
+    /// What the session was begun by.
+    pub(super) program: Program,
+    /// What it is recorded to, or read from.
+    files: Vec<String>,
     /// The names of the themes that the screen can be drawn in.
     pub themes: &'static [&'static str],
     /// Whether more records come.
@@ -147,6 +151,8 @@ impl Model {
             mode: Mode::Screen,
             gentle_intrinsic: false,
             recording: None,
+            program: Program::default(),
+            files: Vec::new(),
             themes: &[],
             course: Course::Running,
             message: None,
@@ -158,7 +164,18 @@ impl Model {
 
     /// The state before the first record of a recording, which is shown as a whole.
     pub fn replaying(playback: Playback, options: TimelineOptions) -> Self {
-        Self { playback: Some(playback), zoom: Zoom::Whole, ..Self::new(Knobs::default(), options) }
+        let files = vec![playback.file.clone()];
+        Self { playback: Some(playback), zoom: Zoom::Whole, files, ..Self::new(Knobs::default(), options) }
+    }
+
+    /// The same, begun by this program.
+    pub fn of_program(self, program: Program) -> Self {
+        Self { program, ..self }
+    }
+
+    /// What the session is or was recorded to, or is read from.
+    pub fn files(&self) -> &[String] {
+        &self.files
     }
 
     /// The same, drawn on a screen that has these themes to choose from.
@@ -317,7 +334,11 @@ impl Model {
                 self.track_mut().reachability = Reachability::Up { since_s };
             }
             Notice::Info(text) => self.say(Tone::Info, text),
-            Notice::Recording(state) => self.recording = state,
+            Notice::Recording(state) => {
+                let file = state.as_ref().map(|state| &state.file).filter(|file| !self.files.contains(file));
+                self.files.extend(file.cloned());
+                self.recording = state;
+            }
             Notice::LoadStaysOff(cause) => {
                 let in_force = self.in_force().clone();
                 self.panel.follow(in_force);

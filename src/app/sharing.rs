@@ -113,6 +113,9 @@ mod tests {
     fn pictures_and_the_summary_are_asked_for_by_keys() {
         let mut model = live();
         assert_eq!(press(&mut model, "eE"), [Effect::Save(Picture::Svg), Effect::Save(Picture::Text)]);
-        assert_eq!(press(&mut model, "y"), [Effect::Copy("00:00:00 measured\n".to_owned())]);
+        assert_eq!(
+            press(&mut model, "y"),
+            [Effect::Copy { what: "the summary", text: "00:00:00 measured\n".to_owned() }]
+        );
     }
 }

@@ -32,7 +32,12 @@ pub enum Effect {
     /// Save a picture of the screen.
     Save(Picture),
     /// Put a text on the terminal's clipboard.
-    Copy(String),
+    Copy {
+        /// What it is, in words.
+        what: &'static str,
+        /// The text.
+        text: String,
+    },
     /// Draw in the theme of this name.
     Theme(&'static str),
     /// Leave.

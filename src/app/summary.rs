@@ -1,18 +1,52 @@
 //! The lines that stay in the scrollback after the screen is gone.
 
+mod table;
+
 use crate::{
     diagnose::ClientLimit,
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
-        timeline::SegmentTotal,
     },
     units,
 };
 
-/// What the session did, in a few lines that end with a newline; for the normal screen after the end.
-pub fn summary(timeline: &Timeline) -> String {
+/// What the session did, in a few lines that end with a newline; for the normal screen after the end. `files` are what it
+/// was recorded to, or read from. Sums stand there where one setting ran, for those of several would be of none.
+pub fn summary(timeline: &Timeline, files: &[String]) -> String {
     let sum = timeline.summary();
+    let rows = table::rows(timeline);
+    let is_one_setting =
+        timeline.segments().forgotten() == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
+    let mut text = head(timeline);
+    if sum.ops > 0 || sum.due > 0 || !sum.errors.is_empty() {
+        load(&mut text, &sum, &rows, is_one_setting);
+        if sum.outage_s > 0.0 {
+            let outage = format!("{:.2} s of these without a connection, in no latency", sum.outage_s);
+            line(&mut text, "outage", &outage);
+        }
+        if is_one_setting {
+            totals(&mut text, &sum);
+        }
+        if sum.response.is_some() {
+            line(&mut text, "send lag", &send_lag(&sum));
+        }
+    }
+    client(&mut text, timeline);
+    if rows.len() > 1 {
+        text.push('\n');
+        text += &table::table(&rows, timeline.segments().forgotten());
+        text.push('\n');
+    }
+    failures(&mut text, timeline, &sum);
+    for file in files {
+        line(&mut text, "file", file);
+    }
+    text
+}
+
+/// Which server, and how long it was measured.
+fn head(timeline: &Timeline) -> String {
     let mut text = String::new();
     if let Some(session) = timeline.session() {
         let server = &session.target;
@@ -20,34 +54,38 @@ pub fn summary(timeline: &Timeline) -> String {
         text += &name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         text += "  ";
     }
-    text += &format!("{} measured", units::elapsed((timeline.now_s() * 1e9) as u64));
-    text.push('\n');
-    if sum.ops > 0 || sum.due > 0 || !sum.errors.is_empty() {
-        let load = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
-        line(&mut text, "load", &format!("{load}, {}", units::rate(sum.ops_per_s)));
-        if sum.outage_s > 0.0 {
-            let outage = format!("{:.2} s of these without a connection, in no latency", sum.outage_s);
-            line(&mut text, "outage", &outage);
-        }
-        let row = Row::of_summary(&sum);
-        line(&mut text, "service", &levels(&row, &figures::SERVICE));
-        if sum.response.is_some() {
-            line(&mut text, "response", &levels(&row, &figures::RESPONSE));
-            line(&mut text, "send lag", &send_lag(&sum));
-        }
+    text + &format!("{} measured\n", units::elapsed((timeline.now_s() * 1e9) as u64))
+}
+
+/// How much was asked for, and with which knobs.
+fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
+    let done = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
+    let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
+    line(text, "load", &(done + &pace));
+    if let Some(first) = rows.first() {
+        let then = if is_one_setting { "" } else { "; then as turned in the table" };
+        line(text, "knobs", &format!("{}{then}", first.segment.start.knobs));
+    }
+}
+
+/// The figures of all segments together, where one setting ran.
+fn totals(text: &mut String, sum: &Summary) {
+    let row = Row::of_summary(sum);
+    line(text, "service", &levels(&row, &figures::SERVICE));
+    if sum.response.is_some() {
+        line(text, "response", &levels(&row, &figures::RESPONSE));
     }
     if sum.hits + sum.misses > 0 {
         let share = sum.hits as f64 / (sum.hits + sum.misses) as f64;
-        line(&mut text, "hits", &format!("{} of {} GETs", units::percent(share), sum.hits + sum.misses));
+        line(text, "hits", &format!("{} of {} GETs", units::percent(share), sum.hits + sum.misses));
     }
-    client(&mut text, timeline);
-    let loaded: Vec<_> = timeline.segments().iter().filter(|segment| segment.start.knobs.load).collect();
-    if loaded.len() > 1 {
-        segments(&mut text, &loaded, timeline.segments().forgotten());
-    }
+}
+
+/// Every kind of error, with its first message.
+fn failures(text: &mut String, timeline: &Timeline, sum: &Summary) {
     for (kind, error) in timeline.errors().by_count() {
         let first = error.first.as_deref().map(|first| format!(", first: {first}")).unwrap_or_default();
-        line(&mut text, "errors", &format!("{kind} {}{first}", error.count));
+        line(text, "errors", &format!("{kind} {}{first}", error.count));
     }
     for (name, what, counts) in [
         ("lost", "connections", &sum.connections_lost),
@@ -56,10 +94,9 @@ pub fn summary(timeline: &Timeline) -> String {
         for (kind, n) in counts {
             let first = timeline.errors().first_of(kind);
             let first = first.map(|first| format!(", first: {first}")).unwrap_or_default();
-            line(&mut text, name, &format!("{n} {what}: {kind}{first}"));
+            line(text, name, &format!("{n} {what}: {kind}{first}"));
         }
     }
-    text
 }
 
 /// How far the load was behind its schedule at most, what it gave up, and what it owed.
@@ -89,25 +126,6 @@ fn client(text: &mut String, timeline: &Timeline) {
         String::new()
     };
     line(text, "client", &format!("was the limit{place}: {limit}; {advice}"));
-}
-
-/// A row for each segment under load.
-fn segments(text: &mut String, loaded: &[&SegmentTotal], forgotten: u64) {
-    if forgotten > 0 {
-        line(text, "segments", &format!("{forgotten} earlier ones are only in the sums above"));
-    }
-    for segment in loaded {
-        let row = Row::of_interval(&segment.total);
-        let failed = if row.errors > 0 { format!("  errors {}", row.errors) } else { String::new() };
-        let warmup = if segment.start.warmup { "warm-up, " } else { "" };
-        let name = format!("seg {}", segment.start.segment);
-        line(text, &name, &format!("{warmup}{}", segment.start.knobs));
-        line(
-            text,
-            "",
-            &format!("{}  {}{failed}", units::rate(segment.total.ops_per_s), levels(&row, &figures::SERVICE)),
-        );
-    }
 }
 
 fn line(text: &mut String, name: &str, what: &str) {
@@ -152,11 +170,12 @@ mod tests {
         let expected = "\
 00:00:02 measured
   load      200 ops in 2.0 s under load, 100/s
+  knobs     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys
   service   p50 250 µs  p90 250 µs  max 250 µs
   hits      75 % of 200 GETs
   errors    OOM 3
 ";
-        assert_eq!(summary(&timeline), expected);
+        assert_eq!(summary(&timeline, &[]), expected);
     }
 
     #[test]
@@ -177,7 +196,7 @@ mod tests {
             response: Some(repeated(250_000, 150)),
             ..Interval::default()
         })));
-        let text = summary(&timeline);
+        let text = summary(&timeline, &[]);
         for told in [
             "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and unsent",
             "errors    reset 40\n",
@@ -188,20 +207,45 @@ mod tests {
         }
     }
 
+    /// Ten seconds of a segment with these knobs.
+    fn ten_seconds(timeline: &mut Timeline, segment: u32, knobs: Knobs, ops: u64) {
+        let response = knobs.rate.map(|_| repeated(800_000, 2000));
+        begin(timeline, segment, knobs);
+        timeline.push(&Record::Interval(Box::new(Interval {
+            t_s: f64::from(segment) * 10.0,
+            length_s: 10.0,
+            segment,
+            ops,
+            ops_per_s: ops as f64 / 10.0,
+            service: repeated(312_000, 2000),
+            response,
+            ..Interval::default()
+        })));
+    }
+
     #[test]
-    fn each_segment_under_load_has_its_own_figures() {
+    fn sums_stand_where_one_setting_ran_and_a_table_where_there_were_several_segments() {
         let mut timeline = Timeline::default();
-        for (segment, clients, ops) in [(1, 50, 100), (2, 200, 400)] {
-            let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            begin(&mut timeline, segment, knobs);
-            let interval = Interval { t_s: 1.0, length_s: 1.0, segment, ops, ..Interval::default() };
-            timeline.push(&Record::Interval(Box::new(interval)));
-        }
-        let text = summary(&timeline);
-        let first =
-            "seg 1     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys\n            100/s";
-        assert!(text.contains(first), "{text}");
-        assert!(text.contains("seg 2     200 clients × 1") && text.contains("  400/s"), "{text}");
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        ten_seconds(&mut timeline, 1, knobs.clone(), 1000);
+        ten_seconds(&mut timeline, 2, Knobs { load: false, ..knobs.clone() }, 0);
+        ten_seconds(&mut timeline, 3, knobs.clone(), 1000);
+        let text = summary(&timeline, &[]);
+        assert!(
+            text.contains("2000 ops in 20.0 s under load, 100/s") && text.contains("  service "),
+            "{text}"
+        );
+        assert!(text.contains("    3   as before"), "{text}");
+        ten_seconds(&mut timeline, 4, Knobs { clients: 200, ..knobs }, 4000);
+        let text = summary(&timeline, &[]);
+        assert!(!text.contains("  service ") && !text.contains("under load,"), "{text}");
+        assert!(text.contains("10 k keys; then as turned in the table"), "{text}");
+    }
+
+    #[test]
+    fn the_file_is_named_that_holds_the_session() {
+        let text = summary(&Timeline::default(), &["run.jsonl".to_owned()]);
+        assert_eq!(text, "00:00:00 measured\n  file      run.jsonl\n");
     }
 
     #[test]
@@ -216,12 +260,12 @@ mod tests {
         }
         let told =
             "  client    was the limit in seg 2, 3: load-0 uses 96 % of a core; run it on another machine";
-        let text = summary(&timeline);
+        let text = summary(&timeline, &[]);
         assert!(text.contains(told), "{text}");
     }
 
     #[test]
     fn a_session_without_load_is_one_line() {
-        assert_eq!(summary(&Timeline::default()), "00:00:00 measured\n");
+        assert_eq!(summary(&Timeline::default(), &[]), "00:00:00 measured\n");
     }
 }

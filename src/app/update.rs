@@ -156,7 +156,11 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Mark => model.begin_mark(),
         Action::Record => model.toggle_recording(),
         Action::Save(picture) => model.ask(Effect::Save(picture)),
-        Action::CopySummary => model.ask(Effect::Copy(summary(model.timeline()))),
+        Action::CopySummary => {
+            let text = summary(model.timeline(), model.files());
+            model.ask(Effect::Copy { what: "the summary", text });
+        }
+        Action::CopyCommandLine => model.copy_command_line(),
         // Which character that is stands in the key.
         Action::Insert => {}
         Action::Erase => model.edit(Entry::erase),
@@ -177,7 +181,7 @@ fn agree(model: &mut Model) {
             model.ask(Order::SetConfig { parameter, to });
         }
         Mode::Asking(Question::FirstWrite(_)) => model.ask(Order::AllowWrites(true)),
-        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => {}
+        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }
 }
 
@@ -263,7 +267,7 @@ fn dismiss(model: &mut Model) {
         }
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
         Mode::Asking(Question::Danger { .. }) => model.say(Tone::Info, "nothing was changed"),
-        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) => {}
+        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }
 }
 

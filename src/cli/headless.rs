@@ -25,10 +25,10 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer of `form` on `out`.
-    pub fn new(form: Form, out: Outlet) -> Self {
+    /// A printer of `form` on `out`; `files` are what the session is recorded to, or read from.
+    pub fn new(form: Form, out: Outlet, files: Vec<String>) -> Self {
         let sink: Box<dyn Sink> = match form {
-            Form::Lines => Box::new(Lines::default()),
+            Form::Lines => Box::new(Lines::of(files)),
             Form::Json => Box::new(JsonLines),
         };
         Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0 }
@@ -94,7 +94,7 @@ mod tests {
     fn printed(form: Form) -> String {
         let reader = Reader::default();
         let out = Outlet::start("out", reader.clone(), ROOMY);
-        let mut printer = Printer::new(form, out.clone());
+        let mut printer = Printer::new(form, out.clone(), Vec::new());
         for record in [mark(1.0), end()] {
             printer.push(&record).unwrap();
         }
@@ -119,7 +119,7 @@ mod tests {
     fn interrupted(form: Form) -> String {
         let reader = Reader::default();
         let out = Outlet::start("out", reader.clone(), Limits { pieces: 2, bytes: 1_000_000 });
-        let mut printer = Printer::new(form, out.clone());
+        let mut printer = Printer::new(form, out.clone(), Vec::new());
         reader.stall();
         for n in 1..=7 {
             printer.push(&mark(f64::from(n))).unwrap();

@@ -26,6 +26,8 @@ const HEADING_EVERY: usize = 20;
 #[derive(Debug, Default)]
 pub struct Lines {
     timeline: Timeline,
+    /// What the session is recorded to, or read from.
+    files: Vec<String>,
     /// An interval whose ping is not there yet.
     held: Option<Box<Interval>>,
     server: Option<Status>,
@@ -49,7 +51,7 @@ impl Sink for Lines {
         let mut lines = Vec::new();
         self.complete(None, &mut lines);
         let lines = lines.into_iter().map(|line| line + "\n");
-        lines.chain([format!("\n{}", summary(&self.timeline))]).collect()
+        lines.chain([format!("\n{}", summary(&self.timeline, &self.files))]).collect()
     }
 
     fn lost(&self, t_s: f64, pieces: u64) -> String {
@@ -70,6 +72,11 @@ fn told(t_s: f64, what: &Happening) -> String {
 }
 
 impl Lines {
+    /// Those of a session that is recorded to these files, or read from them.
+    pub fn of(files: Vec<String>) -> Self {
+        Self { files, ..Self::default() }
+    }
+
     /// The lines that a record completes.
     fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();

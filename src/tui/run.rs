@@ -20,7 +20,7 @@ use super::{
     wire::Wire,
 };
 use crate::{
-    app::{Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Source, Tone, update},
+    app::{Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, update},
     load::Knobs,
     session::{Timeline, TimelineOptions},
     signals::Signal,
@@ -40,6 +40,8 @@ pub struct Options {
     pub timeline: TimelineOptions,
     /// The recording that is shown, unless the source is live.
     pub playback: Option<Playback>,
+    /// What a live session was begun by.
+    pub program: Program,
     /// Whether the mouse is listened to.
     pub mouse: bool,
 }
@@ -50,7 +52,7 @@ impl Options {
             Some(playback) => Model::replaying(playback.clone(), self.timeline),
             None => Model::new(self.knobs.clone(), self.timeline),
         };
-        model.with_themes(&THEMES)
+        model.with_themes(&THEMES).of_program(self.program.clone())
     }
 }
 
@@ -72,6 +74,14 @@ pub struct Finished {
     pub outcome: Outcome,
     /// All that was measured, for the summary.
     pub timeline: Timeline,
+    /// What it was recorded to, or read from.
+    pub files: Vec<String>,
+}
+
+impl Finished {
+    fn of(model: Model, outcome: Outcome) -> Self {
+        Self { outcome, files: model.files().to_vec(), timeline: model.into_timeline() }
+    }
 }
 
 /// Shows `source` on the terminal until the person leaves, the session ends or a signal comes. The terminal is
@@ -127,10 +137,10 @@ impl<W: Write, E: Events> Loop<W, E> {
         loop {
             due = due.max(take_records(&mut model, source));
             if model.course == Course::Over {
-                return Ok(Finished { outcome: Outcome::Ended, timeline: model.into_timeline() });
+                return Ok(Finished::of(model, Outcome::Ended));
             }
             if let Some(outcome) = self.on_signals(signals)? {
-                return Ok(Finished { outcome, timeline: model.into_timeline() });
+                return Ok(Finished::of(model, outcome));
             }
             if let Some(report) = terminal::panicked() {
                 anyhow::bail!("a part of redyno broke, please report it: {report}");
@@ -156,7 +166,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 due = Due::Now;
                 wait = Duration::ZERO;
                 if let Some(outcome) = self.on_event(event, &mut model, source)? {
-                    return Ok(Finished { outcome, timeline: model.into_timeline() });
+                    return Ok(Finished::of(model, outcome));
                 }
             }
         }
@@ -186,7 +196,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                     let saved = share::save(Path::new("."), form, &picture);
                     tell(model, saved);
                 }
-                Effect::Copy(text) => self.copy(model, &text),
+                Effect::Copy { what, text } => self.copy(model, what, &text),
                 Effect::Theme(name) => self.wear(model, name),
                 Effect::Order(order) => source.order(order),
             }
@@ -204,11 +214,10 @@ impl<W: Write, E: Events> Loop<W, E> {
         update(model, Msg::Mouse(mouse))
     }
 
-    fn copy(&mut self, model: &mut Model, text: &str) {
-        let copied = share::copying(text).map(|bytes| {
+    fn copy(&mut self, model: &mut Model, what: &str, text: &str) {
+        let copied = share::copying(what, text).map(|bytes| {
             self.canvas.aside(&bytes);
-            "sent the summary to the clipboard; a terminal that does not allow that (OSC 52) drops it"
-                .to_owned()
+            format!("sent {what} to the clipboard (OSC 52; not every terminal takes it)")
         });
         tell(model, copied);
     }

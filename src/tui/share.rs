@@ -40,10 +40,10 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
 ///
 /// # Errors
 /// In words, when it is longer than terminals take.
-pub fn copying(text: &str) -> Result<Vec<u8>, String> {
+pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     if text.len() > MOST_COPIED {
         return Err(format!(
-            "the summary is {} and a terminal's clipboard takes {}; q leaves it in the scrollback",
+            "{what} is {} and a terminal's clipboard takes {}; q leaves it in the scrollback",
             units::bytes(text.len() as u64),
             units::bytes(MOST_COPIED as u64)
         ));
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn a_text_is_copied_by_osc_52_unless_it_is_too_long() {
-        assert_eq!(copying("hi").unwrap(), b"\x1b]52;c;aGk=\x1b\\");
-        assert!(copying(&"x".repeat(MOST_COPIED)).is_ok());
-        assert!(copying(&"x".repeat(MOST_COPIED + 1)).unwrap_err().contains("clipboard takes"));
+        assert_eq!(copying("it", "hi").unwrap(), b"\x1b]52;c;aGk=\x1b\\");
+        assert!(copying("it", &"x".repeat(MOST_COPIED)).is_ok());
+        assert!(copying("it", &"x".repeat(MOST_COPIED + 1)).unwrap_err().contains("clipboard takes"));
     }
 }

@@ -60,6 +60,7 @@ actions! {
         Mark "mark this moment",
         Record "record, start or stop",
         CopySummary "copy the summary",
+        CopyCommandLine "copy the command line of this segment",
         Intrinsic "intrinsic latency",
         GentleIntrinsic "intrinsic latency, gently",
         Insert "type",
@@ -155,6 +156,8 @@ pub enum Context {
     Palette,
     /// While the help is open.
     Help,
+    /// While a command line is shown.
+    CommandLine,
     /// While a question waits for yes or no.
     Question,
 }
@@ -162,7 +165,7 @@ pub enum Context {
 impl Context {
     /// All contexts, in the order of the help.
     pub fn all() -> impl Iterator<Item = Self> {
-        const BEHIND: [Context; 9] = [
+        const BEHIND: [Context; 10] = [
             Context::Search,
             Context::Frozen,
             Context::Replay,
@@ -171,6 +174,7 @@ impl Context {
             Context::Palette,
             Context::Question,
             Context::Help,
+            Context::CommandLine,
             Context::Anywhere,
         ];
         let screens = Screen::ALL.into_iter().filter(|screen| !screen.keys().is_empty());
@@ -191,6 +195,7 @@ impl Context {
             Self::Typing => "While typing",
             Self::Palette => "In the list of commands",
             Self::Help => "In this help",
+            Self::CommandLine => "At a command line",
             Self::Question => "At a question",
         }
     }

@@ -15,7 +15,7 @@ use super::{
     source::ReplaySource,
 };
 use crate::{
-    app::{Playback, summary},
+    app::{Playback, Program, summary},
     cli::{
         Failure,
         headless::{Form, Printer},
@@ -46,7 +46,7 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     }
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
-        return headless(reader, &signals);
+        return headless(reader, name(&args.file), &signals);
     }
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
@@ -55,11 +55,12 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),
         playback: Some(Playback::new(name(&args.file))),
+        program: Program::default(),
         mouse: args.look.mouse(),
     };
     let finished = tui::run(&mut source, options, &signals)?;
     // The terminal may be gone, and with it who would read this.
-    let _ = write!(Words::stdout(), "{}", summary(&finished.timeline));
+    let _ = write!(Words::stdout(), "{}", summary(&finished.timeline, &finished.files));
     match finished.outcome {
         tui::Outcome::Signal(_) => Err(Failure::Interrupted),
         tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),
@@ -72,9 +73,9 @@ fn name(path: &Path) -> String {
 }
 
 /// The lines of the session, as fast as they are taken.
-fn headless(reader: Reader, signals: &Receiver<Signal>) -> Result<(), Failure> {
+fn headless(reader: Reader, name: String, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let out = Outlet::stdout();
-    let printed = print(reader, &out, signals);
+    let printed = print(reader, name, &out, signals);
     match printed {
         Err(Failure::Failed(error)) if is_broken_pipe(&error) => Ok(()),
         Err(Failure::Interrupted) => {
@@ -86,8 +87,8 @@ fn headless(reader: Reader, signals: &Receiver<Signal>) -> Result<(), Failure> {
 }
 
 /// Nothing is measured meanwhile, and nothing is lost: the reader of the lines may take all the time in the world.
-fn print(mut reader: Reader, out: &Outlet, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let mut printer = Printer::new(Form::Lines, out.clone());
+fn print(mut reader: Reader, name: String, out: &Outlet, signals: &Receiver<Signal>) -> Result<(), Failure> {
+    let mut printer = Printer::new(Form::Lines, out.clone(), vec![name]);
     while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
         wait(signals, || out.has_room_within(LOOK_EVERY))?;
         printer.push(&Arc::new(record)).context(UNWRITTEN)?;

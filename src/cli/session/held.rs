@@ -5,8 +5,10 @@ use anyhow::Context as _;
 use super::{
     launch::{Destination, destination},
     plan::commission,
+    program::program,
 };
 use crate::{
+    app::Program,
     cli::{Failure, UsageError, args::CommandLine},
     load::Knobs,
     session::{
@@ -24,6 +26,8 @@ pub struct Held {
     pub beside: Option<Peer>,
     /// The knobs that it began with.
     pub knobs: Knobs,
+    /// What it was begun by.
+    pub program: Program,
     session: Session,
     destination: Destination,
 }
@@ -50,7 +54,8 @@ impl Held {
         let count = if line.experiment.is_given() { 2 } else { 1 };
         let (session, mut peers) = Session::start(commission, ends, count).map_err(refused)?;
         let beside = peers.drain(1..).next();
-        Ok(Self { peer: peers.remove(0), beside, knobs, session, destination })
+        let program = program(line, &destination);
+        Ok(Self { peer: peers.remove(0), beside, knobs, program, session, destination })
     }
 
     /// Waits for its end; `shown` is what became of whoever listened.

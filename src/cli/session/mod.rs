@@ -11,6 +11,7 @@ mod driver;
 mod held;
 mod launch;
 mod plan;
+mod program;
 mod run;
 mod said;
 

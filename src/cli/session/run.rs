@@ -11,7 +11,7 @@ use super::{
     said::Said,
 };
 use crate::{
-    app::summary,
+    app::{Program, summary},
     cli::{
         Failure,
         args::CommandLine,
@@ -34,8 +34,8 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let mut held = Held::begin(line, form.is_none(), |_| Ok(()))?;
     let driver = Driver::start(line.experiment.experiment(&held.knobs), held.beside.take(), form.is_some())?;
     let shown = match form {
-        Some(form) => in_lines(&held.peer, form),
-        None => on_screen(line, held.knobs.clone(), &mut held.peer),
+        Some(form) => in_lines(line, &held.peer, form),
+        None => on_screen(line, held.program.clone(), held.knobs.clone(), &mut held.peer),
     };
     held.end(shown)?;
     // On the screen a person saw it.
@@ -43,28 +43,29 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
 }
 
 /// The screen until it or the session ends, and then the summary.
-fn on_screen(line: &CommandLine, knobs: Knobs, peer: &mut Peer) -> Result<(), Failure> {
+fn on_screen(line: &CommandLine, program: Program, knobs: Knobs, peer: &mut Peer) -> Result<(), Failure> {
     let options = tui::Options {
         theme: line.session.look.theme(),
         knobs,
         timeline: timeline(line),
         playback: None,
+        program,
         mouse: line.session.look.mouse(),
     };
     let stops = listen(&Signal::STOPS).context("cannot take signals")?;
     let shown = tui::run(peer, options, &stops);
     // The session ends with the screen, whatever ended that: its keys must go.
     peer.order(Order::End);
-    let (mut timeline, failure) = match shown {
-        Ok(finished) => (finished.timeline, None),
-        Err(error) => (Timeline::default(), Some(error)),
+    let (mut timeline, files, failure) = match shown {
+        Ok(finished) => (finished.timeline, finished.files, None),
+        Err(error) => (Timeline::default(), Vec::new(), Some(error)),
     };
     farewell(peer, &mut timeline);
     if let Some(error) = failure {
         return Err(error.into());
     }
     // The terminal may be gone, and with it who would read this.
-    let _ = write!(Words::stdout(), "{}", summary(&timeline));
+    let _ = write!(Words::stdout(), "{}", summary(&timeline, &files));
     Ok(())
 }
 
@@ -81,9 +82,10 @@ fn farewell(peer: &Peer, timeline: &mut Timeline) {
 }
 
 /// Lines or JSON until the session is over.
-fn in_lines(peer: &Peer, form: Form) -> Result<(), Failure> {
+fn in_lines(line: &CommandLine, peer: &Peer, form: Form) -> Result<(), Failure> {
     let mut said = Said::default();
-    let mut printer = headless::Printer::new(form, Outlet::stdout());
+    let files = line.session.record.iter().map(|path| path.display().to_string()).collect();
+    let mut printer = headless::Printer::new(form, Outlet::stdout(), files);
     let mut written = Ok(());
     for delivery in peer.rest() {
         match delivery {

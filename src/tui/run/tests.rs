@@ -78,7 +78,14 @@ fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Fin
     let size = || Rect::new(0, 0, 100, 30);
     let mut frames = Frames::default();
     let timeline = TimelineOptions::default();
-    let options = Options { theme, knobs: Knobs::default(), timeline, playback: None, mouse: true };
+    let options = Options {
+        theme,
+        knobs: Knobs::default(),
+        timeline,
+        playback: None,
+        program: Program::default(),
+        mouse: true,
+    };
     let canvas = Canvas::new(&mut frames, size());
     let (sender, receiver) = mpsc::channel();
     signals.iter().for_each(|signal| sender.send(*signal).unwrap());

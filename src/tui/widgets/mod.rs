@@ -1,5 +1,6 @@
 //! One region a file.
 
+pub mod command_line;
 pub mod config_list;
 pub mod cursor;
 pub mod curve;

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
+    command_line,
     dialog::{self, Dialog},
     figures::clock,
     help, palette,
@@ -22,6 +23,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
         Mode::Screen => {}
         Mode::Help { scroll } => help::draw(paint, area, *scroll),
         Mode::Asking(question) => ask(paint, area, question),
+        Mode::CommandLine(text) => command_line::draw(paint, area, text),
         Mode::Typing(typing) => type_in(paint, area, model, typing),
     }
 }

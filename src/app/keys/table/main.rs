@@ -65,6 +65,8 @@ pub(super) const KEEP: &[Binding] = key_table! {
         "Save a picture of the screen to a new file in this directory, as SVG or as text.";
     &[(on('y'), Action::CopySummary)], "y", None,
         "Copy the summary of the session to the clipboard, where the terminal allows that (OSC 52).";
+    &[(on('Y'), Action::CopyCommandLine)], "Y", None,
+        "Copy the command line that would run this segment again, and show it. A password is never in it.";
 };
 
 /// Each screen by its key.

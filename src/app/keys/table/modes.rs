@@ -81,6 +81,11 @@ pub(super) const KEYS: &[Binding] = key_table! {
         (on(' '), Action::Scroll(10))], "↑, ↓, PgUp, PgDn, Space", Some(("↑↓", "scroll", 0)),
         "Scroll.";
 
+    in Context::CommandLine;
+    &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (on('q'), Action::Dismiss),
+        (on('Y'), Action::Dismiss)], "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
+        "Close it.";
+
     in Context::Anywhere;
     &[(Pattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
         "Quit.";

@@ -1,0 +1,205 @@
+//! The command line that would run a segment again: the program with its target, and the knobs as options.
+//!
+//! ```text
+//! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000  # after CONFIG SET hz 100
+//! ```
+//! What no option says stands behind it, as a comment of the shell. A password is never in it.
+
+use super::{Effect, Mode, Model, Tone, change::Tuned};
+use crate::{
+    load::{Arrivals, Backlog, Knobs},
+    session::{Encryption, ServerIdentity},
+    workload::{Workload, presets},
+};
+
+/// What all command lines of a session begin with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The program with its target, and what else is the same in all segments.
+    pub words: String,
+    /// Whether the server wants a password.
+    pub has_password: bool,
+}
+
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+impl Program {
+    /// That of a session which only its recording tells of.
+    fn of_recording(server: &ServerIdentity) -> Self {
+        let mut words = "redyno".to_owned();
+        if !server.built_in {
+            words += &match server.address.rsplit_once(':') {
+                Some((host, port)) if !host.contains('/') => {
+                    let host = host.trim_start_matches('[').trim_end_matches(']');
+                    format!(" -h {} -p {}", quoted(host), quoted(port))
+                }
+                _ => format!(" -s {}", quoted(&server.address)),
+            };
+            words += match server.tls {
+                Encryption::None => "",
+                Encryption::Verified => " --tls",
+                Encryption::Unverified => " --tls --insecure",
+            };
+        }
+        Self { words, has_password: false }
+    }
+}
+
+/// Knobs as options; `None` where the workload has no name that an option takes.
+fn options(knobs: &Knobs) -> Option<String> {
+    if !knobs.load {
+        return Some("--no-load".to_owned());
+    }
+    let mut text = format!("-c {} -P {}", knobs.clients, knobs.pipeline);
+    if let Some(rate) = knobs.rate {
+        text += &format!(" --rate {rate}");
+        if knobs.arrivals != Arrivals::default() {
+            text += &format!(" --arrivals {}", knobs.arrivals);
+        }
+        if knobs.backlog != Backlog::default() {
+            text += &format!(" --backlog {}", knobs.backlog);
+        }
+    }
+    text += &workload(&knobs.workload)?;
+    Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))
+}
+
+fn workload(asked: &Workload) -> Option<String> {
+    let is_same = |known: &Workload| known.operations == asked.operations && known.keys == asked.keys;
+    if let Some(preset) = presets().find(|preset| is_same(preset)) {
+        return Some(format!(" --workload {}", preset.name));
+    }
+    let weight = |name: &str| asked.place(name).map_or(0, |place| asked.operations[place].weight);
+    let (set, get) = (weight("SET"), weight("GET"));
+    is_same(&Workload::ratio(set, get)).then(|| format!(" --ratio {set}:{get}"))
+}
+
+impl Model {
+    /// The command line that would run the segment that is shown again.
+    ///
+    /// # Errors
+    /// In words, when there is none.
+    fn command_line(&self) -> Result<String, String> {
+        let shown = self.shown();
+        let current = shown.segment().ok_or("there is no segment yet")?;
+        let knobs = &current.start.knobs;
+        let of_recording = || {
+            Some(Program::of_recording(&self.timeline().session()?.target))
+                .filter(|_| self.playback.is_some())
+        };
+        let program = of_recording().unwrap_or_else(|| self.program.clone());
+        let options = options(knobs).ok_or_else(|| {
+            format!("no option of the command line asks for the workload {}", knobs.workload)
+        })?;
+        let mut set = Tuned::default();
+        let until = self.segments().iter().filter(|s| s.start.segment <= current.start.segment);
+        until.for_each(|segment| set.take(&segment.start));
+        let set = set.since(&Tuned::default()).into_iter().map(|set| format!("after CONFIG SET {set}"));
+        let password = program.has_password.then(|| "the password in REDISCLI_AUTH".to_owned());
+        let beside: Vec<_> = set.chain(password).collect();
+        let beside = if beside.is_empty() { String::new() } else { format!("  # {}", beside.join(", ")) };
+        Ok(format!("{} {options}{beside}", program.words))
+    }
+
+    /// Shows it, and asks for a copy of it on the clipboard.
+    pub(super) fn copy_command_line(&mut self) {
+        match self.command_line() {
+            Ok(text) => {
+                self.mode = Mode::CommandLine(text.clone());
+                self.ask(Effect::Copy { what: "the command line", text });
+            }
+            Err(why) => self.say(Tone::Warning, why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Key, KeyCode, Msg, Playback, update},
+        server::ConfigChange,
+        session::{Host, Record, Segment, SessionStart, TimelineOptions},
+        workload::preset,
+    };
+
+    fn copied(model: &mut Model) -> Option<String> {
+        match update(model, Msg::Key(Key::plain(KeyCode::Char('Y')))).pop()? {
+            Effect::Copy { text, .. } => Some(text),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn begin(model: &mut Model, segment: u32, knobs: Knobs, config: Option<ConfigChange>) {
+        let t_s = f64::from(segment);
+        model.push(&Record::Segment(Segment { t_s, segment, knobs, warmup: false, config }));
+    }
+
+    #[test]
+    fn a_segment_is_told_as_options_with_what_was_set_beside_them() {
+        let program = Program { words: "redyno -p 6380 --db 3".to_owned(), has_password: true };
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default()).of_program(program);
+        assert_eq!(copied(&mut model), None);
+        assert_eq!(model.message().unwrap().text, "there is no segment yet");
+        let knobs = Knobs { load: true, rate: Some(5000), arrivals: Arrivals::Poisson, ..Knobs::default() };
+        begin(&mut model, 1, knobs.clone(), None);
+        let set = ConfigChange { name: "hz".to_owned(), from: "10".to_owned(), to: "100".to_owned() };
+        begin(&mut model, 2, knobs, Some(set));
+        let expected = "redyno -p 6380 --db 3 -c 50 -P 1 --rate 5000 --arrivals poisson --workload cache -d 32 -r 10000  \
+                        # after CONFIG SET hz 100, the password in REDISCLI_AUTH";
+        assert_eq!(copied(&mut model).as_deref(), Some(expected));
+        assert_eq!(model.mode, Mode::CommandLine(expected.to_owned()), "it is shown as well");
+        update(&mut model, Msg::Key(Key::plain(KeyCode::Esc)));
+        assert_eq!(model.mode, Mode::Screen);
+    }
+
+    #[test]
+    fn every_workload_that_an_option_asks_for_is_told_by_it() {
+        let told = |asked: &Workload| workload(asked).unwrap_or_default();
+        for known in presets() {
+            assert_eq!(told(known), format!(" --workload {}", known.name));
+        }
+        assert_eq!(told(&Workload::ratio(3, 7)), " --ratio 3:7");
+        assert_eq!(told(&preset("cache").unwrap().with_read_percent(25)), " --ratio 3:1");
+        let mut other = Workload::clone(&Workload::ratio(1, 1));
+        other.operations[0].steps = vec!["GETDEL {key}".to_owned()];
+        assert_eq!(workload(&other), None);
+    }
+
+    #[test]
+    fn a_recording_tells_its_target_and_never_more() {
+        let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        for (address, tls, expected) in [
+            ("[::1]:7000", Encryption::Unverified, "redyno -h ::1 -p 7000 --tls --insecure --no-load"),
+            ("/run/my redis.sock", Encryption::None, "redyno -s '/run/my redis.sock' --no-load"),
+        ] {
+            let target = ServerIdentity { address: address.to_owned(), tls, ..ServerIdentity::default() };
+            model.push(&Record::Session(SessionStart {
+                schema: 1,
+                tool: "redyno".to_owned(),
+                started: String::new(),
+                target,
+                beside: Vec::new(),
+                host: Host::default(),
+            }));
+            begin(&mut model, 1, Knobs::default(), None);
+            model.mode = Mode::Screen;
+            assert_eq!(copied(&mut model).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_it_was() {
+        assert_eq!(
+            [quoted("a-b_1.sock"), quoted("a b"), quoted("it's"), quoted("")],
+            ["a-b_1.sock", "'a b'", r"'it'\''s'", "''"]
+        );
+    }
+}

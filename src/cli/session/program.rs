@@ -1,0 +1,104 @@
+//! What the command lines of a session's segments begin with: the program with its target, and the options that hold
+//! whatever the knobs are.
+
+use std::path::Path;
+
+use super::launch::Destination;
+use crate::{
+    app::{Program, quoted},
+    cli::{args::CommandLine, load_args::LoadArgs, tls_args::TlsArgs},
+    protocol::Dialect,
+    target::{Address, DEFAULT_HOST, Target},
+};
+
+/// That of a session which was begun by `line`. A password is never in it.
+pub(super) fn program(line: &CommandLine, destination: &Destination) -> Program {
+    let mut words = vec!["redyno".to_owned()];
+    let target = &destination.target;
+    if destination.built_in.is_none() {
+        words.extend(target_words(target));
+        words.extend(tls_words(&line.target.tls, target.tls.is_some()));
+    }
+    words.extend(load_words(&line.load));
+    Program { words: words.join(" "), has_password: target.credentials.is_some() }
+}
+
+fn target_words(target: &Target) -> Vec<String> {
+    let mut words = match &target.address {
+        Address::Tcp { host, port } if host == DEFAULT_HOST => vec![format!("-p {port}")],
+        Address::Tcp { host, port } => vec![format!("-h {} -p {port}", quoted(host))],
+        Address::Unix(path) => vec![format!("-s {}", file(path))],
+    };
+    let user = target.credentials.as_ref().and_then(|credentials| credentials.user.as_deref());
+    words.extend(user.map(|user| format!("--user {}", quoted(user))));
+    words.extend((target.db > 0).then(|| format!("--db {}", target.db)));
+    words.extend((target.dialect == Dialect::Resp3).then(|| "-3".to_owned()));
+    words
+}
+
+fn tls_words(tls: &TlsArgs, is_spoken: bool) -> Vec<String> {
+    let flags = [(is_spoken, "--tls"), (tls.insecure, "--insecure")];
+    let files = [
+        ("--cacert", &tls.cacert),
+        ("--cacertdir", &tls.cacertdir),
+        ("--cert", &tls.cert),
+        ("--key", &tls.key),
+    ];
+    let flags = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned());
+    let files =
+        files.into_iter().filter_map(|(option, path)| Some(format!("{option} {}", file(path.as_deref()?))));
+    flags.chain(files).chain(tls.sni.iter().map(|name| format!("--sni {}", quoted(name)))).collect()
+}
+
+fn load_words(load: &LoadArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(load.threads.map(|n| format!("--threads {n}")));
+    words.extend(load.timeout.map(|length| format!("--timeout {}", length.as_secs_f64())));
+    words.extend(load.seed.map(|seed| format!("--seed {seed}")));
+    words.extend(load.key_prefix.as_ref().map(|names| format!("--key-prefix {}", quoted(names.prefix()))));
+    let flags = [(load.keep, "--keep"), (load.keep_going, "--keep-going")];
+    words.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned()));
+    words
+}
+
+fn file(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn of(line: &str) -> Program {
+        let line = CommandLine::try_parse_from(line.split_whitespace()).unwrap();
+        let target = line.target.target().unwrap();
+        program(&line, &Destination { target, built_in: None, unreachable: None })
+    }
+
+    #[test]
+    fn what_holds_for_all_segments_is_told_and_a_password_is_not() {
+        let told = of(
+            "redyno -u redis://ann:hunter2@db:7000/3 --seed 7 -c 9 --key-prefix a: --timeout 0.5 --duration 3",
+        );
+        assert_eq!(
+            told.words,
+            "redyno -h db -p 7000 --user ann --db 3 --timeout 0.5 --seed 7 --key-prefix a:"
+        );
+        assert!(told.has_password);
+        let told = of("redyno -s /run/r.sock -3 -a hunter2");
+        assert_eq!(told.words, "redyno -s /run/r.sock -3");
+    }
+
+    #[test]
+    fn every_command_line_is_one_that_the_program_takes() {
+        let line = "redyno -h db --tls --insecure --sni name --threads 2 --keep --keep-going";
+        let told = of(line);
+        assert_eq!(
+            told.words,
+            "redyno -h db -p 6379 --tls --insecure --sni name --threads 2 --keep --keep-going"
+        );
+        assert_eq!(of(&told.words), told);
+    }
+}
