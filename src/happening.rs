@@ -23,12 +23,16 @@
 //! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and answers |
 //! | `error` | the first error of its kind |
 //! | `trial`, `found` | an experiment tried a rate for its limit, and what it found in the end |
+//! | `step`, `best` | a sweep measured a value of its knob, and which did most |
 //! | `recording`, `recording failed`, `output lost` | what cannot be read, or could not be written |
 //!
 //! What the server tells is as late as a poll, a second at the most.
 
+mod found;
+
 use std::fmt;
 
+pub use found::{Best, Found, KneeAt, SweptStep};
 use serde::{Deserialize, Serialize};
 
 use crate::units::{self, counted, were};
@@ -165,6 +169,10 @@ happenings! {
     };
     /// It found what it looked for.
     Found { found: Found } "found" found.to_string();
+    /// A sweep measured this value of its knob.
+    Stepped { step: SweptStep } "step" step.to_string();
+    /// It found its best step.
+    BestStep { best: Best } "best" best.to_string();
     /// The limit holds nowhere.
     NothingFound { knob: String, limit: String } "found" format!("{limit} holds for no {knob}");
     /// The recording cannot be written any further.
@@ -182,30 +190,6 @@ happenings! {
         } else {
             "the recording ends without an end record: redyno was killed, or still records"
         };
-}
-
-/// The setting of a knob that an experiment looked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
-    /// The knob.
-    pub knob: String,
-    /// Its setting.
-    pub value: u64,
-    /// The limit holds here.
-    pub lower: u64,
-    /// It does not hold here; `None` where no such setting was seen.
-    pub upper: Option<u64>,
-    /// The limit, `p99<1ms`.
-    pub limit: String,
-}
-
-impl fmt::Display for Found {
-    /// `p99<1ms holds up to rate 9 410, not for 9 600`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let upper = self.upper.map(|upper| format!("not for {}", units::grouped(upper)));
-        let value = units::grouped(self.value);
-        write!(f, "{} holds up to {} {value}{}", self.limit, self.knob, after(", ", &upper))
-    }
 }
 
 impl Happening {

@@ -46,7 +46,7 @@ fn recording(path: &Path) {
             Interval { t_s, length_s: 1.0, segment, ops, ops_per_s, clients, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
-    write(Record::End(Box::new(End { t_s: 120.0, summary: Summary::default(), found: None })));
+    write(Record::End(Box::new(End { t_s: 120.0, summary: Summary::default(), found: None, best: None })));
 }
 
 fn wait_for_clock(terminal: &Terminal, moment: &str) {

@@ -46,6 +46,7 @@ mod signals;
 #[cfg(target_os = "linux")]
 mod slow_terminal;
 mod support;
+mod sweep;
 mod tls;
 mod tls_trust;
 mod traps;

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 71] = [
+const WRONG: [(&str, &str); 73] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -61,6 +61,8 @@ const WRONG: [(&str, &str); 71] = [
     ("--find p98<1ms", "'p98' is none of p50, p90,"),
     ("--find p99<1", "'1' is not a duration such as"),
     ("--find p99<1ms --rate 5", "cannot be used with"),
+    ("--sweep clients", "'clients' begins with none of clients, pipeline, rate,"),
+    ("--sweep=keys=1..5", "'keys=1..5' begins with none of"),
     ("ab", "required arguments were not provided: --to <KNOBS>"),
     ("ab --to clients=5", "--to: 'clients=5' sets nothing"),
     ("ab --from rate --to pipeline", "--from: 'rate' sets nothing"),

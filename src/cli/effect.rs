@@ -87,7 +87,7 @@ impl Place {
     fn of(option: &Arg) -> Self {
         match (option.get_id().as_str(), option.get_help_heading()) {
             ("warmup" | "requests", _) => Self::Load,
-            ("find", _) => Self::Experiment,
+            ("find" | "sweep", _) => Self::Experiment,
             // Consent is no setting: a script may give it wherever it goes.
             ("load" | "no_load" | "yes", _) => Self::Session,
             ("theme" | "ascii" | "no_mouse", _) => Self::Look,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     /// A value that the option takes, where it takes one.
-    const VALUES: [(&str, &str); 33] = [
+    const VALUES: [(&str, &str); 34] = [
         ("host", "h"),
         ("port", "1"),
         ("socket", "/s"),
@@ -179,6 +179,8 @@ mod tests {
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
         ("find", "p99<1ms"),
+        // A blank for the line below.
+        ("sweep", "clients_1..9"),
         ("workload", "get"),
         ("ratio", "1:1"),
         ("data_size", "5"),
@@ -198,7 +200,8 @@ mod tests {
 
     /// What `redyno LINE` is told, if it is refused.
     fn refusal(line: &str, has_terminal: bool) -> Option<String> {
-        let words = std::iter::once("redyno").chain(line.split_whitespace());
+        let words =
+            std::iter::once("redyno").chain(line.split_whitespace()).map(|word| word.replace('_', " "));
         let given =
             CommandLine::command().try_get_matches_from(words).unwrap_or_else(|e| panic!("{line}: {e}"));
         let parsed = CommandLine::from_arg_matches(&given).unwrap();

@@ -88,7 +88,12 @@ mod tests {
     }
 
     fn end() -> Arc<Record> {
-        Arc::new(Record::End(Box::new(End { t_s: 9.0, summary: Summary::default(), found: None })))
+        Arc::new(Record::End(Box::new(End {
+            t_s: 9.0,
+            summary: Summary::default(),
+            found: None,
+            best: None,
+        })))
     }
 
     fn printed(form: Form) -> String {

@@ -18,6 +18,7 @@ mod setting;
 mod simulated;
 mod stand;
 mod stretch;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ pub use find::{Find, Tried};
 pub use limit::{Limit, LimitError};
 pub use setting::{Setting, SettingError};
 pub use stand::Interruption;
+pub use sweep::{Sweep, SweepError, SweepPlan};
 
 use crate::session::{Delivery, Order, Record};
 

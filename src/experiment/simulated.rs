@@ -41,10 +41,20 @@ impl Simulated {
     pub(super) fn drive(
         &mut self,
         experiment: &mut dyn Experiment,
+        measured: impl FnMut(&Knobs, f64) -> Interval,
+    ) {
+        self.drive_until(experiment, measured, f64::INFINITY);
+    }
+
+    /// The same, up to `end_s` at the most.
+    pub(super) fn drive_until(
+        &mut self,
+        experiment: &mut dyn Experiment,
         mut measured: impl FnMut(&Knobs, f64) -> Interval,
+        end_s: f64,
     ) {
         let mut waiting = vec![self.begin_segment()];
-        while !experiment.is_over() {
+        while !experiment.is_over() && self.now_s() < end_s {
             let orders: Vec<_> = waiting.drain(..).flat_map(|delivery| experiment.take(&delivery)).collect();
             for order in orders {
                 match order {

@@ -161,6 +161,14 @@ impl Stand {
         }
     }
 
+    /// What somebody else turned is not set back: the rest is.
+    fn leave_what_was_turned(&mut self, segment: &Segment) {
+        match &segment.config {
+            Some(change) => drop(self.tuned.remove(&*change.name)),
+            None => self.start = Some(segment.knobs.clone()),
+        }
+    }
+
     fn on_segment(&mut self, segment: &Segment) -> Seen<'static> {
         self.start.get_or_insert_with(|| segment.knobs.clone());
         self.knobs = Some((segment.knobs.clone(), segment.warmup));
@@ -172,6 +180,7 @@ impl Stand {
         });
         self.segment = segment.segment;
         if self.state != State::Awaited && !is_awaited {
+            self.leave_what_was_turned(segment);
             return Seen::Lost(Interruption::Turned);
         }
         if self.wanted.is_none() || !self.has_knobs() || !self.unset.is_empty() {
@@ -262,6 +271,26 @@ mod tests {
         let set = tuned(5, &both.knobs, "everysec", "always");
         assert_eq!(see(&mut stand, &set), Seen::Holds { since_s: 5.0 });
         assert_eq!(stand.set_back(), [Order::SetKnobs(on()), set_fsync("everysec")]);
+    }
+
+    #[test]
+    fn what_somebody_else_turned_is_left_and_the_rest_is_set_back() {
+        let held = || {
+            let mut stand = Stand::default();
+            see(&mut stand, &segment(1, &on()));
+            let both = setting("clients 9, config appendfsync always");
+            stand.turn(&both);
+            see(&mut stand, &segment(2, &both.knobs));
+            see(&mut stand, &tuned(3, &both.knobs, "everysec", "always"));
+            stand
+        };
+        let (mut stand, by_hand) = (held(), Knobs { clients: 7, ..on() });
+        assert_eq!(see(&mut stand, &segment(4, &by_hand)), Seen::Lost(Interruption::Turned));
+        assert_eq!(stand.set_back(), [set_fsync("everysec")]);
+        let mut stand = held();
+        let set = tuned(4, &setting("clients 9").knobs, "always", "no");
+        assert_eq!(see(&mut stand, &set), Seen::Lost(Interruption::Turned));
+        assert_eq!(stand.set_back(), [Order::SetKnobs(on())]);
     }
 
     #[test]

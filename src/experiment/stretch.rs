@@ -2,26 +2,51 @@
 
 use crate::session::Interval;
 
+/// Requests of an open loop that are no later than this are not behind.
+const LATE_US: u64 = 10_000;
+/// So long the backlog of the setting before may take to be worked off before it counts as this one's own.
+const BACKLOG_S: f64 = 5.0;
+/// So many latencies tell a p99.
+pub(super) const ENOUGH_FOR_P99: u64 = 1100;
+
 /// A stretch that is being measured.
 #[derive(Debug, Clone)]
 pub(super) struct Stretch {
     start_s: f64,
+    /// Until when it does not begin while requests are behind.
+    backlog_until_s: f64,
+    has_begun: bool,
     measured: Interval,
 }
 
 impl Stretch {
     /// One from `start_s` of the session on.
     pub(super) fn from(start_s: f64) -> Self {
-        Self { start_s, measured: Interval::default() }
+        Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
+    }
+
+    /// One under a setting that holds since `since_s`, without the first `settle_s`, and under a rate without what works off the
+    /// backlog of the setting before.
+    pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
+        Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
     }
 
     /// Takes what was measured next, if it is of this stretch; whether it is.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
-        let is_of_it = interval.t_s - interval.length_s >= self.start_s - 1e-6;
+        let began_s = interval.t_s - interval.length_s;
+        let is_behind = interval.response.is_some() && interval.behind_us > LATE_US;
+        let is_of_before = !self.has_begun && is_behind && began_s < self.backlog_until_s - 1e-6;
+        let is_of_it = began_s >= self.start_s - 1e-6 && !is_of_before;
         if is_of_it {
+            self.has_begun = true;
             self.measured.merge(interval);
         }
         is_of_it
+    }
+
+    /// All of it so far; what comes now is of the next, which has no beginning to be left out.
+    pub(super) fn next(&mut self) -> Interval {
+        std::mem::take(&mut self.measured)
     }
 
     /// All of it so far.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{Beside, Event, Interval, Summary};
 use crate::{
     clock::{SECOND_NS, tick_of},
-    happening::Found,
+    happening::{Best, Found},
     load::Knobs,
     probe, server,
 };
@@ -217,4 +217,7 @@ pub struct End {
     /// What an experiment found, if one looked for something and there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
+    /// The best step of a sweep, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<Best>,
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{End, Event, Record, Summary};
-use crate::happening::{Found, Happening};
+use crate::happening::{Best, Found, Happening};
 
 /// A fold that ends in a [`Summary`].
 #[derive(Debug, Default)]
 pub struct Tally {
     summary: Summary,
     found: Option<Found>,
+    best: Option<Best>,
     /// What the segments count for.
     segments: BTreeMap<u32, Weight>,
 }
@@ -44,13 +45,14 @@ impl Tally {
                 self.summary.first_errors.entry(error.clone()).or_insert_with(|| message.clone());
             }
             Record::Event(Event { what: Happening::Found { found }, .. }) => self.found = Some(found.clone()),
+            Record::Event(Event { what: Happening::BestStep { best }, .. }) => self.best = Some(best.clone()),
             _ => {}
         }
     }
 
     /// The last record, of a session that ends at `t_s`.
     pub fn end(&self, t_s: f64) -> End {
-        End { t_s, summary: self.summary.clone(), found: self.found.clone() }
+        End { t_s, summary: self.summary.clone(), found: self.found.clone(), best: self.best.clone() }
     }
 
     /// The summary so far.

@@ -19,6 +19,7 @@ mod series;
 #[cfg(test)]
 pub(crate) mod simulated;
 mod spectrum;
+mod steady;
 mod text;
 mod usl;
 
@@ -30,4 +31,5 @@ pub use recorder::{HIGHEST_NS, Recorder};
 pub use samples::Samples;
 pub use series::Series;
 pub use spectrum::{Band, spectrum};
+pub use steady::is_steady;
 pub use usl::{Knee, Usl};

@@ -7,12 +7,11 @@ use anyhow::Context as _;
 use super::{AbArgs, lines::Lines};
 use crate::{
     cli::{Failure, UsageError, headless::Form, outlet::Outlet, session},
-    experiment::{Ab, Experiment, Setting},
+    experiment::{Ab, Experiment},
     load::most_clients,
-    server::value_words,
     session::{
         Delivery, Notice, Order, Record,
-        running::{Commission, Keys, Peer, check_clients},
+        running::{Commission, Peer, check_clients},
     },
 };
 
@@ -38,10 +37,7 @@ pub fn run(args: &AbArgs) -> Result<(), Failure> {
     let form = if args.json { Form::Json } else { Form::Lines };
     let mut ab = Ab::new(a.clone(), b.clone(), args.plan());
     let settle = |commission: &mut Commission| {
-        for setting in [&a, &b] {
-            check_clients(&setting.knobs, commission.most_clients).map_err(UsageError::Line)?;
-            ask_for(setting, commission)?;
-        }
+        session::check_settings(&[a.clone(), b.clone()], commission)?;
         commission.knobs = a.knobs.clone();
         Ok(())
     };
@@ -49,21 +45,6 @@ pub fn run(args: &AbArgs) -> Result<(), Failure> {
     let told = in_lines(&held.peer, &mut ab, form);
     held.end(told)?;
     session::outcome(&ab)
-}
-
-/// Parameters of a server that is not our own are set with a person's consent only.
-fn ask_for(setting: &Setting, commission: &Commission) -> Result<(), UsageError> {
-    match setting.config.first() {
-        Some((parameter, to)) if commission.keys != Keys::OwnServers && !commission.is_allowed => {
-            let address = &commission.plan.target.address;
-            Err(UsageError::NeedsYes(format!(
-                "{} of {address} would be set to {} and back, again and again, for everybody who uses it.",
-                parameter.name,
-                value_words(to)
-            )))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Lines or JSON until the session is over, which ends with the experiment.

@@ -7,6 +7,7 @@
 //!                                  └─► what was undone, the summary
 //! ```
 
+mod consent;
 mod driver;
 mod held;
 mod launch;
@@ -15,6 +16,7 @@ mod program;
 mod run;
 mod said;
 
+pub use consent::check_settings;
 pub use driver::outcome;
 pub use held::Held;
 pub use plan::check;

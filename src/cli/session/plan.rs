@@ -33,8 +33,12 @@ pub fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, Usag
 /// Names the first one.
 pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     form(line, has_terminal)?;
-    check_clients(&line.knobs(false)?, most_clients(line.load.worker_threads(), 1))
-        .map_err(UsageError::Line)?;
+    let knobs = line.knobs(false)?;
+    let settings = line.experiment.settings(&knobs)?;
+    let most = most_clients(line.load.worker_threads(), 1);
+    for knobs in settings.iter().map(|setting| &setting.knobs).chain([&knobs]) {
+        check_clients(knobs, most).map_err(UsageError::Line)?;
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Context as _;
 
 use super::{
+    consent::check_settings,
     driver::Driver,
     held::Held,
     plan::{form, timeline},
@@ -20,7 +21,10 @@ use crate::{
         words::Words,
     },
     load::Knobs,
-    session::{Delivery, Order, Timeline, running::Peer},
+    session::{
+        Delivery, Order, Timeline,
+        running::{Commission, Peer},
+    },
     signals::{Signal, listen},
     tui,
 };
@@ -31,8 +35,12 @@ use crate::{
 /// When the arguments are wrong, the server cannot be reached, nothing can be drawn or written, or a signal ends it.
 pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let form = form(line, has_terminal)?;
-    let mut held = Held::begin(line, form.is_none(), |_| Ok(()))?;
-    let driver = Driver::start(line.experiment.experiment(&held.knobs), held.beside.take(), form.is_some())?;
+    let settle = |commission: &mut Commission| {
+        check_settings(&line.experiment.settings(&commission.knobs)?, commission)
+    };
+    let mut held = Held::begin(line, form.is_none(), settle)?;
+    let experiment = line.experiment.experiment(&held.knobs)?;
+    let driver = Driver::start(experiment, held.beside.take(), form.is_some())?;
     let shown = match form {
         Some(form) => in_lines(line, &held.peer, form),
         None => on_screen(line, held.program.clone(), held.knobs.clone(), &mut held.peer),

@@ -1,55 +1,40 @@
 //! A stretch under one setting: what is left out after the switch, then a part for the pair before and one for the next.
 
 use super::Plan;
-use crate::session::Interval;
-
-/// Requests of an open loop that are no later than this are not behind.
-const LATE_US: u64 = 10_000;
-/// So long the backlog of the setting before may take to be worked off before it counts as this one's own.
-const BACKLOG_S: f64 = 5.0;
-/// So many latencies tell a p99.
-const ENOUGH: u64 = 1100;
+use crate::{
+    experiment::stretch::{ENOUGH_FOR_P99, Stretch},
+    session::Interval,
+};
 
 /// A block and its parts.
 #[derive(Debug)]
 pub(super) struct Block {
-    since_s: f64,
     /// How many parts it has at its end.
     wanted: usize,
     /// The whole parts, in order.
     parts: Vec<Interval>,
-    filling: Interval,
+    filling: Stretch,
 }
 
 impl Block {
-    /// One that begins at `since_s`, of so many parts.
-    pub(super) fn new(since_s: f64, wanted: usize) -> Self {
-        Self { since_s, wanted, parts: Vec::new(), filling: Interval::default() }
+    /// One of so many parts under a setting that holds since `since_s`.
+    pub(super) fn new(since_s: f64, wanted: usize, plan: &Plan) -> Self {
+        Self { wanted, parts: Vec::new(), filling: Stretch::after_backlog(since_s, plan.settle_s) }
     }
 
     /// Takes what was measured next; whether a part is whole now.
     pub(super) fn take(&mut self, measured: &Interval, plan: &Plan) -> bool {
-        if self.is_left_out(measured, plan) {
+        if !self.filling.take(measured) {
             return false;
         }
-        self.filling.merge(measured);
-        let is_long = |length_s: f64| self.filling.length_s >= length_s - 1e-6;
-        let latencies = self.filling.response.as_ref();
-        let is_enough =
-            latencies.is_none_or(|response| response.count() >= ENOUGH) || is_long(plan.longest_part_s);
-        if !is_long(plan.part_s) || !is_enough {
+        let latencies = self.filling.measured().response.as_ref();
+        let is_enough = latencies.is_none_or(|response| response.count() >= ENOUGH_FOR_P99)
+            || self.filling.has(plan.longest_part_s);
+        if !self.filling.has(plan.part_s) || !is_enough {
             return false;
         }
-        self.parts.push(std::mem::take(&mut self.filling));
+        self.parts.push(self.filling.next());
         true
-    }
-
-    fn is_left_out(&self, measured: &Interval, plan: &Plan) -> bool {
-        let is_new = self.parts.is_empty() && self.filling.length_s <= 0.0;
-        let start_s = measured.t_s - measured.length_s;
-        let is_behind = measured.response.is_some() && measured.behind_us > LATE_US;
-        let is_settling = start_s < self.since_s + plan.settle_s - 1e-6;
-        is_new && (is_settling || (is_behind && start_s < self.since_s + BACKLOG_S))
     }
 
     /// Whether it has all its parts.
@@ -76,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_first_second_is_left_out_and_the_rest_is_in_parts() {
-        let mut block = Block::new(7.0, 2);
+        let mut block = Block::new(7.0, 2, &PLAN);
         let whole: Vec<_> = (0..30).filter(|n| block.take(&quarter(*n), &PLAN)).collect();
         assert_eq!(whole, [15, 27]);
         assert_eq!(block.parts().iter().map(|part| part.ops).collect::<Vec<_>>(), [120, 120]);
@@ -88,7 +73,7 @@ mod tests {
         let open =
             |n, behind_us, count| Interval { behind_us, response: Some(repeated(5, count)), ..quarter(n) };
         let ends = |behind: fn(u32) -> u64, count| {
-            let mut block = Block::new(7.0, 2);
+            let mut block = Block::new(7.0, 2, &PLAN);
             (0..100).find(|n| block.take(&open(*n, behind(*n), count), &PLAN))
         };
         assert_eq!(ends(|_| 0, 1000), Some(15));

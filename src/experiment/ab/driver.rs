@@ -178,7 +178,7 @@ impl Experiment for Ab {
             Seen::Nothing => {}
             Seen::Holds { since_s } => {
                 let parts = if self.before.is_none() { 1 } else { 2 };
-                self.block = Some(Block::new(since_s, parts));
+                self.block = Some(Block::new(since_s, parts, &self.plan));
             }
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
             Seen::Lost(interruption) => {

@@ -1,0 +1,269 @@
+//! The driver: which step holds, and when it is enough.
+
+use super::{SweepPlan, step::Step, table};
+use crate::{
+    diagnose::ClientLimit,
+    experiment::{
+        Curve, Dimension, Ending, Experiment, Interruption, Setting, SettingError,
+        stand::{Seen, Stand},
+        t_s,
+    },
+    happening::{Best, Happening, KneeAt, SweptStep},
+    load::Knobs,
+    session::{Delivery, Interval, Order},
+};
+
+/// One knob at one value after the other.
+#[derive(Debug)]
+pub struct Sweep {
+    plan: SweepPlan,
+    settings: Vec<Setting>,
+    stand: Stand,
+    /// Which step holds, or is to; `None` before the first.
+    at: Option<usize>,
+    step: Option<Step>,
+    curve: Curve,
+    /// How long the slowest requests took lately, in seconds.
+    in_flight_s: f64,
+    best: Option<Best>,
+    ending: Option<Ending>,
+}
+
+impl Sweep {
+    /// A sweep on top of these knobs; with its first delivery it puts the first step in force.
+    ///
+    /// # Errors
+    /// When one of the values cannot be.
+    pub fn new(plan: SweepPlan, base: &Knobs) -> Result<Self, SettingError> {
+        Ok(Self {
+            settings: plan.settings(base)?,
+            curve: Curve::new(plan.dimension),
+            plan,
+            stand: Stand::default(),
+            at: None,
+            step: None,
+            in_flight_s: 0.0,
+            best: None,
+            ending: None,
+        })
+    }
+
+    /// What is swept.
+    pub fn plan(&self) -> &SweepPlan {
+        &self.plan
+    }
+
+    /// The steps so far, without what was left out of each.
+    pub fn curve(&self) -> &Curve {
+        &self.curve
+    }
+
+    /// The best step of those that were made; `None` until it is over, and if none holds the limit.
+    pub fn best(&self) -> Option<&Best> {
+        self.best.as_ref()
+    }
+
+    fn turn(&mut self, to: usize) -> Vec<Order> {
+        self.step = None;
+        let Some(setting) = self.settings.get(to) else { return self.end(None) };
+        self.at = Some(to);
+        self.stand.turn(setting)
+    }
+
+    fn measure(&mut self, interval: &Interval) -> Vec<Order> {
+        let (Some(at), Some(step)) = (self.at, &mut self.step) else { return Vec::new() };
+        if !step.take(interval) {
+            return Vec::new();
+        }
+        let (is_steady, measured) = (step.is_steady(), step.measured());
+        self.in_flight_s = measured.service.value_at_quantile(0.99) as f64 / 1e9;
+        let value = self.plan.values[at];
+        let point = self.curve.add(value, interval.segment, &self.settings[at].knobs, measured);
+        point.is_steady = Some(is_steady);
+        let step = SweptStep {
+            knob: self.plan.dimension.word(),
+            value,
+            setting: words(self.plan.dimension, value),
+            length_s: measured.length_s,
+            ops_per_s: measured.ops_per_s,
+            p50_us: point.percentile_us(0.5),
+            p99_us: point.percentile_us(0.99),
+            p999_us: point.percentile_us(0.999),
+            is_steady,
+            client_limit: ClientLimit::of(measured).map(|limit| limit.to_string()),
+        };
+        let next = self.turn(at + 1);
+        [Order::Tell(Happening::Stepped { step })].into_iter().chain(next).collect()
+    }
+
+    /// Ends with what was measured, or because of an interruption.
+    fn end(&mut self, interruption: Option<Interruption>) -> Vec<Order> {
+        self.step = None;
+        let limit = self.plan.limit.as_ref();
+        let dimension = self.plan.dimension;
+        let knee = self.curve.law().and_then(|law| law.knee());
+        self.best = self.curve.best(limit).map(|point| Best {
+            knob: dimension.word(),
+            value: point.value,
+            setting: words(dimension, point.value),
+            ops_per_s: point.ops_per_s(),
+            p99_us: point.percentile_us(0.99),
+            limit: limit.map(ToString::to_string),
+            steps: self.curve.points().len() as u32,
+            of: self.plan.values.len() as u32,
+            knee: knee.map(|knee| KneeAt { value: knee.at, ops_per_s: knee.peak }),
+        });
+        let none = || match limit {
+            Some(limit) => Ending::NotHeld(format!("{limit} holds at no step")),
+            None => Ending::Undecided("no step was measured".to_owned()),
+        };
+        self.ending = Some(match interruption {
+            Some(interruption) => Ending::Interrupted(interruption),
+            None if self.best.is_none() => none(),
+            None => Ending::Done,
+        });
+        let best = self.best.clone().map(|best| Order::Tell(Happening::BestStep { best }));
+        best.into_iter().chain(self.stand.set_back()).collect()
+    }
+}
+
+/// A value in words, as it is shown: `pipeline 16`, `value size 4.00 KiB`.
+pub(super) fn words(dimension: Dimension, value: u64) -> String {
+    format!("{} {}", dimension.name(), dimension.written(value))
+}
+
+impl Experiment for Sweep {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if self.is_over() {
+            return Vec::new();
+        }
+        let is_first = self.at.is_none() && t_s(delivery).is_some();
+        let mut orders = if is_first { self.turn(0) } else { Vec::new() };
+        match self.stand.see(delivery) {
+            Seen::Nothing => {}
+            Seen::Holds { since_s } => self.step = Some(Step::new(since_s, self.in_flight_s)),
+            Seen::Measured(interval) => orders.extend(self.measure(interval)),
+            Seen::Lost(interruption) => orders.extend(self.end(Some(interruption))),
+        }
+        orders
+    }
+
+    fn stop(&mut self) -> Vec<Order> {
+        if self.is_over() { Vec::new() } else { self.end(None) }
+    }
+
+    fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    fn report(&self) -> String {
+        table::written(&self.curve, self.best.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        experiment::simulated::{Simulated, TICK_S},
+        stats::fixture::repeated,
+    };
+
+    fn on() -> Knobs {
+        Knobs { load: true, ..Knobs::default() }
+    }
+
+    fn measured(ops_per_s: f64, us: f64, is_open: bool) -> Interval {
+        let ops = (ops_per_s * TICK_S).round() as u64;
+        let latency = repeated((us * 1e3) as u64, ops);
+        let response = is_open.then(|| latency.clone());
+        Interval { ops, ops_per_s, service: latency, response, ..Interval::default() }
+    }
+
+    /// A server whose throughput turns at a pipeline of 16.
+    fn turning(knobs: &Knobs, _: f64) -> Interval {
+        let n = f64::from(knobs.pipeline);
+        let ops_per_s = 1e5 * n / (1.0 + 0.04 * (n - 1.0) + 0.96 / 256.0 * n * (n - 1.0));
+        measured(ops_per_s, n / ops_per_s * 1e6, false)
+    }
+
+    fn sweep(words: &str, server: impl FnMut(&Knobs, f64) -> Interval) -> (Sweep, Simulated) {
+        let mut sweep = Sweep::new(words.parse().unwrap(), &on()).unwrap();
+        let mut session = Simulated::new(on());
+        session.drive(&mut sweep, server);
+        (sweep, session)
+    }
+
+    #[test]
+    fn the_step_with_the_most_throughput_is_found_and_the_knobs_are_set_back() {
+        let (sweep, session) = sweep("pipeline 1,2,4,8,12,16,24,32,64", turning);
+        let best = sweep.best().unwrap();
+        assert_eq!((best.knob.as_str(), best.value, best.steps, best.of), ("pipeline", 16, 9, 9));
+        let knee = best.knee.as_ref().unwrap();
+        assert!(
+            (15.9..16.1).contains(&knee.value) && (0.99..1.01).contains(&(knee.ops_per_s / best.ops_per_s)),
+            "{knee:?}"
+        );
+        assert_eq!((sweep.ending(), session.knobs()), (Some(&Ending::Done), &on()));
+        assert!(session.now_s() < 9.0 * 3.5 + 1.0, "{}", session.now_s());
+        let steps = session.told.iter().filter(|told| matches!(told, Order::Tell(Happening::Stepped { .. })));
+        assert_eq!(steps.count(), 9);
+        assert_eq!(session.told.last(), Some(&Order::Tell(Happening::BestStep { best: best.clone() })));
+    }
+    #[test]
+    fn the_best_under_a_limit_is_another_and_there_may_be_none() {
+        let open = |knobs: &Knobs, _: f64| {
+            let rate = f64::from(knobs.rate.unwrap_or(1));
+            measured(rate.min(40_000.0), if rate > 20_000.0 { 7000.0 } else { 300.0 }, true)
+        };
+        let (under, session) = sweep("rate 1k..50k p99<5ms", open);
+        let best = under.best().unwrap();
+        assert_eq!((best.value, best.limit.as_deref(), &best.knee), (20_000, Some("p99<5ms"), &None));
+        assert_eq!(session.knobs().rate, None);
+        assert!(under.report().contains("of the response time\n"), "{}", under.report());
+        let (none, _) = sweep("rate 1k..50k p50<1us", open);
+        assert_eq!(none.ending(), Some(&Ending::NotHeld("p50<1us holds at no step".to_owned())));
+    }
+
+    #[test]
+    fn a_step_whose_figures_waver_takes_longer_and_ends_all_the_same() {
+        let climbing = |knobs: &Knobs, t_s: f64| match knobs.clients {
+            1 => measured(10_000.0, 100.0, false),
+            _ => measured(1000.0 * (1.0 + t_s), 100.0, false),
+        };
+        let (sweep, session) = sweep("clients 1,2", climbing);
+        let steady: Vec<_> =
+            sweep.curve().points().iter().map(|point| (point.measured().length_s, point.is_steady)).collect();
+        assert_eq!(steady, [(3.0, Some(true)), (10.0, Some(false))]);
+        assert!(session.now_s() < 15.0 && sweep.report().contains("not steady"), "{}", sweep.report());
+    }
+
+    #[test]
+    fn one_that_is_stopped_tells_the_best_of_what_it_saw_and_sets_back() {
+        let mut sweep = Sweep::new("pipeline 1,2,4,8".parse().unwrap(), &on()).unwrap();
+        let mut session = Simulated::new(on());
+        session.drive_until(&mut sweep, turning, 8.0);
+        assert_eq!(session.knobs().pipeline, 4);
+        let orders = sweep.stop();
+        assert_eq!(orders.last(), Some(&Order::SetKnobs(on())));
+        let best = sweep.best().unwrap();
+        assert_eq!((best.value, best.steps, best.of), (2, 2, 4));
+        assert!(best.to_string().ends_with(", of 2 of 4 steps"), "{best}");
+        assert_eq!((sweep.stop(), sweep.ending()), (Vec::new(), Some(&Ending::Done)));
+    }
+
+    #[test]
+    fn the_table_has_a_line_a_step_and_what_it_says() {
+        let (sweep, _) = sweep("pipeline 1,2,4,8,16,32,64", turning);
+        let report = sweep.report();
+        let lines: Vec<_> = report.lines().collect();
+        assert_eq!(lines[0], "pipeline      ops/s       p50       p99     p99.9  of the service time");
+        assert_eq!(lines[4], "       8    537 k/s   14.9 µs   14.9 µs   14.9 µs");
+        assert_eq!(lines[5], "      16    640 k/s   25.0 µs   25.0 µs   25.0 µs  best");
+        assert_eq!(lines[8], "pipeline 16 does most: 640 k/s, p99 25.0 µs");
+        assert_eq!(
+            lines[9..],
+            ["the knee is near pipeline 16, 640 k/s (a model: the universal scalability law)"]
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! A sweep in words: `clients 1..1000`, `pipeline 1,2,4,8`, `rate 1k..50k in 10 p99<1ms`.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::{
+    experiment::{Dimension, DimensionError, Limit, LimitError, Setting, SettingError},
+    load::{Knob, Knobs},
+    units::ParseQuantityError,
+};
+
+/// The most steps.
+const MOST: usize = 100;
+/// A range with fewer values than this has each of them as a step.
+const FEW: u64 = 10;
+/// A range whose ends are further apart than this factor goes by 1, 2, 5, or doubles.
+const WIDE: u64 = 16;
+/// Another has so many steps.
+const STEPS: usize = 8;
+
+/// Which values, in their order, and what is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepPlan {
+    /// Of what.
+    pub dimension: Dimension,
+    /// The values of the steps.
+    pub values: Vec<u64>,
+    /// The best step is to hold it.
+    pub limit: Option<Limit>,
+}
+
+/// Why words are no sweep.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum SweepError {
+    /// They name nothing that has values in numbers.
+    #[error(transparent)]
+    Dimension(#[from] DimensionError),
+    /// A value is none.
+    #[error(transparent)]
+    Quantity(#[from] ParseQuantityError),
+    /// The limit is none.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// No values are named.
+    #[error("'{0}' are no values to sweep; say for example {1} 1..64, 1..64 in 10, or 1,2,4,8")]
+    Values(String, &'static str),
+    /// There is one only.
+    #[error("a sweep needs two values at least")]
+    One,
+    /// There are too many.
+    #[error("{0} steps are too many; {MOST} are the most")]
+    Many(usize),
+    /// One is there twice.
+    #[error("{0} is there twice")]
+    Twice(u64),
+}
+
+impl FromStr for SweepPlan {
+    type Err = SweepError;
+
+    fn from_str(text: &str) -> Result<Self, SweepError> {
+        let (words, limit) = match text.split_once('<') {
+            // The level is the last word before it.
+            Some((before, _)) => {
+                let at = before.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                (&text[..at], Some(text[at..].parse()?))
+            }
+            None => (text, None),
+        };
+        let (dimension, words) = Dimension::in_words(words)?;
+        let values = values(dimension, words)?;
+        match values.len() {
+            0 | 1 => return Err(SweepError::One),
+            n if n > MOST => return Err(SweepError::Many(n)),
+            _ => {}
+        }
+        let twice = values.iter().enumerate().find(|(n, value)| values[..*n].contains(value));
+        twice.map_or(Ok(()), |(_, value)| Err(SweepError::Twice(*value)))?;
+        Ok(Self { dimension, values, limit })
+    }
+}
+
+fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, SweepError> {
+    let parse = |text: &str| dimension.parse(text.trim());
+    let none = || SweepError::Values(words.to_owned(), dimension.name());
+    let Some((from, to)) = words.split_once("..") else {
+        return match words.contains(',') {
+            true => Ok(words.split(',').map(parse).collect::<Result<_, _>>()?),
+            false => parse(words).map_err(|_| none()).and(Err(SweepError::One)),
+        };
+    };
+    let (to, steps) = match to.split_once(" in ") {
+        Some((to, steps)) => {
+            let steps = steps.trim().trim_end_matches("steps").trim_end();
+            (to, Some(steps.parse::<usize>().map_err(|_| none())?))
+        }
+        None => (to, None),
+    };
+    if from.trim().is_empty() || to.trim().is_empty() {
+        return Err(none());
+    }
+    let (from, to) = (parse(from)?, parse(to)?);
+    if let Some(steps) = steps.filter(|steps| *steps > MOST) {
+        return Err(SweepError::Many(steps));
+    }
+    let mut values = series(dimension, from.min(to), from.max(to), steps);
+    if from > to {
+        values.reverse();
+    }
+    Ok(values)
+}
+
+/// Values from `low` to `high`, both among them: so many, or as fits what they are of.
+fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Vec<u64> {
+    let is_wide = high / WIDE >= low.max(1);
+    let mut values: Vec<_> = match steps {
+        Some(steps) => spread(low, high, steps, dimension),
+        None if high - low < FEW => (low..=high).collect(),
+        None if dimension == Dimension::Knob(Knob::Reads) => spread(low, high, STEPS + 1, dimension),
+        None if is_wide && dimension.is_bytes() => (0..64).map(|power| 1 << power).collect(),
+        None if is_wide => (0..19).flat_map(|power| [1, 2, 5].map(|n| n * 10_u64.pow(power))).collect(),
+        None => spread(low, high, STEPS, dimension),
+    };
+    values.retain(|value| (low..=high).contains(value));
+    values.extend([low, high]);
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// So many values with the same factor between them; with the same distance, where they are percentages or begin at 0. Whole numbers
+/// that fall together are one.
+fn spread(low: u64, high: u64, steps: usize, dimension: Dimension) -> Vec<u64> {
+    let (from, to) = (low as f64, high as f64);
+    let is_even = low == 0 || dimension == Dimension::Knob(Knob::Reads);
+    let at = |n: usize| {
+        let share = n as f64 / steps.saturating_sub(1).max(1) as f64;
+        let value = if is_even { from + (to - from) * share } else { from * (to / from).powf(share) };
+        value.round() as u64
+    };
+    (0..steps).map(at).collect()
+}
+
+impl SweepPlan {
+    /// The settings of the steps on top of these knobs.
+    ///
+    /// # Errors
+    /// Names the first that cannot be.
+    pub fn settings(&self, base: &Knobs) -> Result<Vec<Setting>, SettingError> {
+        self.values.iter().map(|value| self.dimension.set(*value, base)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(text: &str) -> Result<SweepPlan, SweepError> {
+        text.parse()
+    }
+
+    #[test]
+    fn values_of_a_range_fit_its_width_and_what_they_are_of() {
+        for (text, values) in [
+            ("clients 1..1000", "1 2 5 10 20 50 100 200 500 1000"),
+            ("pipeline 1..64", "1 2 5 10 20 50 64"),
+            ("clients 30..3k", "30 50 100 200 500 1000 2000 3000"),
+            ("pipeline 1..8", "1 2 3 4 5 6 7 8"),
+            ("pipeline 8..1", "8 7 6 5 4 3 2 1"),
+            ("clients 50..100", "50 55 61 67 74 82 91 100"),
+            ("clients 1..100 in 3", "1 10 100"),
+            ("clients 1..4 in 50 steps", "1 2 3 4"),
+            ("reads 0..80", "0 10 20 30 40 50 60 70 80"),
+            ("value size 100..4k", "100 128 256 512 1024 2048 4096"),
+            ("config hz 0..100", "0 1 2 5 10 20 50 100"),
+            ("config io-threads 1, 4,2", "1 4 2"),
+            ("rate 1k,2k/s", "1000 2000"),
+        ] {
+            let plan = plan(text).unwrap();
+            let told: Vec<_> = plan.values.iter().map(ToString::to_string).collect();
+            assert_eq!(told.join(" "), values, "{text}");
+            assert_eq!(plan.limit, None);
+        }
+    }
+
+    #[test]
+    fn the_best_step_may_have_to_hold_a_limit() {
+        let plan = plan("rate 1k..50k in 4 p99.9<5ms").unwrap();
+        assert_eq!((plan.values.len(), plan.limit), (4, Some("p99.9<5ms".parse().unwrap())));
+    }
+
+    #[test]
+    fn what_is_no_sweep_is_told_with_what_would_be() {
+        for (text, told) in [
+            ("clients", "'clients' begins with none of clients, "),
+            ("wheels 1..4", "'wheels 1..4' begins with none of "),
+            ("clients many", "'many' are no values to sweep; say for example clients 1..64"),
+            ("clients 1..", "'1..' are no values to sweep"),
+            ("clients 1..x", "'x' is not a count such as"),
+            ("clients 1..9 in some", "'1..9 in some' are no values"),
+            ("clients 5", "a sweep needs two values"),
+            ("clients 5..5", "a sweep needs two values"),
+            ("clients 5,6,5", "5 is there twice"),
+            ("clients 1..10000 in 101", "101 steps are too many; 100 are the most"),
+            ("clients 1..9 p98<1ms", "'p98' is none of p50, "),
+            ("config appendfsync no,always", "config 'appendfsync' is none of those that have numbers"),
+        ] {
+            let error = plan(text).unwrap_err().to_string();
+            assert!(error.starts_with(told), "{text}: {error}");
+        }
+        let beyond = plan("clients 1..20000").unwrap().settings(&Knobs::default()).unwrap_err().to_string();
+        assert_eq!(beyond, "clients must lie between 1 and 10000, not 20000");
+    }
+}

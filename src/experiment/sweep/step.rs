@@ -1,0 +1,61 @@
+//! A step: what is left out after the turn, what is measured, and when that is enough.
+
+use crate::{
+    experiment::stretch::{ENOUGH_FOR_P99, Stretch},
+    session::Interval,
+    stats::is_steady,
+};
+
+/// What is left out after a turn at least, and at most where requests of the step before are still in flight.
+const SETTLE_S: (f64, f64) = (0.5, 5.0);
+/// A step measures so long at least, and ends after so long whatever its figures do.
+const LENGTH_S: (f64, f64) = (3.0, 10.0);
+/// What the mean throughput has to be known to, as a share of it.
+const THROUGHPUT: f64 = 0.02;
+/// Likewise the mean response time, which decides under a rate and wavers more.
+const RESPONSE: f64 = 0.05;
+
+/// A step that is under way.
+#[derive(Debug)]
+pub(super) struct Step {
+    stretch: Stretch,
+    /// Replies per second, tick by tick.
+    ops_per_s: Vec<f64>,
+    /// Mean response times under a rate, in ns.
+    response_ns: Vec<f64>,
+}
+
+impl Step {
+    /// One whose setting holds since `since_s`; the slowest requests took `in_flight_s` lately.
+    pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
+        let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);
+        let stretch = Stretch::after_backlog(since_s, settle_s);
+        Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new() }
+    }
+
+    /// Takes what was measured next; whether that is enough.
+    pub(super) fn take(&mut self, interval: &Interval) -> bool {
+        if !self.stretch.take(interval) {
+            return false;
+        }
+        self.ops_per_s.push(interval.ops_per_s);
+        self.response_ns.extend(interval.response.as_ref().map(crate::stats::Latency::mean_ns));
+        self.stretch.has(LENGTH_S.1) || (self.stretch.has(LENGTH_S.0) && self.is_enough() && self.is_steady())
+    }
+
+    fn is_enough(&self) -> bool {
+        let measured = self.measured();
+        measured.response.as_ref().unwrap_or(&measured.service).count() >= ENOUGH_FOR_P99
+    }
+
+    /// Whether its figures are steady.
+    pub(super) fn is_steady(&self) -> bool {
+        is_steady(&self.ops_per_s, THROUGHPUT)
+            && (self.response_ns.is_empty() || is_steady(&self.response_ns, RESPONSE))
+    }
+
+    /// All that was measured so far.
+    pub(super) fn measured(&self) -> &Interval {
+        self.stretch.measured()
+    }
+}

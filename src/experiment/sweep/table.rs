@@ -1,0 +1,61 @@
+//! What a sweep found, as a table: a line a step, the best of them marked, and the knee.
+
+use super::driver::words;
+use crate::{
+    experiment::{Curve, Point},
+    happening::Best,
+    units,
+};
+
+/// The percentiles of the columns.
+const LEVELS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// The table, and what it says.
+pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
+    let points = curve.points();
+    if points.is_empty() {
+        return String::new();
+    }
+    let is_open = points.iter().any(Point::is_open);
+    let of = if is_open { "response" } else { "service" };
+    let name = curve.dimension().name();
+    let first = points.iter().map(|point| curve.dimension().written(point.value).chars().count());
+    let width = first.chain([name.len()]).max().unwrap_or_default();
+    let levels: String = LEVELS.iter().map(|(level, _)| format!(" {level:>9}")).collect();
+    let mut text = format!("{name:>width$} {:>10}{levels}  of the {of} time\n", "ops/s");
+    for point in points {
+        let value = curve.dimension().written(point.value);
+        let level =
+            |quantile| point.latency().percentile(quantile).map_or_else(|| "-".to_owned(), units::latency);
+        let levels: String = LEVELS.iter().map(|(_, quantile)| format!(" {:>9}", level(*quantile))).collect();
+        let ops = units::rate(point.ops_per_s());
+        let line = format!("{value:>width$} {ops:>10}{levels}  {}", remarks(point, best).join(", "));
+        text += line.trim_end();
+        text.push('\n');
+    }
+    if let Some(best) = best {
+        text += &format!("{best}\n");
+    }
+    if let Some(knee) = best.and_then(|best| best.knee) {
+        let (at, peak) = (words(curve.dimension(), knee.value.round() as u64), units::rate(knee.ops_per_s));
+        text += &format!("the knee is near {at}, {peak} (a model: the universal scalability law)\n");
+    }
+    let limits: Vec<_> = points.iter().filter_map(Point::client_limit).collect();
+    if let Some(why) = limits.last() {
+        let (count, all) = (limits.len(), points.len());
+        text += &format!("in {count} of {all} steps redyno itself was the limit: {why}\n");
+    }
+    text
+}
+
+fn remarks(point: &Point, best: Option<&Best>) -> Vec<String> {
+    let errors: u64 = point.measured().errors.values().sum();
+    let is_best = best.is_some_and(|best| best.value == point.value);
+    let told = [
+        is_best.then(|| "best".to_owned()),
+        (errors > 0).then(|| units::counted(errors, "error")),
+        (point.is_steady == Some(false)).then(|| "not steady".to_owned()),
+        point.client_limit().map(|_| "redyno is the limit".to_owned()),
+    ];
+    told.into_iter().flatten().collect()
+}

@@ -1,0 +1,120 @@
+//! What experiments tell of on the way, and what they found. Pure.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::after;
+use crate::units;
+
+/// The setting of a knob that an experiment looked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The knob.
+    pub knob: String,
+    /// Its setting.
+    pub value: u64,
+    /// The limit holds here.
+    pub lower: u64,
+    /// It does not hold here; `None` where no such setting was seen.
+    pub upper: Option<u64>,
+    /// The limit, `p99<1ms`.
+    pub limit: String,
+}
+
+impl fmt::Display for Found {
+    /// `p99<1ms holds up to rate 9 410, not for 9 600`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let upper = self.upper.map(|upper| format!("not for {}", units::grouped(upper)));
+        let value = units::grouped(self.value);
+        write!(f, "{} holds up to {} {value}{}", self.limit, self.knob, after(", ", &upper))
+    }
+}
+
+/// What a sweep measured at a value of its knob.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweptStep {
+    /// The knob.
+    pub knob: String,
+    /// Its value: a plain number, of bytes where it is a size.
+    pub value: u64,
+    /// Both in words, `value size 4.00 KiB`.
+    pub setting: String,
+    /// How long it was measured, in seconds.
+    pub length_s: f64,
+    /// Good replies per second.
+    pub ops_per_s: f64,
+    /// The percentiles of the response time under a rate, else of the service time; `None` where too few requests tell them.
+    pub p50_us: Option<f64>,
+    /// Likewise.
+    pub p99_us: Option<f64>,
+    /// Likewise.
+    pub p999_us: Option<f64>,
+    /// Whether its figures had become steady before its time was over.
+    pub is_steady: bool,
+    /// Why redyno itself was the limit, if it was.
+    pub client_limit: Option<String>,
+}
+
+impl fmt::Display for SweptStep {
+    /// `pipeline 16 for 3.0 s: 1.21 M/s, p50 292 µs, p99 780 µs`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for {:.1} s: {}", self.setting, self.length_s, units::rate(self.ops_per_s))?;
+        for (name, us) in [("p50", self.p50_us), ("p99", self.p99_us), ("p99.9", self.p999_us)] {
+            us.map_or(Ok(()), |us| write!(f, ", {name} {}", latency(us)))?;
+        }
+        f.write_str(if self.is_steady { "" } else { ", not steady" })?;
+        f.write_str(&after(", redyno was the limit: ", &self.client_limit))
+    }
+}
+
+/// The step of a sweep with the most throughput, of those that hold its limit if it has one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// The knob.
+    pub knob: String,
+    /// Its value: a plain number, of bytes where it is a size.
+    pub value: u64,
+    /// Both in words, `value size 4.00 KiB`.
+    pub setting: String,
+    /// Good replies per second.
+    pub ops_per_s: f64,
+    /// The p99 of the response time under a rate, else of the service time; `None` where too few requests tell it.
+    pub p99_us: Option<f64>,
+    /// The limit, `p99<1ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// So many steps were measured.
+    pub steps: u32,
+    /// So many there were to be.
+    pub of: u32,
+    /// Where throughput turns, after a model; `None` where the steps do not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee: Option<KneeAt>,
+}
+
+/// The knee of a curve, after the universal scalability law.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct KneeAt {
+    /// The value of the knob.
+    pub value: f64,
+    /// The throughput there.
+    pub ops_per_s: f64,
+}
+
+impl fmt::Display for Best {
+    /// `pipeline 16 does most: 1.21 M/s, p99 780 µs`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let under = after(" of what holds ", &self.limit);
+        let p99 = after(", p99 ", &self.p99_us.map(latency));
+        write!(f, "{} does most{under}: {}{p99}", self.setting, units::rate(self.ops_per_s))?;
+        match self.steps < self.of {
+            true => write!(f, ", of {} of {} steps", self.steps, self.of),
+            false => Ok(()),
+        }
+    }
+}
+
+fn latency(us: f64) -> String {
+    units::latency((us * 1e3) as u64)
+}

@@ -1,0 +1,68 @@
+//! A knob at one value after the other: a step each, a table, the best in the end record, and everything set back.
+
+use redyno::{
+    demo,
+    happening::{Happening, SweptStep},
+    session::Record,
+};
+
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno, run},
+};
+
+/// A server that does a batch in a millisecond, and a thousand of them a second.
+fn a_thousand() -> demo::Handle {
+    let faults = vec!["slow load 1ms".parse().unwrap()];
+    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+}
+
+fn sweep(port: &str, words: &str, form: &[&str]) -> Outcome {
+    let args = [&["-p", port, "--yes", "--headless", "--sweep", words], form].concat();
+    Running::start(redyno(&args)).end_of_writing()
+}
+
+fn steps(records: &[Record]) -> Vec<&SweptStep> {
+    fn step(record: &Record) -> Option<&SweptStep> {
+        let Record::Event(event) = record else { return None };
+        let Happening::Stepped { step } = &event.what else { return None };
+        Some(step)
+    }
+    records.iter().filter_map(step).collect()
+}
+
+#[test]
+fn each_step_is_a_segment_and_the_best_is_in_the_end_record() {
+    let server = a_thousand();
+    let outcome = sweep(&server.address().port().to_string(), "rate 100,400", &["--json"]).expect_code(0);
+    let records = outcome.records();
+    let rates: Vec<_> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Segment(segment) if segment.knobs.load => segment.knobs.rate,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(rates, [100, 400]);
+    let steps = steps(&records);
+    let told: Vec<_> = steps.iter().map(|step| (step.knob.as_str(), step.value, &*step.setting)).collect();
+    assert_eq!(told, [("rate", 100, "rate 100/s"), ("rate", 400, "rate 400/s")]);
+    let Some(Record::End(end)) = records.last() else { panic!("{records:?}") };
+    let best = end.best.as_ref().unwrap();
+    assert_eq!((best.value, best.steps, best.of), (400, 2, 2), "{best:?}");
+    assert!(best.ops_per_s > steps[0].ops_per_s, "{best:?}");
+}
+
+#[test]
+fn parameters_are_swept_with_consent_and_are_as_they_were_at_the_end() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let refused = run(&["-p", &port, "--headless", "--sweep", "config hz 10,20"]).expect_code(2);
+    assert!(refused.err.contains("hz of 127.0.0.1:") && refused.err.contains("Say --yes"), "{}", refused.err);
+    let outcome = sweep(&port, "config hz 20,50 p50<1us", &["-c", "2"]).expect_code(3);
+    for part in ["  step: hz 20 for ", "  step: hz 50 for ", "\nhz ", "p99.9  of the service time\n"] {
+        assert!(outcome.out.contains(part), "{part}: {}", outcome.out);
+    }
+    assert!(outcome.err.contains("redyno: p50<1us holds at no step"), "{}", outcome.err);
+    assert!(server.cli(&["CONFIG", "GET", "hz"]).contains("10"));
+}
