@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Model, TimeAxis, ValueAxis};
-use crate::session::timeline::{Level, Quantiles, Segments, Timed};
+use super::{Model, Spread, TimeAxis, ValueAxis, throughput_axis, value_axis::at};
+use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
 /// What the charts show, and the axes that they had in the last picture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Charts {
     /// From when latencies count.
     pub timed: Timed,
+    /// How the values of the throughput are spread.
+    pub spread: Spread,
     latency: Option<ValueAxis>,
+    throughput: Option<ValueAxis>,
 }
 
 /// This share of all p50 may lie below the axis.
@@ -38,21 +41,34 @@ impl Charts {
             by_segment.entry(segment).or_default().push(column);
             medians.extend(known(column, Level::P50));
         }
-        let low = at(BELOW, medians)?;
+        let low = at(BELOW, medians, u64::cmp)?;
         let high = by_segment.values().filter_map(|columns| tail(columns)).max()?;
         Some(ValueAxis::log(self.latency, low.max(1) as f64, high.max(low).max(1) as f64))
+    }
+
+    /// The axis for these columns of load, with the cursor at `cursor_s`. None where nothing was measured.
+    pub fn throughput_axis(
+        &self,
+        columns: &[Option<LoadCell>],
+        axis: &TimeAxis,
+        segments: &Segments,
+        cursor_s: Option<f64>,
+    ) -> Option<ValueAxis> {
+        let segments = throughput_axis::by_segment(columns, axis, segments, cursor_s);
+        throughput_axis::of(self.throughput, self.spread, &segments)
     }
 
     /// Lets the next picture have axes that fit it, whatever the last one had.
     pub(super) fn refit(&mut self) {
         self.latency = None;
+        self.throughput = None;
     }
 }
 
 /// Most of the p99.9 of a segment.
 fn tail(columns: &[&Quantiles]) -> Option<u64> {
     let level = if columns.len() < FEW { Level::P99 } else { Level::P999 };
-    at(MOST, columns.iter().filter_map(|column| known(column, level)).collect())
+    at(MOST, columns.iter().filter_map(|column| known(column, level)).collect(), u64::cmp)
 }
 
 /// `level`, or the highest below it that has enough samples; the maximum where none has.
@@ -61,20 +77,28 @@ fn known(column: &Quantiles, level: Level) -> Option<u64> {
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
 }
 
-/// The value that the share `share` of `values` lies below.
-fn at(share: f64, mut values: Vec<u64>) -> Option<u64> {
-    values.sort_unstable();
-    let last = values.len().checked_sub(1)?;
-    values.get((share * last as f64) as usize).copied()
-}
-
 impl Model {
     /// Keeps the axes of the picture that is about to be drawn for the one after it.
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
-        let columns = axis.window(self.timeline(), self.ends_s()).latency(self.charts.timed);
-        let segments = self.shown().known_segments();
-        self.charts.latency = self.charts.latency_axis(&columns, &axis, segments).or(self.charts.latency);
+        let window = axis.window(self.timeline(), self.ends_s());
+        let (latency, load) = (window.latency(self.charts.timed), window.load());
+        let shown = self.shown();
+        let segments = shown.known_segments();
+        let latency = self.charts.latency_axis(&latency, &axis, segments);
+        let throughput = self.charts.throughput_axis(&load, &axis, segments, self.cursor_s());
+        drop(shown);
+        self.charts.latency = latency.or(self.charts.latency);
+        self.charts.throughput = throughput.or(self.charts.throughput);
+    }
+
+    /// Spreads the values of the throughput in equal steps, or in equal factors.
+    pub(super) fn turn_spread(&mut self) {
+        self.charts.spread = match self.charts.spread {
+            Spread::Linear => Spread::Log,
+            Spread::Log => Spread::Linear,
+        };
+        self.charts.refit();
     }
 
     /// Lets latencies count from when requests were due, or from their writing.
@@ -129,19 +153,21 @@ mod tests {
     #[test]
     fn an_axis_changes_seldom_however_often_it_is_drawn() {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-        let mut axes = Vec::new();
+        let (mut axes, mut throughputs) = (Vec::new(), Vec::new());
         for tick in 1..=400_u32 {
             let median = 300_000 + u64::from(tick * 7919 % 41) * 1000;
             let slow = median * (4 + u64::from(tick * 104_729 % 7));
             let service = latency_of((0..2_000).map(|n| if n % 100 == 0 { slow } else { median }));
             let t_s = f64::from(tick) * 0.25;
-            let interval =
-                Interval { t_s, length_s: 0.25, segment: 1, ops: 1, service, ..Interval::default() };
+            let ops = 20_000 + u64::from(tick * 7919 % 1999);
+            let interval = Interval { t_s, length_s: 0.25, segment: 1, ops, service, ..Interval::default() };
             model.push(&Record::Interval(Box::new(interval)));
             update(&mut model, Msg::Columns(60));
             axes.push(model.charts.latency);
+            throughputs.push(model.charts.throughput);
         }
         axes.dedup();
-        assert!(axes.len() <= 3, "{axes:?}");
+        throughputs.dedup();
+        assert!(axes.len() <= 3 && throughputs.len() <= 3, "{axes:?} {throughputs:?}");
     }
 }

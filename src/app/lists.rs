@@ -48,6 +48,7 @@ impl Model {
                 self.zoom_by(action == Action::ZoomIn).unwrap_or_else(|why| self.say(Tone::Info, why));
             }
             Action::TurnTimed => self.turn_timed(),
+            Action::TurnSpread => self.turn_spread(),
             Action::Play => self.toggle_play(),
             Action::Faster | Action::Slower => self.change_speed(action == Action::Faster),
             _ => {}

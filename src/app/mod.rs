@@ -33,6 +33,7 @@ mod segment_table;
 mod sharing;
 mod source;
 mod summary;
+mod throughput_axis;
 mod track;
 mod update;
 mod value_axis;

@@ -8,10 +8,12 @@
 //! An axis that followed its values would move the picture under the eye. So it stays as it is until something that
 //! should be seen lies beyond it, or until it has become much too long.
 
+use std::cmp::Ordering;
+
 /// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
-    /// From 0, in equal steps.
+    /// In equal steps.
     #[default]
     Linear,
     /// In equal factors.
@@ -36,6 +38,26 @@ const MARGINS: (f64, f64) = (0.05, 0.08);
 /// An axis that has more room than this at either end, in decades, is too long.
 const TOO_LONG: f64 = 0.35;
 
+/// What a linear axis shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// A usual value. A tenth of it is to be seen as a step.
+    pub usual: f64,
+    /// From the lowest to the highest value of what might be shown, from the most to the least. The last is shown at any
+    /// rate, another one if a tenth can be seen beside it.
+    pub ranges: Vec<(f64, f64)>,
+}
+
+/// A linear axis is at least as long as this share of what is usual, so that noise does not look like a mountain.
+const LEAST_LENGTH: f64 = 0.5;
+/// It is at most this long for the sake of what need not be shown, and one that is there already this long: of 16 dots
+/// a tenth is more than one.
+const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
+/// The room below and above what should be seen, as a share of that.
+const MARGIN: f64 = 0.06;
+/// A linear axis that is this many times as long as needed is too long.
+const TOO_MANY_TIMES: f64 = 1.6;
+
 impl ValueAxis {
     /// The logarithmic axis on which the values from `low` to `high`, all above 0, are seen: `kept` as long as it will
     /// do, else a new one that fits.
@@ -58,6 +80,36 @@ impl ValueAxis {
         room.iter().all(|decades| *decades >= 0.0 && (is_short || *decades <= TOO_LONG))
     }
 
+    /// The linear axis for values of 0 and above on which what is `wanted` is seen: `kept` as long as it will do, else a
+    /// new one that fits.
+    pub fn linear(kept: Option<Self>, wanted: &Wanted) -> Option<Self> {
+        let usual = wanted.usual.max(f64::MIN_POSITIVE);
+        let kept = kept.filter(|kept| kept.spread == Spread::Linear);
+        let holds = |kept: &Self, (low, high): (f64, f64)| kept.low <= low && high <= kept.high;
+        // What is on the axis already stays a little longer than it would be taken in: else both would alternate.
+        let most = |range| match kept.filter(|kept| holds(kept, range)) {
+            Some(_) => MOST_LENGTH.1 * usual,
+            None => MOST_LENGTH.0 * usual,
+        };
+        let is_short = |range: &&(f64, f64)| range.1 - range.0 <= most(**range);
+        let range = *wanted.ranges.iter().find(is_short).or(wanted.ranges.last())?;
+        let fitting = Self::linear_around(range, usual);
+        let long =
+            (TOO_MANY_TIMES * fitting.length()).min((MOST_LENGTH.1 * usual).max(fitting.length() * 1.2));
+        Some(kept.filter(|kept| holds(kept, range) && kept.length() <= long).unwrap_or(fitting))
+    }
+
+    fn linear_around((low, high): (f64, f64), usual: f64) -> Self {
+        let missing = (LEAST_LENGTH * usual - (high - low)).max(0.0) / 2.0;
+        let margin = (high - low + 2.0 * missing) * MARGIN;
+        let (low, high) = (low - missing - margin, high + missing + margin);
+        Self { low: low.max(0.0), high: high + (-low).max(0.0), spread: Spread::Linear }
+    }
+
+    fn length(&self) -> f64 {
+        self.high - self.low
+    }
+
     /// Where `value` stands: 0 is the foot, 1 the top; what is beyond lies below or above.
     pub fn share(&self, value: f64) -> f64 {
         match self.spread {
@@ -73,6 +125,13 @@ impl ValueAxis {
             Spread::Log => self.low * (self.high / self.low).powf(share),
         }
     }
+}
+
+/// The value that the share `share` of `values` lies below, in the order of `compare`.
+pub(super) fn at<T: Copy>(share: f64, mut values: Vec<T>, compare: fn(&T, &T) -> Ordering) -> Option<T> {
+    values.sort_unstable_by(compare);
+    let last = values.len().checked_sub(1)?;
+    values.get((share * last as f64) as usize).copied()
 }
 
 #[cfg(test)]
@@ -108,6 +167,40 @@ mod tests {
         assert_eq!(axis, grown, "not much too long");
         axis = ValueAxis::log(Some(axis), 300e3, 5e6);
         assert_eq!(axis, first);
+    }
+
+    fn linear(kept: Option<ValueAxis>, usual: f64, ranges: &[(f64, f64)]) -> ValueAxis {
+        ValueAxis::linear(kept, &Wanted { usual, ranges: ranges.to_vec() }).unwrap()
+    }
+
+    #[test]
+    fn a_linear_axis_shows_all_as_long_as_a_tenth_can_be_seen_beside_it() {
+        let around = linear(None, 160.0, &[(150.0, 170.0)]);
+        assert!(around.low > 100.0 && around.high < 220.0, "{around:?}");
+        let with_a_dip = linear(None, 160.0, &[(0.0, 170.0), (150.0, 170.0)]);
+        assert_eq!(with_a_dip.low, 0.0);
+        assert!(with_a_dip.high > 170.0 && with_a_dip.high < 200.0, "{with_a_dip:?}");
+        assert_eq!(linear(None, 160.0, &[(150.0, 600.0), (150.0, 170.0)]), around);
+        // What has to be seen is, however long that is.
+        let long = linear(None, 160.0, &[(0.0, 900.0)]);
+        assert!(long.low == 0.0 && long.high > 900.0, "{long:?}");
+        let idle = linear(None, 0.0, &[(0.0, 0.0)]);
+        assert!(idle.share(0.0) >= 0.0 && idle.high > idle.low, "{idle:?}");
+    }
+
+    #[test]
+    fn a_linear_axis_neither_follows_noise_nor_alternates() {
+        let mut axes = vec![linear(None, 160.0, &[(150.0, 170.0)])];
+        for n in 0..200 {
+            let noise = 8.0 * f64::from(n).sin();
+            // All is 1.2 times as long as what is usual, more or less.
+            let ranges = [(0.0, 192.0 + noise), (150.0 + noise / 2.0, 170.0)];
+            axes.push(linear(axes.last().copied(), 160.0 + noise / 4.0, &ranges));
+        }
+        axes.dedup();
+        assert!(axes.len() <= 3, "{axes:?}");
+        let wide = axes[axes.len() - 1];
+        assert_eq!(linear(Some(wide), 16.0, &[(15.0, 17.0)]), linear(None, 16.0, &[(15.0, 17.0)]));
     }
 
     #[test]

@@ -48,6 +48,7 @@ actions! {
         ZoomIn "zoom in",
         ZoomOut "zoom out",
         TurnTimed "response or service time in the chart",
+        TurnSpread "linear or logarithmic axis of the throughput",
         Play "play or pause",
         Faster "play faster",
         Slower "play slower",

@@ -18,6 +18,7 @@ mod latency_chart;
 mod lists;
 mod stalled_pings;
 mod standstill;
+mod throughput_chart;
 
 use super::draw;
 use crate::{

@@ -61,11 +61,14 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 7] = [
+const READING: [&str; 8] = [
     "The charts share one time axis. A young session fills it, a quarter of a second a column; then columns become longer, \
      up to two seconds, and it shows the last minutes (zoomed out, the whole session). A border on it is a change of a \
      knob. A percentile with fewer than ten samples above it is not shown, and none mixes two settings: now is the last \
      second, 60 s the last minute, both since the last border.",
+    "The throughput chart has a line for the mean, and around it a band from the slowest quarter of a second to the \
+     fastest. Its axis fits the last segment in view, or that of the cursor, and seldom begins at 0; what lies beyond stands at the edge, with a \
+     mark and its value. A dashed line is the rate that is due, or the baseline.",
     "The latency chart has a line for each percentile and the maximum, on a logarithmic scale from p50 to most p99.9 of \
      what is shown. What took longer stands at the top, and the longest of it has a mark and its value. The ground \
      behind the lines is the denser the more requests took so long; one alone in its place is drawn too. In an open \

@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 
 use super::figures::{NONE, clock};
 use crate::{
-    app::{Kind, Model, Occurrence, TimeAxis, ValueAxis},
+    app::{Kind, Model, Occurrence, Spread, TimeAxis, ValueAxis},
     session::timeline::{Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window},
     tui::{
         layout::Columns,
@@ -45,6 +45,10 @@ pub struct Lanes<'a> {
     pub timed: Timed,
     /// What of them the chart shows; none where nothing was measured.
     pub latency_axis: Option<ValueAxis>,
+    /// What of the throughput the chart shows; none where nothing was measured.
+    pub throughput_axis: Option<ValueAxis>,
+    /// How that is spread.
+    pub spread: Spread,
     /// The number of the baseline segment and its good replies per second.
     pub baseline: Option<(u32, f64)>,
     cursor_s: Option<f64>,
@@ -120,6 +124,8 @@ impl<'a> Lanes<'a> {
         let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
         let load = window.load();
+        let segments = reading.known_segments();
+        let throughput_axis = model.charts.throughput_axis(&load, &axis, segments, model.cursor_s());
         let mut lanes = Self {
             reading,
             columns,
@@ -129,6 +135,8 @@ impl<'a> Lanes<'a> {
             to_s,
             timed,
             latency_axis,
+            throughput_axis,
+            spread: model.charts.spread,
             baseline,
             ends_s: model.ends_s(),
             cursor_s: model.cursor_s(),

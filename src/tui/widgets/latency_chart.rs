@@ -10,10 +10,13 @@
 //! The axis fits p50 to most p99.9 of what is shown; what lies beyond stands at the edge, and the longest of each such
 //! stretch has a mark and its value.
 
+use std::collections::BTreeSet;
+
 use ratatui::layout::Rect;
 
 use super::{
     Lanes,
+    clipped::Clipped,
     figures::{decade, figure},
     ground,
     legend::{self, Entry},
@@ -94,62 +97,14 @@ fn line(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, level: L
     }
 }
 
-/// Marks what lies above or below the axis: of each stretch the longest, or the shortest, with its value above.
+/// Marks what lies above or below the axis.
 fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
-    let glyphs = paint.glyphs();
     let is = |height: Height| move |ns: &u64| Height::of(*ns as f64, axis, dots) == height;
-    let above: Vec<_> = values(lanes, Level::Max).map(|ns| ns.filter(is(Height::Above))).collect();
-    let below: Vec<_> = values(lanes, Level::P50).map(|ns| ns.filter(is(Height::Below))).collect();
-    let mut mark = |column: u16, y: u16, mark: char, ink: Ink| {
-        paint.over(Rect { x: plot.x + column, y, width: 1, height: 1 }, mark.encode_utf8(&mut [0; 4]), ink);
-    };
-    for (column, _) in peaks(&below, |ns| u64::MAX - ns) {
-        mark(column, plot.bottom() - 1, glyphs.below, Ink::Level(Level::P50));
-    }
-    let mut peaks = peaks(&above, |ns| ns);
-    peaks.iter().for_each(|(column, _)| mark(*column, plot.y, glyphs.above, Ink::Strong));
-    // The longest is written first, and at any rate.
-    peaks.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    let mut taken: Vec<std::ops::Range<u16>> = Vec::new();
-    for (n, (column, ns)) in peaks.iter().enumerate() {
-        let text = units::latency(*ns);
-        let length = text.chars().count() as u16;
-        let behind = Some(column + 1).filter(|from| from + length <= plot.width);
-        let places = behind.into_iter().chain(column.checked_sub(length)).map(|from| from..from + length);
-        let is_free = |place: &std::ops::Range<u16>| {
-            // A blank parts it from the next.
-            let is_apart = |other: &std::ops::Range<u16>| place.end < other.start || other.end < place.start;
-            taken.iter().all(is_apart) && peaks.iter().all(|(mark, _)| !place.contains(mark))
-        };
-        let mut places = places.into_iter();
-        let first = places.clone().next().filter(|_| n == 0);
-        if let Some(place) = places.find(is_free).or(first) {
-            let area = Rect { x: plot.x + place.start, width: length, height: 1, ..plot };
-            paint.over(area, &text, Ink::Strong);
-            taken.push(place);
-        }
-    }
-}
-
-/// Of each stretch of columns that have a value the one that `rank` puts highest.
-fn peaks(columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
-    let mut peaks: Vec<(u16, u64)> = Vec::new();
-    let mut goes_on = false;
-    for (column, value) in (0..).zip(columns) {
-        let peak = value.map(|ns| (column, ns));
-        match (peak, peaks.last_mut()) {
-            (Some(peak), Some(last)) if goes_on => {
-                if rank(peak.1) > rank(last.1) {
-                    *last = peak;
-                }
-            }
-            (Some(peak), _) => peaks.push(peak),
-            (None, _) => {}
-        }
-        goes_on = value.is_some();
-    }
-    peaks
+    let beyond = |level, height| values(lanes, level).map(|ns| ns.filter(is(height))).collect::<Vec<_>>();
+    let clipped = |ink, words| Clipped { borders: BTreeSet::new(), ink, words };
+    clipped(Ink::Level(Level::P50), None).below(paint, plot, &beyond(Level::P50, Height::Below));
+    clipped(Ink::Strong, Some(&units::latency)).above(paint, plot, &beyond(Level::Max, Height::Above));
 }
 
 /// So many columns tell where a line ends: one alone would let its name jump.
@@ -201,16 +156,4 @@ fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     let mut last: Vec<_> = values(lanes, level).take(shown).skip(first).flatten().collect();
     last.sort_unstable();
     last.get(last.len() / 2).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_stretch_beyond_the_axis_has_one_mark_at_its_peak() {
-        let columns = [None, Some(3), Some(9), Some(4), None, None, Some(5), Some(5)];
-        assert_eq!(peaks(&columns, |ns| ns), [(2, 9), (6, 5)]);
-        assert_eq!(peaks(&columns, |ns| u64::MAX - ns), [(1, 3), (6, 5)]);
-    }
 }

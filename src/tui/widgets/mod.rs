@@ -1,5 +1,6 @@
 //! One region a file.
 
+mod clipped;
 pub mod command_line;
 pub mod config_list;
 pub mod cursor;
@@ -8,7 +9,6 @@ pub mod dialog;
 pub mod event_lane;
 pub mod figures;
 pub mod footer;
-pub mod ghost;
 pub mod ground;
 pub mod header;
 pub mod help;
@@ -18,6 +18,7 @@ pub mod lanes;
 pub mod latency_chart;
 pub mod latency_rows;
 pub mod legend;
+mod level_line;
 pub mod log_lines;
 pub mod overlay;
 pub mod palette;

@@ -1,21 +1,32 @@
-//! Throughput over time: a line of braille dots, two to a column; in ASCII a point a column.
+//! Throughput over time: a line for the mean, and around it from the slowest to the fastest tick, in braille dots, two to a
+//! column; in ASCII a point a column.
 //!
-//! Each dot spans the ticks it stands for, from the slowest to the fastest, so that no dip of a quarter of a
-//! second is averaged away.
+//! ```text
+//! ─ throughput, replies/s; L: log axis ──────────────
+//! 200 k┤   ▲322 k          ⡀                now  166 k/s
+//!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
+//! 150 k┤             ⠉⠉                     lag  3.20 s
+//! ```
+//! No dip of a quarter of a second is averaged away, and no noise hides how the mean moves. The axis fits the last segment in
+//! view; what lies beyond stands at the edge, with a mark and its value.
+
+use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
 use super::{
     Lanes,
+    clipped::Clipped,
     figures::{NONE, figure, trimmed},
-    ghost,
+    level_line::LevelLine,
+    value_axis::{self, Height},
 };
 use crate::{
-    session::timeline::LoadCell,
+    app::{Spread, ValueAxis},
+    session::timeline::{LoadCell, SegmentTotal},
     tui::{
         dots::Dots,
         paint::{Paint, row},
-        scale::linear_top,
         theme::Ink,
     },
     units,
@@ -26,27 +37,32 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.height < 2 {
         return;
     }
-    lanes.heading(paint, row(area, 0), "throughput, replies/s");
+    let title = match lanes.spread {
+        Spread::Linear => "throughput, replies/s; L: log axis",
+        Spread::Log => "throughput, replies/s, log axis; L: linear",
+    };
+    lanes.heading(paint, row(area, 0), title);
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     figures(paint, chart, lanes);
     let plot = lanes.plot(chart);
-    let dots = Dots::of(paint, plot);
-    let spans = read(lanes, dots);
-    let highest = spans.iter().flatten().map(|(_, high)| *high).fold(0.0, f64::max);
-    let asked = lanes.reading.segment().and_then(|segment| segment.start.knobs.rate);
-    // A rate far above what is reached must not press the line to the floor.
-    let top = linear_top(highest.max(f64::from(asked.unwrap_or(0)).min(highest * 2.0)));
-    if highest == 0.0 && spans.iter().all(Option::is_none) {
+    let Some(axis) = lanes.throughput_axis else {
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         paint.text(middle, "  no load in this stretch", Ink::Faint);
         return;
-    }
-    axis(paint, chart, lanes, top);
-    line(paint, dots, &spans, top);
+    };
+    value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |rate| trimmed(&units::count(rate)));
+    let means = line_in_band(paint, plot, lanes, &axis);
     lanes.outages(paint, plot);
     lanes.lines(paint, plot);
-    rates(paint, plot, lanes, top);
-    ghost::throughput(paint, plot, lanes.baseline, top);
+    beyond(paint, plot, lanes, &axis);
+    asked(paint, plot, lanes, &axis, &means);
+    if let Some((number, ops_per_s)) = lanes.baseline {
+        let name = format!("baseline {number}");
+        let reached = reached(paint, plot, &axis, ops_per_s, &means);
+        let columns = 0..plot.width;
+        LevelLine { value: ops_per_s, name: &name, columns, reached: &reached, every: 2 }
+            .draw(paint, plot, &axis);
+    }
 }
 
 /// The rates now, over 60 s and of the segment; and of an open loop what is due, how late it sends, and what it shed.
@@ -74,84 +90,94 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     }
 }
 
-/// The slowest and the fastest tick, in good replies per second.
-type Span = (f64, f64);
+/// How high the mean stands in each column of dots.
+type Means = Vec<Option<u16>>;
 
-/// Those of each column of dots.
-fn read(lanes: &Lanes, dots: Dots) -> Vec<Option<Span>> {
+/// The mean of each column of dots, and from its slowest to its fastest tick; how high the mean stands.
+fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) -> Means {
+    let dots = Dots::of(paint, plot);
     let columns = lanes.shown * dots.in_a_column();
     let window = lanes.reading.timeline().window(lanes.axis.from_s(), lanes.to_s, columns);
-    let load = window.until(lanes.ends_s).load();
-    load.iter().map(|cell| cell.as_ref().and_then(LoadCell::extremes)).collect()
-}
-
-/// A span of rates as heights from 0 to `height`.
-fn scaled((low, high): Span, top: f64, height: u16) -> (u16, u16) {
-    let scaled = |v: f64| (v / top * f64::from(height)).round().clamp(0.0, f64::from(height)) as u16;
-    (scaled(low), scaled(high))
-}
-
-/// Stretches a span so that it touches the one before it: a line, not a cloud.
-fn joined(span: (u16, u16), before: Option<(u16, u16)>) -> (u16, u16) {
-    match before {
-        Some((_, high)) if high < span.0 => (high + 1, span.1),
-        Some((low, _)) if low > span.1 => (span.0, low - 1),
-        _ => span,
-    }
-}
-
-fn line(paint: &mut Paint, dots: Dots, spans: &[Option<Span>], top: f64) {
-    let glyphs = paint.glyphs();
-    let mut before = None;
-    for (x, span) in (0..dots.columns()).zip(spans) {
-        let span = span.map(|span| scaled(span, top, dots.rows() - 1));
-        if let Some(span) = span {
-            let (low, high) = joined(span, before);
-            // Two dots thick: a single row of dots is too faint a line for what matters most.
-            let low = if dots.are_fine() { low.saturating_sub(1) } else { low };
-            for up in low..=high {
-                let mark = if (span.0..=span.1).contains(&up) { glyphs.point } else { glyphs.rise };
-                dots.draw(paint, (x, up), mark, Ink::Throughput);
+    let cells = window.until(lanes.ends_s).load();
+    let up = |rate: f64| Height::of(rate, axis, dots).dot(dots);
+    let means: Means = cells.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s).map(up)).collect();
+    let taken = line(paint, dots, &means);
+    for (x, cell) in (0..dots.columns()).zip(&cells) {
+        let Some((low, high)) = cell.as_ref().and_then(LoadCell::extremes) else { continue };
+        for dot in (up(low)..=up(high)).map(|up| (x, up)) {
+            // The line is not to be lost in what lies around it.
+            if !taken.contains(&dots.cell(x, dot.1)) {
+                dots.draw(paint, dot, paint.glyphs().rise, Ink::Faint);
             }
         }
-        before = span;
     }
+    means
 }
 
-fn axis(paint: &mut Paint, chart: Rect, lanes: &Lanes, top: f64) {
-    let glyphs = paint.glyphs();
-    let x = lanes.plot(chart).x.saturating_sub(1);
-    let last = chart.height - 1;
-    for n in 0..chart.height {
-        paint.dot(x, chart.y + n, glyphs.vertical, Ink::Faint);
+/// Draws a line through these heights; the cells that it goes through.
+fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> {
+    let (glyphs, mut cells, mut before) = (paint.glyphs(), BTreeSet::new(), None);
+    let mut dot = |x, up, mark| {
+        dots.draw(paint, (x, up), mark, Ink::Throughput);
+        cells.insert(dots.cell(x, up));
+    };
+    for (x, height) in (0..dots.columns()).zip(heights) {
+        if let Some(up) = *height {
+            let from: u16 = before.unwrap_or(up);
+            (from.min(up) + 1..from.max(up)).for_each(|up| dot(x, up, glyphs.rise));
+            dot(x, up, glyphs.point);
+            // Two dots thick: a single row of dots is too faint a line for what matters most.
+            if dots.are_fine() {
+                dot(x, up.saturating_sub(1), glyphs.point);
+            }
+        }
+        before = *height;
     }
-    // Half the height has its label where it is exactly a row, or the chart so high that half a row is little.
-    let middle = (last >= 12 || last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
-    for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
-        let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
-        paint.right(label, &trimmed(&units::count(value)), Ink::Faint);
-        paint.dot(x, chart.y + n, if n == last { glyphs.origin } else { glyphs.tick }, Ink::Faint);
-    }
+    cells
+}
+
+/// Marks what lies above or below the axis, of each segment for itself: means, or else single ticks.
+fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
+    let dots = Dots::of(paint, plot);
+    let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
+        let is = |rate: &f64| Height::of(*rate, axis, dots) == side;
+        let value = |cell: &LoadCell| {
+            let tick = || cell.extremes().map(extreme).filter(is);
+            cell.ops_per_s().filter(is).or_else(tick).map(|rate| rate as u64)
+        };
+        lanes.load().iter().map(|cell| cell.as_ref().and_then(value)).collect::<Vec<_>>()
+    };
+    // A column in which a segment begins holds ticks of two.
+    let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
+    let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
+    let words = |rate: u64| trimmed(&units::count(rate as f64));
+    let clipped = Clipped { borders, ink: Ink::Strong, words: Some(&words) };
+    clipped.above(paint, plot, &of(Height::Above, |(_, high)| high));
+    clipped.below(paint, plot, &of(Height::Below, |(low, _)| low));
+}
+
+/// The columns in which the mean stands at `rate`, but for the thickness of its line.
+fn reached(paint: &Paint, plot: Rect, axis: &ValueAxis, rate: f64, means: &Means) -> BTreeSet<u16> {
+    let dots = Dots::of(paint, plot);
+    let at = Height::of(rate, axis, dots).dot(dots);
+    let near = |mean: &Option<u16>| mean.is_some_and(|up| up.abs_diff(at) <= 2);
+    let columns = (0..plot.width).zip(means.chunks(dots.in_a_column()));
+    columns.filter(|(_, means)| dots.are_fine() && means.iter().any(near)).map(|(column, _)| column).collect()
 }
 
 /// Behind the line: the rate that each segment asked for, as far as the segment reaches.
-fn rates(paint: &mut Paint, plot: Rect, lanes: &Lanes, top: f64) {
+fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: &Means) {
     let to_s = lanes.reading.known_s().min(lanes.to_s);
-    for segment in lanes.reading.known_segments().iter() {
+    for segment in lanes.reading.known_segments().iter().filter(|segment| segment.start.t_s < to_s) {
         let knobs = &segment.start.knobs;
-        let share = knobs.rate.filter(|_| knobs.load).map(|rate| f64::from(rate) / top);
-        let Some(share) = share.filter(|share| *share <= 1.0) else { continue };
-        // In the cell in which the line would stand, so that a rate that is reached hides its target.
-        let dots = Dots::of(paint, plot);
-        let up = (share * f64::from(dots.rows() - 1)).round() as u16;
+        let Some(rate) = knobs.rate.filter(|_| knobs.load) else { continue };
         let ended_s = segment.ended_s.map_or(to_s, |ended_s| ended_s.min(to_s));
-        if segment.start.t_s >= to_s {
-            continue;
-        }
         let Some(last) = lanes.axis.column_ending(ended_s) else { continue };
         let first = lanes.axis.column(segment.start.t_s).unwrap_or(0);
-        for column in (first..=last).take_while(|column| *column < plot.width) {
-            paint.behind(plot.x + column, dots.cell(0, up).1, paint.glyphs().target_line, Ink::Faint);
-        }
+        let name = format!("due {}", trimmed(&units::rate(rate.into())));
+        let columns = first..(last + 1).min(plot.width);
+        let reached = reached(paint, plot, axis, rate.into(), means);
+        LevelLine { value: rate.into(), name: &name, columns, reached: &reached, every: 1 }
+            .draw(paint, plot, axis);
     }
 }

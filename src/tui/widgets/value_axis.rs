@@ -10,7 +10,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::ValueAxis,
+    app::{Spread, ValueAxis},
     tui::{
         dots::Dots,
         paint::{Paint, row},
@@ -61,41 +61,81 @@ pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: imp
     }
 }
 
-/// Round values and their rows from the bottom, no two in one row: 1, 2 and 5 of each decade, and where there are more
-/// than rows those that come first in this order: 1, 5, 2.
+/// Round values and their rows from the bottom, no two in one row.
 fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
-    let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
-    for step in [1.0, 5.0, 2.0] {
-        for value in powers.clone().map(|power| step * 10_f64.powi(power)) {
-            let place = axis.share(value) * f64::from(rows);
-            let row = place as u16;
-            let is_free = |ticks: &[(u16, f64)]| ticks.iter().all(|(taken, _)| *taken != row);
-            if place >= 0.0 && row < rows && is_free(&ticks) {
-                ticks.push((row, value));
-            }
+    let candidates = match axis.spread {
+        Spread::Linear => linear_ticks(axis, rows),
+        Spread::Log => log_ticks(axis),
+    };
+    for value in candidates {
+        let place = axis.share(value) * f64::from(rows);
+        let row = place as u16;
+        if place >= 0.0 && row < rows && ticks.iter().all(|(taken, _)| *taken != row) {
+            ticks.push((row, value));
         }
     }
     ticks
 }
 
+/// Round values on a logarithmic axis: 1, 2 and 5 of each decade, those that matter most first: 1, 5, 2.
+fn log_ticks(axis: &ValueAxis) -> Vec<f64> {
+    let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
+    let of_step = |step: f64| powers.clone().map(move |power| step * 10_f64.powi(power));
+    [1.0, 5.0, 2.0].into_iter().flat_map(of_step).collect()
+}
+
+/// The least labels of a linear axis: one in two rows, within these.
+const LEAST_LABELS: (u16, u16) = (2, 4);
+
+/// Round values on a linear axis, 1, 2 or 5 of a power of ten apart.
+fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
+    let least = f64::from((rows / 2).clamp(LEAST_LABELS.0, LEAST_LABELS.1));
+    let power = (axis.high - axis.low).log10().floor() as i32;
+    let steps =
+        [power, power - 1].into_iter().flat_map(|power| [5.0, 2.0, 1.0].map(|n| n * 10_f64.powi(power)));
+    // From the first multiple on the axis to the last.
+    let multiples = |step: f64| ((axis.low / step - 1e-9).ceil(), (axis.high / step - 1e-9).floor());
+    let is_enough = |step: &f64| multiples(*step).1 - multiples(*step).0 + 1.0 >= least;
+    let Some(step) = steps.into_iter().find(is_enough) else { return Vec::new() };
+    let (first, last) = multiples(step);
+    (0..=(last - first) as u32).map(|n| (first + f64::from(n)) * step).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::Spread;
 
-    fn labelled(low: f64, high: f64, rows: u16) -> Vec<f64> {
+    fn labelled(low: f64, high: f64, rows: u16, spread: Spread) -> Vec<f64> {
         let mut values: Vec<_> =
-            ticks(&ValueAxis { low, high, spread: Spread::Log }, rows).into_iter().map(|(_, v)| v).collect();
+            ticks(&ValueAxis { low, high, spread }, rows).into_iter().map(|(_, v)| v).collect();
         values.sort_by(f64::total_cmp);
         values
     }
 
     #[test]
     fn round_values_stand_in_rows_of_their_own_the_roundest_first() {
+        let labelled = |low, high, rows| labelled(low, high, rows, Spread::Log);
         assert_eq!(labelled(40.0, 12e3, 12), [50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 10e3]);
         assert_eq!(labelled(40.0, 12e3, 3), [100.0, 1e3, 10e3]);
         assert!(labelled(2.1, 4.9, 5).is_empty());
         assert!(labelled(1.0, 1e6, 0).is_empty());
+    }
+
+    #[test]
+    fn a_linear_axis_has_round_labels_an_equal_step_apart() {
+        let labelled = |low, high, rows| labelled(low, high, rows, Spread::Linear);
+        assert_eq!(labelled(0.0, 170e3, 4), [0.0, 100e3]);
+        assert_eq!(labelled(118e3, 205e3, 4), [150e3, 200e3]);
+        assert_eq!(labelled(118e3, 205e3, 12), [120e3, 140e3, 160e3, 180e3, 200e3]);
+        assert!(labelled(1.0, 2.0, 0).is_empty());
+        // Wherever it lies, two values tell how long it is.
+        for n in 0..500 {
+            let low = f64::from(n) * 997.0;
+            for (rows, span) in [(2, 0.9), (4, 0.5), (6, 0.77), (20, 1.3)] {
+                let labels = labelled(low, low + (low + 500.0) * span, rows);
+                assert!(!labels.is_empty() && (rows < 4 || labels.len() >= 2), "{low} {rows}: {labels:?}");
+            }
+        }
     }
 }
