@@ -20,6 +20,7 @@
 //! | `not permitted` | the server refuses a question; it is asked again once a minute |
 //! | `unreachable`, `reachable`, `INFO refused` | the control plane has no answer, and has one again |
 //! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections, threads and end |
+//! | `paused` | redyno itself was stopped (Ctrl-Z) and went on |
 //! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and answers |
 //! | `error` | the first error of its kind |
 //! | `trial`, `found` | an experiment tried a rate for its limit, and what it found in the end |
@@ -146,6 +147,9 @@ happenings! {
     /// All of them are back.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
         format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" });
+    /// The whole process was stopped.
+    Paused { length_s: f64 } "paused"
+        format!("{length_s:.1} s without a measurement: redyno was stopped; requests on their way then count as late");
     /// A thread of the load has ended.
     WorkerDied { cause: String } "worker died" cause;
     /// The load was turned off because of this.

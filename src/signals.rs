@@ -2,15 +2,22 @@
 
 use std::{
     io,
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver},
+    },
     thread,
+    time::Duration,
 };
 
 use signal_hook::{
+    SigId,
     consts::{
         SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
         SIGXCPU, SIGXFSZ,
     },
+    flag,
     iterator::Signals,
     low_level,
 };
@@ -101,10 +108,41 @@ pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
     Ok(receiver)
 }
 
+/// How long a signal may take from the moment at which the process goes on to its handler, which any thread runs.
+const HANDLED_WITHIN: Duration = Duration::from_millis(20);
+
+/// Whether the process was stopped and told to go on.
+pub struct Continued {
+    was_told: Arc<AtomicBool>,
+    handler: Option<SigId>,
+}
+
+impl Continued {
+    /// Looks out from now on. Where the system does not allow that, nothing will be seen.
+    pub fn watch() -> Self {
+        let was_told = Arc::new(AtomicBool::new(false));
+        let handler = flag::register(SIGCONT, Arc::clone(&was_told)).ok();
+        Self { was_told, handler }
+    }
+
+    /// Whether it was told to since the last call; to be asked when it seems so, for it may wait a moment.
+    pub fn take(&self) -> bool {
+        let is_told = || self.was_told.swap(false, Ordering::Relaxed);
+        is_told() || {
+            thread::sleep(HANDLED_WITHIN);
+            is_told()
+        }
+    }
+}
+
+impl Drop for Continued {
+    fn drop(&mut self) {
+        self.handler.take().map(low_level::unregister);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

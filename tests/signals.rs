@@ -1,6 +1,6 @@
 //! Signals that would kill a program which does not expect them: the terminal is given back, keys are removed.
 
-use std::{fs, process::Command};
+use std::{fs, process::Command, thread::sleep, time::Duration};
 
 use crate::support::{
     Server,
@@ -8,6 +8,7 @@ use crate::support::{
     terminal::Terminal,
     wait_for,
 };
+use redyno::{happening::Happening, session::Record};
 use rustix::process::Signal;
 
 const DEADLY: [Signal; 5] = [Signal::QUIT, Signal::USR1, Signal::USR2, Signal::ALARM, Signal::XCPU];
@@ -55,4 +56,32 @@ fn a_recording_beyond_the_limit_of_file_sizes_is_told_and_kills_nobody() {
     assert!(outcome.err.contains("File too large"), "{outcome:?}");
     assert!(fs::metadata(&file).unwrap().len() <= 8 * 1024);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_stop_is_told_and_is_in_the_length_of_nothing() {
+    let server = Server::redis().start();
+    let args = ["--headless", "--json", "--load", "--duration", "5", "-p", &server.port_text()];
+    let program = Running::start(redyno(&args));
+    program.wait_for_lines(1, r#""kind":"interval""#);
+    program.signal(Signal::STOP);
+    // A stop has a length.
+    sleep(Duration::from_millis(1500));
+    program.signal(Signal::CONT);
+    let records = program.end().expect_code(0).records();
+    let paused = records.iter().find_map(|record| match record {
+        Record::Event(event) => match event.what {
+            Happening::Paused { length_s } => Some(length_s),
+            _ => None,
+        },
+        _ => None,
+    });
+    let paused_s = paused.expect("an event tells of the stop");
+    assert!(paused_s > 1.0, "{paused_s}");
+    let Some(Record::End(end)) = records.last() else { panic!("an end record") };
+    let pings: f64 =
+        records.iter().map(|r| if let Record::Ping(ping) = r { ping.length_s } else { 0.0 }).sum();
+    for measured_s in [end.summary.length_s, pings] {
+        assert!(measured_s <= end.t_s - paused_s + 0.1, "{measured_s} of {} s, {paused_s} s paused", end.t_s);
+    }
 }

@@ -17,6 +17,7 @@ use std::{
 
 use super::{
     Record, Segment, SessionStart,
+    pauses::{PauseWatch, Pauses},
     target_records::{TargetInputs, TargetRecords, span},
 };
 use crate::{clock::Clock, probe, server};
@@ -47,7 +48,9 @@ pub(super) struct Inputs {
 
 /// The state of the collector's thread.
 pub(super) struct Collector {
+    clock: Clock,
     targets: Vec<TargetRecords>,
+    pauses: Pauses,
     machine: Receiver<probe::Message>,
     session: Receiver<Message>,
     listeners: Vec<Sender<Arc<Record>>>,
@@ -62,6 +65,8 @@ impl Collector {
         let targets: Vec<_> =
             inputs.targets.into_iter().map(|inputs| TargetRecords::new(clock, inputs)).collect();
         Self {
+            clock,
+            pauses: Pauses::default(),
             segments: vec![None; targets.len()],
             targets,
             machine: inputs.machine,
@@ -88,11 +93,15 @@ impl Collector {
     /// Makes records until the session is finished.
     pub(super) fn run(mut self) {
         let mut finishing = false;
+        let mut watch = PauseWatch::begin(self.clock.now_ns());
         while !(finishing && self.targets.iter().all(TargetRecords::has_ended)) {
             match self.session.recv_timeout(ROUND) {
                 Ok(Message::Finish) | Err(RecvTimeoutError::Disconnected) => finishing = true,
                 Ok(message) => self.hear(message),
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(pause) = watch.look(self.clock.now_ns()) {
+                self.pause(pause);
             }
             self.take_all();
         }
@@ -103,11 +112,21 @@ impl Collector {
         }
     }
 
+    /// The process was stopped meanwhile.
+    fn pause(&mut self, pause: (u64, u64)) {
+        self.pauses.push(pause);
+        self.targets.iter_mut().for_each(|target| target.pause(pause));
+        self.targets[0].tell_pause(pause);
+        self.take(0);
+    }
+
     fn take_all(&mut self) {
         while let Ok(message) = self.machine.try_recv() {
             match message {
-                probe::Message::Wake(report) => drop(self.emit(Record::Wake(span(report)))),
-                probe::Message::Intrinsic(report) => drop(self.emit(Record::Intrinsic(span(report)))),
+                probe::Message::Wake(report) => drop(self.emit(Record::Wake(span(report, &self.pauses)))),
+                probe::Message::Intrinsic(report) => {
+                    drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
+                }
                 // A ping has a target.
                 _ => {}
             }

@@ -14,6 +14,7 @@ mod live;
 mod lost_connections;
 mod measured;
 mod older;
+mod pauses;
 mod reader;
 mod record;
 mod recorder;

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::mpsc::Receiver};
 
 use super::{
     Event, Interval, Moment, Record, Segment, Span, Tally, assembly::Assembly,
-    lost_connections::LostConnections,
+    lost_connections::LostConnections, pauses::Pauses,
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
@@ -44,6 +44,7 @@ pub(super) struct TargetRecords {
     /// Whether it was told that the ping has no connection.
     ping_is_lost: bool,
     tally: Tally,
+    pauses: Pauses,
     /// Those that were made and not taken yet.
     made: Vec<Record>,
 }
@@ -64,6 +65,7 @@ impl TargetRecords {
             server: inputs.server,
             knobs: BTreeMap::new(),
             tally: Tally::default(),
+            pauses: Pauses::default(),
             made: Vec::new(),
         }
     }
@@ -89,6 +91,16 @@ impl TargetRecords {
     /// Counts what the session itself tells of this target.
     pub(super) fn hear(&mut self, record: &Record) {
         self.tally.push(record);
+    }
+
+    /// The process was stopped from and to these nanoseconds.
+    pub(super) fn pause(&mut self, pause: (u64, u64)) {
+        self.pauses.push(pause);
+    }
+
+    /// Says so.
+    pub(super) fn tell_pause(&mut self, (from_ns, to_ns): (u64, u64)) {
+        self.event(to_ns, Happening::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
     }
 
     /// New knobs hold.
@@ -141,6 +153,11 @@ impl TargetRecords {
             self.connections.forget(nanoseconds(earliest_s));
         }
         for mut interval in intervals {
+            let left_s = self.pauses.left_s(interval.t_s, interval.length_s);
+            if left_s < interval.length_s {
+                interval.length_s = left_s;
+                interval.ops_per_s = if left_s > 0.0 { interval.ops as f64 / left_s } else { 0.0 };
+            }
             let knobs = self.knobs.get(&interval.segment);
             let loaded = knobs.is_some_and(|knobs| knobs.load);
             if knobs.is_some_and(|knobs| knobs.rate.is_some()) {
@@ -182,7 +199,7 @@ impl TargetRecords {
         match message {
             probe::Message::Ping(mut report) => {
                 self.kinds.limit(&mut report.body.errors);
-                self.make(Record::Ping(Box::new(span(*report))));
+                self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
             // Those of the machine are none of a target's.
             probe::Message::Wake(_) | probe::Message::Intrinsic(_) => {}
@@ -228,10 +245,10 @@ impl TargetRecords {
     }
 }
 
-/// The record of a probe's report.
-pub(super) fn span<T>(report: probe::Report<T>) -> Span<T> {
-    let length_ns = report.end_ns - report.start_ns;
-    Span::new(seconds(report.end_ns), seconds(length_ns), report.body)
+/// The record of a probe's report, without the time in which the process was stopped.
+pub(super) fn span<T>(report: probe::Report<T>, pauses: &Pauses) -> Span<T> {
+    let (end_s, length_s) = (seconds(report.end_ns), seconds(report.end_ns - report.start_ns));
+    Span::new(end_s, pauses.left_s(end_s, length_s), report.body)
 }
 
 fn nanoseconds(seconds: f64) -> u64 {

@@ -1,0 +1,80 @@
+//! Stretches in which the whole process was stopped (Ctrl-Z, `kill -STOP`): nobody measured in them, so they are in the length
+//! of no record, and a gap on every axis.
+//!
+//! Requests that were on their way meanwhile were answered to nobody; they count as late, which the event says.
+
+use crate::{
+    clock::{SECOND_NS, seconds},
+    signals::Continued,
+};
+
+/// A stop that is shorter is told apart from a busy machine by nobody.
+const SHORTEST_NS: u64 = SECOND_NS / 2;
+/// So many are remembered: no record is older than the last few.
+const KEPT: usize = 16;
+
+/// The pauses so far, from and to in nanoseconds of the session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pauses(Vec<(u64, u64)>);
+
+impl Pauses {
+    /// There was one more.
+    pub(super) fn push(&mut self, pause: (u64, u64)) {
+        if self.0.len() == KEPT {
+            self.0.remove(0);
+        }
+        self.0.push(pause);
+    }
+
+    /// What is left of a stretch that ended at `end_s` and lasted `length_s`, in seconds.
+    pub(super) fn left_s(&self, end_s: f64, length_s: f64) -> f64 {
+        let start_s = end_s - length_s;
+        let overlap =
+            |(from, to): &(u64, u64)| (seconds(*to).min(end_s) - seconds(*from).max(start_s)).max(0.0);
+        (length_s - self.0.iter().map(overlap).sum::<f64>()).max(0.0)
+    }
+}
+
+/// Finds pauses: rounds of a loop that took far too long, when the process was told to go on.
+pub(super) struct PauseWatch {
+    continued: Continued,
+    last_ns: u64,
+}
+
+impl PauseWatch {
+    /// Looks out from `now_ns` on.
+    pub(super) fn begin(now_ns: u64) -> Self {
+        Self { continued: Continued::watch(), last_ns: now_ns }
+    }
+
+    /// The pause that ended in the round that ends at `now_ns`, if one did.
+    pub(super) fn look(&mut self, now_ns: u64) -> Option<(u64, u64)> {
+        let from = std::mem::replace(&mut self.last_ns, now_ns);
+        let is_long = now_ns.saturating_sub(from) >= SHORTEST_NS;
+        (is_long && self.continued.take()).then_some((from, now_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_as_long_as_somebody_measured() {
+        let mut pauses = Pauses::default();
+        pauses.push((6 * SECOND_NS, 14 * SECOND_NS));
+        assert_eq!(pauses.left_s(14.25, 8.5), 0.5);
+        assert_eq!(pauses.left_s(6.0, 1.0), 1.0);
+        assert_eq!(pauses.left_s(10.0, 1.0), 0.0);
+        assert_eq!(pauses.left_s(20.0, 1.0), 1.0);
+    }
+
+    #[test]
+    fn a_long_round_is_a_pause_only_where_the_process_was_told_to_go_on() {
+        let mut watch = PauseWatch::begin(0);
+        assert_eq!(watch.look(SECOND_NS), None, "a busy machine");
+        signal_hook::low_level::raise(signal_hook::consts::SIGCONT).unwrap();
+        assert_eq!(watch.look(3 * SECOND_NS), Some((SECOND_NS, 3 * SECOND_NS)));
+        assert_eq!(watch.look(5 * SECOND_NS), None);
+    }
+}
