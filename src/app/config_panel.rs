@@ -1,9 +1,11 @@
 //! The parameters of the server beside the knobs: which is selected, and what it is turned to.
 
-use super::{Direction, Model, danger::setting_harm, list::turned};
+use super::{
+    Direction, Mode, Model, Order, Question, Tone, danger::setting_harm, list::turned, panel::Turned,
+};
 use crate::{
     gauge::Gauge,
-    server::{PARAMETERS, Parameter},
+    server::{PARAMETERS, Parameter, value_words},
 };
 
 /// A parameter that a person wants to set, before and after the question.
@@ -40,7 +42,10 @@ impl ConfigPanel {
 impl Model {
     /// What the selected parameter is now, or why that is not known.
     fn parameter_now(&self) -> Result<&str, String> {
-        let name = self.config.selected().name;
+        self.value_now(self.config.selected().name)
+    }
+
+    fn value_now(&self, name: &str) -> Result<&str, String> {
         let status = self.timeline().status().map(|status| &status.body);
         let value = status.and_then(|status| status.config.get(name));
         value
@@ -49,10 +54,58 @@ impl Model {
     }
 
     fn parameter_set(&self, from: &str, to: String) -> Setting {
-        let parameter = self.config.selected();
+        self.setting_of(self.config.selected(), from, to)
+    }
+
+    fn setting_of(&self, parameter: &'static Parameter, from: &str, to: String) -> Setting {
         let status = self.timeline().status().map(|status| &status.body);
         let harm = status.and_then(|status| setting_harm(parameter.name, &to, status));
         Setting { parameter, from: from.to_owned(), to, harm }
+    }
+
+    /// Sets a parameter; a person has said yes to that.
+    pub(super) fn set_parameter(&mut self, Setting { parameter, from, to, .. }: Setting) {
+        self.panel.keep(Turned::Config { parameter, from, to: to.clone() });
+        self.ask(Order::SetConfig { parameter, to });
+    }
+
+    /// Takes the last change back, of a knob or a parameter, or says why it cannot be.
+    pub(super) fn undo(&mut self) {
+        match self.panel.undo() {
+            Some(Turned::Knobs(knobs)) => self.ask(Order::SetKnobs(knobs)),
+            Some(Turned::Config { parameter, from, to }) => {
+                match self.parameter_before(parameter, &from, &to) {
+                    // What may do harm is asked for this way round, too.
+                    Ok(setting) if setting.harm.is_some() => {
+                        self.mode = Mode::Asking(Question::SetConfig(setting));
+                    }
+                    Ok(Setting { parameter, to, .. }) => {
+                        self.say(Tone::Info, format!("{} goes back to {}", parameter.name, value_words(&to)));
+                        self.ask(Order::SetConfig { parameter, to });
+                    }
+                    Err(why) => self.say(Tone::Warning, format!("not undone: {why}")),
+                }
+            }
+            None => self.say(Tone::Info, "no change to undo"),
+        }
+    }
+
+    /// What sets a parameter back that was set to `to`, unless somebody else has set it since.
+    fn parameter_before(
+        &self,
+        parameter: &'static Parameter,
+        from: &str,
+        to: &str,
+    ) -> Result<Setting, String> {
+        let name = parameter.name;
+        let mut last = self.segments().iter().rev().filter_map(|segment| segment.start.config.as_ref());
+        // The server has its own way to write a value.
+        let written = last.find(|set| set.name == name).map_or(to, |set| set.to.as_str());
+        match self.value_now(name)? {
+            // The server tells its values once a second, so it may still tell the one before.
+            now if [written, to, from].contains(&now) => Ok(self.setting_of(parameter, now, from.to_owned())),
+            now => Err(format!("{name} is {} now, which is not what was set here", value_words(now))),
+        }
     }
 
     /// The selected parameter turned by a step.
@@ -70,5 +123,76 @@ impl Model {
         let from = self.parameter_now()?;
         let setting = self.parameter_set(from, text.trim().to_owned());
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Delivery, Effect, Key, KeyCode, Msg, Screen, update},
+        load::Knobs,
+        server::Status,
+        session::{Moment, Record, TimelineOptions},
+    };
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn told(model: &mut Model, policy: &str) {
+        let config = [("maxmemory-policy".to_owned(), policy.to_owned())].into();
+        let status = Status { config, ..Status::default() };
+        let record = Record::Server(Box::new(Moment::new(model.timeline().now_s(), status)));
+        update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    }
+
+    fn order(policy: &str) -> Effect {
+        let parameter = Parameter::named("maxmemory-policy").unwrap();
+        Effect::Order(Order::SetConfig { parameter, to: policy.to_owned() })
+    }
+
+    /// A model in which the policy was set.
+    fn set() -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        told(&mut model, "noeviction");
+        model.screen = Screen::Server;
+        while model.config.selected().name != "maxmemory-policy" {
+            model.config.select(Direction::Down);
+        }
+        press(&mut model, "\nallkeys-lru\n");
+        assert_eq!(press(&mut model, "y"), [order("allkeys-lru")]);
+        model
+    }
+
+    #[test]
+    fn undo_takes_the_last_change_back_whether_a_knob_was_turned_or_a_parameter_set() {
+        let mut model = set();
+        told(&mut model, "allkeys-lru");
+        let turned = Knobs { clients: 100, ..Knobs::default() };
+        model.put_in_force(turned);
+        press(&mut model, "");
+        assert_eq!(press(&mut model, "u").last(), Some(&Effect::Order(Order::SetKnobs(Knobs::default()))));
+        assert_eq!(press(&mut model, "u"), [order("noeviction")]);
+        assert_eq!(model.message().unwrap().text, "maxmemory-policy goes back to noeviction");
+        assert_eq!(press(&mut model, "u"), []);
+        assert_eq!(model.message().unwrap().text, "no change to undo");
+    }
+
+    #[test]
+    fn what_somebody_else_has_set_since_is_left_alone_and_what_was_refused_is_no_change() {
+        let mut model = set();
+        told(&mut model, "volatile-ttl");
+        assert_eq!(press(&mut model, "u"), []);
+        let text = "not undone: maxmemory-policy is volatile-ttl now, which is not what was set here";
+        assert_eq!(model.message().unwrap().text, text);
+        let mut model = set();
+        let Effect::Order(refused) = order("allkeys-lru") else { panic!("an order") };
+        update(&mut model, Msg::Delivery(Delivery::Refused(refused, "no".to_owned())));
+        assert_eq!(press(&mut model, "u"), []);
+        assert_eq!(model.message().unwrap().text, "no change to undo");
     }
 }

@@ -1,17 +1,33 @@
 //! The knobs as a person wants them: which is selected, what to undo.
 
 use super::{Direction, Knob, TurnError, list::turned};
-use crate::load::Knobs;
+use crate::{load::Knobs, server::Parameter};
 
 /// How many changes can be undone.
 const UNDO_DEPTH: usize = 100;
+
+/// A change that can be undone.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Turned {
+    /// Of a knob; the settings before it.
+    Knobs(Knobs),
+    /// Of a parameter of the server.
+    Config {
+        /// Which.
+        parameter: &'static Parameter,
+        /// Its value before.
+        from: String,
+        /// Its value since.
+        to: String,
+    },
+}
 
 /// The knobs as a person wants them.
 #[derive(Debug, Clone)]
 pub struct Panel {
     wanted: Knobs,
     selected: usize,
-    undo: Vec<Knobs>,
+    undo: Vec<Turned>,
 }
 
 impl Panel {
@@ -61,11 +77,32 @@ impl Panel {
         self.wanted.clone()
     }
 
-    /// Takes the last change back; `None` when there is none.
-    pub(super) fn undo(&mut self) -> Option<Knobs> {
+    /// Takes the last change back, of a knob at once; `None` when there is none.
+    pub(super) fn undo(&mut self) -> Option<Turned> {
         let before = self.undo.pop()?;
-        self.wanted = Knobs { load: self.wanted.load, ..before };
-        Some(self.wanted.clone())
+        Some(match before {
+            Turned::Knobs(before) => {
+                self.wanted = Knobs { load: self.wanted.load, ..before };
+                Turned::Knobs(self.wanted.clone())
+            }
+            config @ Turned::Config { .. } => config,
+        })
+    }
+
+    /// Keeps a change, so that it can be undone.
+    pub(super) fn keep(&mut self, turned: Turned) {
+        if self.undo.len() == UNDO_DEPTH {
+            self.undo.remove(0);
+        }
+        self.undo.push(turned);
+    }
+
+    /// Forgets the last change of this parameter to this value: it was not made.
+    pub(super) fn forget(&mut self, name: &str, value: &str) {
+        let is_it = |turned: &Turned| matches!(turned, Turned::Config { parameter, to, .. } if parameter.name == name && to == value);
+        if let Some(at) = self.undo.iter().rposition(is_it) {
+            self.undo.remove(at);
+        }
     }
 
     /// Takes over what is in force without a change of ours: a replay, or another hand at the knobs.
@@ -76,10 +113,7 @@ impl Panel {
     /// Takes over a change that can be undone, but for the switch of the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
-            if self.undo.len() == UNDO_DEPTH {
-                self.undo.remove(0);
-            }
-            self.undo.push(self.wanted.clone());
+            self.keep(Turned::Knobs(self.wanted.clone()));
         }
         self.wanted = knobs.clone();
         knobs
@@ -95,7 +129,7 @@ mod tests {
         let mut panel = Panel::new(Knobs::default());
         panel.want(panel.turned(Direction::Up, None).unwrap());
         panel.want(Knobs { load: true, ..panel.wanted().clone() });
-        let knobs = panel.undo().unwrap();
+        let Some(Turned::Knobs(knobs)) = panel.undo() else { panic!("a knob was turned") };
         assert_eq!((knobs.clients, knobs.load), (50, true));
         assert_eq!(panel.undo(), None);
     }

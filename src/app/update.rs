@@ -50,6 +50,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 let in_force = model.in_force().clone();
                 model.panel.follow(in_force);
             }
+            if let Order::SetConfig { parameter, to } = &order {
+                model.panel.forget(parameter.name, to);
+            }
             if order == Order::GentleIntrinsic(true) {
                 model.gentle_intrinsic = false;
             }
@@ -142,10 +145,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             ask_to_set(model, turned.map(Some));
         }
         Action::TypeParameter => model.begin_typing(Purpose::Parameter, Entry::sentence("")),
-        Action::Undo => match model.panel.undo() {
-            Some(knobs) => model.ask(Order::SetKnobs(knobs)),
-            None => model.say(Tone::Info, "no change to undo"),
-        },
+        Action::Undo => model.undo(),
         Action::Intrinsic => intrinsic(model),
         Action::GentleIntrinsic => {
             model.gentle_intrinsic = !model.gentle_intrinsic;
@@ -177,9 +177,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
 fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
-        Mode::Asking(Question::SetConfig(Setting { parameter, to, .. })) => {
-            model.ask(Order::SetConfig { parameter, to });
-        }
+        Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
         Mode::Asking(Question::FirstWrite(_)) => model.ask(Order::AllowWrites(true)),
         Mode::Screen | Mode::Help { .. } | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }

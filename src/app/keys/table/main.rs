@@ -33,7 +33,7 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(key(KeyCode::Enter), Action::BeginEntry)], "Enter", Some(("Enter", "type", 4)),
         "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max.";
     &[(on('u'), Action::Undo)], "u", Some(("u", "undo", 5)),
-        "Take the last change of a knob back.";
+        "Take the last change back, of a knob or of a parameter of the server.";
     &[(on(' '), Action::Freeze)], "Space", Some(("Space", "freeze", 3)),
         "Freeze the view to read it and to travel in time. The measurement goes on.";
     ZOOM, "+, -", Some(("+-", "zoom", 8)),
