@@ -103,7 +103,8 @@ pub fn commission(
 fn notices(destination: &Destination, is_attended: bool, most_clients: u32) -> Vec<Notice> {
     let is_unverified = destination.target.tls.as_ref().is_some_and(|tls| !tls.is_verified());
     let unverified = is_unverified.then(|| Notice::Warning(UNVERIFIED.to_owned()));
-    let limit = (is_attended && most_clients < MAX_CLIENTS).then(|| {
+    // Whoever tries it with the built-in server is told when it matters.
+    let limit = (is_attended && destination.built_in.is_none() && most_clients < MAX_CLIENTS).then(|| {
         Notice::Info(format!(
             "the limit of open files (ulimit -Hn) allows {most_clients} clients at the most"
         ))
