@@ -148,6 +148,11 @@ impl Theme {
         self.palette != Colours::Mono
     }
 
+    /// Keys as it writes them.
+    pub fn keys(&self, written: &str) -> String {
+        self.glyphs.keys(written)
+    }
+
     /// Its drawing characters.
     pub fn glyphs(&self) -> &'static Glyphs {
         self.glyphs.glyphs()

@@ -13,7 +13,11 @@ pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
 
 /// The hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with two blanks
 /// between them. The least needed go first; help and quit never.
-pub fn footer(contexts: &[Context], width: usize) -> Vec<(&'static str, &'static str)> {
+pub fn footer(
+    contexts: &[Context],
+    width: usize,
+    written: impl Fn(&str) -> String,
+) -> Vec<(String, &'static str)> {
     // While time is travelled, what else the screen can do is left to the help.
     let travels = contexts.contains(&Context::Time);
     let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || !travels || hint.2 == 0;
@@ -22,15 +26,16 @@ pub fn footer(contexts: &[Context], width: usize) -> Vec<(&'static str, &'static
         let here = bindings().filter(move |binding| binding.context == at);
         here.filter_map(|binding| binding.hint).filter(move |hint| is_shown(at, hint))
     };
-    let mut hints: Vec<(&str, &str, u8)> = Vec::new();
-    for hint in contexts.iter().flat_map(of) {
+    let mut hints: Vec<(String, &str, u8)> = Vec::new();
+    for (keys, word, shed) in contexts.iter().flat_map(of) {
+        let keys = written(keys);
         // As with the keys, an earlier context goes before a later one.
-        if !hints.iter().any(|(keys, ..)| *keys == hint.0) {
-            hints.push(hint);
+        if !hints.iter().any(|(known, ..)| *known == keys) {
+            hints.push((keys, word, shed));
         }
     }
     hints.sort_by_key(|(.., shed)| *shed > 0);
-    let length = |hints: &[(&str, &str, u8)]| {
+    let length = |hints: &[(String, &str, u8)]| {
         let words = hints.iter().map(|(keys, word, _)| keys.chars().count() + word.chars().count() + 3);
         words.sum::<usize>().saturating_sub(2)
     };
@@ -90,7 +95,7 @@ mod tests {
     #[test]
     fn the_footer_sheds_in_order_and_keeps_help_and_quit() {
         let words = |width| {
-            footer(&[Context::Main, Context::Anywhere], width)
+            footer(&[Context::Main, Context::Anywhere], width, str::to_owned)
                 .iter()
                 .map(|(_, word)| *word)
                 .collect::<Vec<_>>()
@@ -102,7 +107,11 @@ mod tests {
 
     #[test]
     fn the_footer_names_no_key_twice() {
-        let hints = footer(&[Context::Screen(Screen::Segments), Context::Main, Context::Anywhere], 300);
+        let hints = footer(
+            &[Context::Screen(Screen::Segments), Context::Main, Context::Anywhere],
+            300,
+            str::to_owned,
+        );
         let of =
             |keys: &str| hints.iter().filter(|hint| hint.0 == keys).map(|hint| hint.1).collect::<Vec<_>>();
         assert_eq!((of("↑↓"), of("←→"), of("Enter")), (vec!["select"], vec!["sort"], vec!["go there"]));

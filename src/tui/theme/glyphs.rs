@@ -176,6 +176,23 @@ const STAND_INS: [(&str, &str); 10] = [
     ("σ", "s"),
 ];
 
+/// Keys as help and footer write them, and what they are called where there are no arrows: `<` and `>` are keys of their
+/// own.
+const ARROWS: [(&str, &str); 6] =
+    [("←→", "Lt/Rt"), ("↑↓", "Up/Dn"), ("←", "Left"), ("→", "Right"), ("↑", "Up"), ("↓", "Down")];
+
+impl GlyphSet {
+    /// Keys as this set writes them.
+    pub fn keys(self, written: &str) -> String {
+        match self {
+            Self::Unicode => written.to_owned(),
+            Self::Ascii => {
+                ARROWS.iter().fold(written.to_owned(), |text, (arrow, name)| text.replace(arrow, name))
+            }
+        }
+    }
+}
+
 /// What stands for `symbol` in ASCII: `?` where nothing does.
 pub(super) fn in_ascii(symbol: &str) -> &'static str {
     let known = STAND_INS.iter().find(|(sign, _)| *sign == symbol);

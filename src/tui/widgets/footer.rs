@@ -23,9 +23,11 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
     let width = usize::from((tabs_x - area.x).saturating_sub(2));
     let mut rest = Rect { width: tabs_x.saturating_sub(area.x + 1), ..from_column(area, area.x + 1) };
-    for (keys, word) in app::footer(&model.contexts(), width) {
-        let x = paint
-            .parts(rest, &[(keys, Ink::Strong), (" ", Ink::Text), (word, Ink::Faint), ("  ", Ink::Text)]);
+    for (keys, word) in app::footer(&model.contexts(), width, |keys| paint.theme().keys(keys)) {
+        let x = paint.parts(
+            rest,
+            &[(keys.as_str(), Ink::Strong), (" ", Ink::Text), (word, Ink::Faint), ("  ", Ink::Text)],
+        );
         rest = Rect { width: tabs_x.saturating_sub(x), ..from_column(area, x) };
     }
 }

@@ -16,10 +16,7 @@ use crate::{
 /// Draws the header. On the right stands what changes, on the left what it is about.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let right = right_side(model, reading, paint.glyphs(), area.width);
-    // Half of the time would be another time.
-    let right = fit(&right, area.width.into());
-    let length: usize = right.iter().map(|(text, _)| text.chars().count()).sum();
-    let right_x = area.right().saturating_sub(length as u16);
+    let right_x = area.right().saturating_sub(length(&right) as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
     let mut parts = identity(reading);
     if area.width < 60 {
@@ -28,7 +25,24 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
     let fitting = fit(&parts, left.width.into());
     paint.parts(left, &fitting);
+    let right: Vec<_> = right.iter().map(|(text, ink, _)| (text.as_str(), *ink)).collect();
     paint.parts(from_column(area, right_x), &right);
+}
+
+/// A part of the right side, and when it goes as room runs out: 0 last, 9 first. Half of one would be another one.
+type Part = (String, Ink, u8);
+
+fn length(parts: &[Part]) -> usize {
+    parts.iter().map(|(text, ..)| text.chars().count()).sum()
+}
+
+/// As many as fit into `width`, without the least needed.
+fn shed(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
+    while length(&parts) > width {
+        let Some(least) = (0..parts.len()).rev().max_by_key(|&n| parts[n].2) else { break };
+        parts.remove(least);
+    }
+    parts
 }
 
 /// Address, name and version, role, mode; the most needed first.
@@ -77,34 +91,36 @@ const ROOM_FOR_SINCE: u16 = 100;
 /// From this width on there is room for how much too much is asked, beside whom we measure.
 const ROOM_FOR_OVERLOAD: u16 = 140;
 
-fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<(String, Ink)> {
-    let mut parts = Vec::new();
+fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut put = |(text, ink): (String, Ink), shed: u8| parts.push((format!("  {text}"), ink, shed));
     if let Some(playback) = &model.playback {
-        parts.push((replay(playback, width), Ink::Warn));
+        put((replay(playback, width), Ink::Warn), 3);
     } else if model.cursor_s().is_some() {
-        parts.push(("FROZEN".to_owned(), Ink::Warn));
+        put(("FROZEN".to_owned(), Ink::Warn), 3);
     }
-    parts.extend(model.recording.as_ref().map(|state| recording(state, model, glyphs, width)));
-    parts.extend(reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE));
+    if let Some(state) = &model.recording {
+        put(recording(state, model, glyphs, width), 7);
+    }
+    if let Some(told) = reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE) {
+        put(told, 2);
+    }
     // A narrower header has no room for them; the sentence below says them too.
     if let Some(overload) = model.overload().filter(|_| width >= 60) {
         let told = if width >= ROOM_FOR_OVERLOAD { format!(" {overload}") } else { String::new() };
-        parts.push((format!("OVERLOADED{told}"), Ink::Bad));
+        put((format!("OVERLOADED{told}"), Ink::Bad), 5);
     }
     if model.client_limit().is_some() && width >= 60 {
-        parts.push(("CLIENT LIMIT".to_owned(), Ink::Warn));
+        put(("CLIENT LIMIT".to_owned(), Ink::Warn), 6);
     }
-    parts.push(load(model, glyphs));
+    put(load(model, glyphs), 1);
     if let Some(segment) = reading.segment().filter(|_| width >= 60) {
         let warmup = if segment.start.warmup { " warm-up" } else { "" };
-        parts.push((format!("segment {}{warmup}", segment.start.segment), Ink::Text));
+        put((format!("segment {}{warmup}", segment.start.segment), Ink::Text), 8);
     }
-    parts.push((units::elapsed((reading.now_s() * 1e9) as u64), Ink::Text));
-    parts
-        .into_iter()
-        .map(|(text, ink)| (format!("  {text}"), ink))
-        .chain([(" ".to_owned(), Ink::Text)])
-        .collect()
+    put((units::elapsed((reading.now_s() * 1e9) as u64), Ink::Text), 0);
+    parts.push((" ".to_owned(), Ink::Text, 9));
+    shed(parts, width.into())
 }
 
 /// That it is recorded, and where there is room how much and for how long already.
@@ -149,5 +165,32 @@ fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
         LoadState::Settling => (format!("{pulse} settling"), Ink::Warn),
         LoadState::Asking => (format!("{} may it write?", glyphs.off), Ink::Warn),
         LoadState::Waiting => (format!("{} load waits", glyphs.off), Ink::Warn),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_needed_goes_first_and_the_clock_never() {
+        let part = |text: &str, shed| (format!("  {text}"), Ink::Text, shed);
+        let parts = || {
+            vec![
+                part("REPLAY run.jsonl, paused 0.25×", 3),
+                part("UNREACHABLE", 2),
+                part("OVERLOADED", 5),
+                part("CLIENT LIMIT", 6),
+                part("* LOAD", 1),
+                part("segment 12 warm-up", 8),
+                part("00:04:12", 0),
+                (" ".to_owned(), Ink::Text, 9),
+            ]
+        };
+        let told = |width| shed(parts(), width).into_iter().map(|(text, ..)| text).collect::<String>();
+        assert_eq!(told(200).chars().count(), length(&parts()));
+        assert_eq!(told(64), "  REPLAY run.jsonl, paused 0.25×  UNREACHABLE  * LOAD  00:04:12");
+        assert_eq!(told(60), "  UNREACHABLE  * LOAD  00:04:12");
+        assert_eq!(told(10), "  00:04:12");
     }
 }

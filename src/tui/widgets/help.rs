@@ -16,7 +16,7 @@ use crate::{
 
 /// Draws it, scrolled down by so many lines.
 pub fn draw(paint: &mut Paint, area: Rect, scrolled: u16) {
-    let lines = help_lines(text_width(area));
+    let lines = help_lines(text_width(area), |keys| paint.theme().keys(keys));
     let height = area.height.saturating_sub(2).min(lines.len() as u16 + 2);
     let place = centred(area, text_width(area) as u16 + 4, height);
     let title = format!("redyno {}: help", env!("CARGO_PKG_VERSION"));
@@ -27,7 +27,7 @@ pub fn draw(paint: &mut Paint, area: Rect, scrolled: u16) {
         paint.text(padded(row(inner, n as u16)), text, *ink);
     }
     let state = if below > 0 {
-        format!(" {below} more lines below, scroll with ↓ ")
+        format!(" {below} more lines below, scroll with {} ", paint.theme().keys("↓"))
     } else {
         " ? closes ".to_owned()
     };
@@ -38,7 +38,7 @@ pub fn draw(paint: &mut Paint, area: Rect, scrolled: u16) {
 }
 
 /// How the screen is read, then the key table.
-fn help_lines(width: usize) -> Vec<(String, Ink)> {
+fn help_lines(width: usize, keys: impl Fn(&str) -> String) -> Vec<(String, Ink)> {
     /// Room for the longest keys.
     const KEYS_WIDTH: usize = 13;
     let mut lines = vec![("Reading the screen".to_owned(), Ink::Strong)];
@@ -50,7 +50,7 @@ fn help_lines(width: usize) -> Vec<(String, Ink)> {
         lines.push((context.title().to_owned(), Ink::Strong));
         for binding in bindings().filter(|binding| binding.context == context) {
             let texts = wrapped(binding.help, width.saturating_sub(KEYS_WIDTH));
-            let keys = wrapped(binding.written, KEYS_WIDTH - 1);
+            let keys = wrapped(&keys(binding.written), KEYS_WIDTH - 1);
             for n in 0..texts.len().max(keys.len()) {
                 let part = |list: &[String]| list.get(n).cloned().unwrap_or_default();
                 lines.push((format!("{:<KEYS_WIDTH$}{}", part(&keys), part(&texts)), Ink::Text));
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn the_help_names_every_binding() {
-        let text: String = help_lines(72).into_iter().map(|(line, _)| line + "\n").collect();
+        let text: String = help_lines(72, str::to_owned).into_iter().map(|(line, _)| line + "\n").collect();
         for binding in bindings() {
             assert!(text.contains(binding.help.split(' ').next().unwrap()), "{}", binding.help);
         }
-        assert!(help_lines(72).iter().all(|(line, _)| line.chars().count() <= 72));
+        assert!(help_lines(72, str::to_owned).iter().all(|(line, _)| line.chars().count() <= 72));
     }
 }

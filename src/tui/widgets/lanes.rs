@@ -300,6 +300,11 @@ impl<'a> Lanes<'a> {
         Rect { x, width, ..area }
     }
 
+    /// Whether a past moment is shown.
+    pub fn is_past(&self) -> bool {
+        self.cursor_s.is_some()
+    }
+
     /// A heading over lanes or a chart.
     pub fn heading(&self, paint: &mut Paint, area: Rect, title: &str) {
         paint.rule(area, title);

@@ -12,7 +12,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{figure, ping_figure},
+    figures::{clock, figure, ping_figure},
     knob_line,
     table::{Column, Table},
 };
@@ -58,8 +58,8 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let table = Table::new(area, std::iter::once(Column::left(None, NAME, 1)).chain(figures));
     table.write(paint, 0, |key, _| match key {
         None => ("service".to_owned(), Ink::Faint),
-        Some(stretch) if stretch == model.stretch => (short_name(stretch).to_owned(), Ink::Strong),
-        Some(stretch) => (short_name(stretch).to_owned(), Ink::Faint),
+        Some(stretch) if stretch == model.stretch => (short_name(stretch, model, reading), Ink::Strong),
+        Some(stretch) => (short_name(stretch, model, reading), Ink::Faint),
     });
     for (n, (name, measure, level)) in fitting(reading, area.height.saturating_sub(1)).enumerate() {
         table.write(paint, n as u16 + 1, |key, _| {
@@ -86,11 +86,13 @@ fn stretches(width: u16) -> &'static [Stretch] {
     }
 }
 
-fn short_name(stretch: Stretch) -> &'static str {
+fn short_name(stretch: Stretch, model: &Model, reading: &Reading) -> String {
     match stretch {
-        Stretch::Now => "now",
-        Stretch::Minute => "60 s",
-        Stretch::Segment => "segment",
+        // A past moment is called by its time.
+        Stretch::Now if model.cursor_s().is_some() => clock(reading.now_s()),
+        Stretch::Now => "now".to_owned(),
+        Stretch::Minute => "60 s".to_owned(),
+        Stretch::Segment => "segment".to_owned(),
     }
 }
 

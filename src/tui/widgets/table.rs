@@ -70,6 +70,11 @@ impl<K: Copy + PartialEq> Table<K> {
         Self { area, places: columns.into_iter().map(place).collect() }
     }
 
+    /// All of row `n`.
+    pub fn line(&self, n: u16) -> Rect {
+        row(self.area, n)
+    }
+
     /// The cells of row `n` from left to right, each with the key of its column.
     pub fn row(&self, n: u16) -> impl Iterator<Item = (K, Cell)> {
         let line = row(self.area, n);

@@ -37,19 +37,25 @@ pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = Table::new(area, (0..shown).map(|n| Column::right(n, PING_COLUMN)));
     table.write(paint, 0, |key, _| (NAMES[key].to_owned(), Ink::Faint));
     for (n, window) in reading.ping_windows().enumerate().take(area.height.into()) {
-        let mut texts = ping_texts(window);
-        if window.lost > 0 {
-            // A loss says more than the moment, and needs its place.
-            texts[4].clear();
-        }
-        let ink = if n == 0 { Ink::Strong } else { Ink::Text };
-        table.write(paint, n as u16 + 1, |key, _| (texts[key].clone(), ink));
-        if window.lost > 0 {
-            let lost = format!("{} lost", window.lost);
-            let line = row(area, n as u16 + 1);
-            paint.right(Rect { width: area.width.saturating_sub(1), ..line }, &lost, Ink::Bad);
+        ping_window(paint, &table, n as u16 + 1, window);
+    }
+}
+
+/// A window of pings. Losses stand at the left, in place of the figures that they need the room of: the maximum says most.
+fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, window: &PingWindow) {
+    let texts = ping_texts(window);
+    let lost =
+        if window.lost > 0 { format!("{} lost", units::count(window.lost as f64)) } else { String::new() };
+    let taken = lost.chars().count();
+    let ink = if n == 1 { Ink::Strong } else { Ink::Text };
+    for (key, cell) in table.row(n) {
+        let end = (key + 1) * usize::from(PING_COLUMN);
+        // A blank parts the two.
+        if taken == 0 || taken < end.saturating_sub(texts[key].chars().count()) {
+            cell.write(paint, &texts[key], ink);
         }
     }
+    paint.text(table.line(n), &lost, Ink::Bad);
 }
 
 fn ping_texts(window: &PingWindow) -> [String; 5] {
@@ -195,7 +201,32 @@ fn split(text: &str, width: usize) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::buffer::Buffer;
+
     use super::*;
+    use crate::tui::theme::{Colours, GlyphSet, Theme};
+
+    /// A window of the panel in which so many pings were lost.
+    fn drawn(lost: u64, width: u16) -> String {
+        let rtt = crate::stats::fixture::repeated(12_345_678, 100);
+        let window = PingWindow { end_s: 60.0, rtt, lost, ..PingWindow::default() };
+        let area = Rect::new(0, 0, width, 2);
+        let mut buffer = Buffer::empty(area);
+        let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
+        let columns = if width > 30 { 5 } else { 3 };
+        let table = Table::new(area, (0..columns).map(|n| Column::right(n, PING_COLUMN)));
+        ping_window(&mut paint, &table, 1, &window);
+        let line: String = (0..width).filter_map(|x| Some(buffer.cell((x, 1))?.symbol())).collect();
+        line.trim_end().to_owned()
+    }
+
+    #[test]
+    fn losses_of_any_size_stand_beside_whole_figures() {
+        assert_eq!(drawn(0, 22), " 12.346 12.346 12.346");
+        assert_eq!(drawn(7, 22), "7 lost  12.346 12.346");
+        assert_eq!(drawn(1234, 22), "1.23 k lost    12.346");
+        assert_eq!(drawn(1_234_567, 35), "1.23 M lost    12.346    100  01:00");
+    }
 
     #[test]
     fn a_long_text_is_parted_at_a_blank() {

@@ -72,7 +72,9 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
     let rate = |name, rate: Option<f64>| (name, rate.map_or_else(|| NONE.to_owned(), units::rate), Ink::Text);
-    let mut figures = vec![rate("now", reading.ops_per_s())];
+    // The heading of the chart below says when that was.
+    let now = if lanes.is_past() { "then" } else { "now" };
+    let mut figures = vec![rate(now, reading.ops_per_s())];
     if let Some(due) = lanes.rate_due() {
         let lag = lanes.load_shown().map(|load| load.behind_us.saturating_mul(1000));
         let shed = segment.map_or(0, |total| total.shed);

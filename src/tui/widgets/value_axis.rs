@@ -63,12 +63,16 @@ pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: imp
 
 /// Round values and their rows from the bottom, no two in one row.
 fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
+    match axis.spread {
+        Spread::Linear => placed(axis, rows, linear_ticks(axis, rows)),
+        Spread::Log => log_ticks(axis, rows),
+    }
+}
+
+/// Those of these values that have a row of their own, the first before the others.
+fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
-    let candidates = match axis.spread {
-        Spread::Linear => linear_ticks(axis, rows),
-        Spread::Log => log_ticks(axis),
-    };
-    for value in candidates {
+    for value in values {
         let place = axis.share(value) * f64::from(rows);
         let row = place as u16;
         if place >= 0.0 && row < rows && ticks.iter().all(|(taken, _)| *taken != row) {
@@ -78,11 +82,28 @@ fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     ticks
 }
 
-/// Round values on a logarithmic axis: 1, 2 and 5 of each decade, those that matter most first: 1, 5, 2.
-fn log_ticks(axis: &ValueAxis) -> Vec<f64> {
+/// The round steps of a decade, from all to the roundest alone.
+const STEPS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+
+/// Round values on a logarithmic axis: 1, 2 and 5 of each decade, and where these have not each a row of its own, 1 and 3, or
+/// 1 alone: a label that is missing from one decade only would make the axis look uneven. A short axis has what there is
+/// room for.
+fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
-    let of_step = |step: f64| powers.clone().map(move |power| step * 10_f64.powi(power));
-    [1.0, 5.0, 2.0].into_iter().flat_map(of_step).collect()
+    let of_step = |step: &f64| {
+        let step = *step;
+        powers.clone().map(move |power| step * 10_f64.powi(power))
+    };
+    let of_steps = |steps: &[f64]| -> Vec<f64> { steps.iter().flat_map(of_step).collect() };
+    let all_of = |steps: &[f64]| {
+        let values = of_steps(steps);
+        let on_axis = values.iter().filter(|value| (0.0..1.0).contains(&axis.share(**value))).count();
+        Some(placed(axis, rows, values)).filter(|ticks| ticks.len() == on_axis && on_axis > 1)
+    };
+    STEPS
+        .iter()
+        .find_map(|steps| all_of(steps))
+        .unwrap_or_else(|| placed(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
 /// The least labels of a linear axis: one in two rows, within these.
@@ -118,6 +139,7 @@ mod tests {
         let labelled = |low, high, rows| labelled(low, high, rows, Spread::Log);
         assert_eq!(labelled(40.0, 12e3, 12), [50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 10e3]);
         assert_eq!(labelled(40.0, 12e3, 3), [100.0, 1e3, 10e3]);
+        assert_eq!(labelled(150.0, 150e3, 7), [300.0, 1e3, 3e3, 10e3, 30e3, 100e3]);
         assert!(labelled(2.1, 4.9, 5).is_empty());
         assert!(labelled(1.0, 1e6, 0).is_empty());
     }
