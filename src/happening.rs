@@ -25,6 +25,7 @@
 //! | `error` | the first error of its kind |
 //! | `trial`, `found` | an experiment tried a rate for its limit, and what it found in the end |
 //! | `step`, `best` | a sweep measured a value of its knob, and which did most |
+//! | `experiment` | one was interrupted, or has no answer |
 //! | `recording`, `recording failed`, `output lost` | what cannot be read, or could not be written |
 //!
 //! What the server tells is as late as a poll, a second at the most.
@@ -179,6 +180,8 @@ happenings! {
     BestStep { best: Best } "best" best.to_string();
     /// The limit holds nowhere.
     NothingFound { knob: String, limit: String } "found" format!("{limit} holds for no {knob}");
+    /// An experiment ended before it was done, or without an answer.
+    ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");
     /// The recording cannot be written any further.
     RecordingFailed { cause: String } "recording failed" cause;
     /// Lines that nobody read were left out of the output.

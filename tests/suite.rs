@@ -36,6 +36,7 @@ mod safety;
 #[cfg(target_os = "linux")]
 mod scale;
 mod screen;
+mod script;
 mod scripted;
 mod server_config;
 mod server_events;

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 73] = [
+const WRONG: [(&str, &str); 75] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -63,6 +63,8 @@ const WRONG: [(&str, &str); 73] = [
     ("--find p99<1ms --rate 5", "cannot be used with"),
     ("--sweep clients", "'clients' begins with none of clients, pipeline, rate,"),
     ("--sweep=keys=1..5", "'keys=1..5' begins with none of"),
+    ("--script /dev/null --headless", "null has nothing to play"),
+    ("--script x --no-load", "cannot read it: No such file"),
     ("ab", "required arguments were not provided: --to <KNOBS>"),
     ("ab --to clients=5", "--to: 'clients=5' sets nothing"),
     ("ab --from rate --to pipeline", "--from: 'rate' sets nothing"),

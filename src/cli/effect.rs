@@ -87,7 +87,7 @@ impl Place {
     fn of(option: &Arg) -> Self {
         match (option.get_id().as_str(), option.get_help_heading()) {
             ("warmup" | "requests", _) => Self::Load,
-            ("find" | "sweep", _) => Self::Experiment,
+            ("find" | "sweep" | "script", _) => Self::Experiment,
             // Consent is no setting: a script may give it wherever it goes.
             ("load" | "no_load" | "yes", _) => Self::Session,
             ("theme" | "ascii" | "no_mouse", _) => Self::Look,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     /// A value that the option takes, where it takes one.
-    const VALUES: [(&str, &str); 34] = [
+    const VALUES: [(&str, &str); 35] = [
         ("host", "h"),
         ("port", "1"),
         ("socket", "/s"),
@@ -181,6 +181,7 @@ mod tests {
         ("find", "p99<1ms"),
         // A blank for the line below.
         ("sweep", "clients_1..9"),
+        ("script", "/dev/null"),
         ("workload", "get"),
         ("ratio", "1:1"),
         ("data_size", "5"),

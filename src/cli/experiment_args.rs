@@ -1,10 +1,12 @@
 //! The options that let a session turn knobs by itself.
 
+use std::{path::Path, time::Duration};
+
 use clap::Args;
 
 use super::UsageError;
 use crate::{
-    experiment::{Experiment, Find, Limit, Setting, Sweep, SweepPlan},
+    experiment::{Experiment, Find, Limit, Script, ScriptError, Setting, Sweep, SweepPlan},
     load::Knobs,
 };
 
@@ -21,12 +23,38 @@ pub struct ExperimentArgs {
     /// p99<1ms')
     #[arg(long, value_name = "KNOB A..B", conflicts_with_all = ["find", "requests", "no_load"])]
     pub sweep: Option<SweepPlan>,
+    /// Turn knobs in the times that a file says, a line each: 'at 30s clients 100', 'from 60s to 120s rate 1k..50k' (in 20 equal
+    /// steps, or 'in 60'), 'at 150s end'; without a screen the session ends with it, or after --duration
+    #[arg(long, value_name = "FILE", value_parser = ScriptFile::read)]
+    #[arg(conflicts_with_all = ["find", "sweep", "requests", "no_load"])]
+    pub script: Option<ScriptFile>,
+}
+
+/// The file of a script, as it was when the program began.
+#[derive(Debug, Clone)]
+pub struct ScriptFile {
+    name: String,
+    text: String,
+}
+
+impl ScriptFile {
+    fn read(path: &str) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read it: {error}"))?;
+        // The beginning of each message.
+        let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+        Ok(Self { name: name.into_owned(), text })
+    }
+
+    fn script(&self, knobs: &Knobs) -> Result<Script, UsageError> {
+        let wrong = |error: ScriptError| UsageError::Line(error.to_string());
+        Script::parse(&self.name, &self.text, knobs).map_err(wrong)
+    }
 }
 
 impl ExperimentArgs {
     /// Whether there is any: it is a load by its nature.
     pub fn is_given(&self) -> bool {
-        self.find.is_some() || self.sweep.is_some()
+        self.find.is_some() || self.sweep.is_some() || self.script.is_some()
     }
 
     /// What it will put in force on top of these knobs, as far as that is known beforehand.
@@ -34,8 +62,34 @@ impl ExperimentArgs {
     /// # Errors
     /// When one of the settings cannot be.
     pub fn settings(&self, knobs: &Knobs) -> Result<Vec<Setting>, UsageError> {
+        if let Some(file) = &self.script {
+            return Ok(file.script(knobs)?.settings().to_vec());
+        }
         let settings = self.sweep.as_ref().map_or(Ok(Vec::new()), |plan| plan.settings(knobs));
         settings.map_err(|error| UsageError::Line(format!("--sweep: {error}")))
+    }
+
+    /// Whether a session without a screen, of this length if it has one, ends with it.
+    pub fn ends_session(&self, length: Option<Duration>) -> bool {
+        self.script.is_none() || length.is_none()
+    }
+
+    /// Refuses a script that a session of this length does not play to its end.
+    ///
+    /// # Errors
+    /// Says when it turns last.
+    pub fn check_length(&self, length: Option<Duration>, knobs: &Knobs) -> Result<(), UsageError> {
+        let (Some(file), Some(length)) = (&self.script, length) else { return Ok(()) };
+        let script = file.script(knobs)?;
+        let length_s = length.as_secs_f64();
+        if script.last_turn_s() < length_s && script.end_s() <= length_s {
+            return Ok(());
+        }
+        let (last_s, end_s) = (script.last_turn_s(), script.end_s());
+        Err(UsageError::Line(format!(
+            "--duration {length_s} ends before {}, which turns a knob at {last_s} s and ends at {end_s} s",
+            file.name
+        )))
     }
 
     /// The experiment, on top of these knobs.
@@ -45,6 +99,9 @@ impl ExperimentArgs {
     pub fn experiment(&self, knobs: &Knobs) -> Result<Option<Box<dyn Experiment + Send>>, UsageError> {
         if let Some(limit) = &self.find {
             return Ok(Some(Box::new(Find::new(limit.clone(), knobs.clone()))));
+        }
+        if let Some(file) = &self.script {
+            return Ok(Some(Box::new(file.script(knobs)?)));
         }
         let Some(plan) = &self.sweep else { return Ok(None) };
         let sweep = Sweep::new(plan.clone(), knobs);

@@ -13,6 +13,8 @@ mod curve;
 mod dimension;
 mod find;
 mod limit;
+mod range;
+mod script;
 mod setting;
 #[cfg(test)]
 mod simulated;
@@ -27,6 +29,8 @@ pub use curve::{Curve, Point};
 pub use dimension::{Dimension, DimensionError};
 pub use find::{Find, Tried};
 pub use limit::{Limit, LimitError};
+pub use range::RangeError;
+pub use script::{LineError, Script, ScriptError};
 pub use setting::{Setting, SettingError};
 pub use stand::Interruption;
 pub use sweep::{Sweep, SweepError, SweepPlan};

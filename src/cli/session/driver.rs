@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use crate::{
     cli::{Failure, headless::Form, outlet::Outlet},
     experiment::{Ending, Experiment},
+    happening::Happening,
     session::{Order, running::Peer},
 };
 
@@ -28,6 +29,9 @@ impl Driver {
             while !experiment.is_over() {
                 let Some(delivery) = peer.rest().next() else { break };
                 experiment.take(&delivery).into_iter().for_each(|order| peer.order(order));
+            }
+            if let Some(cause) = stopped(&*experiment) {
+                peer.order(Order::Tell(Happening::ExperimentStopped { cause }));
             }
             if ends {
                 peer.order(Order::End);
@@ -51,6 +55,15 @@ impl Driver {
             let _ = Outlet::stdout().offer(format!("\n{report}").into_bytes(), |_| Vec::new());
         }
         outcome(&*experiment)
+    }
+}
+
+/// Why it has no answer, for whoever looks on.
+fn stopped(experiment: &dyn Experiment) -> Option<String> {
+    match experiment.ending()? {
+        Ending::Interrupted(why) => Some(why.to_string()),
+        Ending::Undecided(words) => Some(words.clone()),
+        Ending::Done | Ending::NotHeld(_) => None,
     }
 }
 

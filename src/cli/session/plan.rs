@@ -35,6 +35,7 @@ pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     form(line, has_terminal)?;
     let knobs = line.knobs(false)?;
     let settings = line.experiment.settings(&knobs)?;
+    line.experiment.check_length(line.session.duration, &knobs)?;
     let most = most_clients(line.load.worker_threads(), 1);
     for knobs in settings.iter().map(|setting| &setting.knobs).chain([&knobs]) {
         check_clients(knobs, most).map_err(UsageError::Line)?;

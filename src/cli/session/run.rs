@@ -40,7 +40,8 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     };
     let mut held = Held::begin(line, form.is_none(), settle)?;
     let experiment = line.experiment.experiment(&held.knobs)?;
-    let driver = Driver::start(experiment, held.beside.take(), form.is_some())?;
+    let ends = form.is_some() && line.experiment.ends_session(line.session.duration);
+    let driver = Driver::start(experiment, held.beside.take(), ends)?;
     let shown = match form {
         Some(form) => in_lines(line, &held.peer, form),
         None => on_screen(line, held.program.clone(), held.knobs.clone(), &mut held.peer),

@@ -114,7 +114,7 @@ impl Sweep {
             knee: knee.map(|knee| KneeAt { value: knee.at, ops_per_s: knee.peak }),
         });
         let none = || match limit {
-            Some(limit) => Ending::NotHeld(format!("{limit} holds at no step")),
+            Some(limit) => Ending::NotHeld(format!("{limit} holds for no {} of these", dimension.name())),
             None => Ending::Undecided("no step was measured".to_owned()),
         };
         self.ending = Some(match interruption {
@@ -122,8 +122,14 @@ impl Sweep {
             None if self.best.is_none() => none(),
             None => Ending::Done,
         });
-        let best = self.best.clone().map(|best| Order::Tell(Happening::BestStep { best }));
-        best.into_iter().chain(self.stand.set_back()).collect()
+        let told = match (&self.best, limit) {
+            (Some(best), _) => Some(Happening::BestStep { best: best.clone() }),
+            (None, Some(limit)) if matches!(self.ending, Some(Ending::NotHeld(_))) => {
+                Some(Happening::NothingFound { knob: dimension.word(), limit: limit.to_string() })
+            }
+            _ => None,
+        };
+        told.map(Order::Tell).into_iter().chain(self.stand.set_back()).collect()
     }
 }
 
@@ -222,7 +228,7 @@ mod tests {
         assert_eq!(session.knobs().rate, None);
         assert!(under.report().contains("of the response time\n"), "{}", under.report());
         let (none, _) = sweep("rate 1k..50k p50<1us", open);
-        assert_eq!(none.ending(), Some(&Ending::NotHeld("p50<1us holds at no step".to_owned())));
+        assert_eq!(none.ending(), Some(&Ending::NotHeld("p50<1us holds for no rate of these".to_owned())));
     }
 
     #[test]

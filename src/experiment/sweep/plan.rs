@@ -5,7 +5,9 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::{
-    experiment::{Dimension, DimensionError, Limit, LimitError, Setting, SettingError},
+    experiment::{
+        Dimension, DimensionError, Limit, LimitError, RangeError, Setting, SettingError, range::Range,
+    },
     load::{Knob, Knobs},
     units::ParseQuantityError,
 };
@@ -42,9 +44,9 @@ pub enum SweepError {
     /// The limit is none.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// No values are named.
-    #[error("'{0}' are no values to sweep; say for example {1} 1..64, 1..64 in 10, or 1,2,4,8")]
-    Values(String, &'static str),
+    /// The range is none.
+    #[error("{0}, or 1,2,4,8")]
+    Range(#[from] RangeError),
     /// There is one only.
     #[error("a sweep needs two values at least")]
     One,
@@ -82,25 +84,13 @@ impl FromStr for SweepPlan {
 }
 
 fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, SweepError> {
-    let parse = |text: &str| dimension.parse(text.trim());
-    let none = || SweepError::Values(words.to_owned(), dimension.name());
-    let Some((from, to)) = words.split_once("..") else {
-        return match words.contains(',') {
-            true => Ok(words.split(',').map(parse).collect::<Result<_, _>>()?),
-            false => parse(words).map_err(|_| none()).and(Err(SweepError::One)),
-        };
-    };
-    let (to, steps) = match to.split_once(" in ") {
-        Some((to, steps)) => {
-            let steps = steps.trim().trim_end_matches("steps").trim_end();
-            (to, Some(steps.parse::<usize>().map_err(|_| none())?))
-        }
-        None => (to, None),
-    };
-    if from.trim().is_empty() || to.trim().is_empty() {
-        return Err(none());
+    if words.contains(',') {
+        return Ok(words.split(',').map(|text| dimension.parse(text.trim())).collect::<Result<_, _>>()?);
     }
-    let (from, to) = (parse(from)?, parse(to)?);
+    if dimension.parse(words).is_ok() {
+        return Err(SweepError::One);
+    }
+    let Range { from, to, steps } = Range::parse(dimension, words)?;
     if let Some(steps) = steps.filter(|steps| *steps > MOST) {
         return Err(SweepError::Many(steps));
     }
@@ -195,10 +185,13 @@ mod tests {
         for (text, told) in [
             ("clients", "'clients' begins with none of clients, "),
             ("wheels 1..4", "'wheels 1..4' begins with none of "),
-            ("clients many", "'many' are no values to sweep; say for example clients 1..64"),
-            ("clients 1..", "'1..' are no values to sweep"),
+            (
+                "clients many",
+                "'many' is no range of clients; say for example clients 1..64, or 1..64 in 10, or 1,2,4,8",
+            ),
+            ("clients 1..", "'1..' is no range of clients"),
             ("clients 1..x", "'x' is not a count such as"),
-            ("clients 1..9 in some", "'1..9 in some' are no values"),
+            ("clients 1..9 in some", "'1..9 in some' is no range"),
             ("clients 5", "a sweep needs two values"),
             ("clients 5..5", "a sweep needs two values"),
             ("clients 5,6,5", "5 is there twice"),

@@ -1,0 +1,48 @@
+//! A range of values in words: `1k..50k`, `1..64 in 10`.
+
+use thiserror::Error;
+
+use super::Dimension;
+use crate::units::ParseQuantityError;
+
+/// From one value of a dimension to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Range {
+    /// Where it begins.
+    pub(super) from: u64,
+    /// Where it ends, above or below.
+    pub(super) to: u64,
+    /// In so many steps, where that was said.
+    pub(super) steps: Option<usize>,
+}
+
+/// Why words are no range.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum RangeError {
+    /// They have another form.
+    #[error("'{0}' is no range of {1}; say for example {1} 1..64, or 1..64 in 10")]
+    Form(String, &'static str),
+    /// An end is no value.
+    #[error(transparent)]
+    Quantity(#[from] ParseQuantityError),
+}
+
+impl Range {
+    /// The range that the words say.
+    pub(super) fn parse(dimension: Dimension, words: &str) -> Result<Self, RangeError> {
+        let none = || RangeError::Form(words.to_owned(), dimension.name());
+        let (from, to) = words.split_once("..").ok_or_else(none)?;
+        let (to, steps) = match to.split_once(" in ") {
+            Some((to, steps)) => {
+                let steps = steps.trim().trim_end_matches("steps").trim_end();
+                (to, Some(steps.parse().ok().filter(|steps| *steps > 0).ok_or_else(none)?))
+            }
+            None => (to, None),
+        };
+        let (from, to) = (from.trim(), to.trim());
+        if from.is_empty() || to.is_empty() {
+            return Err(none());
+        }
+        Ok(Self { from: dimension.parse(from)?, to: dimension.parse(to)?, steps })
+    }
+}

@@ -1,0 +1,194 @@
+//! One line of a script.
+
+use thiserror::Error;
+
+use super::ramp::{Ramp, RampError};
+use crate::{
+    experiment::{DimensionError, SettingError, range::RangeError},
+    load::{Adjustable, Knob},
+    units::{ParseQuantityError, parse_duration},
+};
+
+/// A line: when, and what.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    /// When it begins, in seconds of the session.
+    pub(super) from_s: f64,
+    /// What it does.
+    pub(super) what: What,
+}
+
+/// What a line does.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum What {
+    /// These settings are put in force, one or several with commas.
+    Set(String),
+    /// The load is switched.
+    Load(bool),
+    /// A note on the time axis.
+    Mark(String),
+    /// A knob is turned step by step.
+    Ramp(Ramp),
+    /// The script is over.
+    End,
+}
+
+/// Why a line is none.
+#[derive(Debug, Error, PartialEq)]
+pub enum LineError {
+    /// It has another form.
+    #[error("'{0}' is neither 'at TIME WORDS' nor 'from TIME to TIME KNOB A..B'")]
+    Form(String),
+    /// The time is none.
+    #[error(transparent)]
+    Time(#[from] ParseQuantityError),
+    /// A line of before is later.
+    #[error("{0} s is before line {1}, at {2} s; lines stand in the order of their times")]
+    Order(f64, usize, f64),
+    /// A ramp still turns the same.
+    #[error("line {1} turns {0} until {2} s")]
+    Overlap(String, usize, f64),
+    /// It comes after the end.
+    #[error("line {0} ended the script")]
+    AfterEnd(usize),
+    /// The settings are none.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The load is on or off.
+    #[error("load is on or off, not '{0}'")]
+    Load(String),
+    /// The note has no text.
+    #[error("mark needs a text")]
+    Mark,
+    /// A ramp turns nothing.
+    #[error(transparent)]
+    Dimension(#[from] DimensionError),
+    /// Its range is none.
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    /// It cannot be.
+    #[error(transparent)]
+    Ramp(#[from] RampError),
+}
+
+impl Line {
+    /// The line that the text is; `None` for an empty one, and a comment.
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, LineError> {
+        // A number sign within a word is a part of it.
+        let text = if text.trim_start().starts_with('#') { "" } else { text };
+        let text = text.split_once(" # ").map_or(text, |(text, _)| text).trim();
+        let form = || LineError::Form(text.to_owned());
+        let (word, rest) = match text.split_once(' ') {
+            Some((word, rest)) => (word, rest.trim()),
+            None if text.is_empty() => return Ok(None),
+            None => return Err(form()),
+        };
+        match word {
+            "at" => {
+                let (time, words) = rest.split_once(' ').ok_or_else(form)?;
+                Ok(Some(Self { from_s: seconds(time)?, what: What::parse(words.trim())? }))
+            }
+            "from" => {
+                let (from, rest) = rest.split_once(" to ").ok_or_else(form)?;
+                let (to, words) = rest.trim().split_once(' ').ok_or_else(form)?;
+                let (from_s, to_s) = (seconds(from)?, seconds(to)?);
+                Ok(Some(Self { from_s, what: What::Ramp(Ramp::parse(from_s, to_s, words.trim())?) }))
+            }
+            _ => Err(form()),
+        }
+    }
+
+    /// When it ends, in seconds of the session.
+    pub(super) fn to_s(&self) -> f64 {
+        match &self.what {
+            What::Ramp(ramp) => ramp.to_s,
+            _ => self.from_s,
+        }
+    }
+
+    /// What it turns, in words.
+    pub(super) fn turns(&self) -> Vec<String> {
+        match &self.what {
+            What::Set(words) => words.split(',').flat_map(|part| named(part.trim())).collect(),
+            What::Ramp(ramp) => vec![ramp.dimension.word()],
+            What::Load(_) | What::Mark(_) | What::End => Vec::new(),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, ParseQuantityError> {
+    Ok(parse_duration(text)?.as_secs_f64())
+}
+
+/// What a setting turns.
+fn named(part: &str) -> Vec<String> {
+    match part.split_once(' ') {
+        Some(("preset", _)) => Knob::ALL.map(|knob| knob.name().to_owned()).into(),
+        Some(("config", rest)) => vec![format!("config {}", rest.split_whitespace().next().unwrap_or(""))],
+        _ => Adjustable::in_query(part).map(|(named, _)| named.word().to_owned()).into_iter().collect(),
+    }
+}
+
+impl What {
+    fn parse(words: &str) -> Result<Self, LineError> {
+        let (word, rest) = words.split_once(' ').unwrap_or((words, ""));
+        match (word, rest.trim()) {
+            ("end", "") => Ok(Self::End),
+            ("load", "on") => Ok(Self::Load(true)),
+            ("load", "off") => Ok(Self::Load(false)),
+            ("load", other) => Err(LineError::Load(other.to_owned())),
+            ("mark", "") => Err(LineError::Mark),
+            ("mark", text) => Ok(Self::Mark(text.to_owned())),
+            _ => Ok(Self::Set(words.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Result<Option<Line>, LineError> {
+        Line::parse(text)
+    }
+
+    #[test]
+    fn a_line_says_when_and_what() {
+        let at = |from_s, what| Ok(Some(Line { from_s, what }));
+        assert_eq!(line("at 30s clients 100"), at(30.0, What::Set("clients 100".to_owned())));
+        assert_eq!(line("  at 1.5m load off  # a rest"), at(90.0, What::Load(false)));
+        assert_eq!(line("at 0s mark issue #7, again"), at(0.0, What::Mark("issue #7, again".to_owned())));
+        assert_eq!(line("at 9s end"), at(9.0, What::End));
+        for nothing in ["", "   ", "# at 30s clients 100", "  #"] {
+            assert_eq!(line(nothing), Ok(None), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_line_turns_what_it_names() {
+        let turns = |text: &str| line(text).unwrap().unwrap().turns().join(";");
+        assert_eq!(turns("at 1s cl 5, value 4k, config hz 20"), "clients;value size;config hz");
+        assert_eq!(turns("from 1s to 9s config maxmemory 0..1g"), "config maxmemory");
+        assert!(turns("at 1s preset cache").contains("rate"));
+        assert_eq!(turns("at 1s mark rate 5"), "");
+    }
+
+    #[test]
+    fn what_is_no_line_is_told() {
+        for (text, told) in [
+            ("clients 100", "'clients 100' is neither 'at TIME WORDS' nor 'from TIME to TIME KNOB A..B'"),
+            ("at", "'at' is neither"),
+            ("at 30s", "'at 30s' is neither"),
+            ("at 30 clients 5", "'30' is not a duration such as"),
+            ("at 30s load maybe", "load is on or off, not 'maybe'"),
+            ("at 30s mark", "mark needs a text"),
+            ("from 30s rate 1..5", "'from 30s rate 1..5' is neither"),
+            ("from 30s to 40s", "'from 30s to 40s' is neither"),
+            ("from 30s to 40s arrivals 1..5", "'arrivals 1..5' begins with none of clients,"),
+            ("from 30s to 40s rate 5k", "'5k' is no range of rate"),
+        ] {
+            let error = line(text).unwrap_err().to_string();
+            assert!(error.starts_with(told), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Script: a timeline of turns, played while the load runs.
+//!
+//! ```text
+//!  at 30s clients 100                        # knobs, presets, parameters, as an A/B takes them
+//!  at 45s rate 10k, pipeline 4
+//!  from 60s to 120s rate 10k..50k            # a ramp: in 20 equal steps, a second each at least
+//!  from 60s to 120s value size 64..4k in 4   # or in so many
+//!  at 130s config maxmemory 1073741824
+//!  at 140s mark the cache is full
+//!  at 150s load off
+//!  at 160s end
+//! ```
+//! Times are those of the session, and lines stand in their order. What a line does not name stays as it is, whoever turned it.
+
+mod line;
+mod play;
+mod ramp;
+mod text;
+
+pub use line::LineError;
+pub use play::Script;
+pub use text::ScriptError;

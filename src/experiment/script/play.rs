@@ -1,0 +1,267 @@
+//! The playing of a script: each turn when its time has come, on top of what is in force then.
+
+use super::{
+    ScriptError,
+    text::{Deed, Text},
+};
+use crate::{
+    experiment::{Ending, Experiment, Interruption, Setting, t_s},
+    load::Knobs,
+    session::{Delivery, Mark, Notice, Order, Record},
+};
+
+/// So long knobs that were ordered may take to be in force; after that somebody else turned them.
+const PENDING_S: f64 = 1.0;
+
+/// A script, and how far it is played.
+#[derive(Debug)]
+pub struct Script {
+    name: String,
+    text: Text,
+    /// The next turn.
+    next: usize,
+    /// The knobs that were ordered last, and until when they are waited for. Those of the beginning may take as long as a person
+    /// takes to allow them.
+    ordered: Option<(Knobs, f64)>,
+    /// Those in force.
+    knobs: Knobs,
+    ending: Option<Ending>,
+}
+
+impl Script {
+    /// Reads the text of the file `name`, to be played on top of these knobs.
+    ///
+    /// # Errors
+    /// Names the line that is none, and why.
+    pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, ScriptError> {
+        Ok(Self {
+            name: name.to_owned(),
+            text: Text::parse(name, text, base)?,
+            next: 0,
+            ordered: Some((base.clone(), f64::INFINITY)),
+            knobs: base.clone(),
+            ending: None,
+        })
+    }
+
+    /// What it puts in force if nobody else turns anything.
+    pub fn settings(&self) -> &[Setting] {
+        &self.text.settings
+    }
+
+    /// When its last turn is, in seconds of the session.
+    pub fn last_turn_s(&self) -> f64 {
+        self.text.turns.last().map_or(0.0, |turn| turn.t_s)
+    }
+
+    /// When it is over, in seconds of the session.
+    pub fn end_s(&self) -> f64 {
+        self.text.end_s
+    }
+
+    fn see(&mut self, delivery: &Delivery) -> Option<Interruption> {
+        match delivery {
+            Delivery::Record(record) => match &**record {
+                Record::Segment(segment) => {
+                    self.knobs.clone_from(&segment.knobs);
+                    self.ordered.take_if(|(knobs, _)| *knobs == segment.knobs);
+                    None
+                }
+                Record::End(_) => Some(Interruption::SessionOver),
+                _ => None,
+            },
+            Delivery::Refused(Order::SetKnobs(_) | Order::SetConfig { .. }, why) => {
+                Some(Interruption::Refused(self.told(why)))
+            }
+            Delivery::Notice(Notice::LoadStaysOff(why) | Notice::LoadStopped(why)) => {
+                Some(Interruption::LoadOff(why.replace(" Continue?", "")))
+            }
+            Delivery::Notice(Notice::Leave | Notice::Ended) => Some(Interruption::SessionOver),
+            Delivery::Refused(..) | Delivery::Notice(_) => None,
+        }
+    }
+
+    /// What is said of the line that was played last.
+    fn told(&self, why: &str) -> String {
+        let line =
+            self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
+        format!("{}:{line}: {why}", self.name)
+    }
+
+    fn play(&mut self, now_s: f64) -> Vec<Order> {
+        let mut orders = Vec::new();
+        while let Some(turn) = self.text.turns.get(self.next).filter(|turn| turn.t_s <= now_s) {
+            self.next += 1;
+            if let Deed::Mark(text) = &turn.what {
+                orders.push(Order::Mark(Mark { t_s: now_s, text: text.clone() }));
+                continue;
+            }
+            self.ordered.take_if(|(_, until_s)| *until_s < now_s);
+            let now = self.ordered.as_ref().map_or(&self.knobs, |(knobs, _)| knobs).clone();
+            match turn.what.setting(&now) {
+                Ok(setting) => orders.extend(setting.into_iter().flat_map(|to| self.order(to, &now, now_s))),
+                Err(error) => {
+                    let why = Interruption::Refused(self.told(&error.to_string()));
+                    self.ending = Some(Ending::Interrupted(why));
+                    return orders;
+                }
+            }
+        }
+        if self.next == self.text.turns.len() && now_s >= self.text.end_s {
+            self.ending = Some(Ending::Done);
+        }
+        orders
+    }
+
+    fn order(&mut self, to: Setting, now: &Knobs, now_s: f64) -> Vec<Order> {
+        let is_turned = to.knobs != *now;
+        if is_turned {
+            self.ordered = Some((to.knobs.clone(), now_s + PENDING_S));
+        }
+        let knobs = is_turned.then_some(Order::SetKnobs(to.knobs));
+        let config = to.config.into_iter().map(|(parameter, to)| Order::SetConfig { parameter, to });
+        knobs.into_iter().chain(config).collect()
+    }
+}
+
+impl Experiment for Script {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if self.is_over() {
+            return Vec::new();
+        }
+        if let Some(why) = self.see(delivery) {
+            // A session that ends after the last turn has played it all.
+            let is_played = why == Interruption::SessionOver && self.next == self.text.turns.len();
+            self.ending = Some(if is_played { Ending::Done } else { Ending::Interrupted(why) });
+            return Vec::new();
+        }
+        t_s(delivery).map_or_else(Vec::new, |now_s| self.play(now_s))
+    }
+
+    /// What it turned stays: it is what was asked for.
+    fn stop(&mut self) -> Vec<Order> {
+        self.ending.get_or_insert(Ending::Done);
+        Vec::new()
+    }
+
+    fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    fn report(&self) -> String {
+        match self.text.turns.get(self.next) {
+            Some(turn) => format!("{} was played up to line {}, at {} s\n", self.name, turn.line, turn.t_s),
+            None => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        experiment::simulated::Simulated,
+        server::Parameter,
+        session::{Interval, Segment},
+    };
+
+    fn on() -> Knobs {
+        Knobs { load: true, ..Knobs::default() }
+    }
+
+    fn script(text: &str) -> Script {
+        Script::parse("a.script", text, &on()).unwrap()
+    }
+
+    /// Every setting that holds in a session that the script turns, with its first moment.
+    fn played(text: &str) -> (Script, Simulated, Vec<(f64, Knobs)>) {
+        let (mut script, mut session, mut seen) =
+            (script(text), Simulated::new(on()), Vec::<(f64, Knobs)>::new());
+        session.drive(&mut script, |knobs, t_s| {
+            if seen.last().is_none_or(|(_, last)| last != knobs) {
+                seen.push((t_s, knobs.clone()));
+            }
+            Interval::default()
+        });
+        (script, session, seen)
+    }
+
+    fn segment(t_s: f64, knobs: Knobs) -> Delivery {
+        let segment = Segment { t_s, segment: 1, knobs, warmup: false, config: None };
+        Delivery::Record(Arc::new(Record::Segment(segment)))
+    }
+
+    #[test]
+    fn every_turn_is_made_in_its_time_and_marks_and_parameters_too() {
+        let text = "at 0s clients 9\nat 1s config hz 20\nfrom 2s to 4s rate 100..300\nat 3s mark now\nat 5s load off\nat 7s end";
+        let (script, session, seen) = played(text);
+        let turned: Vec<_> =
+            seen.iter().map(|(t_s, knobs)| (*t_s, knobs.load, knobs.clients, knobs.rate)).collect();
+        assert_eq!(
+            turned,
+            [
+                (0.0, true, 9, None),
+                (2.0, true, 9, Some(100)),
+                (3.0, true, 9, Some(200)),
+                (4.0, true, 9, Some(300)),
+                (5.0, false, 9, Some(300)),
+            ]
+        );
+        let hz = Order::SetConfig { parameter: Parameter::named("hz").unwrap(), to: "20".to_owned() };
+        assert_eq!(session.told, [hz, Order::Mark(Mark { t_s: 3.0, text: "now".to_owned() })]);
+        assert_eq!((script.ending(), script.report()), (Some(&Ending::Done), String::new()));
+        assert!((7.0..7.5).contains(&session.now_s()), "{}", session.now_s());
+    }
+
+    #[test]
+    fn what_somebody_else_turned_stays_where_no_line_names_it() {
+        let mut script = script("at 1s clients 9\nat 5s pipeline 2");
+        assert_eq!(script.take(&segment(0.0, on())), []);
+        let nine = Knobs { clients: 9, ..on() };
+        assert_eq!(script.take(&segment(1.0, on())), [Order::SetKnobs(nine.clone())]);
+        script.take(&segment(1.1, nine.clone()));
+        let by_hand = Knobs { value_size: 100, ..nine };
+        script.take(&segment(3.0, by_hand.clone()));
+        let both = Knobs { pipeline: 2, ..by_hand.clone() };
+        assert_eq!(script.take(&segment(5.0, by_hand)), [Order::SetKnobs(both)]);
+    }
+
+    #[test]
+    fn while_the_first_write_waits_for_a_person_the_load_stays_wanted() {
+        let mut script = script("at 1s clients 9\nat 1.2s pipeline 2\nat 9s end");
+        let off = Knobs { load: false, ..on() };
+        script.take(&segment(0.0, off.clone()));
+        let nine = Knobs { clients: 9, ..on() };
+        assert_eq!(script.take(&segment(1.0, off.clone())), [Order::SetKnobs(nine.clone())]);
+        let both = Knobs { pipeline: 2, ..nine };
+        assert_eq!(
+            script.take(&segment(1.25, off)),
+            [Order::SetKnobs(both)],
+            "nor is it forgotten what waits"
+        );
+    }
+
+    #[test]
+    fn what_is_refused_is_told_with_its_line() {
+        let mut script = script("at 0s clients 9\nat 5s pipeline 2");
+        let orders = script.take(&segment(0.0, on()));
+        script.take(&Delivery::Refused(orders[0].clone(), "too many".to_owned()));
+        let why = Interruption::Refused("a.script:1: too many".to_owned());
+        assert_eq!(script.ending(), Some(&Ending::Interrupted(why)));
+        assert_eq!(script.report(), "a.script was played up to line 2, at 5 s\n");
+    }
+
+    #[test]
+    fn a_session_that_ends_before_the_last_turn_has_not_played_it() {
+        let ended = |t_s| {
+            let mut script = script("at 1s clients 9\nat 9s end");
+            script.take(&segment(t_s, on()));
+            script.take(&Delivery::Notice(Notice::Leave));
+            script.ending().cloned()
+        };
+        assert_eq!(ended(0.5), Some(Ending::Interrupted(Interruption::SessionOver)));
+        assert_eq!(ended(1.0), Some(Ending::Done));
+    }
+}
