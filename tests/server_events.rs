@@ -10,6 +10,7 @@ use redyno::{
     clock::Clock,
     happening::Happening,
     server::{Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
+    stats::Buckets,
     target::{Address, Credentials, Password, Target},
 };
 
@@ -111,6 +112,69 @@ fn commands_are_counted_between_polls() {
             }
             ((calls, rejected) == (3, 1)).then_some(())
         });
+    }
+}
+
+/// What `LATENCY HISTOGRAM` says of one command, as its buckets are cumulative.
+fn histogram(server: &Server, command: &str) -> Vec<(u64, u64)> {
+    let text = server.cli(&["LATENCY", "HISTOGRAM", command]);
+    let numbers: Vec<u64> = text.lines().skip(4).map(|line| line.trim().parse().unwrap()).collect();
+    numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+#[test]
+fn the_times_of_commands_are_those_of_latency_histogram_over_the_same_calls() {
+    for server in servers(&[]) {
+        let (_control, messages) = start(at(&server));
+        server.cli(&["EVAL", "for i=1,4000 do redis.call('RPUSH','l',string.rep('x',40)) end", "0"]);
+        let read = |calls: u64| {
+            let script = format!("for i=1,{calls} do redis.call('LRANGE','l',0,i%400*(i%7)) end");
+            server.cli(&["EVAL", &script, "0"]);
+        };
+        // It is asked about once it is known to be called.
+        let (mut told, mut sent) = (0, 0);
+        let mut is_asked = false;
+        while !is_asked || told < sent {
+            read(u64::from(!is_asked));
+            sent += u64::from(!is_asked);
+            let seen = status(&messages, |_| true);
+            if let Some(stat) = seen.command_stats.get("lrange") {
+                told += stat.calls;
+                is_asked |= stat.times.is_some();
+            }
+        }
+        let before = histogram(&server, "lrange");
+        read(5000);
+        let mut times = Buckets::default();
+        wait_among(&messages, "the times of 5000 calls", |message| {
+            let Message::Status { status, .. } = message else { return None };
+            if let Some(stat) = status.command_stats.get("lrange") {
+                times.merge(stat.times.as_ref().unwrap());
+            }
+            (times.count() == 5000).then_some(())
+        });
+        let expected = Buckets::between(&before, &histogram(&server, "lrange")).unwrap();
+        assert_eq!(times, expected);
+        assert!(
+            times.percentile(0.99) > times.percentile(0.5) && times.percentile(0.99).is_some(),
+            "{times:?}"
+        );
+    }
+}
+
+#[test]
+fn without_latency_histogram_percentiles_since_the_start_stand_for_the_times() {
+    let args = ["--user", "ann", "on", ">pw", "~*", "+@all", "-latency"];
+    for server in servers(&args) {
+        let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
+        let (_control, messages) = start(Target { credentials: Some(who), ..at(&server) });
+        let get = wait_among(&messages, "percentiles of GET", |message| {
+            server.cli(&["GET", "a"]);
+            let Message::Status { status, .. } = message else { return None };
+            status.command_stats.get("get").filter(|get| !get.since_start_us.is_empty()).cloned()
+        });
+        assert_eq!(get.times, None);
+        assert_eq!(get.since_start_us.keys().collect::<Vec<_>>(), ["p50", "p99", "p99.9"]);
     }
 }
 

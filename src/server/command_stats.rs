@@ -24,7 +24,8 @@ impl CommandCounters {
         }
         let mut added = BTreeMap::new();
         for (name, now) in &self.0 {
-            let then = before.0.get(name).copied().unwrap_or_default();
+            let nothing = CommandStat::default();
+            let then = before.0.get(name).unwrap_or(&nothing);
             let part = |now: Option<u64>, then: Option<u64>| match now {
                 Some(now) => now.checked_sub(then.unwrap_or(0)).map(Some),
                 None => Some(None),
@@ -34,6 +35,7 @@ impl CommandCounters {
                 usec: now.usec.checked_sub(then.usec)?,
                 failed: part(now.failed, then.failed)?,
                 rejected: part(now.rejected, then.rejected)?,
+                ..CommandStat::default()
             };
             if stat.calls > 0 || stat.rejected.is_some_and(|n| n > 0) {
                 added.insert(name.clone(), stat);
@@ -55,6 +57,7 @@ fn read(fields: &str) -> Option<CommandStat> {
         usec: value("usec")?,
         failed: value("failed_calls"),
         rejected: value("rejected_calls"),
+        ..CommandStat::default()
     })
 }
 
@@ -74,7 +77,7 @@ mod tests {
     #[test]
     fn what_was_added_is_told_of_commands_that_did_anything() {
         let added = stats(150, 0).since(&stats(100, 0)).unwrap();
-        let get = added["get"];
+        let get = &added["get"];
         assert_eq!((get.calls, get.usec, get.mean_us()), (50, 100, Some(2.0)));
         assert_eq!(added.len(), 1);
         let refused = stats(100, 3).since(&stats(100, 0)).unwrap();

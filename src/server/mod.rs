@@ -13,6 +13,7 @@ mod answer;
 mod clean;
 mod clients;
 mod command_stats;
+mod command_times;
 mod config;
 mod control;
 mod datum;

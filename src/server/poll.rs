@@ -3,6 +3,7 @@
 //! ```text
 //!              ┌─ INFO ──────────────► Status, events        (refused: the whole poll is)
 //!              ├─ INFO commandstats ─► Status
+//!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest commands; refused: INFO latencystats, now and then)
 //! every second ┼─ SLOWLOG GET ───────► events
 //!              ├─ LATENCY LATEST ────► Status, events
 //!              └─ CONFIG GET ────────► Status
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use super::{
     Info, ServerError, Status,
     command_stats::CommandCounters,
+    command_times::{self, AskedFor, Histograms},
     config::Config,
     datum::Datum,
     info::Counters,
@@ -30,11 +32,15 @@ use crate::happening::Happening;
 
 /// A refused question is asked again after so many polls.
 const ASK_AGAIN: u32 = 60;
+/// Percentiles since the server's start change slowly, and take it a while: they are asked for once in so many polls.
+const SELDOM: u32 = 10;
 
 /// A question beside INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Asked {
     CommandStats,
+    Times,
+    SinceStart,
     SlowLog,
     Latency,
     Config,
@@ -52,11 +58,22 @@ pub(super) struct Poller {
     counters: Option<Counters>,
     run_id: String,
     commands: Option<CommandCounters>,
+    times: CommandTimes,
     news: News,
     slow_log: SlowLog,
     latency: LatencyLog,
     config: Config,
     refused: BTreeMap<Asked, Refusal>,
+}
+
+/// How long commands took, by the polls so far.
+#[derive(Default)]
+struct CommandTimes {
+    asked: AskedFor,
+    histograms: Option<Histograms>,
+    since_start: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Polls so far at which histograms were known to be refused.
+    polls_without: u32,
 }
 
 /// A question that was refused.
@@ -70,6 +87,8 @@ struct Refusal {
 struct Answers {
     info: Result<String, ServerError>,
     commands: Option<Result<String, ServerError>>,
+    times: Option<Result<Datum, ServerError>>,
+    since_start: Option<Result<String, ServerError>>,
     slow_log: Option<Result<Datum, ServerError>>,
     latency: Option<Result<Datum, ServerError>>,
     config: Option<Result<BTreeMap<String, String>, ServerError>>,
@@ -99,6 +118,7 @@ impl Poller {
             status.command_stats = added.unwrap_or_default();
             self.commands = Some(now);
         }
+        self.add_times(answers.times, answers.since_start, &mut status)?;
         let read = answers.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
         let news = self.accepted(Asked::SlowLog, read, &mut happenings)?;
         happenings.extend(news.unwrap_or_default());
@@ -115,12 +135,56 @@ impl Poller {
         Ok((at_ns, Polled { status, happenings }))
     }
 
+    /// Adds how long the commands took. That it is not told shows by what stands there instead.
+    fn add_times(
+        &mut self,
+        times: Option<Result<Datum, ServerError>>,
+        since_start: Option<Result<String, ServerError>>,
+        status: &mut Status,
+    ) -> Result<(), ServerError> {
+        let read = times.map(|reply| {
+            reply.and_then(|reply| {
+                let command = "LATENCY".to_owned();
+                Histograms::read(&reply).ok_or(ServerError::Unexpected { command })
+            })
+        });
+        let untold = &mut Vec::new();
+        let histograms = self.accepted(Asked::Times, read, untold)?;
+        if let (Some(now), Some(before)) = (&histograms, &self.times.histograms) {
+            now.add_to(before, &mut status.command_stats);
+        }
+        self.times.histograms = histograms;
+        self.times.asked.learn(&status.command_stats);
+        if let Some(text) = self.accepted(Asked::SinceStart, since_start, untold)? {
+            self.times.since_start = command_times::since_start(&text);
+        }
+        if self.refused.contains_key(&Asked::Times) {
+            for (name, stat) in &mut status.command_stats {
+                stat.since_start_us = self.times.since_start.get(name).cloned().unwrap_or_default();
+            }
+        }
+        Ok(())
+    }
+
     async fn ask(&mut self, wire: &Wire) -> Answers {
+        let is_refused = self.refused.contains_key(&Asked::Times);
+        let is_time = is_refused && self.times.polls_without.is_multiple_of(SELDOM);
+        self.times.polls_without += u32::from(is_refused);
         let refused = &mut self.refused;
         refused.values_mut().for_each(|refusal| refusal.polls = refusal.polls.saturating_sub(1));
         let is_due = |question| refused.get(&question).is_none_or(|refusal| refusal.polls == 0);
         let commands = async {
             if is_due(Asked::CommandStats) { Some(wire.text(&["INFO", "commandstats"]).await) } else { None }
+        };
+        let histogram = ["LATENCY", "HISTOGRAM"].into_iter();
+        let histogram: Vec<_> = histogram.chain(self.times.asked.names()).collect();
+        let times = async {
+            let is_due = is_due(Asked::Times) && histogram.len() > 2;
+            if is_due { Some(wire.data(&histogram).await) } else { None }
+        };
+        let since_start = async {
+            let is_due = is_due(Asked::SinceStart) && is_time;
+            if is_due { Some(wire.text(&["INFO", "latencystats"]).await) } else { None }
         };
         let asked = slow_log::ASKED.to_string();
         let slow_log = async {
@@ -130,9 +194,10 @@ impl Poller {
             if is_due(Asked::Latency) { Some(wire.data(&["LATENCY", "LATEST"]).await) } else { None }
         };
         let config = async { if is_due(Asked::Config) { Some(self.config.ask(wire).await) } else { None } };
-        let (info, commands, slow_log, latency, config) =
-            tokio::join!(wire.info(), commands, slow_log, latency, config);
-        Answers { info, commands, slow_log, latency, config }
+        // Histograms next to the counts that they are shown beside.
+        let (info, commands, times, since_start, slow_log, latency, config) =
+            tokio::join!(wire.info(), commands, times, since_start, slow_log, latency, config);
+        Answers { info, commands, times, since_start, slow_log, latency, config }
     }
 
     /// An answer, if there is one and it is no refusal; a refusal is told, unless it was.
@@ -166,6 +231,7 @@ impl Poller {
         let run_id = info.text("run_id").unwrap_or_default();
         if !self.run_id.is_empty() && self.run_id != run_id {
             self.commands = None;
+            self.times = CommandTimes::default();
             self.slow_log.begin_again();
         }
         run_id.clone_into(&mut self.run_id);

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gauge::{Gauge, Gauges, Kind};
+use crate::{
+    gauge::{Gauge, Gauges, Kind},
+    stats::Buckets,
+};
 
 /// What one poll said: words, gauges, and lists. What the server does not have is empty or `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -62,7 +65,7 @@ impl Status {
 }
 
 /// What one command did since the previous poll, by the server's own count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CommandStat {
     /// Calls.
@@ -73,9 +76,32 @@ pub struct CommandStat {
     pub failed: Option<u64>,
     /// Calls refused before they ran (wrong arguments, OOM, ACL); `None` likewise.
     pub rejected: Option<u64>,
+    /// How long its calls took since the previous poll: (up to so many µs, so many calls). Of the commands with the most
+    /// calls, by servers that have LATENCY HISTOGRAM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<Buckets>,
+    /// Percentiles of its times since the server's start or CONFIG RESETSTAT, in µs by their names (`p99`): INFO
+    /// latencystats, where LATENCY HISTOGRAM is refused.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub since_start_us: BTreeMap<String, f64>,
 }
 
 impl CommandStat {
+    /// Adds what it did later.
+    pub fn merge(&mut self, later: &Self) {
+        let sum = |mine: Option<u64>, other: Option<u64>| Some(mine?.saturating_add(other?));
+        self.calls = self.calls.saturating_add(later.calls);
+        self.usec = self.usec.saturating_add(later.usec);
+        self.failed = sum(self.failed, later.failed);
+        self.rejected = sum(self.rejected, later.rejected);
+        if let Some(times) = &later.times {
+            self.times.get_or_insert_default().merge(times);
+        }
+        if !later.since_start_us.is_empty() {
+            self.since_start_us.clone_from(&later.since_start_us);
+        }
+    }
+
     /// Mean execution time in microseconds; `None` without a call.
     pub fn mean_us(&self) -> Option<f64> {
         (self.calls > 0).then(|| self.usec as f64 / self.calls as f64)

@@ -3,6 +3,7 @@
 //! Pure: no I/O, no clock. Values are nanoseconds; three significant digits are kept, as HdrHistogram counts
 //! them, from 1 ns to [`HIGHEST_NS`]; what lies above is counted as over range, with its true maximum.
 
+mod buckets;
 mod compact;
 pub mod comparison;
 pub mod curve;
@@ -23,6 +24,7 @@ mod steady;
 mod text;
 mod usl;
 
+pub use buckets::Buckets;
 pub use compact::{Blend, Compact};
 pub use comparison::{Better, Comparison, Stretch, Verdict, compare};
 pub use hdr::DecodeError;

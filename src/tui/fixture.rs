@@ -265,7 +265,16 @@ pub fn slow_command(us: u64, command: &str, client: Option<&str>) -> Happening {
 
 fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
     let stat = |(name, calls, usec, rejected): (&str, u64, u64, u64)| {
-        let stat = CommandStat { calls, usec, failed: Some(0), rejected: Some(rejected) };
+        // One in twenty takes a little longer, and one in five hundred much.
+        let times = vec![(1, calls - calls / 20), (4, calls / 20 - calls / 500), (132, calls / 500)].into();
+        let stat = CommandStat {
+            calls,
+            usec,
+            failed: Some(0),
+            rejected: Some(rejected),
+            times: Some(times),
+            ..CommandStat::default()
+        };
         (name.to_owned(), stat)
     };
     let load = [("get", ops * 10 / 11, ops, 0), ("set", ops / 11, ops / 8, 3), ("ping", 100, 40, 0)];

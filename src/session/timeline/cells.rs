@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::history::Merge;
 use crate::{
-    gauge::Gauges,
+    gauge::{GAUGES, Gauges, Kind},
     probe::Ping,
-    server::Status,
+    protocol::OTHER,
+    server::{CommandStat, Status},
     session::{Interval, Moment, add_counts},
 };
 
@@ -120,24 +121,87 @@ impl Merge for PingCell {
     }
 }
 
+/// What the server's commands did, everybody's, by its own count.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CommandCell {
+    /// Over how many seconds.
+    pub length_s: f64,
+    /// By name. Of very many those that came first, and the others under [`OTHER`].
+    pub stats: BTreeMap<String, CommandStat>,
+}
+
+/// So many commands are kept apart.
+const MOST_COMMANDS: usize = 32;
+
+impl CommandCell {
+    /// What one poll told. A poll that could tell no difference has no command at all, not even one of redyno's own, and
+    /// counts for nothing.
+    fn of(status: &Status) -> Self {
+        let mut cell = Self::default();
+        if let Some(length_s) = status.poll_s.filter(|s| *s > 0.0 && !status.command_stats.is_empty()) {
+            cell.length_s = length_s;
+            let mut by_calls: Vec<_> = status.command_stats.iter().collect();
+            by_calls.sort_by_key(|(_, stat)| std::cmp::Reverse(stat.calls));
+            by_calls.into_iter().for_each(|(name, stat)| cell.add(name, stat));
+        }
+        cell
+    }
+
+    fn add(&mut self, name: &str, stat: &CommandStat) {
+        let is_known = self.stats.contains_key(name) || self.stats.len() < MOST_COMMANDS;
+        match self.stats.get_mut(if is_known { name } else { OTHER }) {
+            Some(mine) => mine.merge(stat),
+            None => drop(self.stats.insert(if is_known { name } else { OTHER }.to_owned(), stat.clone())),
+        }
+    }
+
+    /// Calls per second of one command; `None` where nothing is known.
+    pub fn per_s(&self, name: &str) -> Option<f64> {
+        let calls = self.stats.get(name).map_or(0, |stat| stat.calls);
+        (self.length_s > 0.0).then(|| calls as f64 / self.length_s)
+    }
+
+    /// Those of all commands.
+    pub fn all_per_s(&self) -> Option<f64> {
+        let calls: f64 = self.stats.values().map(|stat| stat.calls as f64).sum();
+        (self.length_s > 0.0).then(|| calls / self.length_s)
+    }
+}
+
+impl Merge for CommandCell {
+    fn merge(&mut self, later: Self) {
+        self.length_s += later.length_s;
+        later.stats.iter().for_each(|(name, stat)| self.add(name, stat));
+    }
+}
+
 /// What the server said of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
     /// Its last word in this cell.
     pub last: Option<Box<Moment<Status>>>,
-    /// The highest value of each gauge in it.
+    /// The highest value of each gauge in it; of those that count what was added, per second.
     pub highest: Gauges,
+    /// What its commands did.
+    pub commands: CommandCell,
 }
 
 impl ServerCell {
     pub(super) fn add(&mut self, moment: &Moment<Status>) {
-        self.merge(Self { highest: moment.body.gauges.clone(), last: Some(Box::new(moment.clone())) });
+        let status = &moment.body;
+        let mut highest = status.gauges.clone();
+        for gauge in GAUGES.into_iter().filter(|gauge| gauge.about().kind == Kind::Added) {
+            highest.set(gauge, highest[gauge].and_then(|added| status.per_s(added)));
+        }
+        let commands = CommandCell::of(status);
+        self.merge(Self { highest, last: Some(Box::new(moment.clone())), commands });
     }
 }
 
 impl Merge for ServerCell {
     fn merge(&mut self, later: Self) {
         self.highest.raise(&later.highest);
+        self.commands.merge(later.commands);
         let is_later = |other: &Moment<Status>| self.last.as_ref().is_none_or(|mine| mine.t_s <= other.t_s);
         if later.last.as_deref().is_some_and(is_later) {
             self.last = later.last;
@@ -178,6 +242,28 @@ mod tests {
             [None, Some(6_999), Some(7_000)].map(|rtt| cell.wait_beyond(rtt).is_some()),
             [true, true, false]
         );
+    }
+
+    #[test]
+    fn commands_add_up_over_the_time_that_is_known() {
+        let poll = |calls, poll_s| {
+            let stat = CommandStat { calls, times: Some(vec![(4, calls)].into()), ..CommandStat::default() };
+            let command_stats = [("get".to_owned(), stat)].into();
+            Moment::new(1.0, Status { poll_s, command_stats, ..Status::default() })
+        };
+        let unknown = Moment::new(2.0, Status { poll_s: Some(1.0), ..Status::default() });
+        let mut cell = ServerCell::default();
+        [poll(100, Some(1.0)), poll(50, Some(0.5)), unknown, poll(7, None)].iter().for_each(|p| cell.add(p));
+        let commands = &cell.commands;
+        assert_eq!(
+            (commands.length_s, commands.per_s("get"), commands.per_s("set")),
+            (1.5, Some(100.0), Some(0.0))
+        );
+        assert_eq!(commands.stats["get"].times, Some(vec![(4, 150)].into()));
+        let mut many = CommandCell { length_s: 1.0, ..CommandCell::default() };
+        (0..100)
+            .for_each(|n| many.add(&format!("c{n}"), &CommandStat { calls: 1, ..CommandStat::default() }));
+        assert_eq!((many.stats.len(), many.all_per_s()), (MOST_COMMANDS + 1, Some(100.0)));
     }
 
     #[test]

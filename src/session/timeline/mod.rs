@@ -44,7 +44,7 @@ mod window;
 
 pub use against::Against;
 pub use by_segment::Worst;
-pub use cells::{ErrorCell, LoadCell, PingCell, ServerCell};
+pub use cells::{CommandCell, ErrorCell, LoadCell, PingCell, ServerCell};
 pub use errors::{ErrorCount, ErrorLog};
 pub use fold::{Timeline, TimelineOptions};
 pub use heat::Heat;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    ErrorLog, Held, IntrinsicRun, Measure, PingCell, PingWindow, SegmentTotal, Segments, Timeline,
-    by_segment::BySegment, history::Merge,
+    CommandCell, ErrorLog, Held, IntrinsicRun, Measure, PingCell, PingWindow, SegmentTotal, Segments,
+    Timeline, by_segment::BySegment, history::Merge,
 };
 use crate::{
     happening::Happening,
@@ -213,6 +213,14 @@ impl<'a> Reading<'a> {
         }
         let cells = self.timeline.server.between(0.0, self.t_s);
         cells.rev().find_map(|cell| cell.value.last.as_deref())
+    }
+
+    /// What the server's commands did in the 60 s before this moment, or since the session began.
+    pub fn commands_minute(&self) -> CommandCell {
+        let mut all = CommandCell::default();
+        let cells = self.timeline.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
+        cells.for_each(|cell| all.merge(cell.value.commands.clone()));
+        all
     }
 
     /// The segment in force, with all that is known of it, also of its time after this moment. The history is too

@@ -1,0 +1,170 @@
+//! How long commands took, by the server's own word: LATENCY HISTOGRAM where it has that, else INFO latencystats. Pure.
+//!
+//! Both are counted since the server's start or CONFIG RESETSTAT, and are times of execution: no waiting, no network. Two
+//! histograms tell what lay between them; percentiles do not.
+
+use std::collections::BTreeMap;
+
+use super::{CommandStat, Info, datum::Datum};
+use crate::stats::Buckets;
+
+/// Of so many commands the times are asked for, those with the most calls: each takes the server about 10 µs.
+pub(super) const ASKED: usize = 8;
+
+/// Counts at or below each border in µs.
+type Cumulative = Vec<(u64, u64)>;
+
+/// The histograms of some commands at one poll.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Histograms(BTreeMap<String, Cumulative>);
+
+impl Histograms {
+    /// Reads the reply to LATENCY HISTOGRAM; `None` when it cannot be understood. A command without a histogram is left
+    /// out.
+    pub(super) fn read(reply: &Datum) -> Option<Self> {
+        let command = |pair: &[Datum]| {
+            let [name, fields] = pair else { return None };
+            let found = fields.list()?.chunks_exact(2).find(|pair| pair[0].text() == Some("histogram_usec"));
+            let counts = found.and_then(|pair| pair[1].list()).unwrap_or_default();
+            let count = |pair: &[Datum]| Some((natural(&pair[0])?, natural(&pair[1])?));
+            let counts = counts.chunks_exact(2).map(count).collect::<Option<_>>()?;
+            Some((name.text()?.to_owned(), counts))
+        };
+        reply.list()?.chunks(2).map(command).collect::<Option<_>>().map(Self)
+    }
+
+    /// Adds to `stats` what lies between `before` and this, of the commands that both have.
+    pub(super) fn add_to(&self, before: &Self, stats: &mut BTreeMap<String, CommandStat>) {
+        for (name, now) in &self.0 {
+            let times = before.0.get(name).and_then(|before| Buckets::between(before, now));
+            if let Some(stat) = stats.get_mut(name) {
+                stat.times = times.filter(|times| times.count() > 0);
+            }
+        }
+    }
+}
+
+fn natural(datum: &Datum) -> Option<u64> {
+    datum.number()?.try_into().ok()
+}
+
+/// The commands whose times are asked for: those with the most calls lately, so that one that comes in bursts stays.
+#[derive(Debug, Default)]
+pub(super) struct AskedFor(BTreeMap<String, f64>);
+
+/// With each poll a call of before counts for so much less.
+const DECAY: f64 = 0.9;
+
+impl AskedFor {
+    /// Takes in what one poll told.
+    pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>) {
+        self.0.values_mut().for_each(|calls| *calls *= DECAY);
+        for (name, stat) in stats {
+            *self.0.entry(name.clone()).or_default() += stat.calls as f64;
+        }
+        self.0.retain(|_, calls| *calls >= 1.0);
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let mut by_calls: Vec<_> = self.0.iter().collect();
+        by_calls.sort_by(|a, b| b.1.total_cmp(a.1));
+        by_calls.into_iter().take(ASKED).map(|(name, _)| name.as_str())
+    }
+}
+
+/// Percentiles since the server's start, in µs by their names, of all commands: the text of INFO latencystats.
+pub(super) fn since_start(text: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
+    let percentile = |field: &str| {
+        let (name, value) = field.split_once('=')?;
+        let us = value.parse::<f64>().ok().filter(|us| us.is_finite() && *us >= 0.0)?;
+        name.starts_with('p').then(|| (name.to_owned(), us))
+    };
+    let command =
+        |(name, fields): (&str, &str)| (name.to_owned(), fields.split(',').filter_map(percentile).collect());
+    Info::parse(text).beginning_with("latency_percentiles_usec_").map(command).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(text: &str) -> Datum {
+        Datum::Text(text.to_owned())
+    }
+
+    fn reply(commands: &[(&str, &[i64])]) -> Datum {
+        let command = |(name, counts): &(&str, &[i64])| {
+            let counts = Datum::List(counts.iter().copied().map(Datum::Number).collect());
+            [text(name), Datum::List(vec![text("calls"), Datum::Number(9), text("histogram_usec"), counts])]
+        };
+        Datum::List(commands.iter().flat_map(command).collect())
+    }
+
+    fn stats(names: &[(&str, u64)]) -> BTreeMap<String, CommandStat> {
+        let stat = |(name, calls): &(&str, u64)| {
+            ((*name).to_owned(), CommandStat { calls: *calls, ..CommandStat::default() })
+        };
+        names.iter().map(stat).collect()
+    }
+
+    #[test]
+    fn two_replies_tell_what_lay_between_them() {
+        let before =
+            Histograms::read(&reply(&[("get", &[1, 90, 33, 100]), ("config|get", &[1, 1])])).unwrap();
+        let now = Histograms::read(&reply(&[("get", &[1, 190, 8, 195, 33, 205]), ("set", &[1, 7])])).unwrap();
+        let mut added = stats(&[("get", 105), ("set", 7)]);
+        now.add_to(&before, &mut added);
+        assert_eq!(added["get"].times, Some(vec![(1, 100), (8, 5)].into()));
+        assert_eq!(added["set"].times, None, "it was not asked for before");
+    }
+
+    #[test]
+    fn the_busiest_lately_are_asked_for_and_a_burst_is_not_forgotten_at_once() {
+        let names: Vec<_> = (0..20).map(|n| (format!("c{n}"), n + 1)).collect();
+        let names: Vec<_> = names.iter().map(|(name, calls)| (name.as_str(), *calls)).collect();
+        let mut asked = AskedFor::default();
+        asked.learn(&stats(&names));
+        let told: Vec<_> = asked.names().map(str::to_owned).collect();
+        assert_eq!((told.len(), told[0].as_str(), told[7].as_str()), (ASKED, "c19", "c12"));
+        (0..10).for_each(|_| asked.learn(&stats(&[("get", 4)])));
+        assert_eq!(asked.names().take(2).collect::<Vec<_>>(), ["get", "c19"]);
+        (0..100).for_each(|_| asked.learn(&stats(&[("get", 4)])));
+        assert_eq!(asked.names().collect::<Vec<_>>(), ["get"]);
+    }
+
+    #[test]
+    fn percentiles_since_the_start_have_the_names_that_the_server_gives() {
+        let told = since_start(
+            "# Latencystats\r\nlatency_percentiles_usec_get:p50=0.001,p99=1.003,p99.9=4.015\r\n\
+             latency_percentiles_usec_config|get:p50=nan,p99=-1,x=3,p100\r\n",
+        );
+        assert_eq!(
+            told["get"].iter().map(|(name, us)| (name.as_str(), *us)).collect::<Vec<_>>(),
+            [("p50", 0.001), ("p99", 1.003), ("p99.9", 4.015)]
+        );
+        assert!(told["config|get"].is_empty());
+    }
+
+    fn datum() -> impl Strategy<Value = Datum> {
+        let leaf = prop_oneof![
+            any::<i64>().prop_map(Datum::Number),
+            "(histogram_usec|calls|get|[0-9]{1,20}|.{0,8})".prop_map(Datum::Text),
+            Just(Datum::Other),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| proptest::collection::vec(inner, 0..6).prop_map(Datum::List))
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_answered_is_understood_or_is_not(before in datum(), now in datum(), text in "\\PC{0,200}") {
+            if let (Some(before), Some(now)) = (Histograms::read(&before), Histograms::read(&now)) {
+                now.add_to(&before, &mut stats(&[("get", 1)]));
+            }
+            since_start(&text);
+            since_start(&format!("latency_percentiles_usec_get:{text}"));
+        }
+    }
+}
