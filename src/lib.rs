@@ -27,7 +27,7 @@
 //! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
-//! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
+//! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events and histograms, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on a thread of its own the session's business: asking before it writes, refusing, tuning, stopping, undoing | screens |
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings in alternation; curves over one knob; pure | screens, I/O |

@@ -15,12 +15,13 @@ use rustix::process::Signal;
 
 /// What may reach a server that is only looked at. PING is the probe, SMEMBERS looks for runs of sessions that were killed,
 /// INFO to CONFIG GET are the poll; the others introduce a connection.
-const READ_ONLY: [&str; 9] = [
+const READ_ONLY: [&str; 10] = [
     "ping",
     "smembers",
     "info",
     "slowlog|get",
     "latency|latest",
+    "latency|histogram",
     "config|get",
     "client|setname",
     "client|id",

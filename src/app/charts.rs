@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Model, Spread, TimeAxis, ValueAxis, throughput_axis, value_axis::at};
+use super::{Model, Spread, Subject, TimeAxis, ValueAxis, throughput_axis, value_axis::at};
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
 /// What the charts show, and the axes that they had in the last picture.
@@ -82,7 +82,11 @@ impl Model {
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
         let window = axis.window(self.timeline(), self.ends_s());
-        let (latency, load) = (window.latency(self.charts.timed), window.load());
+        let latency = match self.subject() {
+            Subject::Load => window.latency(self.charts.timed),
+            Subject::Server => window.levels_of_pings(),
+        };
+        let load = window.load();
         let shown = self.shown();
         let segments = shown.known_segments();
         let latency = self.charts.latency_axis(&latency, &axis, segments);

@@ -32,6 +32,7 @@ mod screens;
 mod segment_table;
 mod sharing;
 mod source;
+mod subject;
 mod summary;
 mod throughput_axis;
 mod track;
@@ -61,6 +62,7 @@ pub use screens::Screen;
 pub use segment_table::{COLUMNS, SegmentTable};
 pub use sharing::Picture;
 pub use source::{Effect, Source};
+pub use subject::Subject;
 
 pub use crate::{
     load::{Direction, Knob, PRESETS, Preset, TurnError},

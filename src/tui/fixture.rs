@@ -43,6 +43,8 @@ pub struct MadeUp {
     segment: u32,
     knobs: Knobs,
     recorder: Recorder,
+    /// What other clients ask, in commands per second.
+    others: f64,
 }
 
 impl MadeUp {
@@ -64,8 +66,14 @@ impl MadeUp {
             beside: Vec::new(),
             host: Host::default(),
         };
-        let mut session =
-            Self { tick: 0, random: 7, segment: 0, knobs: knobs.clone(), recorder: Recorder::new() };
+        let mut session = Self {
+            tick: 0,
+            random: 7,
+            segment: 0,
+            knobs: knobs.clone(),
+            recorder: Recorder::new(),
+            others: 0.0,
+        };
         let records = vec![Record::Session(start), session.turn(knobs)];
         (session, records)
     }
@@ -150,7 +158,10 @@ impl MadeUp {
         let late = self.latency(100, 55.0);
         records.push(Record::Wake(Span::new(t_s, length_s, Wake { late })));
         if self.tick.is_multiple_of(4) {
-            records.push(Record::Server(Box::new(Moment::new(t_s, self.status(rate * busy, busy)))));
+            records.push(Record::Server(Box::new(Moment::new(
+                t_s,
+                self.status(rate * busy + self.others * wobble, busy),
+            ))));
         }
         records
     }
@@ -279,7 +290,7 @@ fn command_stats(ops: u64) -> BTreeMap<String, CommandStat> {
     };
     let load = [("get", ops * 10 / 11, ops, 0), ("set", ops / 11, ops / 8, 3), ("ping", 100, 40, 0)];
     let poll = [("info", 2, 210, 0), ("slowlog|get", 1, 4, 0), ("config|get", 1, 19, 0)];
-    load.into_iter().chain(poll).map(stat).collect()
+    load.into_iter().chain(poll).filter(|(_, calls, ..)| *calls > 0).map(stat).collect()
 }
 
 /// All but one that this server does not have.
@@ -304,6 +315,14 @@ pub fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
     let mut reader = Reader::open(Path::new(path)).expect("the recording is there");
     std::iter::from_fn(|| reader.next_record().expect("it can be read")).collect()
+}
+
+/// A minute without load of a server that others ask 90 000 commands per second.
+pub fn monitored() -> Vec<Record> {
+    let (made, mut records) = MadeUp::new(Knobs::default());
+    let mut made = MadeUp { others: 90_000.0, ..made };
+    (0..240).for_each(|_| records.extend(made.next_tick()));
+    records
 }
 
 /// What that server never did: 35 s under load with a second and a half in which nothing was measured, errors, an

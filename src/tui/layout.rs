@@ -4,6 +4,7 @@
 //!  header                                     ┐ always
 //!  status line                                ┘
 //!  ─ throughput ────────────────── ┬─ knobs ─   gutter | plot | names | values ┬ panel
+//!  ─ commands ──────── without load
 //!  ─ latency ───────────────── now ├─ ping ──
 //!                                  ├─ …
 //!  ─ probes, server ────────────── │
@@ -15,7 +16,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::Pane;
+use crate::app::{Pane, Subject};
 
 /// How much fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub struct Plan {
     pub body: Rect,
     /// Throughput: a rule and the chart.
     pub throughput: Rect,
+    /// What the server's commands do, while the charts are about the server: a heading and a table.
+    pub commands: Rect,
     /// Latency: a rule and the chart.
     pub latency: Rect,
     /// Probes and server: a rule, where there is room, and some lanes.
@@ -108,17 +111,18 @@ impl Plan {
     }
 }
 
-/// The plan for a terminal of `area`'s size, with one pane alone if one is; there must be room for charts.
-pub fn plan(area: Rect, alone: Option<Pane>) -> Plan {
-    let whole = of_all(area);
+/// The plan for a terminal of `area`'s size and charts about `subject`, with one pane alone if one is; there must be room
+/// for charts.
+pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
+    let whole = of_all(area, subject);
     match (alone, whole.tier) {
-        (Some(pane), Tier::Panel | Tier::Compact) => with_one(whole, pane),
+        (Some(pane), Tier::Panel | Tier::Compact) => with_one(whole, subject, pane),
         _ => whole,
     }
 }
 
 /// The plan with all panes.
-fn of_all(area: Rect) -> Plan {
+fn of_all(area: Rect, subject: Subject) -> Plan {
     let (w, h) = (area.width, area.height);
     let tier = match () {
         () if w >= PANEL_MIN_WIDTH && h >= PANEL_MIN_HEIGHT => Tier::Panel,
@@ -127,71 +131,109 @@ fn of_all(area: Rect) -> Plan {
         () => Tier::Line,
     };
     match tier {
-        Tier::Panel | Tier::Compact => charts(area, tier),
+        Tier::Panel | Tier::Compact => charts(area, tier, subject),
         Tier::Numbers => Plan { columns: columns_of_numbers(w), ..empty(area, tier) },
         Tier::Line => Plan { header: line(area, 0), ..empty(area, tier) },
     }
 }
 
-/// The charts from top to bottom.
-const CHARTS: [Pane; 3] = [Pane::Throughput, Pane::Latency, Pane::Probes];
+/// The parts that share the rows of the charts, from top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Throughput,
+    Commands,
+    Latency,
+    Probes,
+}
+
+use Part::{Commands, Latency, Probes, Throughput};
 
 /// What the rows of the charts go to, one grant after another while they last: first the least that says something
 /// of each part, the most needed part first, then more of it. What is left over makes the latency higher.
-const GRANTS: [(Pane, u16); 21] = [
+const OF_LOAD: [(Part, u16); 21] = [
     // A rule, and a row for each name of the legend.
-    (Pane::Latency, 6),
+    (Latency, 6),
     // A rule and a chart of two rows.
-    (Pane::Throughput, 3),
+    (Throughput, 3),
     // Ping.
-    (Pane::Probes, 1),
-    (Pane::Throughput, 1),
-    (Pane::Latency, 2),
+    (Probes, 1),
+    (Throughput, 1),
+    (Latency, 2),
     // The server's CPU.
-    (Pane::Probes, 1),
-    (Pane::Throughput, 1),
+    (Probes, 1),
+    (Throughput, 1),
     // A third lane, and with it a rule.
-    (Pane::Probes, 2),
+    (Probes, 2),
     // 80x24 goes to here.
-    (Pane::Latency, 1),
-    (Pane::Latency, 2),
-    (Pane::Throughput, 1),
-    (Pane::Probes, 2),
-    (Pane::Latency, 1),
-    (Pane::Probes, 2),
-    (Pane::Throughput, 1),
+    (Latency, 1),
+    (Latency, 2),
+    (Throughput, 1),
+    (Probes, 2),
+    (Latency, 1),
+    (Probes, 2),
+    (Throughput, 1),
     // 120x36 goes to here.
-    (Pane::Probes, 1),
-    (Pane::Latency, 4),
-    (Pane::Throughput, 3),
-    (Pane::Latency, 4),
+    (Probes, 1),
+    (Latency, 4),
+    (Throughput, 3),
+    (Latency, 4),
     // From here on lanes are two rows high.
-    (Pane::Probes, PROBE_LANES),
-    (Pane::Throughput, 3),
+    (Probes, PROBE_LANES),
+    (Throughput, 3),
 ];
 
-/// The rows of each of [`CHARTS`], of `rows` for all of them.
-fn granted(rows: u16) -> [u16; CHARTS.len()] {
-    let mut granted = [0; CHARTS.len()];
+/// The same while the charts are about the server.
+const OF_SERVER: [(Part, u16); 17] = [
+    (Latency, 5),
+    (Throughput, 3),
+    // The server's CPU and its traffic.
+    (Probes, 2),
+    // A heading and two commands.
+    (Commands, 3),
+    (Latency, 1),
+    (Throughput, 1),
+    // A third lane, and with it a rule.
+    (Probes, 2),
+    (Latency, 1),
+    // 80x24 goes to here.
+    (Commands, 2),
+    (Latency, 2),
+    (Probes, 3),
+    (Throughput, 1),
+    (Latency, 2),
+    // 120x36 goes to here.
+    (Commands, 4),
+    (Throughput, 3),
+    // From here on lanes are two rows high.
+    (Probes, 2 + PROBE_LANES),
+    (Throughput, 3),
+];
+
+/// The rows of throughput, commands, latency and probes, of `rows` for all of them.
+fn granted(rows: u16, subject: Subject) -> [u16; 4] {
+    let mut granted = [0; 4];
     let mut left = rows;
-    let of = |pane| CHARTS.iter().position(|chart| *chart == pane).unwrap_or(0);
-    for (pane, wanted) in GRANTS {
-        if wanted > left {
+    let grants: &[_] = match subject {
+        Subject::Load => &OF_LOAD,
+        Subject::Server => &OF_SERVER,
+    };
+    for (part, wanted) in grants {
+        if *wanted > left {
             break;
         }
-        granted[of(pane)] += wanted;
+        granted[*part as usize] += wanted;
         left -= wanted;
     }
-    granted[of(Pane::Latency)] += left;
+    granted[Latency as usize] += left;
     granted
 }
 
 /// From this height on, there is a row for what happened last.
 const ROOM_FOR_NEWS: u16 = 30;
 
-fn charts(area: Rect, tier: Tier) -> Plan {
+fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     let (w, h) = (area.width, area.height);
-    let panel_width = if tier == Tier::Panel { panel_width(w) } else { 0 };
+    let panel_width = if tier == Tier::Panel { panel_width(w, subject) } else { 0 };
     // A blank column keeps the figures off the edge.
     let main = w - panel_width - 1;
     let server_rows = u16::from(tier == Tier::Panel);
@@ -204,7 +246,7 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         16..26 => 2,
         _ => 3,
     };
-    let [throughput, latency, probes] = granted(body.saturating_sub(axis_rows));
+    let [throughput, commands, latency, probes] = granted(body.saturating_sub(axis_rows), subject);
     let probe_rule = probes > LANES_WITHOUT_RULE;
     let probe_rows = if probes > PROBE_LANES + 1 { 2 } else { 1 };
     let mut y = area.y + 2;
@@ -213,7 +255,8 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         y += rows;
         rect
     };
-    let [throughput, latency, probes, axis] = [throughput, latency, probes, axis_rows].map(&mut next);
+    let [throughput, commands, latency, probes, axis] =
+        [throughput, commands, latency, probes, axis_rows].map(&mut next);
     let [knob_line, news, server] =
         [knob_rows, news_rows, server_rows].map(|rows| Rect { width: w, ..next(rows) });
     Plan {
@@ -223,6 +266,7 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         status: line(area, 1),
         body: Rect { y: area.y + 2, height: h - 3, ..area },
         throughput,
+        commands,
         latency,
         probes,
         probe_rows,
@@ -233,20 +277,21 @@ fn charts(area: Rect, tier: Tier) -> Plan {
         news,
         server,
         footer: line(area, h - 1),
-        columns: columns(main),
+        columns: columns(main, subject),
     }
 }
 
 /// The plan with `pane` on all that the charts and the panel had. The time axis stays below a chart, and so does what
 /// stands below that, figures of the server or of the cursor.
-fn with_one(whole: Plan, pane: Pane) -> Plan {
+fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
     let none = Rect { width: 0, height: 0, ..body };
-    let alone = Plan { throughput: none, latency: none, probes: none, axis: none, panel: none, ..whole };
+    let (throughput, commands, latency, probes) = (none, none, none, none);
+    let alone = Plan { throughput, commands, latency, probes, axis: none, panel: none, ..whole };
     let axis = whole.axis.height;
     let chart = Rect { width: area.width - 1, height: body.height - axis, ..body };
-    let columns = columns(chart.width);
+    let columns = columns(chart.width, subject);
     let axis = Rect { y: chart.bottom(), height: axis, ..chart };
     match pane {
         Pane::Panel => Plan { panel: body, ..alone },
@@ -255,6 +300,11 @@ fn with_one(whole: Plan, pane: Pane) -> Plan {
             let probe_rows = ((chart.height - 1) / PROBE_LANES).max(1);
             Plan { probes: chart, probe_rows, probe_rule: true, axis, columns, ..alone }
         }
+        Pane::Throughput if subject == Subject::Server => {
+            let commands = Rect { height: chart.height / 2, y: chart.bottom() - chart.height / 2, ..chart };
+            let throughput = Rect { height: chart.height - commands.height, ..chart };
+            Plan { throughput, commands, axis, columns, ..alone }
+        }
         Pane::Throughput | Pane::Curve | Pane::Percentiles | Pane::Distribution => {
             Plan { throughput: chart, axis, columns, ..alone }
         }
@@ -262,8 +312,10 @@ fn with_one(whole: Plan, pane: Pane) -> Plan {
 }
 
 /// Wide enough for its tables, as far as the charts keep most of the screen.
-fn panel_width(w: u16) -> u16 {
+fn panel_width(w: u16, subject: Subject) -> u16 {
     match w {
+        // Names of commands need the columns.
+        0..132 if subject == Subject::Server => 25,
         0..110 => 25,
         // What segments are about in full; the charts have 70 columns at 120.
         110..132 => 27,
@@ -279,9 +331,10 @@ const ROOM_FOR_FIGURES: u16 = 130;
 
 /// `p99.9` behind a mark and a blank, then `1.94 ms` behind a blank, or two where there are more figures; `12.4 k/s` needs
 /// eight.
-fn columns(main: u16) -> Columns {
+fn columns(main: u16, subject: Subject) -> Columns {
     let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
-    let name = 7;
+    // `hgetall` instead of `p99.9`.
+    let name = if subject == Subject::Server { 9 } else { 7 };
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
@@ -307,6 +360,7 @@ fn empty(area: Rect, tier: Tier) -> Plan {
         status: none,
         body: none,
         throughput: none,
+        commands: none,
         latency: none,
         probes: none,
         probe_rows: 0,
@@ -328,7 +382,7 @@ mod tests {
     use super::*;
 
     fn of(w: u16, h: u16) -> Plan {
-        plan(Rect::new(0, 0, w, h), None)
+        plan(Rect::new(0, 0, w, h), Subject::Load, None)
     }
 
     #[test]
@@ -351,13 +405,23 @@ mod tests {
         assert!(small.throughput.height >= 5 && large.throughput.height > full.throughput.height);
     }
 
+    #[test]
+    fn without_load_the_server_has_all_rows_and_a_tall_chart_of_its_pings() {
+        for (w, h, latency, plot) in [(80, 24, 6, 30), (120, 36, 10, 70), (200, 60, 14, 100)] {
+            let plan = plan(Rect::new(0, 0, w, h), Subject::Server, None);
+            assert!(plan.latency.height > latency && plan.columns.plot >= plot, "{plan:?}");
+            assert!(plan.throughput.height >= 4 && plan.commands.height >= 3, "{plan:?}");
+            assert_eq!(plan.axis.y, plan.probes.bottom());
+        }
+    }
+
     proptest! {
         #[test]
-        fn the_parts_lie_inside_and_do_not_overlap(w in 0_u16..260, h in 0_u16..90) {
+        fn the_parts_lie_inside_and_do_not_overlap(w in 0_u16..260, h in 0_u16..90, is_load: bool) {
             let area = Rect::new(0, 0, w, h);
-            let plan = plan(area, None);
+            let plan = plan(area, if is_load { Subject::Load } else { Subject::Server }, None);
             let parts = [
-                plan.header, plan.status, plan.throughput, plan.latency, plan.probes, plan.axis, plan.panel,
+                plan.header, plan.status, plan.throughput, plan.commands, plan.latency, plan.probes, plan.axis, plan.panel,
                 plan.knob_line, plan.news, plan.server, plan.footer,
             ];
             for (i, part) in parts.iter().enumerate() {

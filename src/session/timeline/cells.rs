@@ -136,7 +136,7 @@ const MOST_COMMANDS: usize = 32;
 impl CommandCell {
     /// What one poll told. A poll that could tell no difference has no command at all, not even one of redyno's own, and
     /// counts for nothing.
-    fn of(status: &Status) -> Self {
+    pub fn of(status: &Status) -> Self {
         let mut cell = Self::default();
         if let Some(length_s) = status.poll_s.filter(|s| *s > 0.0 && !status.command_stats.is_empty()) {
             cell.length_s = length_s;

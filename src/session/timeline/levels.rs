@@ -109,6 +109,11 @@ impl Quantiles {
         Self([Some(wait_ns); Level::ALL.len()])
     }
 
+    /// Replaces one level.
+    pub(super) fn set(&mut self, level: Level, ns: Option<u64>) {
+        self.0[level as usize] = ns;
+    }
+
     /// Lifts the maximum to `max_ns` if that is longer.
     pub fn lift_max(&mut self, max_ns: u64) {
         let max = &mut self.0[Level::Max as usize];

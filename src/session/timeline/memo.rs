@@ -116,8 +116,9 @@ impl<V> Known<V> {
 pub(super) struct Memos {
     pub(super) levels: [Memo<Quantiles>; Measure::ALL.len()],
     pub(super) from_due: Memo<Quantiles>,
-    /// By [`Timed`](super::Timed).
-    pub(super) heat: [Memo<Heat>; 2],
+    pub(super) pings_reached: Memo<Quantiles>,
+    /// By [`Timed`](super::Timed), and of the pings.
+    pub(super) heat: [Memo<Heat>; 3],
     pub(super) load: Memo<LoadCell>,
     pub(super) server: Memo<ServerCell>,
     pub(super) errors: Memo<ErrorCell>,
@@ -130,6 +131,7 @@ impl Memos {
         let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));
         self.from_due.touch(since_s);
+        self.pings_reached.touch(since_s);
         self.heat.iter_mut().for_each(|memo| memo.touch(since_s));
         self.load.touch(since_s);
         self.server.touch(since_s);

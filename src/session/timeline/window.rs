@@ -1,7 +1,8 @@
 //! A stretch of the session in so many columns: what charts draw.
 
 use super::{
-    ErrorCell, Heat, History, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timed, Timeline, Worst,
+    ErrorCell, Heat, History, Level, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timed, Timeline,
+    Worst,
     by_segment::{self, BySegment},
     heat,
     history::{Cell, Merge},
@@ -104,6 +105,45 @@ impl<'a> Window<'a> {
                 (!service.is_empty() || !response.is_empty()).then(|| heat::of(&service, &response))
             };
             window.requests(timed).map(column).collect()
+        })
+    }
+
+    /// The levels of the pings in each column. They are few: a percentile that a column has too few of is that of the
+    /// [`reach`](Self::reach_s) before its end.
+    pub fn levels_of_pings(&self) -> Vec<Option<Quantiles>> {
+        self.remembered(&self.timeline.memos.pings_reached, |window| {
+            let mut columns = window.levels(Measure::Ping);
+            let cells = window.timeline.lane(Measure::Ping).cells();
+            let mut blend = Blend::default();
+            for (n, column) in columns.iter_mut().enumerate() {
+                let Some(column) = column else { continue };
+                let end_s = window.end_s(n).min(window.until_s);
+                for level in [Level::P90, Level::P99] {
+                    let from_s = end_s - window.reach_s(level);
+                    let reached: Vec<_> = cells.between(from_s, end_s).map(|cell| cell.value).collect();
+                    column.set(level, by_segment::levels(&reached, &mut blend).get(level));
+                }
+            }
+            columns
+        })
+    }
+
+    /// Over how many seconds a percentile of the pings is told: a column, or as many as have enough of them.
+    pub fn reach_s(&self, level: Level) -> f64 {
+        let enough_s = match level {
+            Level::P90 => 2.0,
+            Level::P99 => 12.0,
+            Level::P50 | Level::P999 | Level::Max => 0.0,
+        };
+        self.step_s.max(enough_s)
+    }
+
+    /// How many pings of each column took how long.
+    pub fn heat_of_pings(&self) -> Vec<Option<Heat>> {
+        let [.., memo] = &self.timeline.memos.heat;
+        self.remembered(memo, |window| {
+            let columns = window.cells(window.timeline.lane(Measure::Ping).cells());
+            columns.iter().map(|cells| (!cells.is_empty()).then(|| heat::of(cells, &[]))).collect()
         })
     }
 

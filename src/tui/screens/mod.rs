@@ -41,7 +41,7 @@ const fn drawing(screen: Screen) -> Drawing {
 
 /// Where everything goes on a screen of `area`'s size that shows `model`.
 pub fn plan(area: Rect, model: &Model) -> Plan {
-    layout::plan(area, model.maximised)
+    layout::plan(area, model.subject(), model.maximised)
 }
 
 /// Draws everything `model` shows into `buffer`, by the plan for that; what the mouse finds there.

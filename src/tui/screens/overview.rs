@@ -1,15 +1,17 @@
-//! The Overview: load, latency, probes and server on one time axis, beside the knobs.
+//! The Overview: load, latency, probes and server on one time axis, beside the knobs. Without load it is about the server:
+//! what its commands do for everybody, and how it answers PING.
 
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, Spot},
+    app::{Model, Spot, Subject},
     tui::{
         layout::{Plan, Tier},
         paint::Paint,
         scene::Scene,
         widgets::{
-            Lanes, cursor, knob_line, latency_chart, panel, probes, server_line, throughput, time_axis,
+            Lanes, command_chart, command_table, cursor, knob_line, latency_chart, panel, probes,
+            server_line, throughput, time_axis,
         },
     },
 };
@@ -17,7 +19,15 @@ use crate::{
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Scene) {
     let lanes = Lanes::new(reading, plan.columns, model);
-    throughput::draw(paint, plan.throughput, &lanes);
+    match lanes.subject {
+        Subject::Load => throughput::draw(paint, plan.throughput, &lanes),
+        Subject::Server => {
+            command_chart::draw(paint, plan.throughput, &lanes);
+            command_table::draw(paint, plan.commands, lanes.commands_minute(), |name| {
+                command_chart::ink(&lanes, name)
+            });
+        }
+    }
     latency_chart::draw(paint, plan.latency, &lanes);
     probes::draw(paint, plan, &lanes);
     time_axis::draw(paint, plan.axis, &lanes);

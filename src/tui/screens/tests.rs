@@ -16,13 +16,14 @@ use ratatui::{
 mod frozen;
 mod latency_chart;
 mod lists;
+mod monitor;
 mod stalled_pings;
 mod standstill;
 mod throughput_chart;
 
 use super::draw;
 use crate::{
-    app::{Delivery, Key, KeyCode, Model, Msg, Notice, update},
+    app::{Delivery, Key, KeyCode, Model, Msg, Notice, Subject, update},
     load::Knobs,
     session::{Interval, Record, TimelineOptions},
     tui::{
@@ -179,7 +180,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
             buffer.content.chunks(120).map(|row| row.iter().map(Cell::symbol).collect()).collect();
         assert!(rows[1].starts_with(" no connection of the load is left for 5.0 s"), "{}", rows[1]);
         let shades = |row: &String| row.chars().take(60).filter(|c| *c == theme.glyphs().outage).count();
-        let plan = layout::plan(buffer.area, None);
+        let plan = layout::plan(buffer.area, Subject::Load, None);
         // The line falls in the first of the twenty ticks.
         let [throughput, latency] =
             [plan.throughput, plan.latency].map(|chart| &rows[usize::from(chart.bottom()) - 3]);
@@ -190,7 +191,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
 
 #[test]
 fn figures_stand_in_fixed_columns_whatever_their_size() {
-    let columns = layout::plan(Rect::new(0, 0, 120, 36), None).columns;
+    let columns = layout::plan(Rect::new(0, 0, 120, 36), Subject::Load, None).columns;
     let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     for (clients, pipeline) in [(1, 1), (50, 1), (10_000, 10), (10_000, 10_000)] {
         let (mut made, mut records) =

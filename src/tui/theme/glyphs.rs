@@ -163,10 +163,11 @@ const ASCII: Glyphs = Glyphs {
 };
 
 /// Letters and signs of texts that have an ASCII stand-in of the same width.
-const STAND_INS: [(&str, &str); 10] = [
+const STAND_INS: [(&str, &str); 11] = [
     ("µ", "u"),
     ("×", "x"),
     ("–", "-"),
+    ("≤", "<"),
     ("…", "."),
     ("·", "."),
     ("↑", "^"),

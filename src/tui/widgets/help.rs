@@ -61,7 +61,7 @@ fn help_lines(width: usize, keys: impl Fn(&str) -> String) -> Vec<(String, Ink)>
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 8] = [
+const READING: [&str; 9] = [
     "The charts share one time axis. A young session fills it, a quarter of a second a column; then columns become longer, \
      up to two seconds, and it shows the last minutes (zoomed out, the whole session). A border on it is a change of a \
      knob. A percentile with fewer than ten samples above it is not shown, and none mixes two settings: now is the last \
@@ -73,6 +73,10 @@ const READING: [&str; 8] = [
      what is shown. What took longer stands at the top, and the longest of it has a mark and its value. The ground \
      behind the lines is the denser the more requests took so long; one alone in its place is drawn too. In an open \
      loop the time counts from when a request was due (response time), on the key v from its writing (service time).",
+    "Without load the Overview is about the server. Its commands are everybody's, as INFO commandstats counts them; how long \
+     they ran is LATENCY HISTOGRAM's, of the busiest: ≤16 µs is a bucket that ends there, and the true value is more \
+     than half of it. The tall chart is that of PING, whose p90 and p99 need some seconds to have enough samples. Each of \
+     the server's lanes has its own scale, which stands beside it.",
     "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it. The lanes of \
      the probes share one logarithmic scale, so that they can be compared by height.",
     "ping is a PING every 10 ms on a connection of its own; kernel is its part between the kernel's stamps of \

@@ -12,11 +12,13 @@ use ratatui::layout::Rect;
 
 use super::figures::{NONE, clock};
 use crate::{
-    app::{Kind, Model, Occurrence, Spread, TimeAxis, ValueAxis},
-    session::timeline::{Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window},
+    app::{Kind, Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
+    session::timeline::{
+        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window,
+    },
     tui::{
         layout::Columns,
-        paint::{Paint, row},
+        paint::{Paint, from_column, row},
         scale::LogScale,
         theme::Ink,
     },
@@ -41,6 +43,8 @@ pub struct Lanes<'a> {
     pub to_s: f64,
     /// What is later is not shown, in seconds of the session.
     pub ends_s: f64,
+    /// What the charts are about.
+    pub subject: Subject,
     /// From when the latencies of the load count in the chart.
     pub timed: Timed,
     /// What of them the chart shows; none where nothing was measured.
@@ -57,6 +61,8 @@ pub struct Lanes<'a> {
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
     load: Vec<Option<LoadCell>>,
     pings: Vec<Option<PingCell>>,
+    commands: Vec<Option<CommandCell>>,
+    commands_minute: CommandCell,
     occurrences: Vec<(u16, Occurrence)>,
 }
 
@@ -81,6 +87,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The figures: now, 60 s, segment; an empty text leaves the place blank.
     pub values: [String; 3],
+    /// From where to where its scale goes, where that is its own.
+    pub range: String,
 }
 
 /// Steps in a lane of `rows` rows: eight in each, less one that keeps it from touching the lane above.
@@ -88,15 +96,20 @@ pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }
 
-/// Shows in a column what PINGs have been waiting so far, and no parts where most answers have none.
-fn add_waits(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], column: usize, pings: &PingCell) {
-    if let Some(Some(rtt)) = levels[Measure::Ping as usize].get_mut(column) {
+/// Shows in a column of round trips what PINGs have been waiting so far.
+fn add_wait(round_trips: &mut [Option<Quantiles>], column: usize, pings: &PingCell) {
+    if let Some(Some(rtt)) = round_trips.get_mut(column) {
         match pings.wait_beyond(rtt.get(Level::Max)) {
             Some(wait_ns) if pings.answered == 0 => *rtt = Quantiles::of_wait(wait_ns),
             Some(wait_ns) => rtt.lift_max(wait_ns),
             None => {}
         }
     }
+}
+
+/// Shows in a column what PINGs have been waiting so far, and no parts where most answers have none.
+fn add_waits(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], column: usize, pings: &PingCell) {
+    add_wait(&mut levels[Measure::Ping as usize], column, pings);
     if pings.lacks_parts() {
         for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
             if let Some(Some(part)) = levels[part as usize].get_mut(column) {
@@ -114,13 +127,29 @@ impl<'a> Lanes<'a> {
         let (to_s, shown) = axis.until(model.ends_s());
         let window = axis.window(reading.timeline(), model.ends_s());
         let timed = model.charts.timed;
-        let latency = window.latency(timed);
-        let latency_axis = model.charts.latency_axis(&latency, &axis, reading.known_segments());
         let mut levels = Measure::ALL.map(|measure| window.levels(measure));
         let pings = window.pings();
         for (column, cell) in pings.iter().enumerate().filter_map(|(n, cell)| Some((n, cell.as_ref()?))) {
             add_waits(&mut levels, column, cell);
         }
+        let subject = model.subject();
+        let (latency, heat) = match subject {
+            Subject::Load => (window.latency(timed), window.heat(timed)),
+            Subject::Server => {
+                let mut round_trips = window.levels_of_pings();
+                let waits = pings.iter().enumerate().filter_map(|(n, cell)| Some((n, cell.as_ref()?)));
+                waits.for_each(|(column, cell)| add_wait(&mut round_trips, column, cell));
+                (round_trips, window.heat_of_pings())
+            }
+        };
+        let latency_axis = model.charts.latency_axis(&latency, &axis, reading.known_segments());
+        let (commands, commands_minute) = match subject {
+            Subject::Load => (Vec::new(), CommandCell::default()),
+            Subject::Server => {
+                let cells = window.server().into_iter().map(|cell| cell.map(|cell| cell.commands));
+                (cells.collect(), reading.commands_minute())
+            }
+        };
         let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
         let load = window.load();
@@ -139,12 +168,15 @@ impl<'a> Lanes<'a> {
             spread: model.charts.spread,
             baseline,
             ends_s: model.ends_s(),
+            subject,
             cursor_s: model.cursor_s(),
             latency,
-            heat: window.heat(timed),
+            heat,
             levels,
             load,
             pings,
+            commands,
+            commands_minute,
             occurrences: Vec::new(),
         };
         lanes.occurrences = lanes.occurred();
@@ -188,12 +220,22 @@ impl<'a> Lanes<'a> {
         &self.load
     }
 
-    /// The latencies of the load in each column, as the chart counts them.
+    /// What the server's commands did in each column; only while the charts are about the server.
+    pub fn commands(&self) -> &[Option<CommandCell>] {
+        &self.commands
+    }
+
+    /// What they did in the last minute.
+    pub fn commands_minute(&self) -> &CommandCell {
+        &self.commands_minute
+    }
+
+    /// The latencies of the load in each column, as the chart counts them; or those of the pings.
     pub fn latency(&self) -> &[Option<Quantiles>] {
         &self.latency
     }
 
-    /// How many requests took how long in each column.
+    /// How many of them took how long in each column.
     pub fn heat(&self) -> &[Option<Heat>] {
         &self.heat
     }
@@ -261,9 +303,13 @@ impl<'a> Lanes<'a> {
         self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
     }
 
-    /// Whether the latency that is shown is the response time of an open loop.
-    pub fn is_response(&self) -> bool {
-        self.rate_due().is_some() && self.timed == Timed::FromDue
+    /// Whose latency is shown.
+    pub fn measure(&self) -> Measure {
+        match self.subject {
+            Subject::Server => Measure::Ping,
+            Subject::Load if self.rate_due().is_some() && self.timed == Timed::FromDue => Measure::Response,
+            Subject::Load => Measure::Service,
+        }
     }
 
     /// Puts the cursor over what stands in the first row of `area`.
@@ -312,9 +358,19 @@ impl<'a> Lanes<'a> {
 
     /// The same, with the names of the figures.
     pub fn heading_of_figures(&self, paint: &mut Paint, area: Rect, title: &str) {
+        let of_segment = if self.subject == Subject::Load { "segment" } else { "" };
+        self.heading_of(paint, area, title, [&self.now(), "60 s", of_segment]);
+    }
+
+    /// What the figures of the moment that is shown are called.
+    pub fn now(&self) -> String {
+        if self.cursor_s.is_some() { clock(self.reading.now_s()) } else { "now".to_owned() }
+    }
+
+    /// A heading with names of its own for the figures.
+    pub fn heading_of(&self, paint: &mut Paint, area: Rect, title: &str, names: [&str; 3]) {
         paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
-        let now = if self.cursor_s.is_some() { clock(self.reading.now_s()) } else { "now".to_owned() };
-        for (n, name) in [&now, "60 s", "segment"].into_iter().enumerate() {
+        for (n, name) in names.into_iter().enumerate() {
             paint.right(self.value(area, n as u16), name, Ink::Faint);
         }
     }
@@ -374,6 +430,7 @@ impl<'a> Lanes<'a> {
             };
             paint.right(self.value(foot, n as u16), value, ink);
         }
+        paint.text(from_column(self.names(foot), self.names(foot).x + 1), &lane.range, Ink::Faint);
         let plot = self.plot(area);
         for (x, cell) in (plot.left()..plot.right()).zip(&lane.cells) {
             column(paint, plot, x, *cell, lane.ink);

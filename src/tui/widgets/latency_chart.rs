@@ -17,13 +17,13 @@ use ratatui::layout::Rect;
 use super::{
     Lanes,
     clipped::Clipped,
-    figures::{decade, figure},
+    figures::{decade, figure, ping_figure},
     ground,
     legend::{self, Entry},
     value_axis::{self, Height},
 };
 use crate::{
-    app::ValueAxis,
+    app::{Subject, ValueAxis},
     session::timeline::{Level, Measure, Quantiles, Timed},
     tui::{
         dots::Dots,
@@ -40,10 +40,17 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let plot = lanes.plot(chart);
-    lanes.heading_of_figures(paint, row(area, 0), title(lanes));
+    match lanes.subject {
+        Subject::Load => lanes.heading_of_figures(paint, row(area, 0), &title(lanes)),
+        Subject::Server => lanes.heading_of(paint, row(area, 0), &title(lanes), ["60 s", &lanes.now(), ""]),
+    }
     let Some(axis) = lanes.latency_axis else {
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
-        paint.text(middle, "  no replies in this stretch", Ink::Faint);
+        let why = match lanes.subject {
+            Subject::Load => "  no replies in this stretch",
+            Subject::Server => "  no PING answered",
+        };
+        paint.text(middle, why, Ink::Faint);
         legend(paint, chart, lanes, None);
         return;
     };
@@ -59,12 +66,21 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     legend(paint, chart, lanes, Some(&axis));
 }
 
-fn title(lanes: &Lanes) -> &'static str {
-    match (lanes.has_open_loop(), lanes.timed) {
+fn title(lanes: &Lanes) -> String {
+    let title = match (lanes.has_open_loop(), lanes.timed) {
         (true, Timed::FromDue) => "response time; v: service time",
         (true, Timed::FromWrite) => "service time; v: response time",
         (false, _) => "latency",
+    };
+    if lanes.subject == Subject::Load {
+        return title.to_owned();
     }
+    let reach_s = |level| lanes.window.reach_s(level);
+    let is_longer = |level: &Level| reach_s(*level) > lanes.axis.step_s;
+    let reaching = [Level::P90, Level::P99].into_iter().filter(is_longer);
+    let told = reaching.map(|level| format!("{} over {:.0} s", level.name(), reach_s(level)));
+    let told: Vec<_> = told.collect();
+    if told.is_empty() { "latency of PING".to_owned() } else { format!("PING: {}", told.join(", ")) }
 }
 
 /// A level of each column.
@@ -113,11 +129,12 @@ const END: usize = 12;
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis>) {
     let dots = Dots::of(paint, chart);
     let reading = lanes.reading;
-    let measure = if lanes.is_response() { Measure::Response } else { Measure::Service };
+    let measure = lanes.measure();
     let recent = reading.recent(measure);
     let segment = reading.segment().map(|segment| &segment.total);
     let segment = segment.and_then(|total| match measure {
         Measure::Response => total.response.as_ref(),
+        Measure::Ping => None,
         _ => Some(&total.service),
     });
     let entry = |level: Level| {
@@ -128,7 +145,15 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
             mark: paint.theme().marks_lines().then(|| paint.glyphs().lines[level as usize]),
             ink: Ink::Level(level),
             row: end.map(|up| dots.cell(0, up).1 - chart.y),
-            values: [level.of(recent.now()), level.of(recent.minute()), of_segment].map(figure),
+            values: match measure {
+                // A second has too few pings for most percentiles.
+                Measure::Ping => [
+                    ping_figure(level, recent.minute(), reading.pings_minute()),
+                    ping_figure(level, recent.now(), reading.pings_now()),
+                    String::new(),
+                ],
+                _ => [level.of(recent.now()), level.of(recent.minute()), of_segment].map(figure),
+            },
         }
     };
     let shown = shown(chart.height);

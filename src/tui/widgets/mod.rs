@@ -1,7 +1,9 @@
 //! One region a file.
 
 mod clipped;
+pub mod command_chart;
 pub mod command_line;
+pub mod command_table;
 pub mod config_list;
 pub mod cursor;
 pub mod curve;

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 use super::{input, ping_parts, results, spectrum, tables};
 use crate::{
-    app::{Knob, Model, Purpose, Spot},
+    app::{Knob, Model, Purpose, Spot, Subject},
     session::timeline::Reading,
     tui::{
         paint::{Paint, from_column, row},
@@ -48,7 +48,10 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let errors = section(paint, &mut rest, "errors", error_rows);
     tables::errors(paint, roomy(errors), reading);
     if area.width >= results::MIN_WIDTH + 3 {
-        draw_results(paint, &mut rest, reading);
+        match model.subject() {
+            Subject::Load => draw_results(paint, &mut rest, reading),
+            Subject::Server => draw_pings(paint, &mut rest, reading),
+        }
     }
     if rest.height >= 3 {
         let room = rest.height - 1;
@@ -62,6 +65,15 @@ const ROOM_FOR_DETAIL: u16 = 22;
 
 /// Below this width, bars and figures of commands say little.
 const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
+
+/// How long the pings took.
+fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
+    if rest.height >= ROOM_FOR_DETAIL {
+        let bars = spectrum::bars(reading.ping().minute(), rest.height / 3);
+        let place = section(paint, rest, "PING answered within, 60 s", (bars.len() as u16).max(1));
+        spectrum::draw(paint, roomy(place), &bars);
+    }
+}
 
 /// The segments and, where there is room, commands and distribution of the current one.
 fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {

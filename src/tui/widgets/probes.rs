@@ -1,15 +1,17 @@
-//! Probes and the server's CPU beside the load, on the same time axis; all latencies on one scale.
+//! Probes and the server's CPU beside the load, on the same time axis; all latencies on one scale. Without load the server's
+//! own figures, each on its own scale from 0.
 
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, decade, figure, part_figure, ping_figure},
+    figures::{NONE, decade, figure, part_figure, ping_figure, trimmed},
     lanes::{Cell, Lanes, Row, steps},
 };
 use crate::{
-    gauge::Gauge,
+    app::Subject,
+    gauge::{Gauge, Kind, Unit},
     probe::Timing,
-    session::timeline::{ErrorCell, Level, LoadCell, Measure},
+    session::timeline::{ErrorCell, Level, LoadCell, Measure, ServerCell},
     tui::{
         layout::{PROBE_LANES, Plan},
         paint::{Paint, row},
@@ -39,14 +41,35 @@ const OPS: Shown = Of(Gauge::OpsPerS);
 
 impl Shown {
     /// From top to bottom: the network and the server, our own machine, the server's own word.
-    const ORDER: [Self; 9] = [Ping, PingMax, Kernel, SendLag, Wake, Intrinsic, CPU, OPS, Errors];
+    const ORDER: [Self; 15] = [
+        Ping,
+        PingMax,
+        Kernel,
+        SendLag,
+        Wake,
+        Intrinsic,
+        CPU,
+        OPS,
+        Of(Gauge::BytesIn),
+        Of(Gauge::BytesOut),
+        Of(Gauge::UsedMemory),
+        Of(Gauge::Clients),
+        Of(Gauge::HitRate),
+        Of(Gauge::EvictedKeys),
+        Errors,
+    ];
 
     /// The most telling first.
-    fn needed(is_open: bool) -> [Self; PROBE_LANES as usize] {
-        if is_open {
-            [Ping, CPU, SendLag, Wake, PingMax, Errors, Kernel, OPS]
-        } else {
-            [Ping, CPU, Wake, PingMax, Errors, Kernel, OPS, Intrinsic]
+    fn needed(subject: Subject, is_open: bool) -> [Self; PROBE_LANES as usize] {
+        use Gauge::{BytesIn, BytesOut, Clients, EvictedKeys, HitRate, UsedMemory};
+        match subject {
+            Subject::Load if is_open => [Ping, CPU, SendLag, Wake, PingMax, Errors, Kernel, OPS],
+            Subject::Load => [Ping, CPU, Wake, PingMax, Errors, Kernel, OPS, Intrinsic],
+            Subject::Server => {
+                let gauges = [BytesOut, UsedMemory, BytesIn, HitRate, EvictedKeys, Clients].map(Of);
+                let [out, memory, input, hits, evicted, clients] = gauges;
+                [CPU, out, memory, input, hits, evicted, clients, Wake]
+            }
         }
     }
 
@@ -61,6 +84,12 @@ impl Shown {
             Intrinsic => ("intr.", "intrins."),
             Of(Gauge::Cpu) => ("cpu", "srv cpu"),
             Of(Gauge::OpsPerS) => ("ops", "srv ops"),
+            Of(Gauge::BytesIn) => ("in", "net in"),
+            Of(Gauge::BytesOut) => ("out", "net out"),
+            Of(Gauge::UsedMemory) => ("mem", "memory"),
+            Of(Gauge::Clients) => ("conns", "clients"),
+            Of(Gauge::HitRate) => ("hits", "hit rate"),
+            Of(Gauge::EvictedKeys) => ("evict", "evicted"),
             Of(gauge) => (gauge.alone(), gauge.alone()),
             Errors => ("errs", "errors"),
         }
@@ -73,12 +102,19 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     let scale = lanes.log_scale();
     if plan.probe_rule {
         let (from, to) = (decade(scale.lowest_ns), decade(scale.highest_ns));
-        lanes.heading(paint, row(area, 0), &format!("probes, log scale {from} to {to}, and server"));
+        let title = match lanes.subject {
+            Subject::Load => format!("probes, log scale {from} to {to}, and server"),
+            Subject::Server if plan.probe_rows > 1 => {
+                format!("server, each from 0; wake: log scale {from} to {to}")
+            }
+            Subject::Server => "server".to_owned(),
+        };
+        lanes.heading(paint, row(area, 0), &title);
         area = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     }
     let rows = plan.probe_rows;
     let room = area.height.checked_div(rows).unwrap_or(0).min(PROBE_LANES);
-    let needed = Shown::needed(lanes.rate_due().is_some());
+    let needed = Shown::needed(lanes.subject, lanes.rate_due().is_some());
     let needed = &needed[..room.into()];
     for (n, shown) in Shown::ORDER.into_iter().filter(|shown| needed.contains(shown)).enumerate() {
         let place = Rect { y: area.y + n as u16 * rows, height: rows, ..area };
@@ -104,6 +140,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
             ink,
             cells: lanes.cells(measure, level, scale, rows),
             values: [figure(level.of(recent.now())), figure(level.of(recent.minute())), String::new()],
+            range: String::new(),
         }
     };
     let row = match shown {
@@ -132,6 +169,7 @@ fn ping(lanes: &Lanes, level: Level, scale: LogScale, rows: u16) -> Row {
             ping_figure(level, rtt.minute(), reading.pings_minute()),
             String::new(),
         ],
+        range: String::new(),
     }
 }
 
@@ -147,6 +185,7 @@ fn kernel(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
             part_figure(part.minute(), reading.pings_minute()),
             String::new(),
         ],
+        range: String::new(),
     }
 }
 
@@ -167,19 +206,44 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Row {
         ink: Ink::Level(Level::P99),
         cells: lanes.load().iter().enumerate().map(cell).collect(),
         values: [figure(now), String::new(), String::new()],
+        range: String::new(),
     }
 }
 
 /// A gauge of the server on a linear scale, the highest value of each column.
 fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Row {
-    let values: Vec<_> = lanes.window.server().into_iter().map(|cell| cell?.highest[gauge]).collect();
-    let top = linear_top(values.iter().flatten().copied().fold(gauge.about().top, f64::max));
-    let now = lanes.reading.status().and_then(|status| status.body.told(gauge));
+    let values: Vec<_> = lanes.window.server().into_iter().map(|cell| of_column(gauge, &cell?)).collect();
+    let highest = values.iter().flatten().copied().fold(gauge.about().top, f64::max);
+    let top = match gauge.about().unit {
+        // Round in powers of 1024.
+        Unit::Bytes => {
+            let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
+            linear_top(highest / unit) * unit
+        }
+        _ => linear_top(highest),
+    };
+    let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
+    let now = lanes.reading.status().and_then(|status| status.body.told(gauge)).map(|now| {
+        match gauge.about().kind {
+            // `3.91 M/s` has room.
+            Kind::Added => now.replace("iB/", "/"),
+            _ => now,
+        }
+    });
     Row {
         name: "",
         ink: Ink::Server,
         cells: values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect(),
         values: [now.unwrap_or_else(|| NONE.to_owned()), String::new(), String::new()],
+        range: if lanes.subject == Subject::Server { range } else { String::new() },
+    }
+}
+
+/// The highest value of a column; of the hit rate, of which the low ones tell, the last.
+fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
+    match gauge {
+        Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
+        _ => cell.highest[gauge],
     }
 }
 
@@ -201,6 +265,7 @@ fn errors(lanes: &Lanes, rows: u16) -> Row {
             String::new(),
             String::new(),
         ],
+        range: String::new(),
     }
 }
 

@@ -10,8 +10,9 @@ use super::{
     status,
 };
 use crate::{
-    app::{Model, Reachability, Spread},
-    session::timeline::{Level, LoadCell, Measure, Reading},
+    app::{Model, Reachability, Spread, Subject},
+    gauge::Gauge,
+    session::timeline::{CommandCell, Level, LoadCell, Reading},
     tui::{
         layout::Plan,
         paint::{Paint, from_column, row, wrapped},
@@ -61,20 +62,34 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let (area, reading) = (plan.area, model.shown());
     header::draw(paint, row(area, 0), model, &reading);
     let lanes = Lanes::new(&reading, plan.columns, model);
-    let timed = if lanes.is_response() { Measure::Response } else { Measure::Service };
-    let latency = reading.recent(timed).now();
+    let recent = reading.recent(lanes.measure());
+    // A second has too few pings for most percentiles.
+    let is_ping = lanes.subject == Subject::Server;
+    let latency = if is_ping { recent.minute() } else { recent.now() };
+    let (first, second) = if is_ping { (Level::P50, Level::Max) } else { (Level::P50, Level::P99) };
     // The last two rows belong to the knob and the keys, and one to words.
     let room = area.height.saturating_sub(4);
-    let lines: &[Level] = if room >= ROOM_FOR_LINES { &[Level::P50, Level::P99] } else { &[] };
+    let lines: &[Level] = if room >= ROOM_FOR_LINES { &[first, second] } else { &[] };
     rate_line(paint, row(area, 1), &lanes);
     for (n, level) in (2..).zip(lines) {
-        latency_line(paint, row(area, n), &lanes, *level, level.of(latency));
+        let now = match (lanes.subject, level) {
+            (Subject::Load, level) => figure(level.of(latency)),
+            (Subject::Server, Level::P50) => ping_figure(*level, recent.now(), reading.pings_now()),
+            (Subject::Server, level) => ping_figure(*level, latency, reading.pings_minute()),
+        };
+        latency_line(paint, row(area, n), &lanes, *level, &now);
     }
     let mut y = 2 + lines.len() as u16;
     let others = Level::ALL.into_iter().filter(|level| !lines.contains(level));
     let figures = others.map(|level| (level.name(), figure(level.of(latency))));
-    let ping = ("ping", ping_figure(Level::P50, reading.ping().now(), reading.pings_now()));
-    let figures: Vec<_> = figures.chain([ping]).collect();
+    let last = match lanes.subject {
+        Subject::Load => ("ping", ping_figure(Level::P50, reading.ping().now(), reading.pings_now())),
+        Subject::Server => {
+            let cpu = reading.status().and_then(|status| status.body.told(Gauge::Cpu));
+            ("cpu", cpu.unwrap_or_else(|| NONE.to_owned()))
+        }
+    };
+    let figures: Vec<_> = figures.chain([last]).collect();
     for pair in figures.chunks(2).take((room + 2).saturating_sub(y).into()) {
         for ((name, text), x) in pair.iter().zip([0, area.width / 2]) {
             let cell = Rect { x: area.x + x, width: area.width / 2, ..row(area, y) };
@@ -96,21 +111,33 @@ const ROOM_FOR_LINES: u16 = 6;
 
 fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
     let rate = |cell: &Option<LoadCell>| cell.as_ref().and_then(LoadCell::ops_per_s);
+    let of_server = |cell: &Option<CommandCell>| cell.as_ref().and_then(CommandCell::all_per_s);
+    let (now, values) = match lanes.subject {
+        Subject::Load => (throughput(lanes.reading), lanes.load().iter().map(rate).collect()),
+        Subject::Server => {
+            let values: Vec<_> = lanes.commands().iter().map(of_server).collect();
+            let now = values.get(lanes.column_shown()).copied().flatten();
+            (now.map_or_else(|| NONE.to_owned(), units::rate), values)
+        }
+    };
     let sparkline = Sparkline {
-        label: &format!(" {:>8}", throughput(lanes.reading)),
+        label: &format!(" {now:>8}"),
         ink: Ink::Throughput,
         spread: Spread::Linear,
-        values: lanes.load().iter().map(rate).collect(),
+        values,
         written: about_count,
     };
     sparkline.draw(paint, line, lanes.plot(line));
     lanes.cursor_mark(paint, line);
 }
 
-fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now: Option<u64>) {
+fn latency_line(paint: &mut Paint, line: Rect, lanes: &Lanes, level: Level, now: &str) {
     let values = lanes.latency().iter().map(|column| Some(column.as_ref()?.get(level)? as f64));
     let sparkline = Sparkline {
-        label: &format!(" {} {}", level.name(), figure(now)),
+        label: &match (lanes.subject, level) {
+            (Subject::Server, Level::P50) => format!(" ping {now}"),
+            _ => format!(" {} {now}", level.name()),
+        },
         ink: Ink::Level(level),
         spread: Spread::Log,
         values: values.collect(),

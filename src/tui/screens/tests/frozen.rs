@@ -90,7 +90,7 @@ fn a_frozen_view_stands_still_while_the_measurement_goes_on() {
     (0..20).for_each(|_| deliver(&mut model, made.next_tick()));
     press(&mut model, KeyCode::Char(' '));
     let area = Rect::new(0, 0, 120, 36);
-    let columns = layout::plan(area, None).columns;
+    let columns = layout::plan(area, Subject::Load, None).columns;
     let charts = |model: &Model| -> Vec<String> {
         let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
         let plot = |line: String| {

@@ -55,7 +55,7 @@ fn on(mut model: Model, width: u16, height: u16) -> Model {
 /// How high the lowest dot of p50, the lowest of all lines, stands in the right half of each column, where no value joins
 /// another.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
-    let plan = layout::plan(Rect::new(0, 0, width, height), None);
+    let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
     let ink = theme.style(Ink::Level(crate::session::timeline::Level::P50)).fg;
     let of_column = |column: u16| {
@@ -109,7 +109,7 @@ fn what_lies_beyond_the_axis_has_a_mark_in_the_top_row_and_its_value() {
         let theme = Theme::new(palette, glyphs);
         for (width, height) in [(80, 24), (120, 36), (200, 60)] {
             let top = |stalls| {
-                let y = layout::plan(Rect::new(0, 0, width, height), None).latency.y + 1;
+                let y = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None).latency.y + 1;
                 lines(&drawn(&on(session(stalls, None), width, height), theme, width, height))
                     .remove(y.into())
             };
@@ -131,7 +131,7 @@ fn one_request_alone_in_its_place_has_a_ground_of_its_own() {
             Interval { t_s: 5.0, segment: 1, service: latency_of([6_000_000]), ..Interval::default() };
         deliver(&mut model, vec![Record::Interval(Box::new(alone))]);
         let model = on(model, 120, 36);
-        let plan = layout::plan(Rect::new(0, 0, 120, 36), None);
+        let plan = layout::plan(Rect::new(0, 0, 120, 36), Subject::Load, None);
         let axis = model.axis(plan.columns.plot);
         let buffer = drawn(&model, theme, 120, 36);
         let border = axis.column(12.0).unwrap();
@@ -164,7 +164,7 @@ fn each_line_has_its_name_and_value_at_its_end_and_a_mark_where_colours_do_not_t
     for (name, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
         let rows = lines(&drawn(&model, theme, 120, 36));
-        let plan = layout::plan(Rect::new(0, 0, 120, 36), None);
+        let plan = layout::plan(Rect::new(0, 0, 120, 36), Subject::Load, None);
         let ends = ["max", "p99.9", "p99", "p90", "p50"].map(|level| {
             let is_it =
                 |row: &&String| row.chars().skip(79).collect::<String>().starts_with(&format!("{level} "));
@@ -181,7 +181,8 @@ fn each_line_has_its_name_and_value_at_its_end_and_a_mark_where_colours_do_not_t
 #[test]
 fn the_chart_has_ten_rows_at_120x36_and_six_at_80x24_and_all_of_them_alone() {
     for (width, height, least) in [(80, 24, 6), (120, 36, 10)] {
-        let rows = |alone| layout::plan(Rect::new(0, 0, width, height), alone).latency.height - 1;
+        let rows =
+            |alone| layout::plan(Rect::new(0, 0, width, height), Subject::Load, alone).latency.height - 1;
         assert!(rows(None) >= least && rows(Some(Pane::Latency)) > rows(None) + 5);
     }
     assert!(Screen::Overview.panes().contains(&Pane::Latency));

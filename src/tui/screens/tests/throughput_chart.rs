@@ -45,7 +45,7 @@ fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
 
 /// How high the line of the mean stands in the half-second before `t_s`, in dots.
 fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -> u16 {
-    let plan = layout::plan(Rect::new(0, 0, width, height), None);
+    let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
     let column = model.axis(plan.columns.plot).column_ending(t_s).unwrap();
     let rows = (plan.throughput.y + 1..plan.throughput.bottom()).rev().enumerate();
@@ -90,7 +90,7 @@ fn what_lies_beyond_the_axis_has_a_mark_and_its_value_and_a_log_axis_has_room_fo
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
         let chart = |model: &Model| {
-            let plan = layout::plan(Rect::new(0, 0, 120, 36), None);
+            let plan = layout::plan(Rect::new(0, 0, 120, 36), Subject::Load, None);
             let rows = lines(&drawn(model, theme, 120, 36));
             let rows = &rows[usize::from(plan.throughput.y)..usize::from(plan.throughput.bottom())];
             let width = usize::from(plan.columns.gutter + plan.columns.plot);
@@ -137,7 +137,7 @@ fn a_stall_of_a_tick_is_seen_below_the_mean_and_told_apart_from_it() {
     begin(&mut model, 0.0, 1, None);
     go_on(&mut model, 0.0, 1, (0..400).map(|n| if n == 200 { 0 } else { 160_000 + n % 7 * 1000 }));
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
-    let plan = layout::plan(Rect::new(0, 0, 120, 36), None);
+    let plan = layout::plan(Rect::new(0, 0, 120, 36), Subject::Load, None);
     let buffer = drawn(&model, theme, 120, 36);
     let x = plan.columns.gutter + model.axis(plan.columns.plot).column_ending(50.1).unwrap();
     let foot = &buffer[(x, plan.throughput.bottom() - 1)];

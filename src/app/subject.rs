@@ -1,0 +1,76 @@
+//! What the Overview is about: the load, or without one the server and everybody's traffic.
+
+use super::Model;
+use crate::session::timeline::SegmentTotal;
+
+/// What the charts of the Overview are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Subject {
+    /// The load: its throughput and latency.
+    #[default]
+    Load,
+    /// The server: what its commands do for everybody, how it answers PING.
+    Server,
+}
+
+/// A load that is off keeps the charts while it was on for this share of what they show.
+const LEAST: f64 = 0.25;
+
+impl Model {
+    /// The load while it is on at the end of what the charts show, and for a while after; else the server. The cursor of a
+    /// frozen view changes nothing in this.
+    pub fn subject(&self) -> Subject {
+        let axis = self.axis(self.columns);
+        let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
+        let is_on = |segment: &SegmentTotal| segment.start.knobs.load;
+        let segments = self.segments();
+        if segments.holding_at(to_s).map_or(self.in_force().load, is_on) {
+            return Subject::Load;
+        }
+        let of_segment = |segment: &SegmentTotal| {
+            let ended_s = segment.ended_s.unwrap_or(to_s).min(to_s);
+            (ended_s - segment.start.t_s.max(from_s)).max(0.0)
+        };
+        let loaded_s: f64 = segments.iter().filter(|segment| is_on(segment)).map(of_segment).sum();
+        if loaded_s > 0.0 && loaded_s >= (to_s - from_s) * LEAST { Subject::Load } else { Subject::Server }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Interval, Record, Segment, TimelineOptions},
+    };
+
+    fn model(turns: &[(f64, bool)], to_s: f64) -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        for (segment, (t_s, load)) in (1..).zip(turns) {
+            let knobs = Knobs { load: *load, ..Knobs::default() };
+            model.push(&Record::Segment(Segment { t_s: *t_s, segment, knobs, warmup: false, config: None }));
+        }
+        model.push(&Record::Interval(Box::new(Interval {
+            t_s: to_s,
+            length_s: 0.25,
+            ..Interval::default()
+        })));
+        model
+    }
+
+    #[test]
+    fn it_is_the_server_until_there_is_load_and_again_when_that_is_past() {
+        assert_eq!(Model::new(Knobs::default(), TimelineOptions::default()).subject(), Subject::Server);
+        assert_eq!(model(&[(0.0, false)], 9.0).subject(), Subject::Server);
+        assert_eq!(model(&[(0.0, false), (9.0, true)], 9.25).subject(), Subject::Load);
+        let ended = |to_s| model(&[(0.0, false), (10.0, true), (20.0, false)], to_s).subject();
+        assert_eq!((ended(30.0), ended(39.0), ended(41.0)), (Subject::Load, Subject::Load, Subject::Server));
+    }
+
+    #[test]
+    fn the_cursor_of_a_frozen_view_does_not_turn_it() {
+        let mut frozen = model(&[(0.0, false), (10.0, true)], 30.0);
+        frozen.put_cursor(5.0);
+        assert_eq!(frozen.subject(), Subject::Load);
+    }
+}

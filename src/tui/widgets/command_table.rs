@@ -1,0 +1,172 @@
+//! The commands of everybody over the last minute, the most called first: how often, and how long they ran.
+//!
+//! ```text
+//! ─ commands, 60 s ──────────── calls/s   time   mean    p50     p99   p99.9  errors
+//!  get                         110 k/s   71 %  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0
+//!  config get                     1 /s  0.1 %   19 µs
+//!   and 4 more, 3 /s
+//! ```
+//! Times are those of execution, without any waiting. Percentiles are of LATENCY HISTOGRAM, whose buckets are about powers of
+//! two: the true one is at most what is shown, and more than half of it. Where the server has only those since its start,
+//! the heading says so.
+
+use ratatui::layout::Rect;
+
+use super::{
+    figures::NONE,
+    table::{Column, Table, fitting},
+};
+use crate::{
+    server::CommandStat,
+    session::timeline::CommandCell,
+    tui::{
+        paint::{Paint, row},
+        theme::Ink,
+    },
+    units,
+};
+
+/// What can be said of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Figure {
+    Name,
+    Calls,
+    Share,
+    Mean,
+    P50,
+    P99,
+    P999,
+    Errors,
+}
+
+use Figure::{Calls, Errors, Mean, Name, P50, P99, P999, Share};
+
+/// From left to right, with their headings and their widths.
+const FIGURES: [(Figure, &str, u16); 7] = [
+    (Calls, "calls/s", 9),
+    (Share, "time", 7),
+    (Mean, "mean", 8),
+    // `≤2.11 ms`.
+    (P50, "p50", 9),
+    (P99, "p99", 9),
+    (P999, "p99.9", 9),
+    (Errors, "errors", 7),
+];
+/// The most needed first.
+const NEEDED: [Figure; 7] = [Calls, P99, P50, P999, Mean, Share, Errors];
+/// Names have so much at the least, and at the most, so that the eye finds their figures.
+const NAME: (u16, u16) = (15, 36);
+
+/// The last bucket of LATENCY HISTOGRAM that has a true border, in µs: what took longer is counted as this long.
+const LONGEST_US: u64 = 1_000_000;
+
+/// Draws the heading and as many commands as there is room for; `ink` is how a name looks that is told apart elsewhere.
+pub fn draw(paint: &mut Paint, area: Rect, commands: &CommandCell, ink: impl Fn(&str) -> Option<Ink>) {
+    if area.height == 0 {
+        return;
+    }
+    let width =
+        |figure: Figure| FIGURES.iter().find(|(known, ..)| *known == figure).map_or(0, |(.., width)| *width);
+    let fit = fitting(area.width.saturating_sub(NAME.0), NEEDED.into_iter().map(width));
+    let shown = FIGURES.into_iter().filter(|(figure, ..)| NEEDED[..fit].contains(figure));
+    let columns: Vec<_> = shown.clone().map(|(figure, _, width)| Column::right(figure, width)).collect();
+    let figures: u16 = shown.clone().map(|(.., width)| width).sum();
+    let area = Rect { width: area.width.min(NAME.1 + figures), ..area };
+    let table = Table::new(area, std::iter::once(Column::rest(Name, 1)).chain(columns));
+    let mut by_calls: Vec<_> = commands.stats.iter().collect();
+    by_calls.sort_by_key(|(_, stat)| std::cmp::Reverse(stat.calls));
+    paint.rule(Rect { width: table.cell(0, Name).area.right() - area.x, ..row(area, 0) }, &title(commands));
+    for (figure, heading, _) in shown {
+        table.cell(0, figure).write(paint, heading, Ink::Faint);
+    }
+    if by_calls.is_empty() {
+        paint.text(row(area, 1), " waiting for two answers to INFO", Ink::Faint);
+    }
+    let sum_us: f64 = by_calls.iter().map(|(_, stat)| stat.usec as f64).sum();
+    let room = usize::from(area.height - 1);
+    let rows = if by_calls.len() > room && room > 3 { room - 1 } else { room.min(by_calls.len()) };
+    for (n, (name, stat)) in (1..).zip(&by_calls[..rows]) {
+        table.write(paint, n, |figure, _| match figure {
+            Name => (name.replace('|', " "), ink(name).unwrap_or(Ink::Text)),
+            figure => told(figure, stat, commands, sum_us),
+        });
+    }
+    if rows < by_calls.len() && rows < room {
+        let calls: f64 = by_calls[rows..].iter().map(|(_, stat)| stat.calls as f64).sum();
+        let text = format!(" and {} more, {}", by_calls.len() - rows, units::rate(calls / commands.length_s));
+        paint.text(row(area, rows as u16 + 1), &text, Ink::Faint);
+    }
+}
+
+fn title(commands: &CommandCell) -> String {
+    let has = |of: fn(&CommandStat) -> bool| commands.stats.values().any(of);
+    let is_since_start = has(|stat| !stat.since_start_us.is_empty()) && !has(|stat| stat.times.is_some());
+    let note = if is_since_start { ", p since its start" } else { "" };
+    match commands.length_s.min(60.0) {
+        0.0 => "commands".to_owned(),
+        length_s => format!("commands, {length_s:.0} s{note}"),
+    }
+}
+
+fn told(figure: Figure, stat: &CommandStat, commands: &CommandCell, sum_us: f64) -> (String, Ink) {
+    let text = match figure {
+        Calls => Some(units::rate(stat.calls as f64 / commands.length_s)),
+        Share => (sum_us > 0.0).then(|| units::percent(stat.usec as f64 / sum_us)),
+        Mean => stat.mean_us().map(|us| units::latency((us * 1e3) as u64)),
+        P50 => percentile(stat, 0.5, "p50"),
+        P99 => percentile(stat, 0.99, "p99"),
+        P999 => percentile(stat, 0.999, "p99.9"),
+        Name => None,
+        Errors => {
+            let errors =
+                stat.failed.zip(stat.rejected).map(|(failed, rejected)| failed.saturating_add(rejected));
+            return match errors {
+                Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
+                n => (n.map_or(NONE, |_| "0").to_owned(), Ink::Faint),
+            };
+        }
+    };
+    text.map_or((NONE.to_owned(), Ink::Faint), |text| (text, Ink::Text))
+}
+
+/// `≤16 µs` of the time that is shown; `16.1 µs` since the server's start.
+fn percentile(stat: &CommandStat, quantile: f64, name: &str) -> Option<String> {
+    match &stat.times {
+        Some(times) => times.percentile(quantile).map(bounded),
+        None => stat.since_start_us.get(name).map(|us| units::latency((us * 1e3) as u64)),
+    }
+}
+
+/// The bucket that ends at `up_to_us`.
+fn bounded(up_to_us: u64) -> String {
+    let written = |us: u64| super::figures::decade(us.saturating_mul(1000));
+    if up_to_us > LONGEST_US {
+        format!(">{}", written(up_to_us / 2))
+    } else {
+        format!("≤{}", written(up_to_us))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_told_by_its_upper_border_and_the_last_by_its_lower() {
+        assert_eq!(
+            [1, 33, 1056, 540_672, 1_081_344].map(bounded),
+            ["≤1 µs", "≤33 µs", "≤1.06 ms", "≤541 ms", ">541 ms"]
+        );
+    }
+
+    #[test]
+    fn a_percentile_is_of_the_time_shown_or_else_since_the_start() {
+        let mut stat =
+            CommandStat { since_start_us: [("p99".to_owned(), 7.0)].into(), ..CommandStat::default() };
+        let told =
+            |stat: &CommandStat| [(0.99, "p99"), (0.999, "p99.9")].map(|(q, name)| percentile(stat, q, name));
+        assert_eq!(told(&stat), [Some("7.00 µs".to_owned()), None]);
+        stat.times = Some(vec![(1, 900), (16, 100)].into());
+        assert_eq!(told(&stat), [Some("≤16 µs".to_owned()), None], "fewer than ten above");
+    }
+}
