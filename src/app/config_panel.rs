@@ -4,6 +4,7 @@ use super::{
     Direction, Mode, Model, Order, Question, Tone, danger::setting_harm, list::turned, panel::Turned,
 };
 use crate::{
+    experiment::Interruption,
     gauge::Gauge,
     server::{PARAMETERS, Parameter, value_words},
 };
@@ -65,12 +66,14 @@ impl Model {
 
     /// Sets a parameter; a person has said yes to that.
     pub(super) fn set_parameter(&mut self, Setting { parameter, from, to, .. }: Setting) {
+        self.interrupt_experiment(Interruption::Turned);
         self.panel.keep(Turned::Config { parameter, from, to: to.clone() });
         self.ask(Order::SetConfig { parameter, to });
     }
 
     /// Takes the last change back, of a knob or a parameter, or says why it cannot be.
     pub(super) fn undo(&mut self) {
+        self.interrupt_experiment(Interruption::Turned);
         match self.panel.undo() {
             Some(Turned::Knobs(knobs)) => self.ask(Order::SetKnobs(knobs)),
             Some(Turned::Config { parameter, from, to }) => {

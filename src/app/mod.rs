@@ -14,6 +14,7 @@ mod command_line;
 mod config_panel;
 mod danger;
 mod entry;
+mod experiment;
 mod keys;
 mod latency_view;
 mod list;

@@ -1,7 +1,7 @@
 //! What takes the keys: the screen, a question, something that is typed, the help. One at a time.
 
 use super::{Context, Entry, Model, Setting};
-use crate::load::Knobs;
+use crate::{experiment::Asked, load::Knobs};
 
 /// What takes the keys.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -29,6 +29,13 @@ pub enum Question {
     FirstWrite(String),
     /// May this parameter of the server be set?
     SetConfig(Setting),
+    /// An experiment that may do harm, or sets parameters of the server.
+    Experiment {
+        /// What it does, in words.
+        question: String,
+        /// The experiment.
+        asked: Asked,
+    },
     /// A change that may do harm.
     Danger {
         /// What could happen, in words.

@@ -2,7 +2,7 @@
 
 use super::{
     Charts, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
-    RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, view::USUAL_COLUMNS,
+    RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{ClientLimit, Overload},
@@ -110,6 +110,8 @@ pub struct Model {
     pub panel: Panel,
     /// The parameters of the server.
     pub config: ConfigPanel,
+    /// The experiment that runs or ran last.
+    pub(super) experiment: Option<Begun>,
     /// What takes the keys.
     pub mode: Mode,
     /// Whether the gentle intrinsic probe was turned on.
@@ -148,6 +150,7 @@ impl Model {
             log_view: LogView::default(),
             panel: Panel::new(knobs.clone()),
             config: ConfigPanel::default(),
+            experiment: None,
             mode: Mode::Screen,
             gentle_intrinsic: false,
             recording: None,

@@ -1,7 +1,7 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
 use super::{Mode, Model, Order, Question, Room, Tone, danger};
-use crate::{gauge::Gauge, load::Knobs, server::Status, session::Moment};
+use crate::{experiment::Interruption, gauge::Gauge, load::Knobs, server::Status, session::Moment};
 
 /// Connections of ours that carry no load: that of the ping and that of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
@@ -22,6 +22,7 @@ impl Model {
 
     /// Puts `knobs` in force.
     pub(super) fn put_in_force(&mut self, knobs: Knobs) {
+        self.interrupt_experiment(Interruption::Turned);
         let wanted = self.panel.want(knobs);
         self.ask(Order::SetKnobs(wanted));
     }

@@ -7,6 +7,7 @@ use super::{
     Setting, Tone, Typing, View, action, summary,
 };
 use crate::{
+    experiment::Interruption,
     load::Knobs,
     session::{Record, Segment},
 };
@@ -43,20 +44,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Paste(text) => paste(model, &text),
         Msg::Say(tone, text) => model.say(tone, text),
-        Msg::Delivery(Delivery::Record(record)) => on_record(model, &record),
-        Msg::Delivery(Delivery::Notice(notice)) => model.take(notice),
-        Msg::Delivery(Delivery::Refused(order, reason)) => {
-            if matches!(order, Order::SetKnobs(_)) {
-                let in_force = model.in_force().clone();
-                model.panel.follow(in_force);
-            }
-            if let Order::SetConfig { parameter, to } = &order {
-                model.panel.forget(parameter.name, to);
-            }
-            if order == Order::GentleIntrinsic(true) {
-                model.gentle_intrinsic = false;
-            }
-            model.say(Tone::Warning, reason);
+        Msg::Delivery(delivery) => {
+            on_delivery(model, &delivery);
+            model.hand(&delivery);
         }
         Msg::Columns(columns) => {
             let columns = columns.max(1);
@@ -69,6 +59,26 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
     }
     model.take_effects()
+}
+
+fn on_delivery(model: &mut Model, delivery: &Delivery) {
+    match delivery {
+        Delivery::Record(record) => on_record(model, record),
+        Delivery::Notice(notice) => model.take(notice.clone()),
+        Delivery::Refused(order, reason) => {
+            if matches!(order, Order::SetKnobs(_)) {
+                let in_force = model.in_force().clone();
+                model.panel.follow(in_force);
+            }
+            if let Order::SetConfig { parameter, to } = order {
+                model.panel.forget(parameter.name, to);
+            }
+            if *order == Order::GentleIntrinsic(true) {
+                model.gentle_intrinsic = false;
+            }
+            model.say(Tone::Warning, reason.clone());
+        }
+    }
 }
 
 /// Whether a session that was to begin under load begins without: it waits for the server, or for a person's yes.
@@ -109,7 +119,12 @@ impl Model {
             (None, View::Frozen { .. }) => &[Context::Frozen, Context::Time],
         };
         let maximised = self.maximised.map(|_| Context::Maximised);
-        maximised.into_iter().chain(screen).chain(time.iter().copied()).chain([Context::Main]).collect()
+        let experiment = self.experiment().map(|experiment| match experiment.is_over() {
+            true => Context::Answer,
+            false => Context::Experiment,
+        });
+        let first = maximised.into_iter().chain(screen).chain(time.iter().copied());
+        first.chain(experiment).chain([Context::Main]).collect()
     }
 }
 
@@ -146,6 +161,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         }
         Action::TypeParameter => model.begin_typing(Purpose::Parameter, Entry::sentence("")),
         Action::Undo => model.undo(),
+        Action::EndExperiment => model.stop_experiment(),
         Action::Intrinsic => intrinsic(model),
         Action::GentleIntrinsic => {
             model.gentle_intrinsic = !model.gentle_intrinsic;
@@ -178,6 +194,7 @@ fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
+        Mode::Asking(Question::Experiment { asked, .. }) => model.begin_experiment(asked),
         Mode::Asking(Question::FirstWrite(_)) => model.ask(Order::AllowWrites(true)),
         Mode::Screen | Mode::Help { .. } | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }
@@ -259,11 +276,13 @@ fn dismiss(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::FirstWrite(_)) => {
             let knobs = model.panel.set_load(false);
+            model.interrupt_experiment(Interruption::LoadOff("nothing may be written".to_owned()));
             model.say(Tone::Info, "nothing was written; the load stays off");
             model.ask(Order::AllowWrites(false));
             model.ask(Order::SetKnobs(knobs));
         }
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
+        Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "nothing was begun"),
         Mode::Asking(Question::Danger { .. }) => model.say(Tone::Info, "nothing was changed"),
         Mode::Screen | Mode::Help { .. } | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }

@@ -96,7 +96,7 @@ impl ExperimentArgs {
     ///
     /// # Errors
     /// When one of its settings cannot be.
-    pub fn experiment(&self, knobs: &Knobs) -> Result<Option<Box<dyn Experiment + Send>>, UsageError> {
+    pub fn experiment(&self, knobs: &Knobs) -> Result<Option<Box<dyn Experiment>>, UsageError> {
         if let Some(limit) = &self.find {
             return Ok(Some(Box::new(Find::new(limit.clone(), knobs.clone()))));
         }

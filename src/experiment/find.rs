@@ -61,7 +61,7 @@ pub struct Tried {
 }
 
 /// The search for the highest rate.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Find {
     limit: Limit,
     base: Knobs,
@@ -105,6 +105,12 @@ impl Find {
         let rate = |seen: Option<&crate::stats::search::Seen>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
+    }
+
+    /// The same as far as trials have shown yet, of which some may have been wrong.
+    pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
+        let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
+        (lower.map(|load| load as u32), upper.map(|load| load as u32))
     }
 
     /// What was found.
@@ -230,6 +236,10 @@ impl Find {
 }
 
 impl Experiment for Find {
+    fn title(&self) -> String {
+        format!("find {}", self.limit)
+    }
+
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if self.is_over() {
             return Vec::new();
@@ -266,8 +276,33 @@ impl Experiment for Find {
         orders
     }
 
+    fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
+        if self.is_over() { Vec::new() } else { self.end(Some(why)) }
+    }
+
     fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
+    }
+
+    fn progress(&self) -> String {
+        let rate = |rate: u32| units::rate(rate.into());
+        let now = match self.phase {
+            Phase::Peak => "as fast as it can".to_owned(),
+            Phase::Trial(trial) => {
+                format!("trial {}, {}", self.tried.len() + 1, rate(trial.load as u32))
+            }
+        };
+        let known = match self.narrowing() {
+            (Some(lower), Some(upper)) => format!("; it holds for {}, not for {}", rate(lower), rate(upper)),
+            (Some(lower), None) => format!("; it holds for {}", rate(lower)),
+            (None, Some(upper)) => format!("; not for {}", rate(upper)),
+            (None, None) => String::new(),
+        };
+        format!("{now}{known}")
+    }
+
+    fn copied(&self) -> Box<dyn Experiment> {
+        Box::new(self.clone())
     }
 
     fn report(&self) -> String {

@@ -9,6 +9,7 @@
 //! orders that come back. It has no clock: time is that of the records. Pure.
 
 mod ab;
+mod asked;
 mod curve;
 mod dimension;
 mod find;
@@ -25,6 +26,7 @@ mod sweep;
 mod tests;
 
 pub use ab::{Ab, Pair, Part, Plan, Quantity, Side, Verdict};
+pub use asked::{Asked, AskedError};
 pub use curve::{Curve, Point};
 pub use dimension::{Dimension, DimensionError};
 pub use find::{Find, Tried};
@@ -35,25 +37,72 @@ pub use setting::{Setting, SettingError};
 pub use stand::Interruption;
 pub use sweep::{Sweep, SweepError, SweepPlan};
 
+use std::fmt;
+
 use crate::session::{Delivery, Order, Record};
 
 /// What turns knobs by itself.
-pub trait Experiment {
+pub trait Experiment: fmt::Debug + Send + Sync {
+    /// How it is called: `find p99<1ms`.
+    fn title(&self) -> String;
+
     /// Takes what the session delivered; what it is to do now. Nothing any more when the experiment is over.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
     /// Ends it early; what sets everything back that it turned. Nothing when it is over already.
     fn stop(&mut self) -> Vec<Order>;
 
+    /// Ends it early because of this; what sets back what it turned, but for the knobs if somebody else has turned them.
+    /// Nothing when it is over already.
+    fn interrupt(&mut self, why: Interruption) -> Vec<Order>;
+
     /// How it ended; `None` while it goes on.
     fn ending(&self) -> Option<&Ending>;
+
+    /// What it does now and how far it is, in a line without its title.
+    fn progress(&self) -> String;
 
     /// What it found so far, in lines.
     fn report(&self) -> String;
 
+    /// The same in sentences alone, where there is no room for a table.
+    fn words(&self) -> String {
+        self.report()
+    }
+
+    /// Another one that is as far as this.
+    fn copied(&self) -> Box<dyn Experiment>;
+
+    /// What came of it, in lines; nothing while it goes on.
+    fn answer(&self) -> String {
+        match self.ending() {
+            None => String::new(),
+            Some(Ending::Interrupted(why)) => format!("ended early: {why}\n{}", self.words()),
+            Some(Ending::NotHeld(words) | Ending::Undecided(words)) if self.words().is_empty() => {
+                words.clone()
+            }
+            Some(_) => self.words(),
+        }
+    }
+
+    /// Why it has no answer, though it is over.
+    fn stopped(&self) -> Option<String> {
+        match self.ending()? {
+            Ending::Interrupted(why) => Some(why.to_string()),
+            Ending::Undecided(words) => Some(words.clone()),
+            Ending::Done | Ending::NotHeld(_) => None,
+        }
+    }
+
     /// Whether it is over, found something or not.
     fn is_over(&self) -> bool {
         self.ending().is_some()
+    }
+}
+
+impl Clone for Box<dyn Experiment> {
+    fn clone(&self) -> Self {
+        (**self).copied()
     }
 }
 

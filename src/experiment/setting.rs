@@ -57,9 +57,12 @@ fn parameter_names() -> String {
 }
 
 impl Setting {
+    /// How the knobs as they are are asked for.
+    pub const AS_IT_IS: &str = "as it is";
+
     /// The knobs as they are, and nothing else.
     pub fn of(knobs: Knobs) -> Self {
-        Self { words: "as it is".to_owned(), knobs, config: Vec::new() }
+        Self { words: Self::AS_IT_IS.to_owned(), knobs, config: Vec::new() }
     }
 
     /// `base` with what `text` says: one setting, or several with commas between them.

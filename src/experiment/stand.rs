@@ -69,7 +69,7 @@ enum State {
 }
 
 /// The setting that was asked for, and what is in force.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Stand {
     /// The knobs before the experiment.
     start: Option<Knobs>,
@@ -120,6 +120,15 @@ impl Stand {
     /// What sets everything back that was turned.
     pub(super) fn set_back(&mut self) -> Vec<Order> {
         self.start.clone().map_or_else(Vec::new, |knobs| self.turn(&Setting::of(knobs)))
+    }
+
+    /// The same after an interruption: knobs that somebody else turned stay as they are.
+    pub(super) fn set_back_after(&mut self, why: &Interruption) -> Vec<Order> {
+        let mut orders = self.set_back();
+        if *why == Interruption::Turned {
+            orders.retain(|order| !matches!(order, Order::SetKnobs(_)));
+        }
+        orders
     }
 
     fn has_knobs(&self) -> bool {

@@ -193,6 +193,12 @@ impl Search {
         }
     }
 
+    /// The highest load that seems to hold, and the lowest that seems not to, above it.
+    pub fn near(&self) -> (Option<f64>, Option<f64>) {
+        let (good, bad) = self.nearest();
+        (good.map(|seen| seen.load), bad.map(|seen| seen.load))
+    }
+
     /// The highest load that is a lower bound, below all upper bounds.
     pub fn lower(&self) -> Option<&Seen> {
         let upper = self.upper().map_or(f64::INFINITY, |upper| upper.load);

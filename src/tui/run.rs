@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     app::{Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, update},
+    experiment::Experiment,
     load::Knobs,
     session::{Timeline, TimelineOptions},
     signals::Signal,
@@ -44,6 +45,8 @@ pub struct Options {
     pub program: Program,
     /// Whether the mouse is listened to.
     pub mouse: bool,
+    /// What turns the knobs from the beginning.
+    pub experiment: Option<Box<dyn Experiment>>,
 }
 
 impl Options {
@@ -52,7 +55,7 @@ impl Options {
             Some(playback) => Model::replaying(playback.clone(), self.timeline),
             None => Model::new(self.knobs.clone(), self.timeline),
         };
-        model.with_themes(&THEMES).of_program(self.program.clone())
+        model.with_themes(&THEMES).of_program(self.program.clone()).conducting(self.experiment.clone())
     }
 }
 
@@ -135,7 +138,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         let mut pace = Pace::begun(Instant::now());
         let mut is_behind = false;
         loop {
-            due = due.max(take_records(&mut model, source));
+            due = due.max(self.take_records(&mut model, source)?);
             if model.course == Course::Over {
                 return Ok(Finished::of(model, Outcome::Ended));
             }
@@ -187,6 +190,15 @@ impl<W: Write, E: Events> Loop<W, E> {
             Event::Paste(text) => update(model, Msg::Paste(text)),
             Event::Mouse(gesture, x, y) => self.on_mouse(gesture, (x, y), model),
         };
+        self.carry_out(effects, model, source)
+    }
+
+    fn carry_out(
+        &mut self,
+        effects: Vec<Effect>,
+        model: &mut Model,
+        source: &mut dyn Source,
+    ) -> anyhow::Result<Option<Outcome>> {
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(Some(Outcome::Quit)),
@@ -202,6 +214,22 @@ impl<W: Write, E: Events> Loop<W, E> {
             }
         }
         Ok(None)
+    }
+
+    fn take_records(&mut self, model: &mut Model, source: &mut dyn Source) -> anyhow::Result<Due> {
+        let mut due = Due::Nothing;
+        for delivery in source.poll() {
+            let asks = matches!(
+                delivery,
+                Delivery::Refused(..)
+                    | Delivery::Notice(Notice::FirstWrite(_) | Notice::Warning(_) | Notice::LoadStopped(_))
+            );
+            due = due.max(if asks { Due::Now } else { Due::Data });
+            let effects = update(model, Msg::Delivery(delivery));
+            // What a session tells asks it for something at the most.
+            self.carry_out(effects, model, source)?;
+        }
+        Ok(due)
     }
 
     fn on_mouse(&self, gesture: Gesture, (x, y): (u16, u16), model: &mut Model) -> Vec<Effect> {
@@ -265,20 +293,6 @@ fn tell(model: &mut Model, told: Result<String, String>) {
         Err(text) => (Tone::Warning, text),
     };
     update(model, Msg::Say(tone, text));
-}
-
-fn take_records(model: &mut Model, source: &mut dyn Source) -> Due {
-    let mut due = Due::Nothing;
-    for delivery in source.poll() {
-        let asks = matches!(
-            delivery,
-            Delivery::Refused(..)
-                | Delivery::Notice(Notice::FirstWrite(_) | Notice::Warning(_) | Notice::LoadStopped(_))
-        );
-        due = due.max(if asks { Due::Now } else { Due::Data });
-        update(model, Msg::Delivery(delivery));
-    }
-    due
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ actions! {
         BeginEntry "type a value",
         TypeParameter "type a value for the parameter",
         Undo "undo",
+        EndExperiment "stop the experiment, or put its answer away",
         Palette "commands",
         Presets "presets",
         Mark "mark this moment",
@@ -147,6 +148,10 @@ pub enum Context {
     Replay,
     /// While one part of a screen is shown alone.
     Maximised,
+    /// While an experiment runs.
+    Experiment,
+    /// While the answer of one stands.
+    Answer,
     /// On one screen.
     Screen(Screen),
     /// While a search in the log is typed.
@@ -166,7 +171,9 @@ pub enum Context {
 impl Context {
     /// All contexts, in the order of the help.
     pub fn all() -> impl Iterator<Item = Self> {
-        const BEHIND: [Context; 10] = [
+        const BEHIND: [Context; 12] = [
+            Context::Experiment,
+            Context::Answer,
             Context::Search,
             Context::Frozen,
             Context::Replay,
@@ -189,6 +196,8 @@ impl Context {
             Self::Main => "On every screen",
             Self::Maximised => "One part shown alone",
             Self::Screen(screen) => screen.name(),
+            Self::Experiment => "While an experiment runs",
+            Self::Answer => "While its answer stands",
             Self::Search => "While typing a search",
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",

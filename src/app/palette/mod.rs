@@ -3,9 +3,11 @@
 //! ```text
 //!   key table ──► actions  ─┐
 //!   knobs     ──► settings ─┼─► offers ──► ranked by what was typed ──► Enter carries one out
-//!   presets, themes ────────┘
+//!   presets, themes ────────┤
+//!   experiments ────────────┘
 //! ```
 
+mod experiments;
 mod fuzzy;
 mod offers;
 mod open;

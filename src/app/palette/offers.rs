@@ -3,6 +3,7 @@
 use super::fuzzy::score;
 use crate::{
     app::{Action, Context, Model, PRESETS, bindings},
+    experiment::Asked,
     load::{Adjustable, Knobs},
 };
 
@@ -15,6 +16,8 @@ pub enum Command {
     Set(Knobs),
     /// Goes on typing with this.
     Type(String),
+    /// This experiment.
+    Begin(Asked),
     /// Nothing: why it cannot be.
     Refuse(String),
     /// This theme.
@@ -44,6 +47,9 @@ impl Model {
         if let Some((setting, value)) = spelled {
             return vec![self.setting(setting, value)];
         }
+        if let Some(offers) = self.experiment_in(query) {
+            return offers;
+        }
         let mut offers: Vec<_> =
             self.everything().into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
         offers.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
@@ -52,6 +58,7 @@ impl Model {
 
     fn everything(&self) -> Vec<Offer> {
         let mut offers = self.actions();
+        offers.extend(self.experiments());
         let wanted = self.panel.wanted();
         for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
@@ -188,6 +195,36 @@ mod tests {
         let offers = model().offers("clients 0");
         assert_eq!(offers[0].help, "clients must lie between 1 and 10000, not 0");
         assert!(matches!(&offers[0].command, Command::Refuse(_)));
+    }
+
+    #[test]
+    fn an_experiment_that_is_spelled_out_is_offered_alone_and_its_beginning_is_gone_on_with() {
+        let one = |query| {
+            let mut offers = model().offers(query);
+            assert_eq!(offers.len(), 1, "{query}: {offers:?}");
+            offers.swap_remove(0)
+        };
+        let asked = |text| Command::Begin(Asked::parse(text, &Knobs::default()).unwrap().unwrap());
+        for text in ["find p99<1ms", "find rate p99<1ms", "ab pipeline 16", "ab preset cache"] {
+            assert_eq!(one(text).command, asked(text), "{text}");
+        }
+        let wrong = one("find p98<1ms");
+        assert!(
+            matches!(&wrong.command, Command::Refuse(why) if why.starts_with("'p98' is none of")),
+            "{wrong:?}"
+        );
+        assert_eq!(
+            one("ab from clients 5").command,
+            Command::Refuse(
+                "'from clients 5' has no second setting; say for example ab from clients 50 to clients 100"
+                    .to_owned()
+            )
+        );
+        assert_eq!(titles("find ")[..2], ["find p99<1ms", "find p99<10ms"]);
+        assert_eq!(titles("ab conf fsync alw"), ["ab config appendfsync always"]);
+        assert_eq!(model().offers("ab pipe")[0].command, Command::Type("ab pipeline ".to_owned()));
+        let replayed = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        assert!(matches!(replayed.offers("find p99<1ms")[0].command, Command::Refuse(_)));
     }
 
     #[test]

@@ -48,6 +48,10 @@ impl Model {
                 }
                 self.propose(knobs);
             }
+            Command::Begin(asked) => {
+                self.mode = Mode::Screen;
+                self.propose_experiment(asked);
+            }
             Command::Theme(name) => {
                 self.mode = Mode::Screen;
                 self.ask(Effect::Theme(name));

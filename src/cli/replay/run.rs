@@ -51,6 +51,7 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
     let options = tui::Options {
+        experiment: None,
         theme: args.look.theme(),
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// An experiment that runs, if there is one.
-pub(super) struct Driver(Option<JoinHandle<Box<dyn Experiment + Send>>>);
+pub(super) struct Driver(Option<JoinHandle<Box<dyn Experiment>>>);
 
 impl Driver {
     /// Lets `experiment` turn the knobs as `peer`; `ends` is whether the session ends with it.
@@ -20,7 +20,7 @@ impl Driver {
     /// # Errors
     /// When the system gives no thread.
     pub(super) fn start(
-        experiment: Option<Box<dyn Experiment + Send>>,
+        experiment: Option<Box<dyn Experiment>>,
         peer: Option<Peer>,
         ends: bool,
     ) -> Result<Self, Failure> {
@@ -30,7 +30,7 @@ impl Driver {
                 let Some(delivery) = peer.rest().next() else { break };
                 experiment.take(&delivery).into_iter().for_each(|order| peer.order(order));
             }
-            if let Some(cause) = stopped(&*experiment) {
+            if let Some(cause) = experiment.stopped() {
                 peer.order(Order::Tell(Happening::ExperimentStopped { cause }));
             }
             if ends {
@@ -55,15 +55,6 @@ impl Driver {
             let _ = Outlet::stdout().offer(format!("\n{report}").into_bytes(), |_| Vec::new());
         }
         outcome(&*experiment)
-    }
-}
-
-/// Why it has no answer, for whoever looks on.
-fn stopped(experiment: &dyn Experiment) -> Option<String> {
-    match experiment.ending()? {
-        Ending::Interrupted(why) => Some(why.to_string()),
-        Ending::Undecided(words) => Some(words.clone()),
-        Ending::Done | Ending::NotHeld(_) => None,
     }
 }
 

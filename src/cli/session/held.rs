@@ -22,7 +22,7 @@ use crate::{
 pub struct Held {
     /// Who listens to it.
     pub peer: Peer,
-    /// Who turns its knobs, if an experiment is to.
+    /// Who turns its knobs, if an experiment is to and no screen is there for it.
     pub beside: Option<Peer>,
     /// The knobs that it began with.
     pub knobs: Knobs,
@@ -51,7 +51,7 @@ impl Held {
         let mut commission = commission(line, &destination, writer, is_attended)?;
         settle(&mut commission)?;
         let knobs = commission.knobs.clone();
-        let count = if line.experiment.is_given() { 2 } else { 1 };
+        let count = if line.experiment.is_given() && !is_attended { 2 } else { 1 };
         let (session, mut peers) = Session::start(commission, ends, count).map_err(refused)?;
         let beside = peers.drain(1..).next();
         let program = program(line, &destination);

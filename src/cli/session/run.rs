@@ -12,7 +12,7 @@ use super::{
     said::Said,
 };
 use crate::{
-    app::{Program, summary},
+    app::summary,
     cli::{
         Failure,
         args::CommandLine,
@@ -20,7 +20,7 @@ use crate::{
         outlet::Outlet,
         words::Words,
     },
-    load::Knobs,
+    experiment::Experiment,
     session::{
         Delivery, Order, Timeline,
         running::{Commission, Peer},
@@ -40,26 +40,31 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     };
     let mut held = Held::begin(line, form.is_none(), settle)?;
     let experiment = line.experiment.experiment(&held.knobs)?;
-    let ends = form.is_some() && line.experiment.ends_session(line.session.duration);
-    let driver = Driver::start(experiment, held.beside.take(), ends)?;
-    let shown = match form {
-        Some(form) => in_lines(line, &held.peer, form),
-        None => on_screen(line, held.program.clone(), held.knobs.clone(), &mut held.peer),
+    let Some(form) = form else {
+        let shown = on_screen(line, experiment, &mut held);
+        return held.end(shown);
     };
+    let ends = line.experiment.ends_session(line.session.duration);
+    let driver = Driver::start(experiment, held.beside.take(), ends)?;
+    let shown = in_lines(line, &held.peer, form);
     held.end(shown)?;
-    // On the screen a person saw it.
-    form.map_or(Ok(()), |form| driver.tell(form))
+    driver.tell(form)
 }
 
 /// The screen until it or the session ends, and then the summary.
-fn on_screen(line: &CommandLine, program: Program, knobs: Knobs, peer: &mut Peer) -> Result<(), Failure> {
+fn on_screen(
+    line: &CommandLine,
+    experiment: Option<Box<dyn Experiment>>,
+    Held { peer, knobs, program, .. }: &mut Held,
+) -> Result<(), Failure> {
     let options = tui::Options {
         theme: line.session.look.theme(),
-        knobs,
+        knobs: knobs.clone(),
         timeline: timeline(line),
         playback: None,
-        program,
+        program: program.clone(),
         mouse: line.session.look.mouse(),
+        experiment,
     };
     let stops = listen(&Signal::STOPS).context("cannot take signals")?;
     let shown = tui::run(peer, options, &stops);

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// A block and its parts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Block {
     /// How many parts it has at its end.
     wanted: usize,

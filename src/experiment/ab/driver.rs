@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     experiment::{
-        Ending, Experiment, Setting,
+        Ending, Experiment, Interruption, Setting,
         stand::{Seen, Stand},
         t_s,
     },
@@ -36,7 +36,7 @@ impl Default for Plan {
 }
 
 /// Two settings in alternation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ab {
     plan: Plan,
     a: Setting,
@@ -103,6 +103,11 @@ impl Ab {
     }
 
     fn end(&mut self, verdict: Verdict) -> Vec<Order> {
+        self.conclude(verdict);
+        self.stand.set_back()
+    }
+
+    fn conclude(&mut self, verdict: Verdict) {
         self.ending = Some(match verdict.judgement() {
             Judgement::Same | Judgement::Better => Ending::Done,
             Judgement::Worse => Ending::NotHeld(verdict.sentence()),
@@ -110,7 +115,6 @@ impl Ab {
         });
         self.verdict = Some(verdict);
         self.block = None;
-        self.stand.set_back()
     }
 
     fn measure(&mut self, measured: &Interval) -> Vec<Order> {
@@ -139,6 +143,12 @@ impl Ab {
         self.turn()
     }
 
+    /// How many pairs there is time for.
+    fn most_pairs(&self) -> usize {
+        let block_s = 2.0 * self.plan.part_s + self.plan.settle_s;
+        ((self.plan.limit_s - self.plan.part_s) / block_s).max(1.0) as usize
+    }
+
     /// When it must end, in seconds of the session.
     fn end_s(&self) -> f64 {
         self.since_s.unwrap_or(0.0) + self.plan.limit_s
@@ -160,6 +170,13 @@ impl Ab {
 }
 
 impl Experiment for Ab {
+    fn title(&self) -> String {
+        match (self.a.words.as_str(), &self.b.words) {
+            (Setting::AS_IT_IS, b) => format!("A/B {b}"),
+            (a, b) => format!("A/B {a} | {b}"),
+        }
+    }
+
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if self.is_over() {
             return Vec::new();
@@ -181,10 +198,7 @@ impl Experiment for Ab {
                 self.block = Some(Block::new(since_s, parts, &self.plan));
             }
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
-            Seen::Lost(interruption) => {
-                orders.extend(self.end(self.judged(true)));
-                self.ending = Some(Ending::Interrupted(interruption));
-            }
+            Seen::Lost(why) => orders.extend(self.interrupt(why)),
         }
         orders
     }
@@ -193,8 +207,28 @@ impl Experiment for Ab {
         if self.is_over() { Vec::new() } else { self.end(self.judged(true)) }
     }
 
+    fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
+        if self.is_over() {
+            return Vec::new();
+        }
+        self.conclude(self.judged(true));
+        let orders = self.stand.set_back_after(&why);
+        self.ending = Some(Ending::Interrupted(why));
+        orders
+    }
+
     fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
+    }
+
+    fn progress(&self) -> String {
+        let side = self.side;
+        let pair = self.pairs.len() + 1;
+        format!("{side:?} holds, pair {pair} of {} at most; {}", self.most_pairs(), self.verdict().so_far())
+    }
+
+    fn copied(&self) -> Box<dyn Experiment> {
+        Box::new(self.clone())
     }
 
     fn report(&self) -> String {

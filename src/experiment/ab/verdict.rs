@@ -58,6 +58,16 @@ impl Verdict {
         self.shifts.iter().find(|(of, _)| *of == quantity)?.1
     }
 
+    /// How B compares by what decides while pairs go on coming: `throughput +9.5 % to +15 %`.
+    pub fn so_far(&self) -> String {
+        let name = self.decides.name();
+        match self.shift(self.decides).map(|shift| (shift.shares(), shift.share())) {
+            None => "nothing to compare yet".to_owned(),
+            Some((None, share)) => format!("B's {name} {} % so far", signed(share)),
+            Some((Some((low, high)), _)) => format!("B's {name} {} % to {} %", signed(low), signed(high)),
+        }
+    }
+
     /// How B compares by a quantity, in words: `12 % more (9 to 15)`, `no difference above 2 %`.
     pub fn words(&self, quantity: Quantity) -> String {
         let (judgement, Some(shift)) = (self.judgement_by(quantity), self.shift(quantity)) else {

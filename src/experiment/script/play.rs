@@ -14,7 +14,7 @@ use crate::{
 const PENDING_S: f64 = 1.0;
 
 /// A script, and how far it is played.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Script {
     name: String,
     text: Text,
@@ -125,6 +125,10 @@ impl Script {
 }
 
 impl Experiment for Script {
+    fn title(&self) -> String {
+        format!("script {}", self.name)
+    }
+
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if self.is_over() {
             return Vec::new();
@@ -142,6 +146,31 @@ impl Experiment for Script {
     fn stop(&mut self) -> Vec<Order> {
         self.ending.get_or_insert(Ending::Done);
         Vec::new()
+    }
+
+    /// Who turns what it does not name is no hindrance.
+    fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
+        if why != Interruption::Turned {
+            self.ending.get_or_insert(Ending::Interrupted(why));
+        }
+        Vec::new()
+    }
+
+    fn progress(&self) -> String {
+        let end_s = self.text.end_s;
+        match self.text.turns.get(self.next) {
+            Some(turn) => format!("line {} is next, at {} s; it ends at {end_s} s", turn.line, turn.t_s),
+            None => format!("all is turned; it ends at {end_s} s"),
+        }
+    }
+
+    fn words(&self) -> String {
+        let played = format!("played to its end, {} s\n", self.text.end_s);
+        if self.next == self.text.turns.len() { played } else { self.report() }
+    }
+
+    fn copied(&self) -> Box<dyn Experiment> {
+        Box::new(self.clone())
     }
 
     fn ending(&self) -> Option<&Ending> {

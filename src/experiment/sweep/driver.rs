@@ -11,10 +11,11 @@ use crate::{
     happening::{Best, Happening, KneeAt, SweptStep},
     load::Knobs,
     session::{Delivery, Interval, Order},
+    units,
 };
 
 /// One knob at one value after the other.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sweep {
     plan: SweepPlan,
     settings: Vec<Setting>,
@@ -35,8 +36,14 @@ impl Sweep {
     /// # Errors
     /// When one of the values cannot be.
     pub fn new(plan: SweepPlan, base: &Knobs) -> Result<Self, SettingError> {
-        Ok(Self {
-            settings: plan.settings(base)?,
+        let settings = plan.settings(base)?;
+        Ok(Self::of(plan, settings))
+    }
+
+    /// The same with the settings that its plan makes.
+    pub fn of(plan: SweepPlan, settings: Vec<Setting>) -> Self {
+        Self {
+            settings,
             curve: Curve::new(plan.dimension),
             plan,
             stand: Stand::default(),
@@ -45,7 +52,7 @@ impl Sweep {
             in_flight_s: 0.0,
             best: None,
             ending: None,
-        })
+        }
     }
 
     /// What is swept.
@@ -65,7 +72,7 @@ impl Sweep {
 
     fn turn(&mut self, to: usize) -> Vec<Order> {
         self.step = None;
-        let Some(setting) = self.settings.get(to) else { return self.end(None) };
+        let Some(setting) = self.settings.get(to) else { return self.end() };
         self.at = Some(to);
         self.stand.turn(setting)
     }
@@ -96,8 +103,14 @@ impl Sweep {
         [Order::Tell(Happening::Stepped { step })].into_iter().chain(next).collect()
     }
 
-    /// Ends with what was measured, or because of an interruption.
-    fn end(&mut self, interruption: Option<Interruption>) -> Vec<Order> {
+    /// Ends with what was measured, and sets back what was turned.
+    fn end(&mut self) -> Vec<Order> {
+        let told = self.conclude(None);
+        told.into_iter().chain(self.stand.set_back()).collect()
+    }
+
+    /// Judges what was measured until the end, or an interruption; what is to be told.
+    fn conclude(&mut self, interruption: Option<Interruption>) -> Option<Order> {
         self.step = None;
         let limit = self.plan.limit.as_ref();
         let dimension = self.plan.dimension;
@@ -129,7 +142,7 @@ impl Sweep {
             }
             _ => None,
         };
-        told.map(Order::Tell).into_iter().chain(self.stand.set_back()).collect()
+        told.map(Order::Tell)
     }
 }
 
@@ -139,6 +152,13 @@ pub(super) fn words(dimension: Dimension, value: u64) -> String {
 }
 
 impl Experiment for Sweep {
+    fn title(&self) -> String {
+        let words =
+            |value: Option<&u64>| value.map(|value| self.plan.dimension.written(*value)).unwrap_or_default();
+        let (first, last) = (words(self.plan.values.first()), words(self.plan.values.last()));
+        format!("sweep {} {first}..{last}", self.plan.dimension.name())
+    }
+
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if self.is_over() {
             return Vec::new();
@@ -149,21 +169,49 @@ impl Experiment for Sweep {
             Seen::Nothing => {}
             Seen::Holds { since_s } => self.step = Some(Step::new(since_s, self.in_flight_s)),
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
-            Seen::Lost(interruption) => orders.extend(self.end(Some(interruption))),
+            Seen::Lost(why) => orders.extend(self.interrupt(why)),
         }
         orders
     }
 
     fn stop(&mut self) -> Vec<Order> {
-        if self.is_over() { Vec::new() } else { self.end(None) }
+        if self.is_over() { Vec::new() } else { self.end() }
+    }
+
+    fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
+        if self.is_over() {
+            return Vec::new();
+        }
+        let told = self.conclude(Some(why.clone()));
+        told.into_iter().chain(self.stand.set_back_after(&why)).collect()
     }
 
     fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }
 
+    fn progress(&self) -> String {
+        let Some(value) = self.at.and_then(|at| self.plan.values.get(at)) else {
+            return "it begins".to_owned();
+        };
+        let (step, of) = (self.at.map_or(0, |at| at + 1), self.plan.values.len());
+        let best = self.curve.best(self.plan.limit.as_ref()).map_or_else(String::new, |best| {
+            let at = words(self.plan.dimension, best.value);
+            format!("; best so far {at}, {}", units::rate(best.ops_per_s()))
+        });
+        format!("step {step} of {of}, {}{best}", words(self.plan.dimension, *value))
+    }
+
     fn report(&self) -> String {
         table::written(&self.curve, self.best.as_ref())
+    }
+
+    fn words(&self) -> String {
+        table::words(&self.curve, self.best.as_ref())
+    }
+
+    fn copied(&self) -> Box<dyn Experiment> {
+        Box::new(self.clone())
     }
 }
 

@@ -16,7 +16,7 @@ const THROUGHPUT: f64 = 0.02;
 const RESPONSE: f64 = 0.05;
 
 /// A step that is under way.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Step {
     stretch: Stretch,
     /// Replies per second, tick by tick.

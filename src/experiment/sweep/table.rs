@@ -1,6 +1,6 @@
 //! What a sweep found, as a table: a line a step, the best of them marked, and the knee.
 
-use super::driver::words;
+use super::driver;
 use crate::{
     experiment::{Curve, Point},
     happening::Best,
@@ -33,11 +33,18 @@ pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
         text += line.trim_end();
         text.push('\n');
     }
+    text + &words(curve, best)
+}
+
+/// What it says.
+pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
+    let (points, mut text) = (curve.points(), String::new());
     if let Some(best) = best {
         text += &format!("{best}\n");
     }
     if let Some(knee) = best.and_then(|best| best.knee) {
-        let (at, peak) = (words(curve.dimension(), knee.value.round() as u64), units::rate(knee.ops_per_s));
+        let (at, peak) =
+            (driver::words(curve.dimension(), knee.value.round() as u64), units::rate(knee.ops_per_s));
         text += &format!("the knee is near {at}, {peak} (a model: the universal scalability law)\n");
     }
     let limits: Vec<_> = points.iter().filter_map(Point::client_limit).collect();

@@ -85,6 +85,7 @@ fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Fin
         playback: None,
         program: Program::default(),
         mouse: true,
+        experiment: None,
     };
     let canvas = Canvas::new(&mut frames, size());
     let (sender, receiver) = mpsc::channel();

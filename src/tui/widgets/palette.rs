@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Lines for what the chosen one does.
-const HELP_ROWS: u16 = 2;
+const HELP_ROWS: u16 = 3;
 /// More offers than these are scrolled to.
 const MOST_ROWS: u16 = 14;
 

@@ -1,4 +1,4 @@
-//! The panel beside the charts: knobs, ping windows, this machine, errors, results, events.
+//! The panel beside the charts: knobs, an experiment, ping windows, this machine, errors, results, events.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -12,9 +12,10 @@ use ratatui::layout::Rect;
 use super::{input, ping_parts, results, spectrum, tables};
 use crate::{
     app::{Knob, Model, Purpose, Spot, Subject},
+    experiment::Experiment,
     session::timeline::Reading,
     tui::{
-        paint::{Paint, from_column, row},
+        paint::{Paint, from_column, row, wrapped},
         theme::Ink,
     },
 };
@@ -31,6 +32,9 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let mut rest = area;
     let knobs = section(paint, &mut rest, "knobs", 1 + Knob::ALL.len() as u16);
     draw_knobs(paint, knobs, model);
+    if let Some(experiment) = model.experiment() {
+        draw_experiment(paint, &mut rest, experiment);
+    }
     let error_rows = tables::error_rows(reading).min(6);
     // The ping windows take what the sections below can spare, up to what one takes in at a glance.
     let below = 1 + MACHINE_ROWS + 1 + error_rows;
@@ -57,6 +61,21 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         let room = rest.height - 1;
         let events = section(paint, &mut rest, "events", room);
         tables::events(paint, roomy(events), reading);
+    }
+}
+
+/// More rows of an experiment would leave too few for what it is judged by.
+const MOST_EXPERIMENT: u16 = 8;
+
+/// What the experiment does and found so far, until its answer is put away.
+fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experiment) {
+    let width = usize::from(rest.width.saturating_sub(3));
+    let told = if experiment.is_over() { experiment.answer() } else { experiment.progress() };
+    let lines: Vec<_> = told.lines().flat_map(|line| wrapped(line, width)).collect();
+    let rows = (lines.len() as u16).min(MOST_EXPERIMENT).min(rest.height / 2);
+    let place = section(paint, rest, &experiment.title(), rows);
+    for (n, line) in (0..place.height).zip(&lines) {
+        paint.text(roomy(row(place, n)), line, Ink::Text);
     }
 }
 

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Course, Knob, Model, Playback, Reachability, Tone},
+    experiment::Experiment,
     load::Knobs,
     session::timeline::{Level, SegmentTotal},
     tui::{
@@ -35,8 +36,8 @@ pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     lines.len() as u16
 }
 
-/// The sentence, the most pressing first: an answer to the last key, an outage, the end, a frozen view, and
-/// else what the load does, in fewer words where `width` asks for that.
+/// The sentence, the most pressing first: an answer to the last key, an outage, the end, a frozen view, an experiment,
+/// and else what the load does, in fewer words where `width` asks for that.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
@@ -67,8 +68,16 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(text) = outage(model).or_else(|| silence(model)) {
         return (text, Ink::Bad);
     }
+    let experiment = model.experiment();
+    if let Some(running) = experiment.filter(|experiment| !experiment.is_over()) {
+        return (of_experiment(running, &running.progress(), width), Ink::Strong);
+    }
     if let Some(text) = limit(model, width) {
         return text;
+    }
+    if let Some(over) = experiment {
+        let answer = over.answer();
+        return (of_experiment(over, answer.lines().next().unwrap_or_default(), width), Ink::Strong);
     }
     let knobs = model.in_force();
     if knobs.load {
@@ -77,6 +86,14 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let last = model.timeline().segments().last_busy();
     (last.map_or_else(idle, |segment| format!("load off; {}", result(segment))), Ink::Text)
+}
+
+/// What an experiment tells, behind its title, or where `width` asks for that behind the first word of it.
+fn of_experiment(experiment: &dyn Experiment, told: &str, width: usize) -> String {
+    let title = experiment.title();
+    let whole = format!("{title}: {told}");
+    let in_short = title.split(' ').next().unwrap_or_default();
+    if whole.chars().count() <= width { whole } else { format!("{in_short}: {told}") }
 }
 
 /// What the load did at the cursor of a recording.

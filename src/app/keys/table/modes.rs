@@ -37,6 +37,15 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "s, S", Some(("s", "segment", 5)),
         "Jump to the next segment, or to the one before.";
 
+    in Context::Experiment;
+    &[(on('x'), Action::EndExperiment)], "x", Some(("x", "stop", 1)),
+        "Stop the experiment. The knobs are set back; it ends, too, when you turn one.";
+
+    in Context::Answer;
+    &[(on('x'), Action::EndExperiment), (key(KeyCode::Esc), Action::EndExperiment)],
+        "x, Esc", Some(("x", "put answer away", 3)),
+        "Put its answer away.";
+
     in Context::Search;
     &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "find", 0)),
         "Go to the first hit from the selected line on. An empty search ends the last one.";

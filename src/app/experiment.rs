@@ -1,0 +1,311 @@
+//! The experiment that runs, or ran last: begun in words, handed all that comes, stopped by a key or by a turned knob.
+//!
+//! ```text
+//!  words ─► Asked ─► a question, if it may do harm ─► begun ─► each delivery: its orders are the screen's
+//!                                                              └─► over: its answer stands until it is put away
+//! ```
+
+use std::sync::Arc;
+
+use super::{Delivery, Mode, Model, Order, Question, Room, Tone, danger, value_words};
+use crate::{
+    experiment::{Asked, Ending, Experiment, Interruption},
+    happening::Happening,
+    load::Knobs,
+    session::{Record, Segment},
+};
+
+/// One that was begun.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    experiment: Box<dyn Experiment>,
+    /// The knobs before it.
+    before: Knobs,
+}
+
+impl Model {
+    /// The same with an experiment that begins with the first record.
+    pub fn conducting(mut self, experiment: Option<Box<dyn Experiment>>) -> Self {
+        let before = self.panel.wanted().clone();
+        self.experiment = experiment.map(|experiment| Begun { experiment, before });
+        self
+    }
+
+    /// The experiment that runs; when it is over, until its answer is put away.
+    pub fn experiment(&self) -> Option<&dyn Experiment> {
+        self.experiment.as_ref().map(|begun| &*begun.experiment)
+    }
+
+    /// Begins an experiment, or asks first, or says why that cannot be.
+    pub(super) fn propose_experiment(&mut self, asked: Asked) {
+        if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
+            return self.say(Tone::Warning, "an experiment runs; x stops it");
+        }
+        match self.question_of(&asked) {
+            Some(question) => self.mode = Mode::Asking(Question::Experiment { question, asked }),
+            None => self.begin_experiment(asked),
+        }
+    }
+
+    /// What has to be asked before it, if anything has.
+    fn question_of(&self, asked: &Asked) -> Option<String> {
+        let status = self.timeline().latest().status().map(|status| &status.body);
+        let room = Room::new(status, self.track().others);
+        let knobs = [vec![self.panel.wanted().clone()], asked.knobs()].concat();
+        let harm = knobs.windows(2).find_map(|turn| danger(&turn[0], &turn[1], room));
+        let set = asked.parameters();
+        let set = set.first().map(|(parameter, to)| {
+            let to = value_words(to);
+            format!(
+                "CONFIG SET {} {to} and back, again and again, for everybody who uses this server. Do it?",
+                parameter.name
+            )
+        });
+        harm.or(set)
+    }
+
+    pub(super) fn begin_experiment(&mut self, asked: Asked) {
+        let mut experiment = asked.begin();
+        let now_s = self.timeline().now_s();
+        // It has to know what holds, as if it had listened from the beginning.
+        let present = self.timeline().segments().current().map(|segment| segment.start.clone());
+        let told = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
+        let orders = told.map_or_else(Vec::new, |told| experiment.take(&Delivery::Record(Arc::new(told))));
+        self.experiment = Some(Begun { experiment, before: self.panel.wanted().clone() });
+        self.carry_on(orders);
+    }
+
+    /// Hands the experiment what was delivered, as long as it goes on.
+    pub(super) fn hand(&mut self, delivery: &Delivery) {
+        self.conduct(|experiment| experiment.take(delivery));
+    }
+
+    /// Stops the experiment; when it is over already, puts its answer away.
+    pub(super) fn stop_experiment(&mut self) {
+        if self.experiment().is_some_and(Experiment::is_over) {
+            self.experiment = None;
+            return;
+        }
+        self.conduct(|experiment| experiment.stop());
+        let Some(begun) = &self.experiment else { return };
+        let is_back = Knobs { load: begun.before.load, ..self.panel.wanted().clone() } == begun.before;
+        let knobs = if is_back { "as before it" } else { "as it left them" };
+        let told = format!("{} was stopped; the knobs are {knobs}", begun.experiment.title());
+        self.say(Tone::Info, told);
+    }
+
+    /// Ends the experiment, if one runs, because of what a person did.
+    pub(super) fn interrupt_experiment(&mut self, why: Interruption) {
+        self.conduct(|experiment| experiment.interrupt(why));
+    }
+
+    /// Lets it do something, as long as it goes on.
+    fn conduct(&mut self, act: impl FnOnce(&mut dyn Experiment) -> Vec<Order>) {
+        let Some(begun) = self.experiment.as_mut().filter(|begun| !begun.experiment.is_over()) else {
+            return;
+        };
+        let orders = act(&mut *begun.experiment);
+        self.carry_on(orders);
+    }
+
+    /// Carries out what the experiment wants. At its end that is said, and its turns can be undone as one.
+    fn carry_on(&mut self, orders: Vec<Order>) {
+        for order in orders {
+            if let Order::SetKnobs(knobs) = &order {
+                self.panel.follow(knobs.clone());
+            }
+            self.ask(order);
+        }
+        let Some(begun) = &self.experiment else { return };
+        let Some(ending) = begun.experiment.ending() else { return };
+        let title = begun.experiment.title();
+        let stopped = begun.experiment.stopped();
+        let tone = if matches!(ending, Ending::Interrupted(_)) { Tone::Warning } else { Tone::Info };
+        let answer = begun.experiment.answer();
+        let text = answer.lines().next().unwrap_or_default().to_owned();
+        let (before, now) = (begun.before.clone(), self.panel.wanted().clone());
+        self.panel.follow(Knobs { load: now.load, ..before });
+        self.panel.want(now);
+        if let Some(cause) = stopped {
+            self.ask(Order::Tell(Happening::ExperimentStopped { cause }));
+        }
+        self.say(tone, format!("{title}: {text}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Context, Effect, Key, KeyCode, Msg, update},
+        session::{Interval, TimelineOptions},
+        stats::fixture::repeated,
+    };
+
+    /// At a screen, a session of a server that answers 10 000 requests a second, each in 400 µs.
+    struct Session {
+        model: Model,
+        knobs: Knobs,
+        segment: u32,
+        tick: u32,
+    }
+
+    impl Session {
+        fn begun() -> Self {
+            let knobs = Knobs::default();
+            let model = Model::new(knobs.clone(), TimelineOptions::default());
+            let mut session = Self { model, knobs: knobs.clone(), segment: 0, tick: 400 };
+            session.turn(knobs);
+            session
+        }
+
+        fn now_s(&self) -> f64 {
+            f64::from(self.tick) / 4.0
+        }
+
+        fn turn(&mut self, knobs: Knobs) {
+            self.segment += 1;
+            self.knobs = knobs.clone();
+            let (t_s, segment) = (self.now_s(), self.segment);
+            self.tell(Record::Segment(Segment { t_s, segment, knobs, warmup: false, config: None }));
+        }
+
+        fn tell(&mut self, record: Record) {
+            let effects = update(&mut self.model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+            self.obey(effects);
+        }
+
+        fn obey(&mut self, effects: Vec<Effect>) {
+            for effect in effects {
+                match effect {
+                    Effect::Order(Order::SetKnobs(knobs)) if knobs != self.knobs => self.turn(knobs),
+                    _ => {}
+                }
+            }
+        }
+
+        fn press(&mut self, keys: &str) {
+            for c in keys.chars() {
+                let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+                let effects = update(&mut self.model, Msg::Key(Key::plain(code)));
+                self.obey(effects);
+            }
+        }
+
+        fn go_on(&mut self, ticks: u32) {
+            for _ in 0..ticks {
+                self.tick += 1;
+                let rate = self.knobs.rate.map_or(10_000.0, f64::from).min(10_000.0);
+                let took_us = if self.knobs.rate > Some(10_000) { 1_000_000 } else { 400 };
+                let ops = (rate / 4.0) as u64;
+                let response = self.knobs.rate.map(|_| repeated(took_us * 1000, ops));
+                let service = repeated(400_000, ops);
+                let (t_s, segment) = (self.now_s(), self.segment);
+                let interval = Interval {
+                    t_s,
+                    length_s: 0.25,
+                    segment,
+                    ops,
+                    ops_per_s: rate,
+                    service,
+                    response,
+                    ..Interval::default()
+                };
+                self.tell(Record::Interval(Box::new(interval)));
+            }
+        }
+
+        fn is_running(&self) -> bool {
+            self.model.experiment().is_some_and(|experiment| !experiment.is_over())
+        }
+
+        fn said(&self) -> &str {
+            self.model.message().map_or("", |message| &message.text)
+        }
+    }
+
+    #[test]
+    fn what_is_typed_runs_to_its_end_and_its_answer_stands_until_it_is_put_away() {
+        let mut session = Session::begun();
+        session.press(":find p99<1ms\n");
+        assert!(session.is_running() && session.knobs.load, "{}", session.said());
+        assert!(session.model.contexts().contains(&Context::Experiment));
+        session.go_on(8);
+        session.press(":find p99<1ms\n");
+        assert_eq!(session.said(), "an experiment runs; x stops it");
+        for _ in 0..400 {
+            if session.is_running() {
+                session.go_on(1);
+            }
+        }
+        assert!(!session.is_running(), "{}", session.model.experiment().unwrap().progress());
+        let rate = session.knobs.rate.unwrap();
+        assert!((9_700..=10_000).contains(&rate), "{rate}");
+        assert_eq!(session.model.panel.wanted(), &session.knobs, "the answer holds");
+        assert!(session.said().starts_with("find p99<1ms: p99<1ms holds up to "), "{}", session.said());
+        assert!(session.model.contexts().contains(&Context::Answer));
+        session.press("x");
+        assert!(session.model.experiment().is_none());
+        session.press("u");
+        assert_eq!(session.knobs, Knobs { load: true, ..Knobs::default() }, "undone as one");
+    }
+
+    #[test]
+    fn a_key_stops_it_and_the_knobs_are_as_before() {
+        let mut session = Session::begun();
+        let before = session.knobs.clone();
+        for typed in [":find p99<1ms\n", ":ab pipeline 16\n"] {
+            session.press(typed);
+            session.go_on(20);
+            assert!(session.is_running() && session.knobs != before);
+            session.press("x");
+            assert!(!session.is_running());
+            assert_eq!((&session.knobs, session.model.panel.wanted()), (&before, &before));
+            assert!(
+                session.said().ends_with("was stopped; the knobs are as before it"),
+                "{}",
+                session.said()
+            );
+            session.press("x");
+        }
+    }
+
+    #[test]
+    fn it_ends_when_a_person_turns_a_knob_which_holds() {
+        let mut session = Session::begun();
+        for typed in [":find p99<1ms\n", ":ab pipeline 16\n"] {
+            session.press(typed);
+            session.go_on(21);
+            assert!(session.is_running());
+            session.press(":clients 7\n");
+            assert!(!session.is_running());
+            assert_eq!((session.knobs.clients, session.knobs.load), (7, true));
+            assert!(
+                session.said().ends_with("ended early: somebody turned a knob meanwhile"),
+                "{}",
+                session.said()
+            );
+            session.go_on(20);
+            assert_eq!(session.knobs.clients, 7);
+            session.press("u");
+            assert_ne!(session.knobs.clients, 7);
+        }
+    }
+
+    #[test]
+    fn what_sets_parameters_of_the_server_is_asked_for() {
+        let mut session = Session::begun();
+        session.press(":ab config appendfsync always\n");
+        let Mode::Asking(Question::Experiment { question, .. }) = &session.model.mode else {
+            panic!("not asked")
+        };
+        assert!(
+            question.starts_with("CONFIG SET appendfsync always and back, again and again"),
+            "{question}"
+        );
+        session.press("n");
+        assert!(session.model.experiment().is_none());
+        session.press(":ab config appendfsync always\ny");
+        assert!(session.is_running());
+    }
+}

@@ -1,0 +1,105 @@
+//! What the palette offers of experiments: one that is spelled out, and how to go on spelling.
+
+use super::{Command, Offer, fuzzy::score};
+use crate::{
+    app::{Model, PRESETS},
+    experiment::Asked,
+    load::Adjustable,
+    server::{PARAMETERS, Parameter, Values},
+};
+
+/// Limits that are asked for often.
+const LIMITS: [&str; 3] = ["p99<1ms", "p99<10ms", "p99.9<10ms"];
+
+/// Likewise what is swept.
+const RANGES: [&str; 7] = [
+    "clients 1..1000",
+    "pipeline 1..64",
+    "rate 1k..100k p99<1ms",
+    "value size 16..64k",
+    "keys 1k..1M",
+    "reads 0..100",
+    "config io-threads 1,2,4,8",
+];
+
+impl Model {
+    /// The experiments by their words.
+    pub(super) fn experiments(&self) -> Vec<Offer> {
+        if self.playback.is_some() {
+            return Vec::new();
+        }
+        let offer = |(word, example, about)| Offer {
+            title: format!("{word} …"),
+            keys: String::new(),
+            help: format!("{about} Type on, for example {word} {example}"),
+            command: Command::Type(format!("{word} ")),
+        };
+        Asked::WORDS.into_iter().map(offer).collect()
+    }
+
+    /// The experiment that `query` spells out, or what may follow, or why it is none; `None` where it does not begin with
+    /// the word of one.
+    pub(super) fn experiment_in(&self, query: &str) -> Option<Vec<Offer>> {
+        let begun =
+            |(word, ..): &(&str, &str, &str)| query.trim_start().strip_prefix(word)?.strip_prefix(' ');
+        let (word, ..) = Asked::WORDS.into_iter().find(|words| begun(words).is_some())?;
+        let spelled = self.spelled(query);
+        if let Some(offer @ Offer { command: Command::Begin(_), .. }) = spelled {
+            return Some(vec![offer]);
+        }
+        let follow = match word {
+            "ab" => settings(),
+            "sweep" => RANGES.map(str::to_owned).to_vec(),
+            _ => LIMITS.map(str::to_owned).to_vec(),
+        };
+        let follow = follow.into_iter().filter_map(|rest| self.begun(&format!("{word} {rest}")));
+        let mut ranked: Vec<_> = follow.filter_map(|o| Some((score(query, &o.title)?, o))).collect();
+        ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        // What is wrong is said where nothing goes on from there.
+        let follow: Vec<_> = ranked.into_iter().map(|(_, offer)| offer).collect();
+        Some(if follow.is_empty() { spelled.into_iter().collect() } else { follow })
+    }
+
+    /// The experiment that `text` is, or why it is none.
+    fn spelled(&self, text: &str) -> Option<Offer> {
+        let (help, command) = match Asked::parse(text, self.panel.wanted())? {
+            _ if self.playback.is_some() => {
+                let why = "this is a recording: nothing can be measured in it any more".to_owned();
+                (why.clone(), Command::Refuse(why))
+            }
+            Ok(asked) => (asked.about(), Command::Begin(asked)),
+            Err(error) => (error.to_string(), Command::Refuse(error.to_string())),
+        };
+        Some(Offer { title: text.trim().to_owned(), keys: String::new(), help, command })
+    }
+
+    /// The offer of a whole experiment, or where something is still missing, to go on typing.
+    fn begun(&self, text: &str) -> Option<Offer> {
+        let Some(start) = text.strip_suffix('…') else { return self.spelled(text) };
+        let help = "Go on typing.".to_owned();
+        Some(Offer {
+            title: text.to_owned(),
+            keys: String::new(),
+            help,
+            command: Command::Type(start.to_owned()),
+        })
+    }
+}
+
+/// All settings that can be compared with the present one; with `…` at the end where a value is to be typed.
+fn settings() -> Vec<String> {
+    let adjustable = Adjustable::all().flat_map(|setting| match setting.choices() {
+        choices if choices.is_empty() => vec![format!("{} …", setting.word())],
+        choices => choices.into_iter().map(|choice| format!("{} {choice}", setting.word())).collect(),
+    });
+    let presets = PRESETS.iter().map(|preset| format!("preset {}", preset.name));
+    adjustable.chain(presets).chain(PARAMETERS.iter().flat_map(parameter)).collect()
+}
+
+fn parameter(parameter: &Parameter) -> Vec<String> {
+    let name = parameter.name;
+    match parameter.values {
+        Values::Words(words) => words.iter().map(|word| format!("config {name} {word}")).collect(),
+        _ => vec![format!("config {name} …")],
+    }
+}

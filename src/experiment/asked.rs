@@ -1,0 +1,215 @@
+//! Experiments in words, as a person types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
+
+use thiserror::Error;
+
+use super::{
+    Ab, Experiment, Find, Limit, LimitError, Plan, Setting, SettingError, Sweep, SweepError, SweepPlan,
+};
+use crate::{load::Knobs, server::Parameter};
+
+/// An experiment that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// The highest rate under a limit, with these knobs otherwise.
+    Find(Limit, Knobs),
+    /// These settings in alternation.
+    Ab(Box<[Setting; 2]>),
+    /// One knob at these values, and the settings that this makes.
+    Sweep(SweepPlan, Vec<Setting>),
+}
+
+/// Why words are no experiment.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum AskedError {
+    /// The limit is none.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// A setting is none.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The values are none.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// Nothing is compared with this.
+    #[error("'{0}' has no second setting; say for example ab from clients 50 to clients 100")]
+    OneSetting(String),
+}
+
+impl Asked {
+    /// The word of each experiment, what follows it, and what it does.
+    pub const WORDS: [(&str, &str, &str); 3] = [
+        (
+            "find",
+            "p99<1ms",
+            "Find the highest rate that holds a limit of the response time, within three minutes.",
+        ),
+        (
+            "sweep",
+            "clients 1..1000",
+            "Measure a knob at one value after the other, some seconds each; the knobs are set back.",
+        ),
+        (
+            "ab",
+            "pipeline 16",
+            "Compare a setting with the present one, or two: from clients 50 to clients 100; within three minutes.",
+        ),
+    ];
+
+    /// The experiment that `text` asks for, under load and with `knobs` where it does not name others; `None` where it
+    /// begins with the word of none, or ends with it.
+    pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, AskedError>> {
+        let (word, rest) = text.trim().split_once(' ')?;
+        let knobs = Knobs { load: true, ..knobs.clone() };
+        match word {
+            "find" => Some(Self::find(rest, knobs)),
+            "ab" => Some(Self::ab(rest.trim(), &knobs)),
+            "sweep" => Some(Self::sweep(rest, &knobs)),
+            _ => None,
+        }
+    }
+
+    fn find(text: &str, knobs: Knobs) -> Result<Self, AskedError> {
+        let text = text.trim();
+        let limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
+        Ok(Self::Find(limit, knobs))
+    }
+
+    fn ab(text: &str, knobs: &Knobs) -> Result<Self, AskedError> {
+        let (from, to) = match text.strip_prefix("from ") {
+            Some(both) => {
+                let one = || AskedError::OneSetting(text.to_owned());
+                let (from, to) = both.split_once(" to ").ok_or_else(one)?;
+                (Setting::parse(from, knobs)?, to)
+            }
+            None => (Setting::of(knobs.clone()), text.strip_prefix("to ").unwrap_or(text)),
+        };
+        Ok(Self::Ab(Box::new([from, Setting::parse(to, knobs)?])))
+    }
+
+    fn sweep(text: &str, knobs: &Knobs) -> Result<Self, AskedError> {
+        let plan: SweepPlan = text.parse()?;
+        let settings = plan.settings(knobs)?;
+        Ok(Self::Sweep(plan, settings))
+    }
+
+    /// All knobs that it is known to put in force, in their order.
+    pub fn knobs(&self) -> Vec<Knobs> {
+        match self {
+            Self::Find(_, knobs) => vec![Knobs { rate: None, ..knobs.clone() }],
+            Self::Ab(_) | Self::Sweep(..) => {
+                self.settings().iter().map(|setting| setting.knobs.clone()).collect()
+            }
+        }
+    }
+
+    /// The parameters of the server that it sets again and again, with one of their values.
+    pub fn parameters(&self) -> Vec<(&'static Parameter, &str)> {
+        let config = self.settings().iter().flat_map(|setting| &setting.config);
+        config.map(|(parameter, value)| (*parameter, value.as_str())).collect()
+    }
+
+    fn settings(&self) -> &[Setting] {
+        match self {
+            Self::Find(..) => &[],
+            Self::Ab(settings) => &settings[..],
+            Self::Sweep(_, settings) => settings,
+        }
+    }
+
+    /// What it will do, in a sentence.
+    pub fn about(&self) -> String {
+        match self {
+            Self::Find(limit, _) => format!(
+                "Looks for the highest rate that holds {limit}, response time: a closed loop first, then trials of \
+                 rates. The knobs stay at what is found."
+            ),
+            Self::Sweep(plan, _) => {
+                let (name, steps) = (plan.dimension.name(), plan.values.len());
+                let limit = plan
+                    .limit
+                    .as_ref()
+                    .map_or_else(String::new, |limit| format!(" of those that hold {limit}"));
+                format!(
+                    "Measures {steps} values of {name}, 3 to 10 s each, for the most throughput{limit}. The knobs are \
+                     set back at its end."
+                )
+            }
+            Self::Ab(settings) => {
+                let [a, b] = &**settings;
+                format!(
+                    "Compares A, {}, with B, {}, in blocks of seconds. The knobs are set back at its end.",
+                    a.words, b.words
+                )
+            }
+        }
+    }
+
+    /// It, before its first delivery.
+    pub fn begin(self) -> Box<dyn Experiment> {
+        match self {
+            Self::Find(limit, knobs) => Box::new(Find::new(limit, knobs)),
+            Self::Ab(settings) => {
+                let [a, b] = *settings;
+                Box::new(Ab::new(a, b, Plan::default()))
+            }
+            Self::Sweep(plan, settings) => Box::new(Sweep::of(plan, settings)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> Option<Result<Asked, String>> {
+        Asked::parse(text, &Knobs::default()).map(|asked| asked.map_err(|error| error.to_string()))
+    }
+
+    fn title(text: &str) -> String {
+        asked(text).unwrap().unwrap().begin().title()
+    }
+
+    #[test]
+    fn an_experiment_is_asked_for_by_its_word() {
+        assert_eq!(title("find p99<1ms"), "find p99<1ms");
+        assert_eq!(title("find  rate p99.9 < 2 ms"), "find p99.9<2ms");
+        assert_eq!(title("sweep value size 16..4k p99<1ms"), "sweep value size 16 B..4.00 KiB");
+        assert_eq!(title("ab pipeline 16"), "A/B pipeline 16");
+        assert_eq!(title("ab to pipeline 16"), title("ab pipeline 16"));
+        assert_eq!(
+            title("ab from clients 50 to clients 100, rate 5k"),
+            "A/B clients 50 | clients 100, rate 5k"
+        );
+        for (word, example, _) in Asked::WORDS {
+            title(&format!("{word} {example}"));
+        }
+        assert_eq!([asked("find"), asked("find "), asked("clients 5"), asked("")], [None, None, None, None]);
+    }
+
+    #[test]
+    fn it_is_a_load_and_says_what_it_puts_in_force() {
+        let knobs = |text| asked(text).unwrap().unwrap().knobs();
+        assert_eq!(knobs("find p99<1ms"), [Knobs { load: true, ..Knobs::default() }]);
+        let clients =
+            knobs("ab from clients 50 to clients 100").iter().map(|knobs| knobs.clients).collect::<Vec<_>>();
+        assert_eq!(clients, [50, 100]);
+        let set = asked("ab config appendfsync always").unwrap().unwrap();
+        assert_eq!(
+            set.parameters().iter().map(|(of, to)| (of.name, *to)).collect::<Vec<_>>(),
+            [("appendfsync", "always")]
+        );
+        assert!(knobs("ab preset cache").iter().all(|knobs| knobs.load));
+    }
+
+    #[test]
+    fn what_is_wrong_with_it_is_said() {
+        let error = |text| asked(text).unwrap().unwrap_err();
+        assert!(error("find p98<1ms").starts_with("'p98' is none of p50,"));
+        assert!(error("find 1ms").starts_with("'1ms' is no limit such as p99<1ms"));
+        assert!(error("sweep clients").starts_with("'clients' begins with none of"));
+        assert!(error("sweep clients 1..20k").contains("between 1 and 10000"));
+        assert!(error("ab nonsense").starts_with("'nonsense' sets nothing"));
+        assert!(error("ab from clients 50").starts_with("'from clients 50' has no second setting"));
+        assert!(error("ab clients 0").contains("between 1 and 10000"));
+    }
+}
