@@ -8,7 +8,7 @@ use super::{
 };
 use crate::load::{KnobError, Knobs};
 
-const ABOUT: &str = "A dynamometer for Redis and Valkey: live load, live knobs and live probes on one screen";
+const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +17,7 @@ Examples:
   redyno -p 6379 -c 200 -P 16         put load on, and turn the knobs while it runs
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
   redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
+  redyno man | man -l -               the manual: all options, keys and files
 
 The password is taken from -a, the URI, or the environment variable REDISCLI_AUTH.
 Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 interrupted.";
@@ -32,7 +33,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | replay FILE | demo | clean"
+        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | replay FILE | demo | clean | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -86,4 +87,7 @@ pub enum Command {
     /// Undo what a killed run left behind: its keys, and the parameters that it set
     #[command(disable_help_flag = true)]
     Clean(CleanArgs),
+    /// Print the manual page: redyno man | man -l -
+    #[command(disable_help_flag = true)]
+    Man,
 }

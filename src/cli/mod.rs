@@ -11,6 +11,7 @@ pub mod headless;
 pub mod lines;
 pub mod load_args;
 pub mod look_args;
+mod man;
 pub mod oneshot;
 pub mod oneshot_args;
 pub mod outlet;

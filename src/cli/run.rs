@@ -15,7 +15,7 @@ use clap::{
 use super::{
     Failure, UsageError, ab,
     args::{Command, CommandLine},
-    clean, demo, effect, oneshot,
+    clean, demo, effect, man, oneshot,
     outlet::{Outlet, PATIENCE},
     replay, session,
     words::Words,
@@ -107,7 +107,7 @@ fn check(
     has_terminal: bool,
 ) -> Result<Option<oneshot::Plan>, Failure> {
     match &line.command {
-        Some(Command::Demo(_) | Command::Replay(_)) => return Ok(None),
+        Some(Command::Demo(_) | Command::Replay(_) | Command::Man) => return Ok(None),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
         None => {}
@@ -128,6 +128,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
         (Some(Command::Ab(args)), _) => ab::run(args),
         (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
+        (Some(Command::Man), _) => Ok(man::run(&mut Words::stdout()).context("cannot write to stdout")?),
         (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
         (None, None) => session::run(line, has_terminal),
     }
