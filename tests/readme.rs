@@ -1,31 +1,27 @@
-//! The README tells the truth: its key table is the program's, and its commands are such that the program takes them.
+//! The README and its pages tell the truth: their commands are such that the program takes them, and their links lead
+//! somewhere.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::Parser as _;
-use redyno::{app, cli::args::CommandLine};
+use redyno::cli::args::CommandLine;
 
-const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+/// What a person reads before deciding; all else has a page of its own.
+const MOST_LINES: usize = 120;
 
-fn readme() -> String {
-    std::fs::read_to_string(PATH).unwrap_or_else(|error| panic!("{PATH}: {error}"))
-}
-
-#[test]
-fn the_key_table_is_the_programs_own() {
-    let text = readme();
-    let (before, rest) = text.split_once("<!-- keys -->").expect("a line <!-- keys --> before the table");
-    let (table, after) = rest.split_once("<!-- /keys -->").expect("a line <!-- /keys --> after the table");
-    if std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
-        let table = app::markdown();
-        let whole = format!("{before}<!-- keys -->\n{table}<!-- /keys -->{after}");
-        std::fs::write(PATH, whole).expect("the README can be written");
-        return;
-    }
-    assert_eq!(
-        table.trim(),
-        app::markdown().trim(),
-        "put this table between <!-- keys --> and <!-- /keys --> in README.md:\n{}",
-        app::markdown()
-    );
+/// The README, then the pages, each with its text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let root = Path::new(ROOT);
+    let docs = fs::read_dir(root.join("docs")).expect("a directory docs");
+    let mut paths: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.insert(0, root.join("README.md"));
+    paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
 
 /// The lines in blocks of code that begin with `redyno `, without comments and what they are piped into.
@@ -54,13 +50,63 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_line_in_it_is_one_that_the_program_takes() {
-    let lines = command_lines(&readme());
-    assert!(!lines.is_empty(), "the README shows no command line that begins with redyno");
-    for line in lines {
-        let args = std::iter::once("redyno".to_owned()).chain(line.clone());
-        if let Err(error) = CommandLine::try_parse_from(args) {
-            panic!("redyno {}: {error}", line.join(" "));
+fn every_command_line_in_them_is_one_that_the_program_takes() {
+    let mut count = 0;
+    for (path, text) in pages() {
+        for line in command_lines(&text) {
+            count += 1;
+            let args = std::iter::once("redyno".to_owned()).chain(line.clone());
+            if let Err(error) = CommandLine::try_parse_from(args) {
+                panic!("{}: redyno {}: {error}", path.display(), line.join(" "));
+            }
         }
+    }
+    assert!(count > 20, "{count} command lines");
+}
+
+/// Where the links and pictures of a page lead.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
+}
+
+/// The anchors of a page's headings, as GitHub makes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings =
+        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let anchor = |heading: &str| {
+        let kept = heading
+            .to_lowercase()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+            .collect::<String>();
+        kept.replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading_of_it() {
+    for (path, text) in pages() {
+        for link in links(&text).filter(|link| !link.contains("://")) {
+            let (file, anchor) =
+                link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            assert!(target.exists(), "{}: {link}", path.display());
+            if let Some(anchor) = anchor {
+                let known = anchors(&fs::read_to_string(&target).unwrap());
+                assert!(known.contains(anchor), "{}: {link} is none of {known:?}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_readme_is_short_and_names_every_page() {
+    let pages = pages();
+    let (_, readme) = &pages[0];
+    assert!(readme.lines().count() <= MOST_LINES, "{} lines", readme.lines().count());
+    for (path, _) in &pages[1..] {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(links(readme).any(|link| link == format!("docs/{name}")), "no link to docs/{name}");
     }
 }

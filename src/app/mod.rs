@@ -48,7 +48,7 @@ pub use command_line::{Program, quoted};
 pub use config_panel::{ConfigPanel, Setting};
 pub use danger::{Room, danger};
 pub use entry::Entry;
-pub use keys::{Action, Binding, Context, Key, KeyCode, Pattern, action, bindings, footer, markdown};
+pub use keys::{Action, Binding, Context, Key, KeyCode, Pattern, action, bindings, footer};
 pub use latency_view::Stretch;
 pub use log_view::{LogKind, LogLine, LogView};
 pub use mode::{Mode, Purpose, Question, Typing};

@@ -1,6 +1,6 @@
-//! Reading the table: dispatch, footer, README.
+//! Reading the table: dispatch and footer.
 
-use super::{Action, Binding, Context, Key, bindings};
+use super::{Action, Context, Key, bindings};
 
 /// What `key` does where these contexts hold; an earlier one's meaning of a key goes before a later one's.
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
@@ -30,7 +30,7 @@ pub fn footer(
     for (keys, word, shed) in contexts.iter().flat_map(of) {
         let keys = written(keys);
         // As with the keys, an earlier context goes before a later one.
-        if !hints.iter().any(|(known, ..)| *known == keys) {
+        if !hints.iter().any(|(known, ..)| known.split(", ").any(|known| known == keys)) {
             hints.push((keys, word, shed));
         }
     }
@@ -47,18 +47,6 @@ pub fn footer(
         hints.retain(|(.., shed)| *shed != least);
     }
     hints.into_iter().map(|(keys, word, _)| (keys, word)).collect()
-}
-
-/// The key table as Markdown, for the README.
-pub fn markdown() -> String {
-    let mut text = String::from("| where | keys | what they do |\n|---|---|---|\n");
-    for context in Context::all() {
-        for binding in bindings().filter(|binding| binding.context == context) {
-            let Binding { written, help, .. } = binding;
-            text += &format!("| {context} | {written} | {help} |\n");
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -115,11 +103,5 @@ mod tests {
         let of =
             |keys: &str| hints.iter().filter(|hint| hint.0 == keys).map(|hint| hint.1).collect::<Vec<_>>();
         assert_eq!((of("↑↓"), of("←→"), of("Enter")), (vec!["select"], vec!["sort"], vec!["go there"]));
-    }
-
-    #[test]
-    fn the_readme_table_lists_every_binding() {
-        assert_eq!(markdown().lines().count(), bindings().count() + 2);
-        assert!(markdown().contains("| On every screen | ↑, ↓, k, j | Select a knob. |"));
     }
 }

@@ -3,7 +3,7 @@
 use super::{Action, Context, KeyCode, Pattern};
 use crate::app::Screen;
 
-/// A part of the table: for each place a row a binding, with the keys and what each does, the keys as help and README
+/// A part of the table: for each place a row a binding, with the keys and what each does, the keys as help and manual
 /// write them, the hint, and the help.
 macro_rules! key_table {
     ($(in $context:expr; $($keys:expr, $written:expr, $hint:expr, $help:literal;)*)*) => {
@@ -22,7 +22,7 @@ pub struct Binding {
     pub context: Context,
     /// Which keys, and what each does.
     pub keys: &'static [(Pattern, Action)],
-    /// The keys as help and README write them.
+    /// The keys as help and manual write them.
     pub written: &'static str,
     /// The keys and one word for the footer, and when it goes as room runs out: 0 never, 9 first.
     pub hint: Option<(&'static str, &'static str, u8)>,
@@ -62,5 +62,5 @@ pub(in crate::app) const ROWS: &[(Pattern, Action)] = &[
     (key(KeyCode::Home), Action::SelectRow(i16::MIN)),
     (key(KeyCode::End), Action::SelectRow(i16::MAX)),
 ];
-/// The same, as help and README write them.
+/// The same, as help and manual write them.
 pub(in crate::app) const ROWS_WRITTEN: &str = "↑, ↓, k, j, PgUp, PgDn, Home, End";

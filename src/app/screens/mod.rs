@@ -2,7 +2,7 @@
 //! terminal's table.
 //!
 //! Another screen is a file here with its [`Row`], a file in `tui/screens` that draws it, and a line in either table.
-//! Keys, help, footer, palette, README and mouse read the tables; a state of its own is a field of the [`Model`].
+//! Keys, help, footer, palette, manual and mouse read the tables; a state of its own is a field of the [`Model`].
 
 mod latency;
 mod log;
