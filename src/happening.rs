@@ -111,10 +111,10 @@ happenings! {
         format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
     /// Connections are being rejected: so many in the first second.
     RejectionBegan { connections: u64 } "maxclients"
-        format!("{} turned away", counted(*connections, "connection"));
+        format!("{} rejected", counted(*connections, "connection"));
     /// No more are: so many in all.
     RejectionEnded { connections: u64, length_s: f64 } "maxclients"
-        format!("over: {} turned away in {length_s:.0} s", counted(*connections, "connection"));
+        format!("over: {} rejected in {length_s:.0} s", counted(*connections, "connection"));
     /// Clients wait in a blocking command.
     BlockingBegan { clients: u64 } "blocked"
         format!("{} {} in a blocking command", counted(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });

@@ -279,7 +279,7 @@ fn credentials_that_are_turned_down_are_the_cause_of_the_outage() {
     let credentials = Credentials { user: Some("ann".to_owned()), password: Password::new("s3cret") };
     let mut probed = probe(Target { credentials: Some(credentials), ..server.target() });
     let told = probed.until("a loss", |heard| !heard.told.is_empty()).told[0].clone();
-    let cause = "AUTH was turned down: WRONGPASS invalid username-password pair or user is disabled.";
+    let cause = "AUTH was refused: WRONGPASS invalid username-password pair or user is disabled.";
     assert_eq!(told, format!("lost, WRONGPASS: {cause}"));
     probed.end();
     server.join();
@@ -294,7 +294,7 @@ fn the_reason_that_a_server_gives_before_it_hangs_up_is_kept() {
     })]);
     let mut probed = probe(server.target());
     let told = probed.until("a loss", |heard| !heard.told.is_empty()).told[0].clone();
-    assert_eq!(told, "lost, maxclients: the connection was turned down: ERR max number of clients reached");
+    assert_eq!(told, "lost, maxclients: the connection was refused: ERR max number of clients reached");
     probed.end();
     server.join();
 }

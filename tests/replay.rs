@@ -103,9 +103,9 @@ fn pause_stops_the_time_that_runs() {
     let before = clock(&terminal.text()).map(str::to_owned);
     // Another key is drawn after whatever was under way.
     terminal.press("?");
-    terminal.wait_for_text("Reading the screen");
+    terminal.wait_for_text("find: ");
     terminal.press("q");
-    terminal.wait_until_gone("Reading the screen");
+    terminal.wait_until_gone("find: ");
     assert_eq!(clock(&terminal.text()).map(str::to_owned), before);
     terminal.press("q");
     assert_eq!(terminal.end().0, Some(0));

@@ -92,9 +92,9 @@ fn a_number_is_typed_into_a_knob_and_one_out_of_range_is_refused() {
     terminal.press("\r5k\r");
     terminal.wait_for("the rate", |screen| knob(screen, "rate")?.contains("5000").then_some(()));
     terminal.press("\r123");
-    terminal.wait_for_text("Esc drop it");
+    terminal.wait_for_text("Esc cancel");
     terminal.press("\x1b");
-    terminal.wait_until_gone("Esc drop it");
+    terminal.wait_until_gone("Esc cancel");
     terminal.wait_for_text("segment 3");
     assert!(knob(&terminal.text(), "rate").unwrap().contains("5000"), "what was dropped changed nothing");
     let text = quit(terminal, &server);
@@ -142,7 +142,7 @@ fn the_help_opens_scrolls_and_closes() {
     let mut terminal = Terminal::start(&redyno(&["-p", &server.port_text()]), 80, 24);
     terminal.wait_for_text("load off");
     terminal.press("?");
-    terminal.wait_for_text("Reading the screen");
+    terminal.wait_for_text("find: ");
     terminal.press(&"\x1b[6~".repeat(30));
     terminal.wait_for_text("Ctrl-Z");
     terminal.press("q");
@@ -232,9 +232,9 @@ fn ctrl_z_gives_the_terminal_back_until_the_process_goes_on() {
         });
     }
     terminal.press("?");
-    terminal.wait_for_text("Reading the screen");
+    terminal.wait_for_text("find: ");
     terminal.press("q");
-    terminal.wait_until_gone("Reading the screen");
+    terminal.wait_until_gone("find: ");
     quit(terminal, &server);
 }
 
@@ -348,7 +348,7 @@ fn no_color_sends_no_colour_and_ascii_sends_nothing_but_ascii() {
     let mut mono = Terminal::start(&command, 120, 36);
     mono.wait_for_text("* LOAD");
     mono.press("?");
-    mono.wait_for_text("Reading the screen");
+    mono.wait_for_text("find: ");
     mono.press("q");
     mono.wait_for_time("00:00:02");
     let bytes = mono.bytes();

@@ -1,4 +1,4 @@
-//! What takes the keys: the screen, a question, something that is typed, the help. One at a time.
+//! What takes the keys: the screen, a question, something that is typed (in the help, too). One at a time.
 
 use super::{Context, Entry, Model, Setting};
 use crate::{experiment::Asked, load::Knobs};
@@ -9,11 +9,6 @@ pub enum Mode {
     /// The screen.
     #[default]
     Screen,
-    /// The key table, scrolled down by so many lines.
-    Help {
-        /// Lines above the first one shown.
-        scroll: u16,
-    },
     /// A question that waits for yes or no; no is the default.
     Asking(Question),
     /// Something that is typed.
@@ -73,6 +68,11 @@ pub enum Purpose {
         /// Which of the offers is chosen, the best being 0.
         chosen: usize,
     },
+    /// What is looked for in the help.
+    Help {
+        /// Lines above the first one shown.
+        scroll: u16,
+    },
     /// How many seconds the intrinsic probe shall run.
     Intrinsic,
 }
@@ -82,13 +82,15 @@ impl Mode {
     pub(super) fn contexts(&self) -> Option<&'static [Context]> {
         match self {
             Self::Screen => None,
-            Self::Help { .. } => Some(&[Context::Help]),
             Self::Asking(_) => Some(&[Context::Question]),
             Self::Typing(Typing { purpose: Purpose::Search, .. }) => {
                 Some(&[Context::Search, Context::Typing])
             }
             Self::Typing(Typing { purpose: Purpose::Command { .. }, .. }) => {
                 Some(&[Context::Palette, Context::Typing])
+            }
+            Self::Typing(Typing { purpose: Purpose::Help { .. }, .. }) => {
+                Some(&[Context::Help, Context::Typing])
             }
             Self::Typing(_) => Some(&[Context::Typing]),
             Self::CommandLine(_) => Some(&[Context::CommandLine]),
@@ -110,15 +112,17 @@ impl Model {
         self.mode = Mode::Typing(Typing { purpose, entry });
     }
 
-    /// Changes what is being typed, after which the best offer of the palette is chosen.
+    /// Changes what is being typed, after which the best offer of the palette is chosen, and the help begins at its top.
     pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
         if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
             let before = entry.text();
             change(entry);
-            if let Purpose::Command { chosen } = purpose
-                && entry.text() != before
-            {
-                *chosen = 0;
+            if entry.text() != before {
+                match purpose {
+                    Purpose::Command { chosen } => *chosen = 0,
+                    Purpose::Help { scroll } => *scroll = 0,
+                    _ => {}
+                }
             }
         }
     }

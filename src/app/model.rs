@@ -1,5 +1,7 @@
 //! Everything the screen shows.
 
+use std::collections::BTreeMap;
+
 use super::{
     Charts, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
     RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
@@ -118,6 +120,8 @@ pub struct Model {
     pub gentle_intrinsic: bool,
     /// The recording under way.
     pub recording: Option<RecordingState>,
+    /// How often each offer of the palette was carried out.
+    pub(super) used: BTreeMap<String, u32>,
     /// What the session was begun by.
     pub(super) program: Program,
     /// What it is recorded to, or read from.
@@ -154,6 +158,7 @@ impl Model {
             mode: Mode::Screen,
             gentle_intrinsic: false,
             recording: None,
+            used: BTreeMap::new(),
             program: Program::default(),
             files: Vec::new(),
             themes: &[],

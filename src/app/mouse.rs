@@ -47,7 +47,7 @@ impl Model {
                 *chosen = offer;
                 self.accept_offer();
             }
-            (Mode::Help { .. } | Mode::Typing(_), Mouse::Wheel { up, .. }) => {
+            (Mode::Typing(_), Mouse::Wheel { up, .. }) => {
                 act(self, Action::Scroll(if up { -1 } else { 1 }));
             }
             _ => {}
@@ -84,7 +84,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Effect, Msg, Question, View, update},
+        app::{Effect, Entry, Msg, Question, View, update},
         load::Knobs,
         session::{Mark, Record, TimelineOptions},
     };
@@ -127,14 +127,17 @@ mod tests {
         assert_eq!(model.zoom, before);
         update(&mut model, Msg::Key(Key::plain(KeyCode::Char('?'))));
         wheel(&mut model, false);
-        assert_eq!((&model.mode, model.zoom), (&Mode::Help { scroll: 1 }, before));
+        assert_eq!(model.zoom, before);
+        let help = Mode::Typing(Typing { purpose: Purpose::Help { scroll: 1 }, entry: Entry::sentence("") });
+        assert_eq!(model.mode, help);
     }
 
     #[test]
     fn a_click_on_an_offer_carries_it_out_and_none_answers_a_question() {
         let mut model = model();
         update(&mut model, Msg::Key(Key::plain(KeyCode::Char(':'))));
-        assert_eq!(click(&mut model, Spot::Offer(0)), [Effect::Quit], "the first of the table");
+        let quit = model.palette().unwrap().1.iter().position(|offer| offer.title == "quit").unwrap();
+        assert_eq!(click(&mut model, Spot::Offer(quit)), [Effect::Quit]);
         let question = "Do it?".to_owned();
         model.mode = Mode::Asking(Question::Danger { question, knobs: Knobs::default() });
         assert_eq!(click(&mut model, Spot::Tab(Screen::Log)), []);

@@ -105,13 +105,18 @@ fn on_record(model: &mut Model, record: &Record) {
 impl Model {
     /// Which parts of the key table hold now; an earlier one's meaning of a key goes before a later one's.
     pub fn contexts(&self) -> Vec<Context> {
-        let mut contexts =
-            self.mode.contexts().map_or_else(|| self.contexts_of_screen(), <[Context]>::to_vec);
+        let mut contexts = self.mode.contexts().map_or_else(|| self.contexts_here(), <[Context]>::to_vec);
         contexts.push(Context::Anywhere);
         contexts
     }
 
-    pub(super) fn contexts_of_screen(&self) -> Vec<Context> {
+    /// Whether something was typed already.
+    fn has_typed(&self) -> bool {
+        matches!(&self.mode, Mode::Typing(typing) if !typing.entry.text().is_empty())
+    }
+
+    /// Which parts hold on the screen, below what lies over it.
+    pub fn contexts_here(&self) -> Vec<Context> {
         let screen = self.screen.context(self);
         let time: &[_] = match (&self.playback, self.view) {
             (Some(_), _) => &[Context::Replay, Context::Time],
@@ -132,6 +137,10 @@ fn on_key(model: &mut Model, key: Key) {
     model.message = None;
     match (action(&model.contexts(), key), key.code) {
         (Some(Action::Insert), KeyCode::Char(c)) => model.edit(|entry| entry.insert(c)),
+        // In what was begun to be typed it is a character like all others.
+        (Some(Action::CloseHelp), KeyCode::Char(c)) if model.has_typed() => {
+            model.edit(|entry| entry.insert(c));
+        }
         (Some(action), _) => act(model, action),
         (None, _) => {}
     }
@@ -142,7 +151,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     match action {
         Action::Quit => model.ask(Effect::Quit),
         Action::Suspend => model.ask(Effect::Suspend),
-        Action::Help => model.mode = Mode::Help { scroll: 0 },
+        Action::Help => model.begin_typing(Purpose::Help { scroll: 0 }, Entry::sentence("")),
         Action::Scroll(lines) => scroll(model, lines),
         Action::ToggleLoad => {
             let wanted = model.panel.wanted().clone();
@@ -184,6 +193,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
         Action::Accept => accept(model),
         Action::Yes => agree(model),
+        Action::CloseHelp => dismiss(model),
         Action::Dismiss => dismiss(model),
         look => model.look(look),
     }
@@ -196,7 +206,7 @@ fn agree(model: &mut Model) {
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
         Mode::Asking(Question::Experiment { asked, .. }) => model.begin_experiment(asked),
         Mode::Asking(Question::FirstWrite(_)) => model.ask(Order::AllowWrites(true)),
-        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) | Mode::CommandLine(_) => {}
+        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }
 }
 
@@ -210,7 +220,7 @@ fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
 }
 
 fn scroll(model: &mut Model, lines: i16) {
-    if let Mode::Help { scroll } = &mut model.mode {
+    if let Mode::Typing(Typing { purpose: Purpose::Help { scroll }, .. }) = &mut model.mode {
         *scroll = scroll.saturating_add_signed(lines).min(super::bindings().count() as u16 * 4);
     }
     model.choose(lines);
@@ -240,6 +250,7 @@ fn accept(model: &mut Model) {
             let typed = model.typed_parameter(&text);
             ask_to_set(model, typed);
         }
+        Purpose::Help { .. } => {}
         Purpose::Search => model.take_search(text),
         Purpose::Mark { t_s } => model.set_mark(&text, t_s),
         Purpose::Intrinsic => run_intrinsic(model, &text),
@@ -284,7 +295,7 @@ fn dismiss(model: &mut Model) {
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
         Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "nothing was begun"),
         Mode::Asking(Question::Danger { .. }) => model.say(Tone::Info, "nothing was changed"),
-        Mode::Screen | Mode::Help { .. } | Mode::Typing(_) | Mode::CommandLine(_) => {}
+        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) => {}
     }
 }
 

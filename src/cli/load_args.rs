@@ -15,45 +15,46 @@ use crate::{
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// Connections that carry load [default: 50]
+    /// Clients: connections that carry load [default: 50]
     #[arg(short = 'c', long, value_name = "CLIENTS", value_parser = count)]
     pub clients: Option<u32>,
-    /// Requests that a client writes before it waits for the replies [default: 1]
+    /// Pipeline depth: requests that a client writes before it waits for the replies [default: 1]
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
-    /// Requests per second over all clients, due whatever the server does [default: as fast as it answers]
+    /// Open loop: requests per second over all clients, due whatever the server does [default: closed loop, as fast as it
+    /// answers]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// How requests come due under a rate: constant or poisson [default: constant]
+    /// Arrival process under a rate: constant or poisson [default: constant]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
     /// What becomes of requests that no connection is free for: queue sends them late, shed drops those that are more
     /// than 10 ms late and counts them [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// A preset: cache (GET:SET 10:1), mixed (1:1), get, set, incr, ping [default: cache]
+    /// Workload preset: cache (GET:SET 10:1), mixed (1:1), get, set, incr, ping [default: cache]
     #[arg(long, value_name = "NAME", value_parser = preset, conflicts_with = "ratio")]
     pub workload: Option<Arc<Workload>>,
     /// SETs for each so many GETs [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
-    /// Bytes of a value, with k or M behind it if you like [default: 32]
+    /// Value size in bytes: 100, 4k, 1M [default: 32]
     #[arg(short = 'd', long, value_name = "BYTES", value_parser = bytes)]
     pub data_size: Option<u32>,
-    /// Keys that are chosen from, uniformly [default: 10k]
+    /// Keyspace: keys are drawn from so many, uniformly [default: 10k]
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = parse_count)]
     pub keys: Option<u64>,
     /// Worker threads [default: cores less one, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// How long a connection may wait for its next whole reply before it is given up [default: 5]
+    /// Reply timeout: a connection that waits longer for its next whole reply is closed and made anew [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
     /// Go on where the server refuses the load for good (NOAUTH, WRONGPASS, NOPERM), and count these errors as all
     /// others [default: the load stops]
     #[arg(long)]
     pub keep_going: bool,
-    /// Where all random numbers come from: the same seed asks the same [default: another each time]
+    /// Random seed: with the same seed the same keys are asked for at the same moments [default: another each time]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Begin with the load on; any option that shapes the load does so too

@@ -277,9 +277,9 @@ mod tests {
         let infos: Vec<_> = infos.iter().map(String::as_str).collect();
         let expected = [
             "eviction: 100 keys evicted in a second",
-            "maxclients: 1 connection turned away",
+            "maxclients: 1 connection rejected",
             "eviction: over: 250 keys in 2 s",
-            "maxclients: over: 1 connection turned away in 1 s",
+            "maxclients: over: 1 connection rejected in 1 s",
         ];
         assert_eq!(told(&infos), expected);
     }

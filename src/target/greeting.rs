@@ -28,7 +28,7 @@ pub struct Greeting {
 
 /// The server turned down what a connection cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{step} was turned down: {reply}")]
+#[error("{step} was refused: {reply}")]
 pub struct TurnedDown {
     /// The command, without its arguments.
     pub step: Step,
@@ -244,7 +244,7 @@ mod tests {
         let greeting = Greeting::new(&Target::default(), "me");
         let turned = heard(&greeting, 0, b"ERR max number of clients reached").unwrap_err();
         assert_eq!(turned.kind(), "maxclients");
-        assert_eq!(turned.to_string(), "the connection was turned down: ERR max number of clients reached");
+        assert_eq!(turned.to_string(), "the connection was refused: ERR max number of clients reached");
     }
 
     #[test]

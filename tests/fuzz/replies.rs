@@ -144,7 +144,7 @@ fn a_greeting_judges_any_line() {
         let (mut greeter, _) = greeting.begin();
         (0..dice.below(3)).for_each(|_| drop(greeter.hear(Reply::Value, &greeting)));
         if let Err(turned_down) = greeter.hear(Reply::Error(&line), &greeting) {
-            assert!(turned_down.to_string().contains("was turned down"), "{round}");
+            assert!(turned_down.to_string().contains("was refused"), "{round}");
         }
     }
 }

@@ -71,6 +71,7 @@ actions! {
         Accept "accept",
         Yes "yes",
         Dismiss "close",
+        CloseHelp "close the help",
     }
     with {
         /// Show a screen.
@@ -118,6 +119,21 @@ actions! {
         MoveCaret(_by: i16) "move the caret",
         /// Scroll by so many lines, down if positive.
         Scroll(lines: i16) format!("scroll {}", by(lines.into(), "up", "down")),
+    }
+}
+
+impl Action {
+    /// Whether it is a step of a selection or a cursor, which nobody would look for by its name.
+    pub fn moves(self) -> bool {
+        matches!(
+            self,
+            Self::SelectRow(_)
+                | Self::Select(_)
+                | Self::SelectParameter(_)
+                | Self::Scroll(_)
+                | Self::Scrub(_)
+                | Self::MoveCaret(_)
+        )
     }
 }
 

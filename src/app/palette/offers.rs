@@ -40,6 +40,33 @@ pub struct Offer {
 /// What is found by name counts this much more than what is found by its help.
 const NAME_WEIGHT: u32 = 1000;
 
+/// What is used most, by title, before anything was.
+const USUAL: &[&str] = &[
+    "load on or off",
+    "clients …",
+    "rate …",
+    "pipeline …",
+    "mark this moment",
+    "record, start or stop",
+    "presets",
+    "undo",
+    "freeze",
+    "copy the summary",
+    "copy the command line of this segment",
+];
+/// The same in a recording.
+const USUAL_IN_A_RECORDING: &[&str] = &[
+    "play or pause",
+    "jump to the worst moment",
+    "jump to the next event",
+    "jump to the next segment",
+    "play faster",
+    "play slower",
+    "save the screen as SVG",
+    "copy the summary",
+    "copy the command line of this segment",
+];
+
 impl Model {
     /// What answers `query`, best first: a setting that it spells out, then what it names.
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
@@ -50,10 +77,33 @@ impl Model {
         if let Some(offers) = self.experiment_in(query) {
             return offers;
         }
+        if query.trim().is_empty() {
+            return self.usual_first();
+        }
         let mut offers: Vec<_> =
             self.everything().into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
         offers.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
         offers.into_iter().map(|(_, offer)| offer).collect()
+    }
+
+    /// Everything: what was used most in this session, then what this screen can do and what is used most elsewhere.
+    fn usual_first(&self) -> Vec<Offer> {
+        let here = self.contexts_here().into_iter().find(|context| matches!(context, Context::Screen(_)));
+        let of_screen = |offer: &Offer| {
+            let does = |command: &Command, action: Action| *command == Command::Do(action) && !action.moves();
+            let mut own =
+                bindings().filter(|binding| Some(binding.context) == here).flat_map(|binding| binding.keys);
+            own.any(|(_, action)| does(&offer.command, *action))
+        };
+        let usual = if self.playback.is_some() { USUAL_IN_A_RECORDING } else { USUAL };
+        let place =
+            |offer: &Offer| usual.iter().position(|title| *title == offer.title).unwrap_or(usual.len());
+        let mut offers = self.everything();
+        offers.sort_by_cached_key(|offer| {
+            let used = self.used.get(&offer.title).copied().unwrap_or_default();
+            (std::cmp::Reverse(used), !of_screen(offer), place(offer))
+        });
+        offers
     }
 
     fn everything(&self) -> Vec<Offer> {
@@ -84,7 +134,7 @@ impl Model {
 
     /// The actions of the key table that can be done here, each once.
     fn actions(&self) -> Vec<Offer> {
-        let here = self.contexts_of_screen();
+        let here = self.contexts_here();
         let holds = |context: Context| match context {
             Context::Anywhere | Context::Time => true,
             context => here.contains(&context),
@@ -166,6 +216,28 @@ mod tests {
         titles.sort();
         titles.dedup();
         assert_eq!(titles.len(), offers.len(), "two offers have one name");
+    }
+
+    #[test]
+    fn without_a_word_the_usual_stands_first_then_what_was_used() {
+        let first = |model: &Model| -> Vec<String> {
+            model.offers("").into_iter().map(|offer| offer.title).collect()
+        };
+        let all = first(&model());
+        for title in USUAL {
+            assert!(all.contains(&(*title).to_owned()), "'{title}' is no offer");
+        }
+        let of_screen = all.iter().position(|title| title == USUAL[0]).unwrap();
+        assert_eq!(all[of_screen..of_screen + USUAL.len()], *USUAL);
+        let replayed = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        for title in USUAL_IN_A_RECORDING {
+            assert!(first(&replayed).contains(&(*title).to_owned()), "'{title}' is no offer");
+        }
+        let mut segments = model();
+        segments.screen = Screen::Segments;
+        assert_eq!(first(&segments)[0], "sort by the column to the left");
+        segments.used.insert("theme mono".to_owned(), 2);
+        assert_eq!(first(&segments)[..2], ["theme mono", "sort by the column to the left"]);
     }
 
     #[test]

@@ -32,9 +32,13 @@ impl Model {
     pub(in crate::app) fn accept_offer(&mut self) {
         let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
-            return self.say(Tone::Warning, "there is no such command; Esc closes, ? lists all keys");
+            return self.say(Tone::Warning, "no match; Esc closes, ? lists all keys");
         }
-        match offers.swap_remove(chosen).command {
+        let Offer { title, command, .. } = offers.swap_remove(chosen);
+        if !matches!(command, Command::Refuse(_)) {
+            *self.used.entry(title).or_default() += 1;
+        }
+        match command {
             Command::Type(text) => self.open_palette(&text),
             Command::Refuse(why) => self.say(Tone::Warning, why),
             Command::Do(action) => {
@@ -119,7 +123,7 @@ mod tests {
         assert_eq!(model.palette().unwrap().0.text(), "clients 0");
         assert_eq!(press(&mut model, "\x087\n").len(), 1);
         assert_eq!(press(&mut model, ":xyzzy\n"), []);
-        assert!(model.message().unwrap().text.starts_with("there is no such command"));
+        assert!(model.message().unwrap().text.starts_with("no match"));
         press(&mut model, "\x1b");
         assert_eq!(model.mode, Mode::Screen);
     }

@@ -178,7 +178,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
         let buffer = drawn(&model, theme, 120, 36);
         let rows: Vec<String> =
             buffer.content.chunks(120).map(|row| row.iter().map(Cell::symbol).collect()).collect();
-        assert!(rows[1].starts_with(" no connection of the load is left for 5.0 s"), "{}", rows[1]);
+        assert!(rows[1].starts_with(" all load connections lost, reconnecting for 5.0 s"), "{}", rows[1]);
         let shades = |row: &String| row.chars().take(60).filter(|c| *c == theme.glyphs().outage).count();
         let plan = layout::plan(buffer.area, Subject::Load, None);
         // The line falls in the first of the twenty ticks.

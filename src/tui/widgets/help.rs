@@ -1,35 +1,57 @@
-//! The help: how the screen is read, then the key table.
+//! The help: the keys of this screen, what its signs and lanes mean, how it is read, then all other keys; what was typed
+//! keeps what it is found in.
+//!
+//! ```text
+//! ┌─ redyno 0.1.0: help ────────┐
+//! │ find: fork▏                 │
+//! │ Signs                       │
+//! │ ^            The server …   │
+//! └──────────── ↑↓ scrolls ─────┘
+//! ```
 
 use ratatui::layout::Rect;
 
 use super::{
     dialog::{centred, padded, text_width},
-    scroll,
+    input,
+    legend_of_signs::signs,
+    probes, scroll,
 };
 use crate::{
-    app::{Context, bindings},
+    app::{Binding, Context, Entry, Model, bindings},
     tui::{
-        paint::{Paint, row, wrapped},
+        paint::{Paint, from_column, row, wrapped},
         theme::Ink,
     },
 };
 
-/// Draws it, scrolled down by so many lines.
-pub fn draw(paint: &mut Paint, area: Rect, scrolled: u16) {
-    let lines = help_lines(text_width(area), |keys| paint.theme().keys(keys));
-    let height = area.height.saturating_sub(2).min(lines.len() as u16 + 2);
+/// Room for the longest keys.
+const KEYS_WIDTH: usize = 13;
+
+/// Draws it, scrolled down by so many lines; `entry` is what was typed.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &Entry, scrolled: u16) {
+    let all = sections(model, paint);
+    let found: Vec<_> = all.iter().map(|section| section.found(&entry.text())).collect();
+    let lines = lines(&found, text_width(area));
+    let height = area.height.saturating_sub(2);
     let place = centred(area, text_width(area) as u16 + 4, height);
-    let title = format!("redyno {}: help", env!("CARGO_PKG_VERSION"));
-    let inner = paint.frame(place, &title);
-    let shown = scroll::from(scrolled.into(), lines.len(), inner.height);
+    let inner = paint.frame(place, &format!("redyno {}: help", env!("CARGO_PKG_VERSION")));
+    let line = padded(row(inner, 0));
+    let x = paint.text(line, "find: ", Ink::Faint);
+    input::draw(paint, from_column(line, x), entry);
+    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    if lines.is_empty() {
+        paint.text(padded(row(list, 0)), "no match", Ink::Warn);
+    }
+    let shown = scroll::from(scrolled.into(), lines.len(), list.height);
     let below = lines.len() - shown.end;
     for (n, (text, ink)) in lines[shown].iter().enumerate() {
-        paint.text(padded(row(inner, n as u16)), text, *ink);
+        paint.text(padded(row(list, n as u16)), text, *ink);
     }
     let state = if below > 0 {
-        format!(" {below} more lines below, scroll with {} ", paint.theme().keys("↓"))
+        format!(" {below} more lines, {} scrolls ", paint.theme().keys("↓"))
     } else {
-        " ? closes ".to_owned()
+        " Esc closes ".to_owned()
     };
     if place.height > 1 {
         let foot = Rect { width: place.width.saturating_sub(2), ..row(place, place.height - 1) };
@@ -37,23 +59,67 @@ pub fn draw(paint: &mut Paint, area: Rect, scrolled: u16) {
     }
 }
 
-/// How the screen is read, then the key table.
-fn help_lines(width: usize, keys: impl Fn(&str) -> String) -> Vec<(String, Ink)> {
-    /// Room for the longest keys.
-    const KEYS_WIDTH: usize = 13;
-    let mut lines = vec![("Reading the screen".to_owned(), Ink::Strong)];
-    for text in READING {
-        lines.extend(wrapped(text, width).into_iter().map(|line| (line, Ink::Text)));
+/// A heading, and what stands below it.
+struct Section {
+    title: String,
+    items: Vec<Item>,
+}
+
+/// A key, a sign or a lane, and what it means; without a name a paragraph.
+struct Item {
+    name: String,
+    text: String,
+}
+
+impl Section {
+    fn of(title: &str, items: impl IntoIterator<Item = (String, String)>) -> Self {
+        let items = items.into_iter().map(|(name, text)| Item { name, text }).collect();
+        Self { title: title.to_owned(), items }
     }
-    for context in Context::all() {
-        lines.push((String::new(), Ink::Text));
-        lines.push((context.title().to_owned(), Ink::Strong));
-        for binding in bindings().filter(|binding| binding.context == context) {
-            let texts = wrapped(binding.help, width.saturating_sub(KEYS_WIDTH));
-            let keys = wrapped(&keys(binding.written), KEYS_WIDTH - 1);
-            for n in 0..texts.len().max(keys.len()) {
+
+    /// The same with those items only that every word of `query` is found in.
+    fn found(&self, query: &str) -> (&str, Vec<&Item>) {
+        let holds = |item: &&Item| {
+            let text = format!("{} {} {}", self.title, item.name, item.text).to_lowercase();
+            query.to_lowercase().split_whitespace().all(|word| text.contains(word))
+        };
+        (&self.title, self.items.iter().filter(holds).collect())
+    }
+}
+
+/// All of it, what is of use here first.
+fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
+    let keys = |context: Context| {
+        let here = bindings().filter(move |binding| binding.context == context);
+        let item = |binding: &Binding| (paint.theme().keys(binding.written), binding.help.to_owned());
+        Section::of(context.title(), here.map(item))
+    };
+    let here = model.contexts_here();
+    let others = Context::all().filter(|context| !here.contains(context));
+    let words = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+    let legend = [
+        Section::of("Signs", signs(paint.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
+        Section::of("Lanes", probes::about().map(words)),
+        Section::of("Reading the screen", READING.map(|text| (String::new(), text.to_owned()))),
+    ];
+    here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).collect()
+}
+
+/// As lines of so many columns, a blank one between two sections.
+fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
+    let mut lines: Vec<(String, Ink)> = Vec::new();
+    for (title, items) in sections.iter().filter(|(_, items)| !items.is_empty()) {
+        if !lines.is_empty() {
+            lines.push((String::new(), Ink::Text));
+        }
+        lines.push(((*title).to_owned(), Ink::Strong));
+        for Item { name, text } in items {
+            let indent = if name.is_empty() { 0 } else { KEYS_WIDTH };
+            let texts = wrapped(text, width.saturating_sub(indent));
+            let names = if name.is_empty() { Vec::new() } else { wrapped(name, KEYS_WIDTH - 1) };
+            for n in 0..texts.len().max(names.len()) {
                 let part = |list: &[String]| list.get(n).cloned().unwrap_or_default();
-                lines.push((format!("{:<KEYS_WIDTH$}{}", part(&keys), part(&texts)), Ink::Text));
+                lines.push((format!("{:<indent$}{}", part(&names), part(&texts)), Ink::Text));
             }
         }
     }
@@ -61,7 +127,7 @@ fn help_lines(width: usize, keys: impl Fn(&str) -> String) -> Vec<(String, Ink)>
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 9] = [
+const READING: [&str; 8] = [
     "The charts share one time axis. A young session fills it, a quarter of a second a column; then columns become longer, \
      up to two seconds, and it shows the last minutes (zoomed out, the whole session). A border on it is a change of a \
      knob. A percentile with fewer than ten samples above it is not shown, and none mixes two settings: now is the last \
@@ -79,10 +145,6 @@ const READING: [&str; 9] = [
      the server's lanes has its own scale, which stands beside it.",
     "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it. The lanes of \
      the probes share one logarithmic scale, so that they can be compared by height.",
-    "ping is a PING every 10 ms on a connection of its own; kernel is its part between the kernel's stamps of \
-     departure and arrival: network and server alone. receive delay is how long the answer then lay unread. wake is how late a thread that sleeps 4 ms is \
-     woken, intrinsic the longest gap in a busy loop: both are this machine's own share. srv cpu is the \
-     server's main thread, as a share of one core.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
     "The mouse selects a knob, shows a screen by its tab, zooms by the wheel and puts the cursor where the charts are \
      clicked; all of it goes by keys too. To select text as usual, hold Shift while you drag.",
@@ -91,14 +153,51 @@ const READING: [&str; 9] = [
 
 #[cfg(test)]
 mod tests {
+    use ratatui::buffer::Buffer;
+
     use super::*;
+    use crate::{
+        app::Screen,
+        load::Knobs,
+        session::TimelineOptions,
+        tui::theme::{Colours, GlyphSet, Theme},
+    };
+
+    fn text(screen: Screen, query: &str) -> String {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        model.screen = screen;
+        let mut buffer = Buffer::empty(Rect::default());
+        let paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Unicode));
+        let all = sections(&model, &paint);
+        let found: Vec<_> = all.iter().map(|section| section.found(query)).collect();
+        let lines = lines(&found, 72);
+        assert!(lines.iter().all(|(line, _)| line.chars().count() <= 72), "{lines:?}");
+        lines.into_iter().map(|(line, _)| line + "\n").collect()
+    }
 
     #[test]
-    fn the_help_names_every_binding() {
-        let text: String = help_lines(72, str::to_owned).into_iter().map(|(line, _)| line + "\n").collect();
+    fn it_names_every_binding_sign_and_lane_and_those_of_this_screen_first() {
+        let text = text(Screen::Segments, "");
         for binding in bindings() {
-            assert!(text.contains(binding.help.split(' ').next().unwrap()), "{}", binding.help);
+            let found = text.matches(binding.help.split(' ').next().unwrap()).count();
+            assert!(found > 0, "{}", binding.help);
         }
-        assert!(help_lines(72, str::to_owned).iter().all(|(line, _)| line.chars().count() <= 72));
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
+        assert!(text.starts_with("Segments\n"), "{text}");
+        assert!(at("Sort by the next column") < at("Turn the load on or off"));
+        assert!(
+            at("Turn the load on or off") < at("\nSigns\n") && at("\nLanes\n") < at("Select a parameter")
+        );
+        assert_eq!(text.matches("Sort by the next column").count(), 1, "each stands there once");
+    }
+
+    #[test]
+    fn what_is_typed_keeps_what_it_is_found_in_with_its_heading() {
+        let text = |query| text(Screen::Overview, query);
+        let found = text("forked");
+        assert!(found.starts_with("Signs\n") && found.contains("  The server forked."), "{found}");
+        let found = text("COMPARE others");
+        assert!(found.starts_with("Segments\nb            Compare all others"), "{found}");
+        assert_eq!(text("xyzzy"), "");
     }
 }

@@ -20,6 +20,7 @@ pub mod lanes;
 pub mod latency_chart;
 pub mod latency_rows;
 pub mod legend;
+pub mod legend_of_signs;
 mod level_line;
 pub mod log_lines;
 pub mod overlay;

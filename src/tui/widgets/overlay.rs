@@ -21,7 +21,6 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
     match &model.mode {
         Mode::Screen => {}
-        Mode::Help { scroll } => help::draw(paint, area, *scroll),
         Mode::Asking(question) => ask(paint, area, question),
         Mode::CommandLine(text) => command_line::draw(paint, area, text),
         Mode::Typing(typing) => type_in(paint, area, model, typing),
@@ -55,6 +54,7 @@ fn change(Setting { parameter, from, to, harm }: &Setting) -> String {
 fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
     let (title, text, keys) = match purpose {
         Purpose::Knob | Purpose::Parameter | Purpose::Search => return,
+        Purpose::Help { scroll } => return help::draw(paint, area, model, entry, *scroll),
         Purpose::Command { .. } => return palette::draw(paint, area, model),
         Purpose::Mark { t_s } => {
             let text = format!("A note on the time axis at {}:", clock(*t_s));

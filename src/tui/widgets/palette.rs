@@ -47,7 +47,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let (help, ink) = match offers.get(chosen) {
         Some(Offer { command: Command::Refuse(_), help, .. }) => (help.as_str(), Ink::Warn),
         Some(offer) => (offer.help.as_str(), Ink::Faint),
-        None => ("nothing is called so; fewer letters find more", Ink::Warn),
+        None => ("no match; fewer letters find more", Ink::Warn),
     };
     let rest = Rect { y: list.bottom(), height: inner.bottom() - list.bottom(), ..inner };
     for (n, line) in wrapped(help, text_width(area)).iter().enumerate() {

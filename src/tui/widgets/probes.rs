@@ -73,6 +73,27 @@ impl Shown {
         }
     }
 
+    /// What it shows, in a sentence or two.
+    fn about(self) -> &'static str {
+        match self {
+            Ping => {
+                "A PING every 10 ms on a connection of its own: what another client of this server sees. Half take at most so long."
+            }
+            PingMax => "The longest of them.",
+            Kernel => {
+                "Their part between the kernel's stamps of departure and arrival: network and server alone. (The receive delay \
+                beside it is how long answers then lay unread.)"
+            }
+            SendLag => "Open loop: how late the oldest request that is due and not sent is.",
+            Wake => "How late a thread that sleeps 4 ms is woken: this machine's share.",
+            Intrinsic => {
+                "The longest gap in a busy loop: likewise, as redis-cli --intrinsic-latency measures it."
+            }
+            Of(gauge) => gauge.about().help,
+            Errors => "Requests that failed.",
+        }
+    }
+
     /// Short and long.
     fn names(self) -> (&'static str, &'static str) {
         match self {
@@ -94,6 +115,11 @@ impl Shown {
             Errors => ("errs", "errors"),
         }
     }
+}
+
+/// What each lane shows, under its name where there is room.
+pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Shown::ORDER.into_iter().map(|shown| (shown.names().1, shown.about()))
 }
 
 /// Draws as many lanes as the plan has room for.

@@ -117,9 +117,7 @@ fn outage(model: &Model) -> Option<String> {
     let timeline = model.timeline();
     let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
     let for_s = timeline.now_s() - since_s;
-    Some(format!(
-        "no connection of the load is left for {for_s:.1} s, connecting again; this is in no latency"
-    ))
+    Some(format!("all load connections lost, reconnecting for {for_s:.1} s; this is in no latency"))
 }
 
 /// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.

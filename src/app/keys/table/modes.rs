@@ -53,9 +53,9 @@ pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Typing;
     &[(Pattern::Character, Action::Insert)], "any character", None,
         "Go on typing. What is pasted is typed too, and never taken for keys.";
-    &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "take it", 0)),
+    &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "apply", 0)),
         "Take the value, set the mark, or carry out the chosen command. What cannot be is told with its reason.";
-    &[(key(KeyCode::Esc), Action::Dismiss)], "Esc", Some(("Esc", "drop it", 0)),
+    &[(key(KeyCode::Esc), Action::Dismiss)], "Esc", Some(("Esc", "cancel", 0)),
         "Drop what was typed.";
     &[(key(KeyCode::Left), Action::MoveCaret(-1)), (key(KeyCode::Right), Action::MoveCaret(1)),
         (key(KeyCode::Home), Action::MoveCaret(i16::MIN)), (key(KeyCode::End), Action::MoveCaret(i16::MAX))],
@@ -81,13 +81,13 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "No.";
 
     in Context::Help;
-    &[(on('?'), Action::Dismiss), (key(KeyCode::F1), Action::Dismiss), (key(KeyCode::Esc), Action::Dismiss),
-        (on('q'), Action::Dismiss)], "?, Esc, q", Some(("?", "close", 0)),
-        "Close the help.";
+    &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (key(KeyCode::F1), Action::Dismiss),
+        (on('?'), Action::CloseHelp), (on('q'), Action::CloseHelp)],
+        "Esc, Enter, F1; ?, q while nothing is typed", Some(("Esc, Enter", "close", 0)),
+        "Close the help. Whatever else is typed is looked for in it: a key, a sign, a lane, a word.";
     &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
-        (on('k'), Action::Scroll(-1)), (on('j'), Action::Scroll(1)),
-        (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10)),
-        (on(' '), Action::Scroll(10))], "↑, ↓, PgUp, PgDn, Space", Some(("↑↓", "scroll", 0)),
+        (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],
+        "↑, ↓, PgUp, PgDn", Some(("↑↓", "scroll", 0)),
         "Scroll.";
 
     in Context::CommandLine;
