@@ -126,6 +126,12 @@ impl Clients {
         })
     }
 
+    /// How long the oldest request without a reply has been waiting since it was written, 0 when there is none.
+    pub(super) fn longest_wait_ns(&mut self, now_ns: u64) -> u64 {
+        let waits = self.connections().filter_map(|(_, connection)| connection.wait_ns(now_ns));
+        waits.max().unwrap_or(0)
+    }
+
     /// How many connections are greeted.
     #[inline]
     pub(super) fn connected(&self) -> usize {

@@ -120,6 +120,11 @@ impl Connection {
         Some(since_ns.saturating_add(timeout_ns))
     }
 
+    /// How long the batch in flight has been waiting since it was written.
+    pub(super) fn wait_ns(&self, now_ns: u64) -> Option<u64> {
+        (self.phase == Phase::Busy).then(|| now_ns.saturating_sub(self.since_ns))
+    }
+
     /// Whether the socket may hold more than was read, of which no event will tell.
     pub(super) fn has_more(&self) -> bool {
         self.has_more

@@ -35,6 +35,9 @@ pub struct IntervalBuffer {
     pub owed: u64,
     /// How late the oldest request that was due and not sent was at most.
     pub behind_ns: u64,
+    /// How long the oldest request without a reply had been waiting at the end of the stretch, since it was written; known
+    /// where fewer replies came than there were connections.
+    pub waiting_ns: u64,
     /// From when a request was due to the last byte of its reply, over all commands; empty in closed loop.
     pub response: Recorder,
     /// What the worker itself cost.
@@ -89,6 +92,7 @@ impl IntervalBuffer {
             shed: 0,
             owed: 0,
             behind_ns: 0,
+            waiting_ns: 0,
             response: Recorder::new(),
             client: ClientCounts::default(),
             errors: ErrorCounts::default(),
@@ -125,6 +129,7 @@ impl IntervalBuffer {
         self.shed = 0;
         self.owed = 0;
         self.behind_ns = 0;
+        self.waiting_ns = 0;
         self.response.reset();
         self.client.clear();
         self.errors.clear();

@@ -167,6 +167,17 @@ impl Segments {
         buffer.behind_ns = buffer.behind_ns.max(behind_ns);
     }
 
+    /// The oldest request without a reply has been waiting so long.
+    pub(super) fn note_waiting(&mut self, waiting_ns: u64) {
+        self.current.buffer.waiting_ns = waiting_ns;
+    }
+
+    /// How many requests were answered since the last tick.
+    pub(super) fn answered(&self) -> u64 {
+        let open = self.earlier.iter().chain([&self.current]);
+        open.flat_map(|open| &open.buffer.counts).map(|counts| counts.answered).sum()
+    }
+
     /// What the worker itself costs while the current segment lasts.
     #[inline]
     pub(super) fn client(&mut self) -> &mut ClientCounts {

@@ -101,6 +101,10 @@ of_the_load! {
         pub tick: u64,
         /// The segment that all of its requests belong to.
         pub segment: u32,
+        /// How long the oldest request without a reply had been waiting at the end of the stretch, since it was written: a
+        /// stall is told before its replies are in. 0 where each connection had a reply in it.
+        #[serde(default, skip_serializing_if = "is_none")]
+        pub waiting_us: u64,
         /// Bytes read from the server.
         pub bytes_in: u64,
         /// Bytes written to it.
@@ -197,6 +201,7 @@ impl Interval {
         self.tick = self.tick.max(later.tick);
         self.length_s += later.length_s;
         self.outage_s += later.outage_s;
+        self.waiting_us = self.waiting_us.max(later.waiting_us);
         self.bytes_in += later.bytes_in;
         self.bytes_out += later.bytes_out;
         if later.length_s > 0.0 {

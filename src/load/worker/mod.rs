@@ -331,6 +331,10 @@ impl Worker {
             self.pass_over(now_ns);
             self.segments.note_behind(self.pace.behind_ns(now_ns));
         }
+        // With a reply for each connection none needs to have waited since the last tick, and nobody looks.
+        if self.segments.answered() < u64::from(connected) {
+            self.segments.note_waiting(self.clients.longest_wait_ns(now_ns));
+        }
         self.segments.count_due(self.pace.take_due());
         self.segments.close_tick(tick_of(now_ns), now_ns, connected);
         self.next_tick_ns = next_tick_ns(now_ns);

@@ -20,6 +20,8 @@ pub struct LoadCell {
     pub length_s: f64,
     /// How late the oldest due, unsent request was at the worst, in µs.
     pub behind_us: u64,
+    /// The longest wait of a request that was unanswered at the end of a tick: a lower bound of its service time.
+    pub waiting_ns: u64,
     /// Connections that carried load at the end.
     pub clients: u32,
     /// The slowest and fastest of the finest cells in it, in replies per second.
@@ -31,6 +33,7 @@ impl LoadCell {
         self.ops += interval.ops;
         self.length_s += interval.length_s;
         self.behind_us = self.behind_us.max(interval.behind_us);
+        self.waiting_ns = self.waiting_ns.max(interval.waiting_us.saturating_mul(1_000));
         if interval.length_s > 0.0 {
             self.clients = interval.clients;
         }
@@ -39,6 +42,11 @@ impl LoadCell {
     /// Good replies per second of measured time; `None` when only late replies came.
     pub fn ops_per_s(&self) -> Option<f64> {
         (self.length_s > 0.0).then(|| self.ops as f64 / self.length_s)
+    }
+
+    /// The longest wait, where it is longer than all of `latency`.
+    pub fn wait_beyond(&self, latency_ns: Option<u64>) -> Option<u64> {
+        beyond(self.waiting_ns, latency_ns)
     }
 
     /// The slowest and the fastest tick (or second, further back) in it, in replies per second.
@@ -56,6 +64,7 @@ impl Merge for LoadCell {
         };
         self.ops += later.ops;
         self.behind_us = self.behind_us.max(later.behind_us);
+        self.waiting_ns = self.waiting_ns.max(later.waiting_ns);
         if later.length_s > 0.0 {
             self.length_s += later.length_s;
             self.clients = later.clients;
@@ -109,8 +118,13 @@ impl PingCell {
 
     /// The longest wait, where it is longer than all of `rtt`.
     pub fn wait_beyond(&self, rtt_ns: Option<u64>) -> Option<u64> {
-        (self.waiting_ns > rtt_ns.unwrap_or(0)).then_some(self.waiting_ns)
+        beyond(self.waiting_ns, rtt_ns)
     }
+}
+
+/// A wait, where it is longer than the longest latency.
+fn beyond(waiting_ns: u64, longest_ns: Option<u64>) -> Option<u64> {
+    (waiting_ns > longest_ns.unwrap_or(0)).then_some(waiting_ns)
 }
 
 impl Merge for PingCell {
