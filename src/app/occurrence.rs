@@ -2,6 +2,7 @@
 
 use super::change;
 use crate::{
+    diagnose::Cause,
     happening::Happening,
     session::{Event, Mark, Segment, timeline::Reading},
     units,
@@ -66,10 +67,11 @@ impl Occurrence {
         }
     }
 
-    /// A stall of `ns` nanoseconds that was over at `t_s`.
-    pub fn stall(t_s: f64, ns: u64) -> Self {
+    /// A stall of `ns` nanoseconds that was over at `t_s`, and its cause, if one is known.
+    pub fn stall(t_s: f64, ns: u64, cause: Option<Cause>) -> Self {
         let word = format!("stall {}", units::latency(ns));
-        let sentence = format!("stall: a request took {}", units::latency(ns));
+        let cause = cause.map_or_else(String::new, |cause| cause.to_string());
+        let sentence = format!("stall: a request took {}{cause}", units::latency(ns));
         Self { t_s, kind: Kind::Stall, word, sentence }
     }
 

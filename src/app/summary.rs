@@ -3,10 +3,11 @@
 mod table;
 
 use crate::{
-    diagnose::ClientLimit,
+    diagnose::{Cause, ClientLimit, Delay},
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
+        timeline::Measure,
     },
     units,
 };
@@ -31,6 +32,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         if sum.response.is_some() {
             line(&mut text, "send lag", &send_lag(&sum));
         }
+        worst(&mut text, timeline);
     }
     client(&mut text, timeline);
     if rows.len() > 1 {
@@ -55,6 +57,14 @@ fn head(timeline: &Timeline) -> String {
         text += "  ";
     }
     text + &format!("{} measured\n", units::elapsed((timeline.now_s() * 1e9) as u64))
+}
+
+/// When a request took longest, where it is known why.
+fn worst(text: &mut String, timeline: &Timeline) {
+    let Some(worst) = timeline.worst(Measure::Service, 0.0, f64::INFINITY) else { return };
+    if let Some(cause) = Cause::of(Delay::of(worst, timeline.segments()), timeline.events()) {
+        line(text, "worst", &format!("{} at {}{cause}", units::latency(worst.ns), units::clock(worst.t_s)));
+    }
 }
 
 /// How much was asked for, and with which knobs.

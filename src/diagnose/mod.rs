@@ -4,13 +4,16 @@
 //!  records ─► ClientWatch ─► ClientLimit ─► header, status line, headless lines
 //!  totals  ────────────────► ClientLimit ─► summary
 //!  records ─► OverloadWatch ─► Overload ─► header, status line
+//!  events  ────────────────► Cause ─► what the cursor reads, the worst moments of the chart, summary
 //! ```
 //! Pure: no I/O, no clock, no screen. A threshold stands beside the reason for it.
 
+mod cause;
 mod client_limit;
 mod client_watch;
 mod overload;
 
+pub use cause::{Cause, Delay};
 pub use client_limit::{ClientLimit, Evidence};
 pub use client_watch::ClientWatch;
 pub use overload::{Overload, OverloadWatch, Trend};

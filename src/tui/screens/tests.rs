@@ -13,6 +13,7 @@ use ratatui::{
     style::Modifier,
 };
 
+mod causes;
 mod frozen;
 mod latency_chart;
 mod lists;

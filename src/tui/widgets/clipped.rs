@@ -17,8 +17,8 @@ pub struct Clipped<'a> {
     pub borders: BTreeSet<u16>,
     /// How marks and values look.
     pub ink: Ink,
-    /// How a value is written; none where the mark is enough.
-    pub words: Option<&'a dyn Fn(u64) -> String>,
+    /// How a value is written, from the most words to the fewest; none where the mark is enough.
+    pub words: Option<&'a dyn Fn(u64) -> Vec<String>>,
 }
 
 impl Clipped<'_> {
@@ -47,20 +47,30 @@ impl Clipped<'_> {
         let Some(words) = self.words else { return };
         let mut taken: Vec<Range<u16>> = Vec::new();
         for (n, (column, value)) in peaks.iter().enumerate() {
-            let text = words(*value);
-            let length = text.chars().count() as u16;
-            let behind = Some(column + 1).filter(|from| from + length <= line.width);
-            let places = behind.into_iter().chain(column.checked_sub(length)).map(|from| from..from + length);
-            let is_free = |place: &Range<u16>| {
+            let texts = words(*value);
+            let places = |text: &String| {
+                let length = text.chars().count() as u16;
+                let behind = Some(column + 1).filter(|from| from + length <= line.width);
+                behind.into_iter().chain(column.checked_sub(length)).map(move |from| from..from + length)
+            };
+            if taken.iter().any(|place| place.contains(column)) {
+                continue;
+            }
+            let is_free = |place: &Range<u16>, hides: bool| {
                 // A blank parts it from the next.
                 let is_apart = |other: &Range<u16>| place.end < other.start || other.end < place.start;
-                taken.iter().all(is_apart) && peaks.iter().all(|(mark, _)| !place.contains(mark))
+                taken.iter().all(is_apart) && (hides || peaks.iter().all(|(mark, _)| !place.contains(mark)))
             };
-            let mut places = places.into_iter();
-            let first = places.clone().next().filter(|_| n == 0);
-            if let Some(place) = places.find(is_free).or(first) {
-                let area = Rect { x: line.x + place.start, width: length, ..line };
-                paint.over(area, &text, self.ink);
+            // What is said of the furthest is worth more than the marks of others.
+            let free = texts.iter().enumerate().find_map(|(rest, text)| {
+                let hides = n == 0 && rest + 1 < texts.len();
+                Some((text, places(text).find(|place| is_free(place, hides))?))
+            });
+            let first =
+                || texts.last().filter(|_| n == 0).and_then(|text| Some((text, places(text).next()?)));
+            if let Some((text, place)) = free.or_else(first) {
+                let area = Rect { x: line.x + place.start, width: place.end - place.start, ..line };
+                paint.over(area, text, self.ink);
                 taken.push(place);
             }
         }

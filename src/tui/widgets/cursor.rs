@@ -1,7 +1,7 @@
 //! The moment at the cursor: a line through all charts, and in words everything that stands on it.
 //!
 //! ```text
-//!  01:07  slowlog: 14 ms KEYS *  segment 3: 200 clients × 4, closed loop
+//!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
 //! Figures are those of the column, and say how long that is: a short moment is not averaged away by what came before
@@ -111,6 +111,10 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
         let mut here: Vec<_> = here.map(|(_, occurrence)| occurrence).collect();
         here.sort_by_key(|occurrence| occurrence.kind);
         begins = here.iter().any(|occurrence| occurrence.kind == Kind::Segment);
+        // A stall tells its cause itself.
+        if here.iter().all(|occurrence| occurrence.kind != Kind::Stall) {
+            pieces.extend(longest(lanes, cursor));
+        }
         pieces.extend(here.iter().map(|o| (o.sentence.clone(), event_lane::ink(o.kind))));
     }
     if let Some(segment) = reading.segment() {
@@ -124,6 +128,12 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
+/// The longest request of a column with what made it so long: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
+fn longest(lanes: &Lanes, column: u16) -> Option<Piece> {
+    let (worst, cause) = lanes.longest(column)?;
+    Some((format!("{}{cause}", units::latency(worst.ns)), Ink::Warn))
+}
+
 /// The figures of the cursor's column.
 pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     let mut pieces = Vec::new();
@@ -135,6 +145,10 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     }
     let open = rate.is_some();
     pieces.extend(latencies(lanes, Measure::Service, if open { "service " } else { "" }));
+    let longest_ns = lanes.level_shown(Measure::Service, Level::Max);
+    let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(longest_ns));
+    pieces
+        .extend(wait_ns.map(|ns| (format!("a request has waited {} so far", units::latency(ns)), Ink::Warn)));
     pieces.extend(latencies(lanes, Measure::Response, "response "));
     if open && let Some(lag) = lanes.load_shown().map(|load: &LoadCell| load.behind_us) {
         pieces.push((format!("send lag {}", units::latency(lag.saturating_mul(1000))), Ink::Text));

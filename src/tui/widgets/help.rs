@@ -143,8 +143,9 @@ const READING: [&str; 8] = [
      they ran is LATENCY HISTOGRAM's, of the busiest: ≤16 µs is a bucket that ends there, and the true value is more \
      than half of it. The tall chart is that of PING, whose p90 and p99 need some seconds to have enough samples. Each of \
      the server's lanes has its own scale, which stands beside it.",
-    "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it. The lanes of \
-     the probes share one logarithmic scale, so that they can be compared by height.",
+    "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it, and what made \
+     the longest request so long: ← is its cause, near is what happened within two seconds of it and was too short for it. \
+     The lanes of the probes share one logarithmic scale, so that they can be compared by height.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
     "The mouse selects a knob, shows a screen by its tab, zooms by the wheel and puts the cursor where the charts are \
      clicked; all of it goes by keys too. To select text as usual, hold Shift while you drag.",

@@ -10,11 +10,15 @@ use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
-use super::figures::{NONE, clock};
+use super::{
+    figures::{NONE, clock},
+    waits,
+};
 use crate::{
     app::{Kind, Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
+    diagnose::{Cause, Delay},
     session::timeline::{
-        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window,
+        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window, Worst,
     },
     tui::{
         layout::Columns,
@@ -96,29 +100,6 @@ pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }
 
-/// Shows in a column of round trips what PINGs have been waiting so far.
-fn add_wait(round_trips: &mut [Option<Quantiles>], column: usize, pings: &PingCell) {
-    if let Some(Some(rtt)) = round_trips.get_mut(column) {
-        match pings.wait_beyond(rtt.get(Level::Max)) {
-            Some(wait_ns) if pings.answered == 0 => *rtt = Quantiles::of_wait(wait_ns),
-            Some(wait_ns) => rtt.lift_max(wait_ns),
-            None => {}
-        }
-    }
-}
-
-/// Shows in a column what PINGs have been waiting so far, and no parts where most answers have none.
-fn add_waits(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], column: usize, pings: &PingCell) {
-    add_wait(&mut levels[Measure::Ping as usize], column, pings);
-    if pings.lacks_parts() {
-        for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
-            if let Some(Some(part)) = levels[part as usize].get_mut(column) {
-                *part = Quantiles::default();
-            }
-        }
-    }
-}
-
 impl<'a> Lanes<'a> {
     /// The lanes of a plot with these columns, over the stretch that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
@@ -129,16 +110,14 @@ impl<'a> Lanes<'a> {
         let timed = model.charts.timed;
         let mut levels = Measure::ALL.map(|measure| window.levels(measure));
         let pings = window.pings();
-        for (column, cell) in pings.iter().enumerate().filter_map(|(n, cell)| Some((n, cell.as_ref()?))) {
-            add_waits(&mut levels, column, cell);
-        }
+        waits::of_pings(&mut levels[Measure::Ping as usize], &pings);
+        waits::without_parts(&mut levels, &pings);
         let subject = model.subject();
         let (latency, heat) = match subject {
             Subject::Load => (window.latency(timed), window.heat(timed)),
             Subject::Server => {
                 let mut round_trips = window.levels_of_pings();
-                let waits = pings.iter().enumerate().filter_map(|(n, cell)| Some((n, cell.as_ref()?)));
-                waits.for_each(|(column, cell)| add_wait(&mut round_trips, column, cell));
+                waits::of_pings(&mut round_trips, &pings);
                 (round_trips, window.heat_of_pings())
             }
         };
@@ -180,7 +159,20 @@ impl<'a> Lanes<'a> {
             occurrences: Vec::new(),
         };
         lanes.occurrences = lanes.occurred();
+        if subject == Subject::Load {
+            lanes.add_waits_of_load();
+        }
         lanes
+    }
+
+    /// Shows in the chart what requests have been waiting so far, and in an open loop those that could not be sent.
+    fn add_waits_of_load(&mut self) {
+        let (axis, timed, segments) = (self.axis, self.timed, self.reading.known_segments());
+        let counts_lag = |column| {
+            let segment = segments.holding_at(axis.start_s(column) + axis.step_s / 2.0);
+            timed == Timed::FromDue && segment.is_some_and(|segment| segment.start.knobs.rate.is_some())
+        };
+        waits::of_load(&mut self.latency, &self.load, counts_lag);
     }
 
     /// What happened in the stretch that is shown, with its column. A cursor that is put to a moment stands in the
@@ -200,7 +192,8 @@ impl<'a> Lanes<'a> {
         }
         for stall in self.window.stalls(self.levels(Measure::Service)) {
             let column = stall.column as u16;
-            occurred.push((column, Occurrence::stall(axis.start_s(column) + axis.step_s, stall.ns)));
+            let cause = self.longest(column).map(|(_, cause)| cause);
+            occurred.push((column, Occurrence::stall(axis.start_s(column) + axis.step_s, stall.ns, cause)));
         }
         occurred
     }
@@ -208,6 +201,38 @@ impl<'a> Lanes<'a> {
     /// What happened in the stretch that is shown, each with its column.
     pub fn occurrences(&self) -> &[(u16, Occurrence)] {
         &self.occurrences
+    }
+
+    /// The longest latency of `measure` in a column, and when that was.
+    fn worst(&self, measure: Measure, column: u16) -> Option<Worst> {
+        let from_s = self.axis.start_s(column);
+        let to_s = (from_s + self.axis.step_s).min(self.ends_s);
+        self.reading.timeline().worst(measure, from_s, to_s)
+    }
+
+    /// What made the longest request of a column so long, or the longest ping where there was no load; and that.
+    pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
+        let measure = match self.timed {
+            Timed::FromDue => Measure::Response,
+            Timed::FromWrite => Measure::Service,
+        };
+        let of_load = [measure, Measure::Service].into_iter().find_map(|measure| self.worst(measure, column));
+        let (delay, worst) = match of_load {
+            Some(worst) => (Delay::of(worst, self.reading.known_segments()), worst),
+            None => {
+                let worst = self.worst(Measure::Ping, column)?;
+                let usual_ns = Level::P50.of(self.reading.ping().minute());
+                (Delay { t_s: worst.t_s, ns: worst.ns, usual_ns }, worst)
+            }
+        };
+        self.cause(delay).map(|cause| (worst, cause))
+    }
+
+    /// What made something take long, as far as is known.
+    fn cause(&self, delay: Delay) -> Option<Cause> {
+        let known_s = self.reading.known_s();
+        let events = self.reading.timeline().events().filter(|event| event.t_s <= known_s);
+        Cause::of(delay, events)
     }
 
     /// The levels of `measure` in each column.
@@ -251,9 +276,13 @@ impl<'a> Lanes<'a> {
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
 
-    /// What the load did in the column that is shown.
+    /// What the load did in the column that is shown: at the cursor, or last. The tick that ended now may lie in the
+    /// column before that of now.
     pub fn load_shown(&self) -> Option<&LoadCell> {
-        self.load.get(self.column_shown())?.as_ref()
+        let shown = self.column_shown();
+        let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
+        let of = |column: usize| self.load.get(column)?.as_ref();
+        of(shown).or_else(|| of(before?))
     }
 
     /// A level of `measure` in the column that is shown.

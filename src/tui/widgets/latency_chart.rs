@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     app::{Subject, ValueAxis},
+    diagnose::Cause,
     session::timeline::{Level, Measure, Quantiles, Timed},
     tui::{
         dots::Dots,
@@ -118,9 +119,21 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let is = |height: Height| move |ns: &u64| Height::of(*ns as f64, axis, dots) == height;
     let beyond = |level, height| values(lanes, level).map(|ns| ns.filter(is(height))).collect::<Vec<_>>();
-    let clipped = |ink, words| Clipped { borders: BTreeSet::new(), ink, words };
-    clipped(Ink::Level(Level::P50), None).below(paint, plot, &beyond(Level::P50, Height::Below));
-    clipped(Ink::Strong, Some(&units::latency)).above(paint, plot, &beyond(Level::Max, Height::Above));
+    let borders = BTreeSet::new;
+    let below = Clipped { borders: borders(), ink: Ink::Level(Level::P50), words: None };
+    below.below(paint, plot, &beyond(Level::P50, Height::Below));
+    let above = beyond(Level::Max, Height::Above);
+    let longest = (0..).zip(&above).filter_map(|(n, ns)| Some((n, (*ns)?))).max_by_key(|(_, ns)| *ns);
+    let words = |ns: u64| {
+        let cause = longest.filter(|(_, longest)| *longest == ns).and_then(|(n, _)| lanes.longest(n));
+        let cause = cause.map(|(_, cause)| cause).filter(|cause| cause.explains);
+        let told = |cause: &Cause| format!("{}{cause}", units::latency(ns));
+        let whole = cause.as_ref().map(told);
+        let whole = whole.filter(|text| text.chars().count() <= usize::from(plot.width / 2));
+        let short = cause.map(|cause| told(&cause.in_short()));
+        whole.into_iter().chain(short).chain([units::latency(ns)]).collect()
+    };
+    Clipped { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
 /// So many columns tell where a line ends: one alone would let its name jump.
@@ -137,6 +150,12 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
         Measure::Ping => None,
         _ => Some(&total.service),
     });
+    // What is under way has lasted longer than the longest that is over.
+    let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(recent.now())));
+    let now = |level: Level| match (wait_ns, level) {
+        (Some(wait_ns), Level::Max) => format!(">{}", units::latency(wait_ns)),
+        _ => figure(level.of(recent.now())),
+    };
     let entry = |level: Level| {
         let end = end(lanes, level).zip(axis).map(|(ns, axis)| Height::of(ns as f64, axis, dots).dot(dots));
         let of_segment = segment.and_then(|latency| level.of(latency));
@@ -152,7 +171,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
                     ping_figure(level, recent.now(), reading.pings_now()),
                     String::new(),
                 ],
-                _ => [level.of(recent.now()), level.of(recent.minute()), of_segment].map(figure),
+                _ => [now(level), figure(level.of(recent.minute())), figure(of_segment)],
             },
         }
     };

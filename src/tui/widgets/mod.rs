@@ -46,5 +46,6 @@ pub mod tables;
 pub mod throughput;
 pub mod time_axis;
 pub mod value_axis;
+mod waits;
 
 pub use lanes::Lanes;

@@ -152,7 +152,7 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     // A column in which a segment begins holds ticks of two.
     let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
     let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
-    let words = |rate: u64| trimmed(&units::count(rate as f64));
+    let words = |rate: u64| vec![trimmed(&units::count(rate as f64))];
     let clipped = Clipped { borders, ink: Ink::Strong, words: Some(&words) };
     clipped.above(paint, plot, &of(Height::Above, |(_, high)| high));
     clipped.below(paint, plot, &of(Height::Below, |(low, _)| low));

@@ -1,0 +1,235 @@
+//! Why a request took long, as far as the session tells: the event that lies nearest to it and lasted long enough.
+//!
+//! ```text
+//!  602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000
+//!  602 ms, near: a fork held the server for 412 µs      too short by far to be the cause
+//! ```
+//! What the server tells is as late as a poll, and no poll is answered while it stands still.
+
+use std::fmt;
+
+use crate::{
+    happening::Happening,
+    session::{
+        Event,
+        timeline::{Level, Segments, Worst},
+    },
+    units,
+};
+
+/// A request that took long.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Delay {
+    /// When its reply was counted, in seconds of the session.
+    pub t_s: f64,
+    /// How long it took, in nanoseconds.
+    pub ns: u64,
+    /// The median under the same knobs, in nanoseconds, where that is known.
+    pub usual_ns: Option<u64>,
+}
+
+/// The likeliest cause of a delay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// Whether it is long enough to be the cause; else it was near, and no more.
+    pub explains: bool,
+    /// What happened.
+    pub what: String,
+    /// Who asked for it, where that is known.
+    pub client: Option<String>,
+}
+
+/// What took less than so many times the median needs no cause.
+const TIMES_THE_MEDIAN: u64 = 5;
+/// How far from the delay an event may lie, in seconds: a poll lies between them, and its answer.
+const NEAR_S: f64 = 2.0;
+/// What waited through an outage waited at least so long; what took less was over before.
+const OUTAGE_NS: u64 = 100_000_000;
+/// A cause is at least this share of the delay: behind it wait the requests that came before.
+const LEAST_SHARE: f64 = 0.5;
+
+/// What an event has to do with delays.
+struct Suspect {
+    what: String,
+    client: Option<String>,
+    /// How long it held the server up; none where that is not told.
+    held_ns: Option<f64>,
+    /// Whether it holds all up for as long as it lasts.
+    is_outage: bool,
+    /// Of two that are as near the lower one counts: how much it says.
+    rank: u8,
+}
+
+impl Cause {
+    /// That of `delay` among `events`; none where it is nothing unusual, or nothing happened near it.
+    pub fn of<'a>(delay: Delay, events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
+        if delay.usual_ns.is_some_and(|usual_ns| delay.ns < usual_ns.saturating_mul(TIMES_THE_MEDIAN)) {
+            return None;
+        }
+        let near = |event: &'a Event| {
+            let away_s = delay.away_s(event.t_s);
+            let suspect = Suspect::of(&event.what).filter(|_| away_s <= NEAR_S)?;
+            if suspect.is_outage && delay.ns < OUTAGE_NS {
+                return None;
+            }
+            Some((suspect, away_s))
+        };
+        let suspects = events.into_iter().filter_map(near);
+        let best = suspects.min_by(|a, b| delay.order(a).total_cmp(&delay.order(b)));
+        best.map(|(suspect, away_s)| {
+            let explains = delay.is_explained(&suspect, away_s);
+            Self { explains, what: suspect.what, client: suspect.client }
+        })
+    }
+
+    /// The same without the client.
+    #[must_use]
+    pub fn in_short(&self) -> Self {
+        Self { client: None, ..self.clone() }
+    }
+}
+
+impl fmt::Display for Cause {
+    /// To be written right behind the delay.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", if self.explains { " ←" } else { ", near:" }, self.what)?;
+        self.client.as_ref().map_or(Ok(()), |client| write!(f, " from {client}"))
+    }
+}
+
+impl Delay {
+    /// That of the longest service or response time of some stretch, in one of `segments`.
+    pub fn of(worst: Worst, segments: &Segments) -> Self {
+        let segment = segments.holding_at(worst.t_s);
+        let usual_ns = segment.and_then(|segment| Level::P50.of(&segment.total.service));
+        Self { t_s: worst.t_s, ns: worst.ns, usual_ns }
+    }
+
+    /// How far a moment lies from it, in seconds; 0 while it lasted.
+    fn away_s(&self, t_s: f64) -> f64 {
+        let began_s = self.t_s - self.ns as f64 / 1e9;
+        (began_s - t_s).max(t_s - self.t_s).max(0.0)
+    }
+
+    fn is_explained(&self, suspect: &Suspect, away_s: f64) -> bool {
+        match suspect.held_ns {
+            Some(held_ns) => held_ns >= self.ns as f64 * LEAST_SHARE,
+            None => suspect.is_outage && away_s <= NEAR_S / 2.0,
+        }
+    }
+
+    /// The lower, the likelier: what explains it first, then what lies nearer by a poll, then what says more, then what
+    /// lasted more like it.
+    fn order(&self, (suspect, away_s): &(Suspect, f64)) -> f64 {
+        let unlike =
+            suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());
+        let explained = f64::from(u8::from(!self.is_explained(suspect, *away_s)));
+        explained * 1e4 + away_s.floor() * 1e3 + f64::from(suspect.rank) * 1e2 + unlike.min(50.0) + away_s
+    }
+}
+
+impl Suspect {
+    fn of(what: &Happening) -> Option<Self> {
+        let sentence = || format!("{}: {what}", what.name());
+        let of = |what: String, held_ns: Option<f64>, is_outage, rank| {
+            Some(Self { what, client: None, held_ns, is_outage, rank })
+        };
+        match what {
+            Happening::SlowCommand { us, command, client } => {
+                let took = units::latency(us.saturating_mul(1000));
+                let suspect = of(format!("{command} {took}"), Some(*us as f64 * 1e3), false, 0)?;
+                Some(Self { client: client.clone(), ..suspect })
+            }
+            Happening::Forked { held_us } => {
+                of(what.to_string(), held_us.map(|us| us as f64 * 1e3), false, 1)
+            }
+            // The latency monitor, whose lengths are of appends to the file, of evictions, of forks.
+            Happening::SlowEvent { of: name, last_ms, .. } => {
+                of(format!("{name} {last_ms} ms"), Some(*last_ms as f64 * 1e6), false, 2)
+            }
+            Happening::ConnectionsBack { after_s, .. } => of(sentence(), Some(after_s * 1e9), true, 3),
+            Happening::Unreachable { .. }
+            | Happening::Restarted
+            | Happening::ConnectionsLost { .. }
+            | Happening::PingLost { .. }
+            | Happening::RoleChanged { .. }
+            | Happening::FailoverTurned { .. } => of(sentence(), None, true, 3),
+            Happening::SnapshotBegan
+            | Happening::SnapshotEnded { .. }
+            | Happening::RewriteBegan
+            | Happening::RewriteEnded { .. }
+            | Happening::EvictionBegan { .. } => of(sentence(), None, false, 4),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn delay(ms: u64) -> Delay {
+        Delay { t_s: 23.0, ns: ms * MS, usual_ns: Some(MS) }
+    }
+
+    fn slow(t_s: f64, ms: u64, command: &str) -> Event {
+        let client = Some("127.0.0.1:5000".to_owned());
+        Event::new(t_s, Happening::SlowCommand { us: ms * 1000, command: command.to_owned(), client })
+    }
+
+    fn told(delay: Delay, events: &[Event]) -> String {
+        Cause::of(delay, events).map_or_else(String::new, |cause| cause.to_string())
+    }
+
+    #[test]
+    fn an_entry_of_the_slow_log_that_lasted_as_long_is_the_cause() {
+        let events = [slow(20.0, 600, "KEYS *"), slow(23.9, 600, "DEBUG sleep"), slow(26.0, 700, "EVAL")];
+        assert_eq!(told(delay(602), &events), " ← DEBUG sleep 600 ms from 127.0.0.1:5000");
+        assert_eq!(told(delay(602), &events[2..]), "");
+    }
+
+    #[test]
+    fn what_is_far_too_short_was_near_and_gives_way_to_what_is_long_enough() {
+        let fork = Event::new(23.0, Happening::Forked { held_us: Some(412) });
+        assert_eq!(
+            told(delay(602), std::slice::from_ref(&fork)),
+            ", near: a fork held the server for 412 µs"
+        );
+        let slow = slow(24.8, 590, "DEBUG sleep");
+        assert_eq!(told(delay(602), &[fork.clone(), slow]), " ← DEBUG sleep 590 ms from 127.0.0.1:5000");
+        let long = Event::new(23.5, Happening::Forked { held_us: Some(580_000) });
+        assert_eq!(told(delay(602), &[fork, long]), " ← a fork held the server for 580 ms");
+    }
+
+    #[test]
+    fn of_those_of_one_poll_the_one_counts_that_lasted_most_like_it() {
+        let events = [slow(23.5, 1200, "KEYS *"), slow(23.5, 610, "DEBUG sleep"), slow(23.5, 301, "EVAL")];
+        assert!(told(delay(602), &events).contains("DEBUG sleep 610 ms"));
+        // The nearer one is meant where both are long enough.
+        let events = [slow(21.0, 602, "KEYS *"), slow(23.2, 900, "EVAL")];
+        assert!(told(delay(602), &events).contains("EVAL 900 ms"));
+    }
+
+    #[test]
+    fn an_outage_explains_what_waited_through_it_and_a_rewrite_was_near() {
+        let lost = Happening::Unreachable { cause: "timed out".to_owned() };
+        let lost = Event::new(15.0, lost);
+        assert_eq!(told(delay(9_000), std::slice::from_ref(&lost)), " ← unreachable: timed out");
+        assert_eq!(told(delay(600), &[lost]), "", "8 s before");
+        let lost = Happening::PingLost { cause: "reset".to_owned() };
+        assert_eq!(told(delay(20), &[Event::new(23.0, lost)]), "", "it was over before");
+        let rewrite = Event::new(22.0, Happening::RewriteBegan);
+        assert_eq!(told(delay(600), &[rewrite]), ", near: aof rewrite: began");
+        let write = Happening::SlowEvent { of: "aof-fsync-always".to_owned(), last_ms: 590, max_ms: 700 };
+        assert_eq!(told(delay(600), &[Event::new(23.6, write)]), " ← aof-fsync-always 590 ms");
+    }
+
+    #[test]
+    fn what_is_usual_needs_no_cause() {
+        let events = [slow(23.0, 600, "DEBUG sleep")];
+        assert_eq!(told(Delay { usual_ns: Some(300 * MS), ..delay(602) }, &events), "");
+        assert!(!told(Delay { usual_ns: None, ..delay(602) }, &events).is_empty());
+    }
+}
