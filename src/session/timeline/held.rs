@@ -8,7 +8,7 @@
 //! only, and exactly: of that this keeps a copy. It is small: segments share their memory with the timeline's until
 //! those change.
 
-use super::{ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
+use super::{CommandCell, ErrorLog, IntrinsicRun, Measure, PingCell, PingWindows, Segments, Timeline};
 use crate::{probe::TcpRtt, server::Status, session::Moment, stats::Latency};
 
 /// The latest moment of a timeline, kept.
@@ -19,6 +19,7 @@ pub struct Held {
     pub(super) pings: PingWindows,
     /// Those of the last second and of the last 60 s.
     pub(super) recent_pings: (PingCell, PingCell),
+    pub(super) commands_minute: CommandCell,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
     pub(super) errors: ErrorLog,
@@ -54,6 +55,7 @@ impl Timeline {
             segments: self.segments.clone(),
             pings: self.pings.clone(),
             recent_pings: (self.latest().pings_now(), self.latest().pings_minute()),
+            commands_minute: self.latest().commands_minute(),
             ping_tcp: self.ping_tcp,
             intrinsic_run: self.intrinsic_run.clone(),
             errors: self.errors.clone(),

@@ -7,6 +7,7 @@ use super::{
     Timeline, by_segment::BySegment, history::Merge,
 };
 use crate::{
+    clock::{TICK_NS, seconds},
     happening::Happening,
     probe::{TcpRtt, Timing},
     server::Status,
@@ -215,11 +216,26 @@ impl<'a> Reading<'a> {
         cells.rev().find_map(|cell| cell.value.last.as_deref())
     }
 
+    /// All that a probe measured in the segment in force, up to this moment. It is as fine as the history is.
+    pub fn of_segment(&self, probe: Measure) -> Latency {
+        let (segment, began_s) =
+            self.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
+        let mut blend = Blend::default();
+        let cells = self.timeline.lane(probe).cells().between(began_s, self.t_s);
+        cells.for_each(|cell| cell.value.blend(segment, &mut blend));
+        blend.take()
+    }
+
     /// What the server's commands did in the 60 s before this moment, or since the session began.
     pub fn commands_minute(&self) -> CommandCell {
+        if let Some(held) = self.held.filter(|_| self.is_latest) {
+            return held.commands_minute.clone();
+        }
         let mut all = CommandCell::default();
         let cells = self.timeline.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
-        cells.for_each(|cell| all.merge(cell.value.commands.clone()));
+        // What was told later is about this moment too, and was not known at it.
+        let known = cells.filter(|cell| cell.start_s < self.t_s - seconds(TICK_NS) / 2.0);
+        known.for_each(|cell| all.merge(cell.value.commands.clone()));
         all
     }
 

@@ -8,13 +8,14 @@
 //!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
 //!  knobs
 //! ```
+//! Without load they are those of PING, and below stand the times of everybody's commands.
 
 use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, Pane, Stretch},
+    app::{Model, Pane, Stretch, Subject},
     session::timeline::{Level, Measure, Reading, SegmentTotal},
     stats::Latency,
     tui::{
@@ -22,6 +23,7 @@ use crate::{
         scene::Scene,
         theme::Ink,
         widgets::{
+            command_table,
             curve::{self, Series},
             knob_line, percentiles, spectrum,
         },
@@ -41,9 +43,23 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
         Some(Pane::Percentiles) => table(paint, body, &series),
         Some(Pane::Distribution) => bars(paint, body, model, &series),
         Some(_) => lines(paint, body, model, &series),
-        None => all(paint, body, model, &series),
+        None => {
+            let rows = command_rows(body, model, reading);
+            let width = body.width.saturating_sub(1);
+            let below = Rect { y: body.bottom() - rows, width, height: rows, ..body };
+            all(paint, Rect { height: body.height - rows, ..body }, model, &series);
+            command_table::draw(paint, below, &reading.commands_minute(), |_| None);
+        }
     }
     knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
+}
+
+/// The rows of the commands' times, a third at the most; none while there is load.
+fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
+    match model.subject() {
+        Subject::Load => 0,
+        Subject::Server => (reading.commands_minute().stats.len() as u16 + 1).min(area.height / 3),
+    }
 }
 
 fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
@@ -87,15 +103,34 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
 /// How the operations look, by their place in the workload, over and over.
 const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
 
-/// All that is drawn: service and response, the baseline, the operations where there are several.
-fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
-    let one = |name: &str, letter, ink, latency| Series {
-        name: name.to_owned(),
-        letter,
-        ink,
-        is_ghost: false,
-        latency,
+fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> Series<'a> {
+    Series { name: name.to_owned(), letter, ink, is_ghost: false, latency }
+}
+
+/// PING and its parts, where the kernel stamps them.
+fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
+    let parts = [
+        ("ping", 'p', Ink::Ping, Measure::Ping),
+        ("kernel", 'k', Ink::Throughput, Measure::PingKernel),
+        ("receive", 'r', Ink::Level(Level::P999), Measure::PingPickup),
+        ("send", 's', Ink::Level(Level::P99), Measure::PingSend),
+    ];
+    let latency = |measure| match model.stretch {
+        Stretch::Segment => Cow::Owned(reading.of_segment(measure)),
+        stretch => recent(stretch, reading, measure),
     };
+    let all = parts.into_iter().map(|(name, letter, ink, measure)| one(name, letter, ink, latency(measure)));
+    all.enumerate()
+        .filter(|(n, series)| *n == 0 || !series.latency.is_empty())
+        .map(|(_, series)| series)
+        .collect()
+}
+
+/// All that is drawn: service and response, the baseline, the operations where there are several; without load PING.
+fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
+    if model.subject() == Subject::Server {
+        return pings(model, reading);
+    }
     let segment = reading.segment();
     let mut all = vec![one("service", 's', Ink::Ping, recent(model.stretch, reading, Measure::Service))];
     let response = recent(model.stretch, reading, Measure::Response);

@@ -1,4 +1,4 @@
-//! The Server screen: what the server says of itself, and its parameters.
+//! The Server screen: what the server says of itself, now and over time, and its parameters.
 //!
 //! ```text
 //! ┌ commands ──────────────────────┬ CONFIG ───────────────┐
@@ -6,6 +6,8 @@
 //! ├ slow log ──────────────────────┤   save             "" │
 //! │ 00:42 14.2 ms GET … from …     ├ figures ──────────────┤
 //! ├ latency monitor ───────────────┤ memory  used  limit … │
+//! ├ over time ─────────────────────┤                       │
+//! │ mem  ▄▄▄▄▄▅▅▅▅▆▆▆ 0–64 M  41 MiB                       │
 //! └────────────────────────────────┴───────────────────────┘
 //! ```
 
@@ -13,13 +15,17 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::Model,
+    gauge::Gauge,
     server::Status,
     session::timeline::Reading,
     tui::{
+        layout::Columns,
         paint::{Paint, row},
         scene::Scene,
         theme::Ink,
-        widgets::{config_list, server_figures, server_tables},
+        widgets::{
+            Lanes, command_table, config_list, cursor, probes, server_figures, server_tables, time_axis,
+        },
     },
 };
 
@@ -36,17 +42,69 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     };
     let right = if area.width >= WIDE { area.width * 2 / 5 } else { RIGHT.min(area.width) };
     let left = Rect { width: area.width - right, ..area };
-    tables(paint, left, reading, &moment.body);
+    let charts = charts(left);
+    let above = Rect { height: left.height - charts.height, ..left };
+    tables(paint, above, reading, &moment.body);
+    over_time(paint, charts, model, reading);
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);
+}
+
+/// Rows of the charts at the foot of `area`: a heading, some lanes, and where there is room a time axis.
+fn charts(area: Rect) -> Rect {
+    let rows = match area.height {
+        0..16 => 0,
+        16..26 => 5,
+        26..45 => 1 + GAUGES.len() as u16 + AXIS,
+        height => {
+            let lanes = GAUGES.len() as u16;
+            1 + lanes * ((height / 2 - 1 - AXIS) / lanes) + AXIS
+        }
+    };
+    Rect { y: area.bottom() - rows, height: rows, ..area }
+}
+
+/// A rule with events, and moments.
+const AXIS: u16 = 2;
+
+/// What is drawn over time, the most telling first.
+const GAUGES: [Gauge; 7] = [
+    Gauge::UsedMemory,
+    Gauge::BytesOut,
+    Gauge::HitRate,
+    Gauge::EvictedKeys,
+    Gauge::BytesIn,
+    Gauge::Clients,
+    Gauge::Cpu,
+];
+
+/// The server's gauges on the time axis of all charts, each on its own scale, with their values.
+fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+    if area.is_empty() {
+        return;
+    }
+    let (name, value) = (9, 9);
+    let gutter = if area.width >= WIDE / 2 { 10 } else { 7 };
+    let plot = area.width.saturating_sub(gutter + name + value + 1);
+    let columns = Columns { gutter, plot, name, values: 1, value };
+    let lanes = Lanes::new(reading, columns, model);
+    let axis = if area.height > 5 { AXIS } else { 0 };
+    let area = Rect { width: area.width - 1, ..area };
+    paint.rule(row(area, 0), "over time");
+    let place = Rect { y: area.y + 1, height: area.height - 1 - axis, ..area };
+    probes::gauges(paint, place, &lanes, &GAUGES);
+    let foot = Rect { y: area.bottom() - axis, height: axis, ..area };
+    time_axis::draw(paint, foot, &lanes);
+    cursor::through(paint, place, &lanes);
 }
 
 fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
     // The slow log grows into what the others leave.
+    let all = reading.commands_minute();
     let latency = (server_tables::latency_rows(status) + 1).min(area.height / 4);
-    let commands = (server_tables::command_rows(status) + 1).min(area.height.saturating_sub(latency) * 3 / 5);
-    let mut rest = area;
-    let place = section(paint, &mut rest, "commands", commands);
-    server_tables::commands(paint, place, status);
+    let commands = (all.stats.len() as u16 + 1).max(2).min(area.height.saturating_sub(latency) * 3 / 5);
+    let place = Rect { width: area.width - 1, height: commands.min(area.height), ..area };
+    command_table::draw(paint, place, &all, |_| None);
+    let mut rest = Rect { y: place.bottom(), height: area.height - place.height, ..area };
     let height = rest.height.saturating_sub(latency);
     let place = section(paint, &mut rest, "slow log", height);
     server_tables::slow_log(paint, place, reading);

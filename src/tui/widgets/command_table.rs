@@ -1,8 +1,8 @@
 //! The commands of everybody over the last minute, the most called first: how often, and how long they ran.
 //!
 //! ```text
-//! ─ commands, 60 s ──────────── calls/s   time   mean    p50     p99   p99.9  errors
-//!  get                         110 k/s   71 %  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0
+//! ─ commands, 60 s ──────────── calls/s   time   mean    p50     p99   p99.9  failed rejected
+//!  get                         110 k/s   71 %  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0        0
 //!  config get                     1 /s  0.1 %   19 µs
 //!   and 4 more, 3 /s
 //! ```
@@ -36,13 +36,14 @@ enum Figure {
     P50,
     P99,
     P999,
-    Errors,
+    Failed,
+    Rejected,
 }
 
-use Figure::{Calls, Errors, Mean, Name, P50, P99, P999, Share};
+use Figure::{Calls, Failed, Mean, Name, P50, P99, P999, Rejected, Share};
 
 /// From left to right, with their headings and their widths.
-const FIGURES: [(Figure, &str, u16); 7] = [
+const FIGURES: [(Figure, &str, u16); 8] = [
     (Calls, "calls/s", 9),
     (Share, "time", 7),
     (Mean, "mean", 8),
@@ -50,10 +51,11 @@ const FIGURES: [(Figure, &str, u16); 7] = [
     (P50, "p50", 9),
     (P99, "p99", 9),
     (P999, "p99.9", 9),
-    (Errors, "errors", 7),
+    (Failed, "failed", 8),
+    (Rejected, "rejected", 9),
 ];
 /// The most needed first.
-const NEEDED: [Figure; 7] = [Calls, P99, P50, P999, Mean, Share, Errors];
+const NEEDED: [Figure; 8] = [Calls, P99, P50, P999, Mean, Share, Failed, Rejected];
 /// Names have so much at the least, and at the most, so that the eye finds their figures.
 const NAME: (u16, u16) = (15, 36);
 
@@ -67,8 +69,11 @@ pub fn draw(paint: &mut Paint, area: Rect, commands: &CommandCell, ink: impl Fn(
     }
     let width =
         |figure: Figure| FIGURES.iter().find(|(known, ..)| *known == figure).map_or(0, |(.., width)| *width);
-    let fit = fitting(area.width.saturating_sub(NAME.0), NEEDED.into_iter().map(width));
-    let shown = FIGURES.into_iter().filter(|(figure, ..)| NEEDED[..fit].contains(figure));
+    let has_percentiles = !is_told_means_only(commands);
+    let needed = NEEDED.into_iter().filter(|figure| has_percentiles || !matches!(figure, P50 | P99 | P999));
+    let needed: Vec<_> = needed.collect();
+    let fit = fitting(area.width.saturating_sub(NAME.0), needed.iter().map(|figure| width(*figure)));
+    let shown = FIGURES.into_iter().filter(|(figure, ..)| needed[..fit].contains(figure));
     let columns: Vec<_> = shown.clone().map(|(figure, _, width)| Column::right(figure, width)).collect();
     let figures: u16 = shown.clone().map(|(.., width)| width).sum();
     let area = Rect { width: area.width.min(NAME.1 + figures), ..area };
@@ -98,6 +103,15 @@ pub fn draw(paint: &mut Paint, area: Rect, commands: &CommandCell, ink: impl Fn(
     }
 }
 
+/// Histograms are told from the third poll on.
+const SOON_S: f64 = 4.0;
+
+/// Whether the server tells no percentile at all: a recording of before, a server that does not track latencies.
+fn is_told_means_only(commands: &CommandCell) -> bool {
+    let has_none = |stat: &CommandStat| stat.times.is_none() && stat.since_start_us.is_empty();
+    commands.length_s > SOON_S && commands.stats.values().all(has_none)
+}
+
 fn title(commands: &CommandCell) -> String {
     let has = |of: fn(&CommandStat) -> bool| commands.stats.values().any(of);
     let is_since_start = has(|stat| !stat.since_start_us.is_empty()) && !has(|stat| stat.times.is_some());
@@ -117,16 +131,18 @@ fn told(figure: Figure, stat: &CommandStat, commands: &CommandCell, sum_us: f64)
         P99 => percentile(stat, 0.99, "p99"),
         P999 => percentile(stat, 0.999, "p99.9"),
         Name => None,
-        Errors => {
-            let errors =
-                stat.failed.zip(stat.rejected).map(|(failed, rejected)| failed.saturating_add(rejected));
-            return match errors {
-                Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
-                n => (n.map_or(NONE, |_| "0").to_owned(), Ink::Faint),
-            };
-        }
+        Failed => return count(stat.failed),
+        Rejected => return count(stat.rejected),
     };
     text.map_or((NONE.to_owned(), Ink::Faint), |text| (text, Ink::Text))
+}
+
+/// Errors, of which none should be.
+fn count(n: Option<u64>) -> (String, Ink) {
+    match n {
+        Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
+        n => (n.map_or(NONE, |_| "0").to_owned(), Ink::Faint),
+    }
 }
 
 /// `≤16 µs` of the time that is shown; `16.1 µs` since the server's start.

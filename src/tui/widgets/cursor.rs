@@ -55,6 +55,16 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     }
 }
 
+/// Draws the line through the charts in `area` alone.
+pub fn through(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+    let Some(column) = lanes.cursor() else { return };
+    let (plot, glyph) = (lanes.plot(area), paint.glyphs().cursor_line);
+    for y in (plot.top()..plot.bottom()).filter(|_| column < plot.width) {
+        paint.behind(plot.x + column, y, glyph, Ink::Selected);
+        paint.restyle(plot.x + column, y, Ink::Strong);
+    }
+}
+
 /// Draws the read-out over two rows, or in one with the most telling pieces first.
 pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
     let (told, mut shown) = (happened(lanes), self::figures(lanes));

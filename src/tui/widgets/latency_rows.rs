@@ -17,7 +17,7 @@ use super::{
     table::{Column, Table},
 };
 use crate::{
-    app::{Model, Stretch},
+    app::{Model, Stretch, Subject},
     session::timeline::{Level, Measure, Reading},
     stats::Latency,
     tui::{
@@ -36,7 +36,7 @@ const FIGURE: u16 = 9;
 type Line = (&'static str, Measure, Level);
 
 /// All rows from the top to the bottom, each with its rank: of those that do not fit the last go first.
-const LINES: [(u8, Line); 7] = [
+const OF_LOAD: [(u8, Line); 7] = [
     (0, ("p50", Measure::Service, Level::P50)),
     (4, ("p90", Measure::Service, Level::P90)),
     (1, ("p99", Measure::Service, Level::P99)),
@@ -46,6 +46,17 @@ const LINES: [(u8, Line); 7] = [
     (6, ("ping p50", Measure::Ping, Level::P50)),
 ];
 
+/// The same without load.
+const OF_PINGS: [(u8, Line); 7] = [
+    (0, ("p50", Measure::Ping, Level::P50)),
+    (4, ("p90", Measure::Ping, Level::P90)),
+    (1, ("p99", Measure::Ping, Level::P99)),
+    (3, ("p99.9", Measure::Ping, Level::P999)),
+    (2, ("max", Measure::Ping, Level::Max)),
+    (5, ("kernel", Measure::PingKernel, Level::P50)),
+    (6, ("wake max", Measure::Wake, Level::Max)),
+];
+
 /// Draws the heading, the rows that fit, and the knob in hand.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
@@ -53,18 +64,20 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
 }
 
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+    let is_load = model.subject() == Subject::Load;
     // The name in the first column, then a stretch in each.
     let figures = stretches(area.width).iter().map(|stretch| Column::right(Some(*stretch), FIGURE));
     let table = Table::new(area, std::iter::once(Column::left(None, NAME, 1)).chain(figures));
     table.write(paint, 0, |key, _| match key {
-        None => ("service".to_owned(), Ink::Faint),
+        None => (if is_load { "service" } else { "PING" }.to_owned(), Ink::Faint),
         Some(stretch) if stretch == model.stretch => (short_name(stretch, model, reading), Ink::Strong),
         Some(stretch) => (short_name(stretch, model, reading), Ink::Faint),
     });
-    for (n, (name, measure, level)) in fitting(reading, area.height.saturating_sub(1)).enumerate() {
+    let lines = if is_load { OF_LOAD } else { OF_PINGS };
+    for (n, (name, measure, level)) in fitting(reading, lines, area.height.saturating_sub(1)).enumerate() {
         table.write(paint, n as u16 + 1, |key, _| {
             let Some(stretch) = key else { return (name.to_owned(), Ink::Faint) };
-            let text = match of(reading, measure, stretch) {
+            let text = match stretch_of(reading, measure, stretch) {
                 Some(latency) if (measure, stretch) == (Measure::Ping, Stretch::Now) => {
                     ping_figure(level, latency, reading.pings_now())
                 }
@@ -97,16 +110,16 @@ fn short_name(stretch: Stretch, model: &Model, reading: &Reading) -> String {
 }
 
 /// The rows to show; the response time only where there is one.
-fn fitting(reading: &Reading, rows: u16) -> impl Iterator<Item = Line> {
-    let is_open = of(reading, Measure::Response, Stretch::Segment).is_some_and(|l| !l.is_empty());
-    let lines = move || LINES.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);
+fn fitting(reading: &Reading, of: [(u8, Line); 7], rows: u16) -> impl Iterator<Item = Line> {
+    let is_open = stretch_of(reading, Measure::Response, Stretch::Segment).is_some_and(|l| !l.is_empty());
+    let lines = move || of.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);
     let mut ranks: Vec<_> = lines().map(|(rank, _)| rank).collect();
     ranks.sort_unstable();
     ranks.truncate(rows.into());
     lines().filter(move |(rank, _)| ranks.contains(rank)).map(|(_, line)| line)
 }
 
-fn of<'a>(reading: &'a Reading, measure: Measure, stretch: Stretch) -> Option<&'a Latency> {
+fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Stretch) -> Option<&'a Latency> {
     match (stretch, measure) {
         (Stretch::Now, _) => Some(reading.recent(measure).now()),
         (Stretch::Minute, _) => Some(reading.recent(measure).minute()),
@@ -124,8 +137,9 @@ mod tests {
     #[test]
     fn what_matters_least_goes_first_and_the_order_stays() {
         let timeline = Timeline::default();
-        let names =
-            |rows| -> Vec<&str> { fitting(&timeline.latest(), rows).map(|(name, ..)| name).collect() };
+        let names = |rows| -> Vec<&str> {
+            fitting(&timeline.latest(), OF_LOAD, rows).map(|(name, ..)| name).collect()
+        };
         assert_eq!(names(9), ["p50", "p90", "p99", "p99.9", "max", "ping p50"]);
         assert_eq!(names(4), ["p50", "p99", "p99.9", "max"]);
         assert_eq!(names(1), ["p50"]);

@@ -151,6 +151,17 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     }
 }
 
+/// Draws lanes of the server's `gauges`, the most telling first; as many as `area` has room for, in the order of all lanes.
+pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
+    let rows = (area.height / gauges.len().max(1) as u16).max(1);
+    let fit = usize::from(area.height / rows).min(gauges.len());
+    let needed: Vec<_> = gauges[..fit].iter().map(|gauge| Of(*gauge)).collect();
+    for (n, shown) in (0..).zip(Shown::ORDER.into_iter().filter(|shown| needed.contains(shown))) {
+        let place = Rect { y: area.y + n * rows, height: rows, ..area };
+        lanes.draw(paint, place, &lane(shown, lanes, lanes.log_scale(), rows));
+    }
+}
+
 /// Says in the lane itself why it is empty.
 fn draw_obstacle(paint: &mut Paint, foot: Rect, lanes: &Lanes) {
     if let Some(obstacle) = lanes.reading.ping_timing().and_then(Timing::obstacle) {
@@ -261,9 +272,12 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Row {
         ink: Ink::Server,
         cells: values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect(),
         values: [now.unwrap_or_else(|| NONE.to_owned()), String::new(), String::new()],
-        range: if lanes.subject == Subject::Server { range } else { String::new() },
+        range: if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() },
     }
 }
+
+/// `0–100 %` behind a blank and before one.
+const ROOM_FOR_RANGE: u16 = 9;
 
 /// The highest value of a column; of the hit rate, of which the low ones tell, the last.
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! The Overview without load: it is the server's.
 
 use super::*;
+use crate::app::Screen;
 
 fn monitor(width: u16, height: u16) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
@@ -18,6 +19,16 @@ fn it_is_full_of_the_server_at_every_size() {
             let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
             snapshot(&format!("monitor_{width}x{height}_{name}"), &buffer);
         }
+    }
+}
+
+#[test]
+fn its_latencies_are_those_of_ping_and_of_everybodys_commands() {
+    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
+        let mut model = monitor(width, height);
+        model.screen = Screen::Latency;
+        let buffer = drawn(&model, Theme::new(Colours::Ansi16, GlyphSet::Unicode), width, height);
+        snapshot(&format!("monitor_latency_{width}x{height}"), &buffer);
     }
 }
 
