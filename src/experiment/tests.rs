@@ -126,6 +126,33 @@ fn a_parameter_is_set_for_one_setting_and_set_back_for_the_other_and_at_the_end(
     assert_eq!(last, [Order::SetKnobs(on()), Order::SetConfig { parameter: hz, to: "10".to_owned() }]);
 }
 
+#[test]
+fn what_somebody_turns_ends_a_sweep_and_stays_and_the_parameter_is_set_back() {
+    let server = server(&[]);
+    let (_signals, listening) = channel();
+    let (session, peers) = Session::start(commission(&server, on()), listening, 2).unwrap();
+    let mut sweep = Sweep::new("config hz 20,50".parse().unwrap(), &on()).unwrap();
+    let (mut last, by_hand) = (Vec::new(), Knobs { clients: 9, ..on() });
+    for delivery in peers[0].rest() {
+        if let Delivery::Record(record) = &delivery
+            && let Record::Segment(Segment { config: Some(change), .. }) = &**record
+            && change.to == "20"
+        {
+            peers[1].order(Order::SetKnobs(by_hand.clone()));
+        }
+        let orders = sweep.take(&delivery);
+        if sweep.is_over() && last.is_empty() {
+            last.clone_from(&orders);
+            peers[0].order(Order::End);
+        }
+        orders.into_iter().for_each(|order| peers[0].order(order));
+    }
+    drop(session);
+    assert_eq!(interruption(&sweep), "somebody turned a knob meanwhile");
+    let hz = Parameter::named("hz").unwrap();
+    assert_eq!(last, [Order::SetConfig { parameter: hz, to: "10".to_owned() }]);
+}
+
 fn interruption(experiment: &dyn Experiment) -> String {
     match experiment.ending() {
         Some(Ending::Interrupted(why)) => why.to_string(),
