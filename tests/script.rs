@@ -29,9 +29,10 @@ fn play(text: &str, more: &[&str]) -> Outcome {
     Running::start(redyno(&args.concat())).end_of_writing()
 }
 
-fn rates(records: &[Record]) -> Vec<u32> {
+/// The rates of all segments, in their order.
+fn rates(records: &[Record]) -> Vec<Option<u32>> {
     let rate = |record: &Record| match record {
-        Record::Segment(segment) => segment.knobs.rate,
+        Record::Segment(segment) => Some(segment.knobs.rate),
         _ => None,
     };
     records.iter().filter_map(rate).collect()
@@ -41,7 +42,7 @@ fn rates(records: &[Record]) -> Vec<u32> {
 fn every_turn_is_a_segment_and_the_session_ends_with_the_last_line() {
     let text = "at 0s rate 10\nfrom 1s to 2s rate 20..40 in 2\nat 2s mark up, at last\nat 3s end\n";
     let records = play(text, &[]).expect_code(0).records();
-    assert_eq!(rates(&records), [10, 20, 30, 40]);
+    assert_eq!(rates(&records), [10, 20, 30, 40].map(Some), "and nothing before");
     let is_mark =
         |record: &&Record| matches!(record, Record::Mark(Mark { text, .. }) if text == "up, at last");
     assert_eq!(records.iter().filter(is_mark).count(), 1);
@@ -52,7 +53,7 @@ fn every_turn_is_a_segment_and_the_session_ends_with_the_last_line() {
 #[test]
 fn with_a_duration_the_session_goes_on_after_the_last_line() {
     let records = play("at 0s rate 10\nat 1s rate 20\n", &["--duration", "3"]).expect_code(0).records();
-    assert_eq!(rates(&records), [10, 20]);
+    assert_eq!(rates(&records), [10, 20].map(Some));
     let Some(Record::End(end)) = records.last() else { panic!("{records:?}") };
     assert!(end.t_s >= 3.0, "{}", end.t_s);
 }

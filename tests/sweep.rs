@@ -36,14 +36,11 @@ fn each_step_is_a_segment_and_the_best_is_in_the_end_record() {
     let server = a_thousand();
     let outcome = sweep(&server.address().port().to_string(), "rate 100,400", &["--json"]).expect_code(0);
     let records = outcome.records();
-    let rates: Vec<_> = records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Segment(segment) if segment.knobs.load => segment.knobs.rate,
-            _ => None,
-        })
-        .collect();
-    assert_eq!(rates, [100, 400]);
+    let segments = records.iter().filter_map(|record| match record {
+        Record::Segment(segment) if segment.knobs.load => Some(segment.knobs.rate),
+        _ => None,
+    });
+    assert_eq!(segments.collect::<Vec<_>>(), [100, 400].map(Some), "no other load before or after");
     let steps = steps(&records);
     let told: Vec<_> = steps.iter().map(|step| (step.knob.as_str(), step.value, &*step.setting)).collect();
     assert_eq!(told, [("rate", 100, "rate 100/s"), ("rate", 400, "rate 400/s")]);

@@ -69,6 +69,19 @@ impl ExperimentArgs {
         settings.map_err(|error| UsageError::Line(format!("--sweep: {error}")))
     }
 
+    /// The knobs that a session begins with which would have these without an experiment: no other load comes before the first that
+    /// was asked for. Those before a sweep come back after it, where the session goes on.
+    ///
+    /// # Errors
+    /// When one of the settings cannot be.
+    pub fn first_knobs(&self, knobs: &Knobs, goes_on: bool) -> Result<Knobs, UsageError> {
+        if let Some(file) = &self.script {
+            return Ok(file.script(knobs)?.first_knobs().clone());
+        }
+        let first = self.settings(knobs)?.into_iter().next().filter(|_| !goes_on);
+        Ok(first.map_or_else(|| knobs.clone(), |setting| setting.knobs))
+    }
+
     /// Whether a session without a screen, of this length if it has one, ends with it.
     pub fn ends_session(&self, length: Option<Duration>) -> bool {
         self.script.is_none() || length.is_none()

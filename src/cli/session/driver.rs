@@ -28,7 +28,12 @@ impl Driver {
         let drive = move || {
             while !experiment.is_over() {
                 let Some(delivery) = peer.rest().next() else { break };
-                experiment.take(&delivery).into_iter().for_each(|order| peer.order(order));
+                let mut orders = experiment.take(&delivery);
+                if ends && experiment.is_over() {
+                    // What the end of the session sets back, or what nobody would see.
+                    orders.retain(|order| !matches!(order, Order::SetKnobs(_) | Order::SetConfig { .. }));
+                }
+                orders.into_iter().for_each(|order| peer.order(order));
             }
             if let Some(cause) = experiment.stopped() {
                 peer.order(Order::Tell(Happening::ExperimentStopped { cause }));

@@ -36,7 +36,9 @@ use crate::{
 pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     let form = form(line, has_terminal)?;
     let settle = |commission: &mut Commission| {
-        check_settings(&line.experiment.settings(&commission.knobs)?, commission)
+        check_settings(&line.experiment.settings(&commission.knobs)?, commission)?;
+        commission.knobs = line.experiment.first_knobs(&commission.knobs, form.is_none())?;
+        Ok(())
     };
     let mut held = Held::begin(line, form.is_none(), settle)?;
     let experiment = line.experiment.experiment(&held.knobs)?;

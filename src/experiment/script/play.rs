@@ -34,14 +34,15 @@ impl Script {
     /// # Errors
     /// Names the line that is none, and why.
     pub fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, ScriptError> {
-        Ok(Self {
-            name: name.to_owned(),
-            text: Text::parse(name, text, base)?,
-            next: 0,
-            ordered: Some((base.clone(), f64::INFINITY)),
-            knobs: base.clone(),
-            ending: None,
-        })
+        let text = Text::parse(name, text, base)?;
+        let first = text.at_start().map_or_else(|| base.clone(), |setting| setting.knobs.clone());
+        let ordered = Some((first.clone(), f64::INFINITY));
+        Ok(Self { name: name.to_owned(), text, next: 0, ordered, knobs: first, ending: None })
+    }
+
+    /// The knobs that the session is to begin with: as the lines at 0 s turn them.
+    pub fn first_knobs(&self) -> &Knobs {
+        &self.knobs
     }
 
     /// What it puts in force if nobody else turns anything.
@@ -90,6 +91,9 @@ impl Script {
 
     fn play(&mut self, now_s: f64) -> Vec<Order> {
         let mut orders = Vec::new();
+        if self.next == self.text.turns.len() && now_s >= self.text.end_s {
+            self.ending = Some(Ending::Done);
+        }
         while let Some(turn) = self.text.turns.get(self.next).filter(|turn| turn.t_s <= now_s) {
             self.next += 1;
             if let Deed::Mark(text) = &turn.what {
@@ -106,9 +110,6 @@ impl Script {
                     return orders;
                 }
             }
-        }
-        if self.next == self.text.turns.len() && now_s >= self.text.end_s {
-            self.ending = Some(Ending::Done);
         }
         orders
     }
@@ -206,8 +207,8 @@ mod tests {
 
     /// Every setting that holds in a session that the script turns, with its first moment.
     fn played(text: &str) -> (Script, Simulated, Vec<(f64, Knobs)>) {
-        let (mut script, mut session, mut seen) =
-            (script(text), Simulated::new(on()), Vec::<(f64, Knobs)>::new());
+        let (mut script, mut seen) = (script(text), Vec::<(f64, Knobs)>::new());
+        let mut session = Simulated::new(script.first_knobs().clone());
         session.drive(&mut script, |knobs, t_s| {
             if seen.last().is_none_or(|(_, last)| last != knobs) {
                 seen.push((t_s, knobs.clone()));
@@ -274,8 +275,8 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_told_with_its_line() {
-        let mut script = script("at 0s clients 9\nat 5s pipeline 2");
-        let orders = script.take(&segment(0.0, on()));
+        let mut script = script("at 1s clients 9\nat 5s pipeline 2");
+        let orders = script.take(&segment(1.0, on()));
         script.take(&Delivery::Refused(orders[0].clone(), "too many".to_owned()));
         let why = Interruption::Refused("a.script:1: too many".to_owned());
         assert_eq!(script.ending(), Some(&Ending::Interrupted(why)));

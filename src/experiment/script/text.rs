@@ -89,6 +89,15 @@ impl Text {
     }
 }
 
+impl Text {
+    /// What holds after the lines at 0 s.
+    pub(super) fn at_start(&self) -> Option<&Setting> {
+        let turns = self.turns.iter().filter(|turn| !matches!(turn.what, Deed::Mark(_)));
+        let at_start = turns.zip(&self.settings).take_while(|(turn, _)| turn.t_s <= 0.0);
+        at_start.last().map(|(_, setting)| setting)
+    }
+}
+
 fn turns_of(number: usize, line: &Line) -> Vec<Turn> {
     let turn = |t_s, what| Turn { t_s, line: number, what };
     match &line.what {
@@ -139,6 +148,7 @@ mod tests {
         let turns: Vec<_> = script.turns.iter().map(|turn| (turn.t_s, turn.line)).collect();
         assert_eq!(turns, [(0.0, 2), (1.0, 4), (2.0, 4), (2.0, 5), (3.0, 4), (3.0, 6)]);
         assert_eq!(script.end_s, 9.0);
+        assert_eq!(script.at_start().map(|setting| setting.knobs.clients), Some(10));
         let knobs: Vec<_> = script.settings.iter().map(|s| (s.knobs.clients, s.knobs.rate)).collect();
         assert_eq!(knobs, [(10, None), (10, Some(100)), (10, Some(200)), (10, Some(300)), (10, Some(50))]);
     }
