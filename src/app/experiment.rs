@@ -47,6 +47,18 @@ impl Model {
         }
     }
 
+    /// Begins the script of this file, likewise.
+    pub(super) fn propose_script(&mut self, name: &str, text: Result<String, String>) {
+        let text = text.map_err(|error| format!("{name} cannot be read: {error}"));
+        let asked = text.and_then(|text| {
+            Asked::script(name, &text, self.panel.wanted()).map_err(|error| error.to_string())
+        });
+        match asked {
+            Ok(asked) => self.propose_experiment(asked),
+            Err(why) => self.say(Tone::Warning, why),
+        }
+    }
+
     /// What has to be asked before it, if anything has.
     fn question_of(&self, asked: &Asked) -> Option<String> {
         let status = self.timeline().latest().status().map(|status| &status.body);
@@ -290,6 +302,32 @@ mod tests {
             session.press("u");
             assert_ne!(session.knobs.clients, 7);
         }
+    }
+
+    #[test]
+    fn a_script_is_read_and_played_from_then_on_and_a_person_may_turn_what_it_does_not() {
+        let mut session = Session::begun();
+        session.press(":script ramp.script");
+        let effects = update(&mut session.model, Msg::Key(Key::plain(KeyCode::Enter)));
+        assert_eq!(effects, [Effect::Read("ramp.script".to_owned())]);
+        let mut read = |text: Result<&str, &str>| {
+            let (name, text) = ("ramp.script".to_owned(), text.map(str::to_owned).map_err(str::to_owned));
+            let effects = update(&mut session.model, Msg::Script { name, text });
+            session.obey(effects);
+            session.said().to_owned()
+        };
+        assert_eq!(read(Err("is it there?")), "ramp.script cannot be read: is it there?");
+        assert!(read(Ok("at 5s wheels 4")).starts_with("ramp.script:1: 'wheels 4' sets nothing"));
+        read(Ok("at 0s clients 9\nat 2s pipeline 4\nat 4s end"));
+        assert!(session.is_running() && session.knobs.load && session.knobs.clients == 9);
+        session.press(":value size 100\n");
+        session.go_on(9);
+        assert_eq!((session.knobs.pipeline, session.knobs.value_size), (4, 100));
+        assert!(session.is_running());
+        session.go_on(9);
+        assert!(!session.is_running());
+        assert_eq!(session.said(), "script ramp.script: played to its end, 4 s");
+        assert_eq!(session.knobs.pipeline, 4);
     }
 
     #[test]

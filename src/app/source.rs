@@ -38,6 +38,8 @@ pub enum Effect {
         /// The text.
         text: String,
     },
+    /// Read this file, for [`Msg::Script`](super::Msg::Script).
+    Read(String),
     /// Draw in the theme of this name.
     Theme(&'static str),
     /// Leave.

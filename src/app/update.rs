@@ -30,6 +30,13 @@ pub enum Msg {
     Paste(String),
     /// A line is to be said: what has become of an effect that belongs to the terminal.
     Say(Tone, String),
+    /// The text of a file that was asked for as a script, or why it cannot be read.
+    Script {
+        /// The file.
+        name: String,
+        /// What it holds.
+        text: Result<String, String>,
+    },
     /// A picture is about to be drawn, whose charts have so many columns.
     Columns(u16),
 }
@@ -44,6 +51,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Paste(text) => paste(model, &text),
         Msg::Say(tone, text) => model.say(tone, text),
+        Msg::Script { name, text } => model.propose_script(&name, text),
         Msg::Delivery(delivery) => {
             on_delivery(model, &delivery);
             model.hand(&delivery);

@@ -3,7 +3,8 @@
 use thiserror::Error;
 
 use super::{
-    Ab, Experiment, Find, Limit, LimitError, Plan, Setting, SettingError, Sweep, SweepError, SweepPlan,
+    Ab, Experiment, Find, Limit, LimitError, Plan, Script, ScriptError, Setting, SettingError, Sweep,
+    SweepError, SweepPlan,
 };
 use crate::{load::Knobs, server::Parameter};
 
@@ -16,6 +17,8 @@ pub enum Asked {
     Ab(Box<[Setting; 2]>),
     /// One knob at these values, and the settings that this makes.
     Sweep(SweepPlan, Vec<Setting>),
+    /// The turns of a file, from now on.
+    Script(Box<Script>),
 }
 
 /// Why words are no experiment.
@@ -96,7 +99,7 @@ impl Asked {
     pub fn knobs(&self) -> Vec<Knobs> {
         match self {
             Self::Find(_, knobs) => vec![Knobs { rate: None, ..knobs.clone() }],
-            Self::Ab(_) | Self::Sweep(..) => {
+            Self::Ab(_) | Self::Sweep(..) | Self::Script(_) => {
                 self.settings().iter().map(|setting| setting.knobs.clone()).collect()
             }
         }
@@ -108,11 +111,21 @@ impl Asked {
         config.map(|(parameter, value)| (*parameter, value.as_str())).collect()
     }
 
+    /// The script of this file, under load and with `knobs` where it does not name others.
+    ///
+    /// # Errors
+    /// Names the line that is none.
+    pub fn script(name: &str, text: &str, knobs: &Knobs) -> Result<Self, ScriptError> {
+        let knobs = Knobs { load: true, ..knobs.clone() };
+        Script::parse(name, text, &knobs).map(|script| Self::Script(Box::new(script.from_now())))
+    }
+
     fn settings(&self) -> &[Setting] {
         match self {
             Self::Find(..) => &[],
             Self::Ab(settings) => &settings[..],
             Self::Sweep(_, settings) => settings,
+            Self::Script(script) => script.settings(),
         }
     }
 
@@ -141,6 +154,10 @@ impl Asked {
                     a.words, b.words
                 )
             }
+            Self::Script(script) => {
+                let (turns, end_s) = (script.settings().len(), script.end_s());
+                format!("Turns knobs {turns} times in {end_s} s. They stay as it turns them.")
+            }
         }
     }
 
@@ -153,6 +170,7 @@ impl Asked {
                 Box::new(Ab::new(a, b, Plan::default()))
             }
             Self::Sweep(plan, settings) => Box::new(Sweep::of(plan, settings)),
+            Self::Script(script) => script,
         }
     }
 }

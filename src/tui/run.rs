@@ -209,6 +209,12 @@ impl<W: Write, E: Events> Loop<W, E> {
                     tell(model, saved);
                 }
                 Effect::Copy { what, text } => self.copy(model, what, &text),
+                Effect::Read(path) => {
+                    let (name, text) = share::read(Path::new(&path));
+                    let effects = update(model, Msg::Script { name, text });
+                    // It asks the session for something at the most.
+                    self.carry_out(effects, model, source)?;
+                }
                 Effect::Theme(name) => self.wear(model, name),
                 Effect::Order(order) => source.order(order),
             }

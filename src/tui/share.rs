@@ -1,6 +1,6 @@
-//! What of the screen goes elsewhere: pictures into files, text to the clipboard.
+//! What goes between the screen and elsewhere: pictures into files, text to the clipboard, a file that was asked for.
 
-use std::{io::Write, path::Path};
+use std::{fs, io::Write, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ratatui::layout::Rect;
@@ -51,9 +51,34 @@ pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     Ok(format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)).into_bytes())
 }
 
+/// The name of a file that a person typed, and its text.
+///
+/// # Errors
+/// In words, when it cannot be read, or not without waiting.
+pub fn read(path: &Path) -> (String, Result<String, String>) {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let text = match fs::metadata(path) {
+        Ok(about) if about.is_file() => fs::read_to_string(path).map_err(|error| error.to_string()),
+        Ok(_) => Err("it is no file".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    (name, text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_read_and_what_is_none_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.script");
+        std::fs::write(&path, "at 5s end").unwrap();
+        assert_eq!(read(&path), ("a.script".to_owned(), Ok("at 5s end".to_owned())));
+        assert_eq!(read(folder.path()).1, Err("it is no file".to_owned()));
+        let missing = read(&folder.path().join("b")).1.unwrap_err();
+        assert!(missing.starts_with("No such file"), "{missing}");
+    }
 
     #[test]
     fn a_picture_is_saved_beside_those_before_it() {

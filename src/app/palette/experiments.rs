@@ -11,6 +11,9 @@ use crate::{
 /// Limits that are asked for often.
 const LIMITS: [&str; 3] = ["p99<1ms", "p99<10ms", "p99.9<10ms"];
 
+/// Why none can begin in a recording.
+const ENDED: &str = "this is a recording: nothing can be measured in it any more";
+
 /// Likewise what is swept.
 const RANGES: [&str; 7] = [
     "clients 1..1000",
@@ -34,12 +37,29 @@ impl Model {
             help: format!("{about} Type on, for example {word} {example}"),
             command: Command::Type(format!("{word} ")),
         };
-        Asked::WORDS.into_iter().map(offer).collect()
+        let script = ("script", "evening.script", "Turn knobs in the times of a file.");
+        Asked::WORDS.into_iter().chain([script]).map(offer).collect()
+    }
+
+    /// The script that `query` names.
+    fn script_in(&self, query: &str) -> Option<Offer> {
+        let file = query.trim_start().strip_prefix("script ")?.trim();
+        let (help, command) = match file {
+            _ if self.playback.is_some() => (ENDED.to_owned(), Command::Refuse(ENDED.to_owned())),
+            "" => ("Type on with the name of its file.".to_owned(), Command::Type("script ".to_owned())),
+            _ => {
+                (format!("Turns knobs in the times of {file}, from now on."), Command::Play(file.to_owned()))
+            }
+        };
+        Some(Offer { title: query.trim().to_owned(), keys: String::new(), help, command })
     }
 
     /// The experiment that `query` spells out, or what may follow, or why it is none; `None` where it does not begin with
     /// the word of one.
     pub(super) fn experiment_in(&self, query: &str) -> Option<Vec<Offer>> {
+        if let Some(script) = self.script_in(query) {
+            return Some(vec![script]);
+        }
         let begun =
             |(word, ..): &(&str, &str, &str)| query.trim_start().strip_prefix(word)?.strip_prefix(' ');
         let (word, ..) = Asked::WORDS.into_iter().find(|words| begun(words).is_some())?;
@@ -63,10 +83,7 @@ impl Model {
     /// The experiment that `text` is, or why it is none.
     fn spelled(&self, text: &str) -> Option<Offer> {
         let (help, command) = match Asked::parse(text, self.panel.wanted())? {
-            _ if self.playback.is_some() => {
-                let why = "this is a recording: nothing can be measured in it any more".to_owned();
-                (why.clone(), Command::Refuse(why))
-            }
+            _ if self.playback.is_some() => (ENDED.to_owned(), Command::Refuse(ENDED.to_owned())),
             Ok(asked) => (asked.about(), Command::Begin(asked)),
             Err(error) => (error.to_string(), Command::Refuse(error.to_string())),
         };

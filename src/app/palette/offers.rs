@@ -18,6 +18,8 @@ pub enum Command {
     Type(String),
     /// This experiment.
     Begin(Asked),
+    /// The script of this file.
+    Play(String),
     /// Nothing: why it cannot be.
     Refuse(String),
     /// This theme.

@@ -56,6 +56,10 @@ impl Model {
                 self.mode = Mode::Screen;
                 self.propose_experiment(asked);
             }
+            Command::Play(file) => {
+                self.mode = Mode::Screen;
+                self.ask(Effect::Read(file));
+            }
             Command::Theme(name) => {
                 self.mode = Mode::Screen;
                 self.ask(Effect::Theme(name));

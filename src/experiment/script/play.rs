@@ -14,10 +14,12 @@ use crate::{
 const PENDING_S: f64 = 1.0;
 
 /// A script, and how far it is played.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     name: String,
     text: Text,
+    /// The moment of the session that its times are counted from; `None` until it begins, where it begins later.
+    since_s: Option<f64>,
     /// The next turn.
     next: usize,
     /// The knobs that were ordered last, and until when they are waited for. Those of the beginning may take as long as a person
@@ -37,7 +39,21 @@ impl Script {
         let text = Text::parse(name, text, base)?;
         let first = text.at_start().map_or_else(|| base.clone(), |setting| setting.knobs.clone());
         let ordered = Some((first.clone(), f64::INFINITY));
-        Ok(Self { name: name.to_owned(), text, next: 0, ordered, knobs: first, ending: None })
+        Ok(Self {
+            name: name.to_owned(),
+            text,
+            since_s: Some(0.0),
+            next: 0,
+            ordered,
+            knobs: first,
+            ending: None,
+        })
+    }
+
+    /// The same, played from its first delivery on instead of with the session, whose load is on from then.
+    #[must_use]
+    pub fn from_now(self) -> Self {
+        Self { since_s: None, ordered: None, ..self }
     }
 
     /// The knobs that the session is to begin with: as the lines at 0 s turn them.
@@ -89,12 +105,26 @@ impl Script {
         format!("{}:{line}: {why}", self.name)
     }
 
+    /// What its beginning turns, where it does not begin with the session.
+    fn begin(&mut self, now_s: f64) -> Vec<Order> {
+        if self.since_s.is_some() {
+            return Vec::new();
+        }
+        self.since_s = Some(now_s);
+        let now = self.knobs.clone();
+        let orders = self.order(Setting::of(Knobs { load: true, ..now.clone() }), &now, now_s);
+        // A person may take some time to allow it.
+        self.ordered.iter_mut().for_each(|(_, until_s)| *until_s = f64::INFINITY);
+        orders
+    }
+
     fn play(&mut self, now_s: f64) -> Vec<Order> {
-        let mut orders = Vec::new();
-        if self.next == self.text.turns.len() && now_s >= self.text.end_s {
+        let mut orders = self.begin(now_s);
+        let played_s = now_s - self.since_s.unwrap_or(now_s);
+        if self.next == self.text.turns.len() && played_s >= self.text.end_s {
             self.ending = Some(Ending::Done);
         }
-        while let Some(turn) = self.text.turns.get(self.next).filter(|turn| turn.t_s <= now_s) {
+        while let Some(turn) = self.text.turns.get(self.next).filter(|turn| turn.t_s <= played_s) {
             self.next += 1;
             if let Deed::Mark(text) = &turn.what {
                 orders.push(Order::Mark(Mark { t_s: now_s, text: text.clone() }));
@@ -270,6 +300,21 @@ mod tests {
             script.take(&segment(1.25, off)),
             [Order::SetKnobs(both)],
             "nor is it forgotten what waits"
+        );
+    }
+
+    #[test]
+    fn one_that_begins_later_counts_from_then_and_puts_load_on() {
+        let mut script = script("at 0s clients 9\nat 2s pipeline 2").from_now();
+        let off = Knobs { load: false, ..on() };
+        let nine = Knobs { clients: 9, ..on() };
+        let orders = script.take(&segment(100.0, off.clone()));
+        assert_eq!(orders, [Order::SetKnobs(on()), Order::SetKnobs(nine.clone())]);
+        assert_eq!(script.take(&segment(101.9, off)), []);
+        script.take(&segment(101.95, nine.clone()));
+        assert_eq!(
+            script.take(&segment(102.0, nine.clone())),
+            [Order::SetKnobs(Knobs { pipeline: 2, ..nine })]
         );
     }
 
