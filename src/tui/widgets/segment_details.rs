@@ -116,9 +116,11 @@ fn verdict_words(comparison: &Comparison, room: usize) -> (String, String) {
         Verdict::Slower => "slower".to_owned(),
         Verdict::Same { above } => format!("no difference above {}", units::percent(above)),
         Verdict::NotYet { values } => {
-            let values = units::count(values);
-            let long = format!("not yet: some {values} values of each are needed");
-            fitting([long, format!("not yet: needs {values} values")], room)
+            // A value is a second.
+            let more = |had: u64| units::count((values - had as f64).max(1.0));
+            let short = format!("not yet: about {} s more", more(other));
+            let long = format!("{short}, and {} s more of the baseline", more(baseline));
+            if values > baseline as f64 { fitting([long, short], room) } else { short }
         }
         Verdict::Drift => {
             let long = "drift is possible; alternate the settings";
@@ -129,7 +131,7 @@ fn verdict_words(comparison: &Comparison, room: usize) -> (String, String) {
     let room = room.saturating_sub(verdict.chars().count());
     let evidence = match interval {
         None => {
-            fitting([format!("; there are {other}, and {baseline} of the baseline"), String::new()], room)
+            fitting([format!("; there are {other} s, and {baseline} s of the baseline"), String::new()], room)
         }
         Some((low, high)) => {
             let range = format!("by {} to {}", signed(low), signed(high));
@@ -168,14 +170,14 @@ mod tests {
         );
         assert_eq!(
             said(Verdict::NotYet { values: 130.0 }, None, 99),
-            "not yet: some 130 values of each are needed; there are 40, and 60 of the baseline"
+            "not yet: about 90 s more, and 70 s more of the baseline; there are 40 s, and 60 s of the baseline"
         );
         assert_eq!(
             said(Verdict::Drift, interval, 70),
             "drift is possible; alternate the settings, by +3.1 % to +6.9 %"
         );
         assert_eq!(said(Verdict::Slower, interval, 6), "slower", "what does not fit goes");
-        assert_eq!(said(Verdict::NotYet { values: 10.0 }, None, 39), "not yet: needs 10 values");
+        assert_eq!(said(Verdict::NotYet { values: 55.0 }, None, 39), "not yet: about 15 s more");
         assert_eq!(said(Verdict::Drift, None, 39), "drift is possible");
     }
 }

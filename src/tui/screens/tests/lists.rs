@@ -162,10 +162,7 @@ fn each_verdict_is_said_in_words_with_its_evidence() {
     }
     press(&mut model, KeyCode::Home);
     let screen = text(&model, 200, 60);
-    assert!(
-        screen.contains("not yet: some 10 values of each are needed; there are 3, and 20 of the baseline"),
-        "{screen}"
-    );
+    assert!(screen.contains("not yet: about 7 s more; there are 3 s, and 20 s of the baseline"), "{screen}");
 }
 
 #[test]
