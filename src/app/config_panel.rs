@@ -51,7 +51,7 @@ impl Model {
         let value = status.and_then(|status| status.config.get(name));
         value
             .map(String::as_str)
-            .ok_or_else(|| format!("the server does not tell its {name}, so it is left alone"))
+            .ok_or_else(|| format!("the server does not report {name}, so it cannot be set here"))
     }
 
     fn parameter_set(&self, from: &str, to: String) -> Setting {

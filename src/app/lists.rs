@@ -57,7 +57,7 @@ impl Model {
 
     fn maximise(&mut self) {
         if self.screen.panes().is_empty() {
-            self.say(Tone::Info, format!("the screen {} is one part already", self.screen.name()));
+            self.say(Tone::Info, format!("the screen {} has one part only", self.screen.name()));
         }
         self.maximised = Pane::after(self.screen, self.maximised);
     }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(model.maximised, None);
         press(&mut model, &[KeyCode::Char('z'), KeyCode::Char('4'), KeyCode::Char('z')]);
         assert_eq!(model.maximised, None);
-        assert_eq!(model.message().unwrap().text, "the screen Segments is one part already");
+        assert_eq!(model.message().unwrap().text, "the screen Segments has one part only");
     }
 
     #[test]

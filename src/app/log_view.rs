@@ -180,7 +180,7 @@ impl Model {
     /// Goes to the next hit, down or up, round the ends.
     pub(super) fn find_next(&mut self, direction: Direction) {
         if self.log_view.needle.is_empty() {
-            self.say(Tone::Info, "nothing is looked for; / begins a search");
+            self.say(Tone::Info, "no search yet; / begins one");
             return;
         }
         self.find(direction, 1);

@@ -287,7 +287,7 @@ fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {
         Mode::Typing(_) => model.edit(|entry| entry.paste(text)),
-        _ => model.say(Tone::Info, "nothing is being typed, so what was pasted is left out"),
+        _ => model.say(Tone::Info, "pasted text ignored: nothing is being typed"),
     }
 }
 

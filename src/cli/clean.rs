@@ -102,7 +102,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
     for marker in &survey.runs {
         writeln!(out, "{place}: {} {}", marker.owner, found(marker))?;
         for name in &marker.strange {
-            let strange = "is none that redyno writes; it was left alone";
+            let strange = "is none that redyno writes; it was not touched";
             writeln!(out, "{place}: the marker's note of {name} {strange}")?;
         }
     }

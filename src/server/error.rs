@@ -71,7 +71,7 @@ pub enum ServerError {
     /// A name that redyno keeps its notes under is taken.
     #[error(
         "the key {key} on this server is of another type than redyno's and so somebody else's: no run can be noted \
-         there; it was left alone"
+         there; it was not touched"
     )]
     Somebodys {
         /// The key.

@@ -39,7 +39,7 @@ actions! {
         Maximise "show the next part alone",
         Minimise "show all parts",
         TurnStretch "distributions of now, the minute or the segment",
-        ReverseOrder "turn the order of segments round",
+        ReverseOrder "reverse the order of segments",
         PinBaseline "pin the segment as baseline, or let it go",
         GoToRow "go to the moment of the row",
         BeginSearch "search the log",
@@ -156,7 +156,7 @@ pub enum Context {
     Anywhere,
     /// On a screen with nothing over it.
     Main,
-    /// While the view is frozen, and in a recording.
+    /// While frozen, and in a recording.
     Time,
     /// While the view of a live session is frozen.
     Frozen,
@@ -210,7 +210,7 @@ impl Context {
         match self {
             Self::Anywhere => "Everywhere",
             Self::Main => "On every screen",
-            Self::Maximised => "One part shown alone",
+            Self::Maximised => "One part maximised",
             Self::Screen(screen) => screen.name(),
             Self::Experiment => "While an experiment runs",
             Self::Answer => "While its answer stands",
@@ -219,7 +219,7 @@ impl Context {
             Self::Frozen => "While frozen",
             Self::Replay => "In a recording",
             Self::Typing => "While typing",
-            Self::Palette => "In the list of commands",
+            Self::Palette => "In the command palette",
             Self::Help => "In this help",
             Self::CommandLine => "At a command line",
             Self::Question => "At a question",

@@ -2,7 +2,7 @@
 
 use super::fuzzy::score;
 use crate::{
-    app::{Action, Context, Model, PRESETS, bindings},
+    app::{Action, Context, Model, PRESETS, Screen, bindings},
     experiment::Asked,
     load::{Adjustable, Knobs},
 };
@@ -48,6 +48,9 @@ const USUAL: &[&str] = &[
     "clients …",
     "rate …",
     "pipeline …",
+    "find …",
+    "sweep …",
+    "ab …",
     "mark this moment",
     "record, start or stop",
     "presets",
@@ -90,7 +93,10 @@ impl Model {
 
     /// Everything: what was used most in this session, then what this screen can do and what is used most elsewhere.
     fn usual_first(&self) -> Vec<Offer> {
-        let here = self.contexts_here().into_iter().find(|context| matches!(context, Context::Screen(_)));
+        // What is usual is what the Overview is for.
+        let is_own =
+            |context: &Context| matches!(context, Context::Screen(screen) if *screen != Screen::Overview);
+        let here = self.contexts_here().into_iter().find(is_own);
         let of_screen = |offer: &Offer| {
             let does = |command: &Command, action: Action| *command == Command::Do(action) && !action.moves();
             let mut own =
@@ -189,10 +195,7 @@ fn rank(query: &str, offer: &Offer) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        app::{Playback, Screen},
-        session::TimelineOptions,
-    };
+    use crate::{app::Playback, session::TimelineOptions};
 
     fn model() -> Model {
         Model::new(Knobs::default(), TimelineOptions::default()).with_themes(&["auto", "mono"])

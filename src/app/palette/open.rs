@@ -48,7 +48,7 @@ impl Model {
             Command::Set(knobs) => {
                 self.mode = Mode::Screen;
                 if knobs == *self.panel.wanted() {
-                    return self.say(Tone::Info, "the knobs are so already");
+                    return self.say(Tone::Info, "no change: the knobs are set to this already");
                 }
                 self.propose(knobs);
             }

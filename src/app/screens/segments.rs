@@ -19,7 +19,7 @@ pub(super) const ROW: Row = Row {
             "←, →", Some(("←→", "sort", 2)),
             "Sort by the next column to the left or right.";
         &[(on('R'), Action::ReverseOrder)], "R", Some(("R", "reverse", 4)),
-            "Turn the order round.";
+            "Reverse the order.";
         &[(on('b'), Action::PinBaseline)], "b", Some(("b", "baseline", 1)),
             "Compare all others with the selected segment: differences, and whether they are more than noise. \
              Again on the same one: let it go.";

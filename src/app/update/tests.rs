@@ -68,7 +68,7 @@ fn the_caret_moves_in_what_is_typed_and_a_pasted_text_is_no_keys() {
     let mut model = model();
     let paste = |model: &mut Model, text: &str| update(model, Msg::Paste(text.to_owned()));
     assert_eq!(paste(&mut model, "ql\n"), [], "not on the screen");
-    assert!(model.message().unwrap().text.starts_with("nothing is being typed"));
+    assert!(model.message().unwrap().text.starts_with("pasted text ignored"));
     press(&mut model, "\n25<");
     paste(&mut model, "00\n");
     assert_eq!(model.entry(Purpose::Knob).map(Entry::text), Some("2005".to_owned()));
@@ -105,7 +105,7 @@ fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
 fn a_parameter_of_the_server_is_set_after_a_yes_only() {
     let mut model = model();
     press(&mut model, "3>");
-    assert!(model.message().unwrap().text.contains("does not tell its maxmemory"));
+    assert!(model.message().unwrap().text.contains("does not report maxmemory"));
     let config = [("maxmemory".to_owned(), "0".to_owned())].into();
     let status = crate::server::Status {
         config,

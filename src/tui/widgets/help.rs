@@ -94,7 +94,8 @@ fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
         let item = |binding: &Binding| (paint.theme().keys(binding.written), binding.help.to_owned());
         Section::of(context.title(), here.map(item))
     };
-    let here = model.contexts_here();
+    let here: Vec<_> =
+        model.contexts_here().into_iter().filter(|context| *context != Context::Main).collect();
     let others = Context::all().filter(|context| !here.contains(context));
     let words = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
     let legend = [
@@ -185,10 +186,11 @@ mod tests {
         }
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
         assert!(text.starts_with("Segments\n"), "{text}");
-        assert!(at("Sort by the next column") < at("Turn the load on or off"));
         assert!(
-            at("Turn the load on or off") < at("\nSigns\n") && at("\nLanes\n") < at("Select a parameter")
+            at("Sort by the next column") < at("\nSigns\n")
+                && at("\nLanes\n") < at("Turn the load on or off")
         );
+        assert!(at("Turn the load on or off") < at("Select a parameter"));
         assert_eq!(text.matches("Sort by the next column").count(), 1, "each stands there once");
     }
 

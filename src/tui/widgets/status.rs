@@ -61,7 +61,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(behind_s) = model.behind_s() {
         let behind = units::elapsed((behind_s * 1e9) as u64);
         return (
-            format!("the view is frozen, {behind} behind; the measurement goes on; Space lets go"),
+            format!("frozen, {behind} behind; the measurement goes on; Space returns to live"),
             Ink::Warn,
         );
     }
@@ -134,7 +134,7 @@ fn silence(model: &Model) -> Option<String> {
     };
     let for_s = timeline.now_s() - since_s;
     (for_s >= SILENCE_S).then(|| {
-        format!("no good reply to {what} for {for_s:.1} s; the connections stand, the server is silent")
+        format!("no good reply to {what} for {for_s:.1} s; the connections are open, the server is silent")
     })
 }
 
