@@ -84,6 +84,7 @@ fn it_plays_beside_the_screen_too() {
     let args = ["-p", &port, "--yes", "--script", path.to_str().unwrap()];
     let mut terminal = Terminal::start(&redyno(&args), 120, 36);
     terminal.wait_for_text("pipeline 7");
+    terminal.wait_for_text("played to its end");
     file(folder.path(), "at 0s pipeline 8\nat 60s end\n");
     terminal.press(&format!(":script {}\r", path.display()));
     terminal.wait_for_text("pipeline 8");

@@ -10,7 +10,8 @@
 //!  at 150s load off
 //!  at 160s end
 //! ```
-//! Times are counted from its beginning, which is that of the session unless it is typed later, and lines stand in their order. What a line does not name stays as it is, whoever turned it.
+//! Times are counted from its beginning, which is that of the session unless it is typed later, and lines stand in their
+//! order. What a line does not name stays as it is, whoever turned it.
 
 mod line;
 mod play;
