@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Charts, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
+    Charts, Closely, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
     RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
 };
 use crate::{
@@ -98,6 +98,8 @@ pub struct Model {
     pub charts: Charts,
     /// The recording that this is, unless it is live.
     pub playback: Option<Playback>,
+    /// What of it is shown at its own resolution.
+    pub(super) closely: Closely,
     /// Which screen.
     pub screen: Screen,
     /// The pane of it that has all of its body; `None` shows all of them.
@@ -147,6 +149,7 @@ impl Model {
             columns: USUAL_COLUMNS,
             charts: Charts::default(),
             playback: None,
+            closely: Closely::default(),
             screen: Screen::default(),
             maximised: None,
             stretch: Stretch::default(),
@@ -371,6 +374,7 @@ impl Model {
                 }
             }
             Notice::Played(to_s) => self.played_to(to_s),
+            Notice::Detail(detail) => self.take_detail(&detail),
             Notice::Leave => self.course = Course::Over,
             // The screen is gone by then; whoever had it tells.
             Notice::Cleaning(_) | Notice::Undone(_) => {}

@@ -63,6 +63,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.keep_cursor_in_view();
                 model.charts.refit();
             }
+            model.look_closely();
             model.keep_axes();
         }
     }

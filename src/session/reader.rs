@@ -6,7 +6,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -121,6 +121,27 @@ impl Reader {
     /// How much of the file has been read, 0 to 1.
     pub fn share(&self) -> f64 {
         if self.length == 0 { 1.0 } else { (self.read as f64 / self.length as f64).min(1.0) }
+    }
+
+    /// How many bytes of the file have been read: where the next record begins.
+    pub fn place(&self) -> u64 {
+        self.read
+    }
+
+    /// Goes on at byte `place`, where a record begins.
+    ///
+    /// # Errors
+    /// When the file cannot be read there.
+    pub fn go_to(&mut self, place: u64) -> Result<(), ReadError> {
+        self.first = None;
+        let sought = self.lines.seek(SeekFrom::Start(place));
+        self.read = sought.map_err(|cause| ReadError::Io(self.path.clone(), cause))?;
+        Ok(())
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The next record, or an event about what is none; `None` at the end.

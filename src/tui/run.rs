@@ -157,7 +157,8 @@ impl<W: Write, E: Events> Loop<W, E> {
                 let theme = self.options.theme;
                 pace = Pace::begun(Instant::now());
                 let plan = screens::plan(self.canvas.area(), &model);
-                update(&mut model, Msg::Columns(plan.chart_columns()));
+                let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
+                self.carry_out(effects, &mut model, source)?;
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
                 is_behind = !self.canvas.frame(draw)?;

@@ -2,6 +2,7 @@
 
 mod args;
 mod picture;
+mod places;
 mod run;
 mod source;
 

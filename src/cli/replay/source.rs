@@ -4,20 +4,22 @@
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
 //!                                          Play, Pause ─► clock ─► Played(to_s)
 //! ```
-//! All of the recording is read once, underneath the screen; seeking is a matter of the screen's timeline.
+//! All of the recording is read once, underneath the screen; seeking is a matter of the screen's timeline. A stretch that is
+//! looked at closely is read again, by the same thread.
 
 use std::{
     io,
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     },
     time::{Duration, Instant},
 };
 
+use super::places::Places;
 use crate::{
     app::Source,
-    session::{Delivery, Notice, Order, ReadError, Reader, Record},
+    session::{Delivery, Notice, Order, ReadError, Reader, Record, timeline::Detail},
 };
 
 /// Records that wait between reader and screen: some megabytes at the most, since one may hold 100 KB.
@@ -31,6 +33,9 @@ type Read = Result<(Record, f64), ReadError>;
 /// A recording that is shown.
 pub struct ReplaySource {
     records: Receiver<Read>,
+    /// Stretches to be read again, from when to when in seconds of the session, and what was found there.
+    stretches: Sender<(f64, f64)>,
+    details: Receiver<Result<Detail, ReadError>>,
     is_read: bool,
     playing: Option<Playing>,
     /// Orders to be handed back.
@@ -49,19 +54,32 @@ impl ReplaySource {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(mut reader: Reader) -> io::Result<Self> {
+    pub fn start(reader: Reader) -> io::Result<Self> {
         let (sender, records) = sync_channel::<Read>(WAITING);
+        let ((stretches, asked), (found, details)) = (channel(), channel());
         let body = move || {
-            while let Some(read) = reader.next_record().transpose() {
-                let is_last = read.is_err();
-                // Nobody listens any more when the screen is gone.
-                if sender.send(read.map(|record| (record, reader.share()))).is_err() || is_last {
+            let path = reader.path().to_owned();
+            let places = read_all(reader, &sender);
+            // The screen knows by that that all has been read.
+            drop(sender);
+            while let Some(stretch) = asked.recv().ok().map(|first| asked.try_iter().last().unwrap_or(first))
+            {
+                if found.send(places.read(&path, stretch)).is_err() {
                     break;
                 }
             }
         };
         std::thread::Builder::new().name("reader".to_owned()).spawn(body)?;
-        Ok(Self { records, is_read: false, playing: None, refused: Vec::new() })
+        Ok(Self { records, stretches, details, is_read: false, playing: None, refused: Vec::new() })
+    }
+
+    fn take_details(&mut self, deliveries: &mut Vec<Delivery>) {
+        deliveries.extend(self.details.try_iter().map(|read| {
+            Delivery::Notice(match read {
+                Ok(detail) => Notice::Detail(Arc::new(detail)),
+                Err(error) => Notice::Warning(format!("{error}; it is shown as coarsely as it is known")),
+            })
+        }));
     }
 
     fn take_records(&mut self, deliveries: &mut Vec<Delivery>) {
@@ -88,12 +106,31 @@ impl ReplaySource {
     }
 }
 
+/// Hands over all records; where they stand.
+fn read_all(mut reader: Reader, sender: &SyncSender<Read>) -> Places {
+    let mut places = Places::default();
+    let mut place = 0;
+    while let Some(read) = reader.next_record().transpose() {
+        if let Ok(record) = &read {
+            places.note(record, place);
+        }
+        place = reader.place();
+        let is_last = read.is_err();
+        // Nobody listens any more when the screen is gone.
+        if sender.send(read.map(|record| (record, reader.share()))).is_err() || is_last {
+            break;
+        }
+    }
+    places
+}
+
 impl Source for ReplaySource {
     fn poll(&mut self) -> Vec<Delivery> {
         let mut deliveries = std::mem::take(&mut self.refused);
         if !self.is_read {
             self.take_records(&mut deliveries);
         }
+        self.take_details(&mut deliveries);
         if let Some(playing) = &self.playing {
             let to_s = playing.from_s + playing.since.elapsed().as_secs_f64() * playing.speed;
             deliveries.push(Delivery::Notice(Notice::Played(to_s)));
@@ -109,6 +146,11 @@ impl Source for ReplaySource {
             }
             Order::Pause => {
                 self.playing = None;
+                return;
+            }
+            Order::ReadAgain { from_s, to_s } => {
+                // Without its thread nothing more can be read, as was told.
+                let _ = self.stretches.send((from_s, to_s));
                 return;
             }
             Order::SetKnobs(_) => {
@@ -133,8 +175,10 @@ impl Source for ReplaySource {
 mod tests {
     use super::*;
     use crate::{
+        app::{Effect, Key, KeyCode, Model, Msg, Playback, update},
         load::Knobs,
-        session::{Mark, ServerIdentity, SessionStart, Writer},
+        session::{Interval, Mark, Segment, ServerIdentity, SessionStart, TimelineOptions, Writer},
+        stats::fixture::latency_of,
     };
 
     /// All deliveries until the recording has been read.
@@ -144,6 +188,81 @@ mod tests {
             all.extend(source.poll());
         }
         all
+    }
+
+    /// An hour, each tick with as many replies as its number.
+    fn hour(path: &std::path::Path) {
+        let mut writer = Writer::create(path).unwrap();
+        writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let segment = Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None };
+        writer.write(&Record::Segment(segment)).unwrap();
+        for tick in 1..=14_400_u32 {
+            let (t_s, ops) = (f64::from(tick) * 0.25, u64::from(tick));
+            let service = latency_of([u64::from(tick) * 1000]);
+            let interval = Interval { t_s, length_s: 0.25, segment: 1, ops, service, ..Interval::default() };
+            writer.write(&Record::Interval(Box::new(interval))).unwrap();
+        }
+    }
+
+    /// Draws, and lets the source carry out what that asks for; whether it asks for a stretch.
+    fn draw(model: &mut Model, source: &mut ReplaySource) -> bool {
+        let effects = update(model, Msg::Columns(60));
+        let asks = |effect: &Effect| matches!(effect, Effect::Order(Order::ReadAgain { .. }));
+        let asked = effects.iter().any(asks);
+        for effect in effects {
+            if let Effect::Order(order) = effect {
+                source.order(order);
+            }
+        }
+        asked
+    }
+
+    fn replies(model: &Model) -> Vec<u64> {
+        let (reading, axis) = (model.shown(), model.axis(60));
+        let load = axis.window(reading.timeline(), model.ends_s()).load();
+        load.iter().map(|cell| cell.as_ref().map_or(0, |cell| cell.ops)).collect()
+    }
+
+    #[test]
+    fn a_stretch_of_an_hour_that_is_looked_at_closely_shows_its_quarter_seconds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        hour(&path);
+        let mut source = ReplaySource::start(Reader::open(&path).unwrap()).unwrap();
+        let mut model =
+            Model::replaying(Playback::new("session.jsonl".to_owned()), TimelineOptions::default());
+        for delivery in read(&mut source) {
+            update(&mut model, Msg::Delivery(delivery));
+        }
+        assert!(!draw(&mut model, &mut source), "the whole hour is shown as finely as columns are");
+        model.show_moment(1800.0);
+        let zoom = |model: &mut Model| {
+            while model.axis(60).step_s > 0.25 {
+                update(model, Msg::Key(Key::plain(KeyCode::Char('+'))));
+            }
+        };
+        zoom(&mut model);
+        let coarse = replies(&model);
+        assert!(draw(&mut model, &mut source));
+        assert_eq!(replies(&model), coarse, "until it is there");
+        assert!(!draw(&mut model, &mut source), "it is asked for once");
+        while model.shown().timeline().resolution_s(1800.0) > 0.25 {
+            for delivery in source.poll() {
+                update(&mut model, Msg::Delivery(delivery));
+            }
+        }
+        let first = (model.axis(60).from_s() / 0.25).round() as u64 + 1;
+        assert_eq!(replies(&model), (first..first + 60).collect::<Vec<_>>());
+        let now = model.shown().service().now().max_ns();
+        assert!((7_200_000..7_400_000).contains(&now), "the last second at the cursor: {now}");
+        // Elsewhere the session is what it was, and near the end it is fine anyway.
+        model.show_moment(600.0);
+        assert!(draw(&mut model, &mut source));
+        assert_eq!(model.shown().timeline().now_s(), 3600.0);
+        model.show_moment(3600.0);
+        assert!(!draw(&mut model, &mut source));
+        assert_eq!(replies(&model).last(), Some(&14_400));
     }
 
     #[test]

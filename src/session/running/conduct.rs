@@ -96,7 +96,7 @@ impl Running {
                 self.live.listen(listener);
             }
             Order::StopRecording => self.recordings.stop()?,
-            Order::Play { .. } | Order::Pause => {
+            Order::Play { .. } | Order::Pause | Order::ReadAgain { .. } => {
                 return Err("only a recording plays; this is measured live".to_owned());
             }
             Order::End => {}

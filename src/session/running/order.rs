@@ -6,7 +6,7 @@ use crate::{
     happening::Happening,
     load::Knobs,
     server::{Parameter, Progress},
-    session::{Mark, Record},
+    session::{Mark, Record, timeline::Detail},
 };
 
 /// What a peer wants done.
@@ -46,6 +46,13 @@ pub enum Order {
     },
     /// Let it stand still.
     Pause,
+    /// Read a stretch of a recording again; [`Notice::Detail`] is what it holds.
+    ReadAgain {
+        /// From when, in seconds of the session.
+        from_s: f64,
+        /// Until when.
+        to_s: f64,
+    },
     /// End the session.
     End,
 }
@@ -88,6 +95,8 @@ pub enum Notice {
     Read(f64),
     /// A recording has played to this moment, in seconds of the session.
     Played(f64),
+    /// A stretch of a recording that has been read again.
+    Detail(Arc<Detail>),
     /// How the recording goes; `None` when there is none any more.
     Recording(Option<RecordingState>),
     /// No more records will come, and the person may look on: a recording ends here.

@@ -135,6 +135,13 @@ impl<T: Default + Merge> History<T> {
         })
     }
 
+    /// How long the cells about `t_s` are, in seconds.
+    pub fn resolution_s(&self, t_s: f64) -> f64 {
+        let step = (t_s / self.step_s).clamp(0.0, self.newest as f64) as u64;
+        let level = (0..).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0);
+        self.step_s * 2_f64.powi(level as i32)
+    }
+
     /// How many cells there are.
     pub fn len(&self) -> usize {
         self.levels.iter().map(VecDeque::len).sum()
