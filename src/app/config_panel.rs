@@ -1,12 +1,13 @@
 //! The parameters of the server beside the knobs: which is selected, and what it is turned to.
 
 use super::{
-    Direction, Mode, Model, Order, Question, Tone, danger::setting_harm, list::turned, panel::Turned,
+    Direction, Entry, Mode, Model, Order, Purpose, Question, Tone, danger::setting_harm, list::turned,
+    panel::Turned,
 };
 use crate::{
     experiment::Interruption,
     gauge::Gauge,
-    server::{PARAMETERS, Parameter, value_words},
+    server::{PARAMETERS, Parameter, Values, value_words},
 };
 
 /// A parameter that a person wants to set, before and after the question.
@@ -46,7 +47,7 @@ impl Model {
         self.value_now(self.config.selected().name)
     }
 
-    fn value_now(&self, name: &str) -> Result<&str, String> {
+    pub(super) fn value_now(&self, name: &str) -> Result<&str, String> {
         let status = self.timeline().status().map(|status| &status.body);
         let value = status.and_then(|status| status.config.get(name));
         value
@@ -123,9 +124,27 @@ impl Model {
 
     /// The selected parameter as it was typed; `None` for what it is already.
     pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
-        let from = self.parameter_now()?;
-        let setting = self.parameter_set(from, text.trim().to_owned());
+        let setting = self.parameter_typed(self.config.selected(), text)?;
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
+    }
+
+    /// A parameter as it was typed, also where it is so already.
+    pub(super) fn parameter_typed(
+        &self,
+        parameter: &'static Parameter,
+        text: &str,
+    ) -> Result<Setting, String> {
+        let from = self.value_now(parameter.name)?;
+        Ok(self.setting_of(parameter, from, parameter.typed(text)))
+    }
+
+    /// Begins to type a value for the selected parameter; of words, to choose one of them.
+    pub(super) fn type_parameter(&mut self) {
+        let parameter = self.config.selected();
+        match parameter.values {
+            Values::Words(_) => self.open_palette(&format!("config {} ", parameter.name)),
+            _ => self.begin_typing(Purpose::Parameter, Entry::sentence("")),
+        }
     }
 }
 

@@ -177,7 +177,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             let turned = model.turned_parameter(direction);
             ask_to_set(model, turned.map(Some));
         }
-        Action::TypeParameter => model.begin_typing(Purpose::Parameter, Entry::sentence("")),
+        Action::TypeParameter => model.type_parameter(),
         Action::Undo => model.undo(),
         Action::EndExperiment => model.stop_experiment(),
         Action::Intrinsic => intrinsic(model),

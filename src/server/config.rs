@@ -137,6 +137,25 @@ impl Parameter {
         }
     }
 
+    /// What was typed, as CONFIG SET takes it: a size may have a unit, as Redis writes it (1 kb is 1024 bytes, 1 k is 1000)
+    /// or not (`1.5 GiB`), and so may a time. What is neither is left as it is, for the server to judge.
+    pub fn typed(&self, text: &str) -> String {
+        let text = text.trim();
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (text[..digits].parse::<f64>().ok(), text[digits..].trim().to_lowercase());
+        let times = match (&self.values, self.name) {
+            (Values::Bytes(_), _) => power_of_bytes(&unit),
+            (Values::Numbers(..), "slowlog-log-slower-than") => seconds_of(&unit).map(|s| s * 1e6),
+            (Values::Numbers(..), "latency-monitor-threshold") => seconds_of(&unit).map(|s| s * 1e3),
+            _ => None,
+        };
+        let value = number.zip(times).map(|(number, times)| (number * times).round());
+        match value.filter(|value| (0.0..=MOST_BYTES as f64).contains(value)) {
+            Some(value) => format!("{value:.0}"),
+            None => text.to_owned(),
+        }
+    }
+
     /// Whether `value` is one that a server may have been run with on purpose. What stands in a marker comes from the
     /// server's keys, which others can write.
     pub fn is_plausible(&self, value: &str) -> bool {
@@ -158,6 +177,27 @@ impl Parameter {
                 bytes.is_some_and(|bytes| bytes == 0 || (MIB..=MOST_BYTES).contains(&bytes))
             }
         }
+    }
+}
+
+/// How many bytes a unit is.
+fn power_of_bytes(unit: &str) -> Option<f64> {
+    let (base, letter) = match unit {
+        "b" => return Some(1.0),
+        _ if unit.ends_with('b') => (1024_f64, unit.trim_end_matches("ib").trim_end_matches('b')),
+        _ => (1000.0, unit),
+    };
+    let power = ["k", "m", "g", "t"].iter().position(|known| *known == letter)?;
+    Some(base.powi(power as i32 + 1))
+}
+
+/// How many seconds a unit is.
+fn seconds_of(unit: &str) -> Option<f64> {
+    match unit {
+        "us" | "µs" => Some(1e-6),
+        "ms" => Some(1e-3),
+        "s" => Some(1.0),
+        _ => None,
     }
 }
 
@@ -269,6 +309,32 @@ mod tests {
         assert_eq!(turned("maxmemory", "100", true).as_deref(), Some("67108864"));
         assert_eq!(turned("slowlog-log-slower-than", "-1", true).as_deref(), Some("0"));
         assert_eq!(turned("save", "900 1", false).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn sizes_and_times_are_typed_with_units_and_what_is_neither_is_left_to_the_server() {
+        let typed = |name: &str, text| Parameter::named(name).unwrap().typed(text);
+        for (text, bytes) in [
+            ("1gb", "1073741824"),
+            (" 1.5 GiB ", "1610612736"),
+            ("100m", "100000000"),
+            ("64KB", "65536"),
+            ("512b", "512"),
+            ("104857600", "104857600"),
+            ("50%", "50%"),
+            ("1xb", "1xb"),
+            ("-1mb", "-1mb"),
+            ("", ""),
+            ("9e9 tb", "9e9 tb"),
+        ] {
+            assert_eq!(typed("maxmemory", text), bytes, "{text}");
+        }
+        assert_eq!(
+            ["5ms", "1.5 s", "300us", "-1"].map(|t| typed("slowlog-log-slower-than", t)),
+            ["5000", "1500000", "300", "-1"]
+        );
+        assert_eq!(["1s", "20"].map(|text| typed("latency-monitor-threshold", text)), ["1000", "20"]);
+        assert_eq!((typed("save", "900 1"), typed("hz", "10s")), ("900 1".to_owned(), "10s".to_owned()));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!   experiments ────────────┘
 //! ```
 
+mod config;
 mod experiments;
 mod fuzzy;
 mod offers;

@@ -1,8 +1,8 @@
-//! What the palette offers: the actions of the key table, settings, presets, themes.
+//! What the palette offers: the actions of the key table, settings, parameters, presets, themes.
 
 use super::fuzzy::score;
 use crate::{
-    app::{Action, Context, Model, PRESETS, Screen, bindings},
+    app::{Action, Context, Model, PRESETS, Screen, Setting, bindings},
     experiment::Asked,
     load::{Adjustable, Knobs},
 };
@@ -20,6 +20,8 @@ pub enum Command {
     Begin(Asked),
     /// The script of this file.
     Play(String),
+    /// This value for a parameter of the server, after a question.
+    Configure(Setting),
     /// Nothing: why it cannot be.
     Refuse(String),
     /// This theme.
@@ -82,6 +84,9 @@ impl Model {
         if let Some(offers) = self.experiment_in(query) {
             return offers;
         }
+        if let Some(offers) = self.parameter_in(query) {
+            return offers;
+        }
         if query.trim().is_empty() {
             return self.usual_first();
         }
@@ -117,6 +122,7 @@ impl Model {
     fn everything(&self) -> Vec<Offer> {
         let mut offers = self.actions();
         offers.extend(self.experiments());
+        offers.extend(self.parameters());
         let wanted = self.panel.wanted();
         for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());

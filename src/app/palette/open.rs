@@ -1,7 +1,7 @@
 //! The palette while it is open: what was typed, what is chosen, what Enter does.
 
 use super::{Command, Offer};
-use crate::app::{Effect, Entry, Mode, Model, Purpose, Tone, Typing, list::moved, update::act};
+use crate::app::{Effect, Entry, Mode, Model, Purpose, Question, Tone, Typing, list::moved, update::act};
 
 impl Model {
     /// Opens the palette with something typed already.
@@ -60,6 +60,7 @@ impl Model {
                 self.mode = Mode::Screen;
                 self.ask(Effect::Read(file));
             }
+            Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
             Command::Theme(name) => {
                 self.mode = Mode::Screen;
                 self.ask(Effect::Theme(name));

@@ -21,7 +21,7 @@ pub(super) const ROW: Row = Row {
             "←, →", Some(("←→", "set", 2)),
             "Set it a step down or up, after a question. A new segment begins; the old value comes back at the end.";
         &[(key(KeyCode::Enter), Action::TypeParameter)], "Enter", Some(("Enter", "type", 4)),
-            "Type a value for it, as CONFIG SET takes it: 100mb, everysec.";
+            "Type a value for it: 100mb, 1.5 GiB, 5ms; of words, choose one of the list.";
     },
     // A moment in the past is not to be turned.
     work: |model| model.playback.is_none() && model.view == View::Live,

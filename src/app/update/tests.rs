@@ -120,7 +120,7 @@ fn a_parameter_of_the_server_is_set_after_a_yes_only() {
     assert_eq!(press(&mut model, "\n100mb\n"), []);
     let effects = press(&mut model, "y");
     assert!(
-        matches!(&effects[..], [Effect::Order(Order::SetConfig { to, .. })] if to == "100mb"),
+        matches!(&effects[..], [Effect::Order(Order::SetConfig { to, .. })] if to == "104857600"),
         "{effects:?}"
     );
     assert_eq!(model.mode, Mode::Screen);

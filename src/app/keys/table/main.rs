@@ -53,7 +53,7 @@ pub(super) const KEEP: &[Binding] = key_table! {
     &[(on(':'), Action::Palette), (Pattern::Ctrl('p'), Action::Palette)],
         ":, Ctrl-P", Some((":", "commands", 5)),
         "Find a command by a few letters of its name, or set a knob in words: clients 200, rate 5k, backlog \
-         shed, workload get. Or begin an experiment: find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
+         shed, workload get, config maxmemory 1gb. Or begin an experiment: find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
     &[(on('p'), Action::Presets)], "p", Some(("p", "preset", 9)),
         "Choose a preset: a named setting of all knobs.";
     &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),

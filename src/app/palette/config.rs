@@ -1,0 +1,165 @@
+//! What the palette offers of the server's parameters: `config maxmemory 1gb`, and for words the list of them.
+
+use super::{Command, Offer, fuzzy::score};
+use crate::{
+    app::{Model, value_words},
+    server::{PARAMETERS, Parameter, Values},
+    units,
+};
+
+/// What these commands begin with.
+const WORD: &str = "config";
+
+impl Model {
+    /// The parameters by their names, and each of the words that they may be.
+    pub(super) fn parameters(&self) -> Vec<Offer> {
+        if self.playback.is_some() {
+            return Vec::new();
+        }
+        let all = |parameter: &'static Parameter| {
+            let now = self.value_now(parameter.name).map_or("?", value_words);
+            let named = Offer {
+                title: format!("{WORD} {} …", parameter.name),
+                keys: String::new(),
+                help: format!("{now} now: {}", parameter.about),
+                command: Command::Type(format!("{WORD} {} ", parameter.name)),
+            };
+            let words: &[&str] = match &parameter.values {
+                Values::Words(words) => words,
+                _ => &[],
+            };
+            std::iter::once(named).chain(words.iter().map(move |word| self.parameter(parameter, word)))
+        };
+        PARAMETERS.iter().flat_map(all).collect()
+    }
+
+    /// What may follow where `query` names a parameter: the value that is typed, or the usual ones, that of now first.
+    /// `None` where it names none.
+    pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
+        let (word, rest) = query.trim_start().split_once(' ')?;
+        let (name, value) = rest.trim_start().split_once(' ')?;
+        let parameter = Parameter::named(name).filter(|_| word == WORD && self.playback.is_none())?;
+        let now = self.value_now(name).unwrap_or_default();
+        let usual: Vec<String> = match &parameter.values {
+            Values::Words(words) | Values::SavePoints(words) => {
+                words.iter().map(|w| (*w).to_owned()).collect()
+            }
+            Values::Numbers(steps, _) | Values::Bytes(steps) => steps.iter().map(u64::to_string).collect(),
+        };
+        let is_word = matches!(parameter.values, Values::Words(_));
+        let mut offers: Vec<(bool, u32, Offer)> = usual
+            .iter()
+            .filter(|_| is_word || value.trim().is_empty())
+            .filter_map(|usual| Some((usual == now, score(value, usual)?, self.parameter(parameter, usual))))
+            .collect();
+        offers.sort_by_key(|(is_now, score, _)| std::cmp::Reverse((*score, *is_now)));
+        if offers.is_empty() {
+            return Some(vec![self.parameter(parameter, value.trim())]);
+        }
+        Some(offers.into_iter().map(|(.., offer)| offer).collect())
+    }
+
+    fn parameter(&self, parameter: &'static Parameter, value: &str) -> Offer {
+        let written = |value: &str| match (&parameter.values, value.parse::<u64>()) {
+            (Values::Bytes(_), Ok(bytes)) if bytes > 0 => units::bytes(bytes),
+            _ => value_words(value).to_owned(),
+        };
+        let (help, command) = match self.parameter_typed(parameter, value) {
+            Ok(setting) if setting.to == setting.from => {
+                let why = format!("{} is {} already", parameter.name, written(&setting.from));
+                (format!("as it is: {}", written(&setting.from)), Command::Refuse(why))
+            }
+            Ok(setting) => {
+                let help = format!(
+                    "{} now, then {}: {}",
+                    written(&setting.from),
+                    written(&setting.to),
+                    parameter.about
+                );
+                (help, Command::Configure(setting))
+            }
+            Err(why) => (why.clone(), Command::Refuse(why)),
+        };
+        let title = format!("{WORD} {} {}", parameter.name, value_words(&written(value)));
+        Offer { title, keys: String::new(), help, command }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Delivery, Effect, Key, KeyCode, Msg, Order, Screen, update},
+        load::Knobs,
+        server::Status,
+        session::{Moment, Record, TimelineOptions},
+    };
+
+    fn model() -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let values =
+            [("maxmemory", "0"), ("maxmemory-policy", "volatile-lru"), ("slowlog-log-slower-than", "10000")];
+        let config = values.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let status = Status { config, ..Status::default() };
+        let record = Record::Server(Box::new(Moment::new(1.0, status)));
+        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        model
+    }
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| match c {
+            '\n' => KeyCode::Enter,
+            'v' => KeyCode::Down,
+            c => KeyCode::Char(c),
+        };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn titles(query: &str) -> Vec<String> {
+        model().offers(query).into_iter().map(|offer| offer.title).collect()
+    }
+
+    #[test]
+    fn a_parameter_is_found_by_a_few_letters_and_its_words_are_a_list() {
+        assert_eq!(titles("maxmem").first().map(String::as_str), Some("config maxmemory …"));
+        let words = titles("config maxmemory-policy ");
+        assert_eq!(
+            (words.len(), words[0].as_str()),
+            (8, "config maxmemory-policy volatile-lru"),
+            "that of now first"
+        );
+        assert_eq!(titles("config maxmemory-policy lfu").len(), 2);
+        assert_eq!(titles("fsync always")[0], "config appendfsync always");
+    }
+
+    #[test]
+    fn a_value_in_human_units_is_asked_for_and_set() {
+        for (typed, name, value) in [
+            ("config maxmemory 1gb", "maxmemory", "1073741824"),
+            ("config maxmemory 1.5 GiB", "maxmemory", "1610612736"),
+            ("config slowlog-log-slower-than 5ms", "slowlog-log-slower-than", "5000"),
+            ("config maxmemory-policy allkeys-lru", "maxmemory-policy", "allkeys-lru"),
+        ] {
+            let mut model = model();
+            assert_eq!(press(&mut model, ":"), []);
+            typed.chars().for_each(|c| drop(update(&mut model, Msg::Key(Key::plain(KeyCode::Char(c))))));
+            assert_eq!(press(&mut model, "\n"), [], "{typed} is asked for");
+            let parameter = Parameter::named(name).unwrap();
+            let order = Order::SetConfig { parameter, to: value.to_owned() };
+            assert_eq!(press(&mut model, "y"), [Effect::Order(order)]);
+        }
+        let help = &model().offers("config maxmemory 1gb")[0].help;
+        assert_eq!(help, "0 now, then 1.00 GiB: bytes of data; 0 is no limit");
+    }
+
+    #[test]
+    fn enter_on_a_word_opens_its_list_and_what_holds_already_is_not_asked_for() {
+        let mut model = model();
+        model.screen = Screen::Server;
+        press(&mut model, "j\n\n");
+        assert_eq!(model.message().unwrap().text, "maxmemory-policy is volatile-lru already");
+        assert_eq!(press(&mut model, "v\ny").len(), 1, "the next of the list");
+    }
+}
