@@ -13,7 +13,7 @@ use crate::session::{
 };
 
 /// The figures of the table, from left to right.
-pub const COLUMNS: [Figure; 16] = [
+pub const COLUMNS: [Figure; 18] = [
     figures::SEGMENT,
     figures::START,
     figures::LENGTH,
@@ -25,7 +25,9 @@ pub const COLUMNS: [Figure; 16] = [
     figures::SERVICE_P99,
     figures::SERVICE_P999,
     figures::SERVICE_MAX,
+    figures::RESPONSE_P50,
     figures::RESPONSE_P99,
+    figures::RESPONSE_P999,
     figures::SEND_LAG,
     figures::SHED,
     figures::ERRORS,

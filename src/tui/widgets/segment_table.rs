@@ -36,13 +36,15 @@ const WHAT: u16 = 12;
 const DIFFERENCE: u16 = 17;
 
 /// Columns of figures from the most needed to the least.
-const NEEDED: [Figure; 15] = [
+const NEEDED: [Figure; 17] = [
     figures::OPS_PER_S,
     figures::SERVICE_P99,
     figures::SERVICE_P50,
+    figures::RESPONSE_P99,
+    figures::RESPONSE_P50,
     figures::ERRORS,
     figures::SERVICE_P999,
-    figures::RESPONSE_P99,
+    figures::RESPONSE_P999,
     figures::SERVICE_MAX,
     figures::LENGTH,
     figures::RATE,
@@ -58,7 +60,7 @@ const NEEDED: [Figure; 15] = [
 fn width(figure: Figure) -> u16 {
     match figure.unit {
         Unit::Number => 4,
-        Unit::Clock | Unit::Latency => 9,
+        Unit::Clock | Unit::Latency => (figure.heading.len() as u16 + 1).max(9),
         Unit::Shape => 12,
         Unit::Setting | Unit::Count | Unit::Ratio => 8,
         Unit::Trouble => (figure.heading.len() as u16).max(5) + 2,
@@ -102,7 +104,9 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let sorted_by = model.segment_table.sorted_by();
     let now_s = model.known_s();
     let is_open = rows.iter().any(|segment| figures::RATE.value(&Row::of_segment(segment, now_s)).is_some());
-    let only_open = [figures::RATE, figures::RESPONSE_P99, figures::SEND_LAG, figures::SHED];
+    let response = [figures::RESPONSE_P50, figures::RESPONSE_P99, figures::RESPONSE_P999];
+    let only_open = [figures::RATE, figures::SEND_LAG, figures::SHED];
+    let only_open = [&response[..], &only_open[..]].concat();
     let has_room = |figure: &Figure| *figure != sorted_by && (is_open || !only_open.contains(figure));
     let mut needed: Vec<Key> = NEEDED.into_iter().filter(has_room).map(Key::Figure).collect();
     let compared = COMPARED.into_iter().filter(|_| model.baseline().is_some()).map(Key::Difference);
