@@ -83,6 +83,7 @@ impl Model {
         let present = self.timeline().segments().current().map(|segment| segment.start.clone());
         let told = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
         let orders = told.map_or_else(Vec::new, |told| experiment.take(&Delivery::Record(Arc::new(told))));
+        self.curve_view.forget();
         self.experiment = Some(Begun { experiment, before: self.panel.wanted().clone() });
         self.carry_on(orders);
     }

@@ -18,6 +18,7 @@ impl Model {
             Action::Minimise => self.maximised = None,
             Action::TurnStretch => self.stretch = self.stretch.turned(),
             Action::SortBy(direction) => self.segment_table.sort_by_next(direction),
+            Action::TurnDimension(direction) => self.turn_dimension(direction),
             Action::ReverseOrder => self.segment_table.reverse(),
             Action::PinBaseline => self.pin_baseline(),
             Action::SelectRow(by) => {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Charts, Closely, ConfigPanel, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
-    RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
+    Charts, Closely, ConfigPanel, CurveView, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program,
+    Question, RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun,
+    view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{ClientLimit, Overload},
@@ -110,6 +111,8 @@ pub struct Model {
     pub segment_table: SegmentTable,
     /// The log.
     pub log_view: LogView,
+    /// The curve over a knob.
+    pub curve_view: CurveView,
     /// The knobs.
     pub panel: Panel,
     /// The parameters of the server.
@@ -155,6 +158,7 @@ impl Model {
             stretch: Stretch::default(),
             segment_table: SegmentTable::default(),
             log_view: LogView::default(),
+            curve_view: CurveView::default(),
             panel: Panel::new(knobs.clone()),
             config: ConfigPanel::default(),
             experiment: None,

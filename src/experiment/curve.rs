@@ -66,6 +66,11 @@ impl Point {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
     }
 
+    /// Whether all but the value is the same.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        self.others == other.others
+    }
+
     /// Why redyno itself was the limit, if it was.
     pub fn client_limit(&self) -> Option<ClientLimit> {
         ClientLimit::of(&self.measured)
@@ -92,33 +97,19 @@ impl Curve {
 
     /// That of segments of a session, in their order: of those under load that have a value, warm-ups left out.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
-        let segments: Vec<_> = segments.collect();
         let mut curve = Self::new(dimension);
-        // What each parameter was before it was set first.
-        let mut config = BTreeMap::new();
-        for change in segments.iter().filter_map(|segment| segment.start.config.as_ref()) {
-            config.entry(change.name.as_str()).or_insert(change.from.as_str());
-        }
-        for segment in segments {
-            let Segment { segment: number, knobs, warmup, config: change, .. } = &segment.start;
-            if let Some(change) = change {
-                config.insert(&change.name, &change.to);
-            }
-            let value = match dimension {
-                Dimension::Knob(_) => dimension.value(knobs),
-                Dimension::Parameter(parameter) => {
-                    config.get(parameter.name).and_then(|now| now.parse().ok())
-                }
-            };
-            if let Some(value) = value.filter(|_| knobs.load && !warmup && segment.total.length_s > 0.0) {
-                let name = dimension.name();
-                let config = config.iter().filter(|(set, _)| **set != name);
-                let config = config.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-                let others = Others { knobs: dimension.others(knobs), config };
-                curve.add_point(value, *number, others, &segment.total);
-            }
+        for (value, others, segment) in valued(dimension, segments.collect()) {
+            curve.add_point(value, segment.start.segment, others, &segment.total);
         }
         curve
+    }
+
+    /// The values of a dimension in the segments that a curve would be of.
+    pub fn values_of<'a>(
+        dimension: Dimension,
+        segments: impl Iterator<Item = &'a SegmentTotal>,
+    ) -> impl Iterator<Item = u64> {
+        valued(dimension, segments.collect()).into_iter().map(|(value, ..)| value)
     }
 
     /// Adds what was measured at this value, in a segment of these knobs.
@@ -169,6 +160,34 @@ impl Curve {
             self.points.iter().map(|point| (point.value as f64, point.ops_per_s())).collect();
         (self.dimension.is_concurrency() && is_one && is_free).then(|| Usl::of(&points)).flatten()
     }
+}
+
+/// The segments under load that have a value, warm-ups left out, each with what holds beside it.
+fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Others, &SegmentTotal)> {
+    let mut valued = Vec::new();
+    // What each parameter was before it was set first.
+    let mut config = BTreeMap::new();
+    for change in segments.iter().filter_map(|segment| segment.start.config.as_ref()) {
+        config.entry(change.name.as_str()).or_insert(change.from.as_str());
+    }
+    for segment in segments {
+        let Segment { knobs, warmup, config: change, .. } = &segment.start;
+        if let Some(change) = change {
+            config.insert(&change.name, &change.to);
+        }
+        let value = match dimension {
+            Dimension::Knob(_) => dimension.value(knobs),
+            Dimension::Parameter(parameter) => config.get(parameter.name).and_then(|now| now.parse().ok()),
+        };
+        if let Some(value) = value.filter(|_| knobs.load && !warmup && segment.total.length_s > 0.0) {
+            let name = dimension.name();
+            let config = config.iter().filter(|(set, _)| **set != name);
+            let config = config.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let others = Others { knobs: dimension.others(knobs), config };
+            valued.push((value, others, segment));
+        }
+    }
+    valued
 }
 
 #[cfg(test)]

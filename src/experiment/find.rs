@@ -9,7 +9,7 @@
 //! was answered, and nothing failed.
 
 use super::{
-    Ending, Experiment, Interruption, Limit, Setting,
+    Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
     stand::{Seen, Stand},
     stretch::Stretch,
     t_s,
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     diagnose::ClientLimit,
     happening::{Found, Happening},
-    load::{Arrivals, Knobs},
+    load::{Arrivals, Knob, Knobs},
     session::{Delivery, Interval, Order},
     stats::search::{Next, Outcome, Search, Trial},
     units,
@@ -299,6 +299,16 @@ impl Experiment for Find {
             (None, None) => String::new(),
         };
         format!("{now}{known}")
+    }
+
+    fn drawn(&self) -> Drawn<'_> {
+        let (lower, upper) = if self.is_over() { self.bounds() } else { self.narrowing() };
+        Drawn::Bounds(Bounds {
+            dimension: Dimension::Knob(Knob::Rate),
+            limit: &self.limit,
+            lower: lower.map(u64::from),
+            upper: upper.map(u64::from),
+        })
     }
 
     fn copied(&self) -> Box<dyn Experiment> {

@@ -12,6 +12,7 @@ mod ab;
 mod asked;
 mod curve;
 mod dimension;
+mod drawn;
 mod find;
 mod limit;
 mod range;
@@ -29,6 +30,7 @@ pub use ab::{Ab, Pair, Part, Plan, Quantity, Side, Verdict};
 pub use asked::{Asked, AskedError};
 pub use curve::{Curve, Point};
 pub use dimension::{Dimension, DimensionError};
+pub use drawn::{Bounds, Drawn, Points};
 pub use find::{Find, Tried};
 pub use limit::{Limit, LimitError};
 pub use range::RangeError;
@@ -68,6 +70,11 @@ pub trait Experiment: fmt::Debug + Send + Sync {
     /// The same in sentences alone, where there is no room for a table.
     fn words(&self) -> String {
         self.report()
+    }
+
+    /// What it has to be drawn by.
+    fn drawn(&self) -> Drawn<'_> {
+        Drawn::Segments
     }
 
     /// Another one that is as far as this.

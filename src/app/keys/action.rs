@@ -80,6 +80,8 @@ actions! {
         TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
         /// Sort the segments by the next column.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
+        /// Lay the curve over the next knob.
+        TurnDimension(to: Direction) either(to, "curve over the next knob", "curve over the knob before"),
         /// Move the selection of a list by so many rows.
         SelectRow(rows: i16) match rows {
             i16::MIN => "select the first row".to_owned(),

@@ -4,6 +4,7 @@
 //! Another screen is a file here with its [`Row`], a file in `tui/screens` that draws it, and a line in either table.
 //! Keys, help, footer, palette, manual and mouse read the tables; a state of its own is a field of the [`Model`].
 
+mod curve;
 mod latency;
 mod log;
 mod overview;
@@ -26,6 +27,8 @@ pub enum Screen {
     Segments,
     /// Events and errors in words.
     Log,
+    /// Throughput and latency over the value of a knob.
+    Curve,
 }
 
 /// A row of the table.
@@ -58,12 +61,13 @@ impl Row {
     const PLAIN: Self = Self { name: "", key: ' ', keys: &[], work: |_| true, panes: &[], list: None };
 }
 
-const TABLE: [(Screen, Row); 5] = [
+const TABLE: [(Screen, Row); 6] = [
     (Screen::Overview, overview::ROW),
     (Screen::Latency, latency::ROW),
     (Screen::Server, server::ROW),
     (Screen::Segments, segments::ROW),
     (Screen::Log, log::ROW),
+    (Screen::Curve, curve::ROW),
 ];
 
 impl Screen {

@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{
     experiment::{
-        Ending, Experiment, Interruption, Setting,
+        Drawn, Ending, Experiment, Interruption, Setting,
         stand::{Seen, Stand},
         t_s,
     },
     session::{Delivery, Interval, Order},
-    stats::paired::Judgement,
+    stats::paired::{Judgement, LOOK, Shift},
 };
 
 /// How long everything takes, in seconds.
@@ -87,14 +87,31 @@ impl Ab {
         self.verdict.clone().unwrap_or_else(|| self.judged(false))
     }
 
+    /// What decides.
+    pub fn decides(&self) -> Quantity {
+        if self.is_open() { Quantity::P99 } else { Quantity::Throughput }
+    }
+
+    /// How much more B was by a quantity after each pair that counts: of that pair, and of all until then.
+    pub fn course(&self, quantity: Quantity) -> Vec<(&Pair, Option<f64>, Option<Shift>)> {
+        let counted: Vec<_> = self.pairs.iter().filter(|pair| pair.left_out.is_none()).collect();
+        let mut differences = Vec::new();
+        let mut course = Vec::new();
+        for pair in counted {
+            let difference = pair.difference(quantity);
+            differences.extend(difference);
+            course.push((pair, difference, Shift::of(&differences, LOOK)));
+        }
+        course
+    }
+
     /// Whether requests are due in both settings whatever the server does, so that response times count.
     fn is_open(&self) -> bool {
         self.a.knobs.rate.is_some() && self.b.knobs.rate.is_some()
     }
 
     fn judged(&self, is_last: bool) -> Verdict {
-        let decides = if self.is_open() { Quantity::P99 } else { Quantity::Throughput };
-        Verdict::of(&self.pairs, decides, is_last)
+        Verdict::of(&self.pairs, self.decides(), is_last)
     }
 
     fn turn(&mut self) -> Vec<Order> {
@@ -225,6 +242,10 @@ impl Experiment for Ab {
         let side = self.side;
         let pair = self.pairs.len() + 1;
         format!("{side:?} holds, pair {pair} of {} at most; {}", self.most_pairs(), self.verdict().so_far())
+    }
+
+    fn drawn(&self) -> Drawn<'_> {
+        Drawn::Pairs(self)
     }
 
     fn copied(&self) -> Box<dyn Experiment> {

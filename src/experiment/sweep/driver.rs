@@ -4,7 +4,7 @@ use super::{SweepPlan, step::Step, table};
 use crate::{
     diagnose::ClientLimit,
     experiment::{
-        Curve, Dimension, Ending, Experiment, Interruption, Setting, SettingError,
+        Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, SettingError,
         stand::{Seen, Stand},
         t_s,
     },
@@ -208,6 +208,14 @@ impl Experiment for Sweep {
 
     fn words(&self) -> String {
         table::words(&self.curve, self.best.as_ref())
+    }
+
+    fn drawn(&self) -> Drawn<'_> {
+        Drawn::Points(Points {
+            curve: &self.curve,
+            limit: self.plan.limit.as_ref(),
+            values: &self.plan.values,
+        })
     }
 
     fn copied(&self) -> Box<dyn Experiment> {

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod bytes;
+mod curve;
 #[cfg(test)]
 mod every_size;
 mod frame;
@@ -36,6 +37,7 @@ const fn drawing(screen: Screen) -> Drawing {
         Screen::Server => row(server::draw, Some(server_rows::draw)),
         Screen::Segments => row(segments::draw, Some(segments::draw)),
         Screen::Log => row(log::draw, Some(log::draw)),
+        Screen::Curve => row(curve::draw, Some(curve::draw_few)),
     }
 }
 

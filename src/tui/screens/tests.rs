@@ -14,6 +14,7 @@ use ratatui::{
 };
 
 mod causes;
+mod curve;
 mod frozen;
 mod latency_chart;
 mod lists;

@@ -84,6 +84,10 @@ pub struct Glyphs {
     pub rise: char,
     /// The lines of a chart where colours do not tell them apart, the lowest first.
     pub lines: [char; 5],
+    /// The best of the points of a chart.
+    pub best: char,
+    /// The best of those that hold a limit.
+    pub best_held: char,
     /// What lies above the top of a chart.
     pub above: char,
     /// What lies below its foot.
@@ -122,6 +126,8 @@ const UNICODE: Glyphs = Glyphs {
     point: '•',
     rise: '│',
     lines: ['●', '◆', '■', '○', '◇'],
+    best: '◆',
+    best_held: '★',
     above: '▲',
     below: '▼',
 };
@@ -158,6 +164,8 @@ const ASCII: Glyphs = Glyphs {
     point: '*',
     rise: '|',
     lines: ['*', '+', 'x', 'o', '.'],
+    best: '#',
+    best_held: '@',
     above: '^',
     below: 'v',
 };

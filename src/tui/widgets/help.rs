@@ -128,7 +128,7 @@ fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
 }
 
 /// How to read the screen, in a few sentences.
-const READING: [&str; 8] = [
+const READING: [&str; 9] = [
     "The charts share one time axis. A young session fills it, a quarter of a second a column; then columns become longer, \
      up to two seconds, and it shows the last minutes (zoomed out, the whole session). A border on it is a change of a \
      knob. A percentile with fewer than ten samples above it is not shown, and none mixes two settings: now is the last \
@@ -147,6 +147,10 @@ const READING: [&str; 8] = [
     "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it, and what made \
      the longest request so long: ← is its cause, near is what happened within two seconds of it and was too short for it. \
      The lanes of the probes share one logarithmic scale, so that they can be compared by height.",
+    "The Curve has a point for each value of a knob, of all that was measured there under one setting; a hollow point means that \
+     redyno itself was the limit. The knee and the dashed line are a model's, the universal scalability law; they are drawn where \
+     five values or more show it. A search draws the rates between which it looks, an A/B a line for each pair: its difference \
+     hollow, and the interval so far.",
     "If ping rises with the load, the server is busy; if wake rises too, it is this machine.",
     "The mouse selects a knob, shows a screen by its tab, zooms by the wheel and puts the cursor where the charts are \
      clicked; all of it goes by keys too. To select text as usual, hold Shift while you drag.",

@@ -21,6 +21,8 @@ pub fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
         (below, "In a chart: lower than its foot."),
         (glyphs.outage, "No connection of the load: nothing is measured here."),
         (glyphs.target_line, "The rate that is asked for."),
+        (glyphs.best, "On the Curve: the point with the most throughput."),
+        (glyphs.best_held, "On the Curve: the best of those that hold the limit."),
         (few, "Measured, but too few samples for this percentile."),
         (glyphs.cursor_line, "The moment that is shown, in a frozen view or a recording."),
     ];

@@ -62,7 +62,7 @@ pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: imp
 }
 
 /// Round values and their rows from the bottom, no two in one row.
-fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
+pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     match axis.spread {
         Spread::Linear => placed(axis, rows, linear_ticks(axis, rows)),
         Spread::Log => log_ticks(axis, rows),

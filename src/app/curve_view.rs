@@ -1,0 +1,133 @@
+//! What the Curve screen shows: which knob it lies over, its points, and what an experiment found there.
+
+use std::collections::BTreeSet;
+
+use super::{Direction, Model, list::turned};
+use crate::{
+    experiment::{Ab, Curve, Dimension, Drawn, Limit, Points},
+    happening::{Found, Happening},
+};
+
+/// Which curve is shown.
+#[derive(Debug, Clone, Default)]
+pub struct CurveView {
+    /// What it lies over; while nothing was chosen, what an experiment is about, or what was turned most.
+    chosen: Option<Dimension>,
+}
+
+impl CurveView {
+    /// Lets the next picture be about what it is about by itself.
+    pub(super) fn forget(&mut self) {
+        self.chosen = None;
+    }
+}
+
+/// The values at which a search ended, or is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds {
+    /// The limit, `p99<1ms`.
+    pub limit: String,
+    /// It holds here.
+    pub lower: Option<u64>,
+    /// It does not hold here.
+    pub upper: Option<u64>,
+}
+
+impl Model {
+    fn drawn(&self) -> Drawn<'_> {
+        self.experiment().map_or(Drawn::Segments, |experiment| experiment.drawn())
+    }
+
+    /// The pairs to show instead of a curve.
+    pub fn pairs_shown(&self) -> Option<&Ab> {
+        match self.drawn() {
+            Drawn::Pairs(ab) if self.curve_view.chosen.is_none() => Some(ab),
+            _ => None,
+        }
+    }
+
+    /// The curve to show; `None` where nothing was turned.
+    pub fn curve(&self) -> Option<Curve> {
+        let dimension = self.curve_dimension()?;
+        match self.points(dimension) {
+            Some(points) => Some(points.curve.clone()),
+            None => Some(Curve::of_segments(dimension, self.segments().iter())),
+        }
+    }
+
+    /// The points of a sweep over this dimension.
+    fn points(&self, dimension: Dimension) -> Option<Points<'_>> {
+        match self.drawn() {
+            Drawn::Points(points) if points.curve.dimension() == dimension => Some(points),
+            _ => None,
+        }
+    }
+
+    /// The values that a curve over this dimension will have points at, as far as that is known.
+    pub fn curve_values(&self, dimension: Dimension) -> &[u64] {
+        self.points(dimension).map_or(&[], |points| points.values)
+    }
+
+    fn curve_dimension(&self) -> Option<Dimension> {
+        let of_experiment = match self.drawn() {
+            Drawn::Points(points) => Some(points.curve.dimension()),
+            Drawn::Bounds(bounds) => Some(bounds.dimension),
+            Drawn::Segments | Drawn::Pairs(_) => None,
+        };
+        self.curve_view.chosen.or(of_experiment).or_else(|| self.turned_most())
+    }
+
+    /// What has the most values in the segments, the first of equals; none where nothing was turned.
+    fn turned_most(&self) -> Option<Dimension> {
+        let all = self.dimensions_turned();
+        let most = all.iter().map(|(_, values)| *values).max()?;
+        all.into_iter().find(|(_, values)| *values == most).map(|(dimension, _)| dimension)
+    }
+
+    /// What has more than one value in the segments, and how many.
+    fn dimensions_turned(&self) -> Vec<(Dimension, usize)> {
+        let values = |dimension: Dimension| {
+            let points = Curve::values_of(dimension, self.segments().iter());
+            (dimension, points.collect::<BTreeSet<_>>().len())
+        };
+        Dimension::all().map(values).filter(|(_, values)| *values > 1).collect()
+    }
+
+    /// Lays the curve over the next of what was turned.
+    pub(super) fn turn_dimension(&mut self, towards: Direction) {
+        let all: Vec<_> = self.dimensions_turned().into_iter().map(|(dimension, _)| dimension).collect();
+        let now = self.curve_dimension().and_then(|now| all.iter().position(|known| *known == now));
+        let next = match now {
+            Some(now) => turned(now, towards, all.len()),
+            None => 0,
+        };
+        self.curve_view.chosen = all.get(next).copied();
+    }
+
+    /// The limit that is looked for over this dimension, or was last.
+    pub fn curve_limit(&self, dimension: Dimension) -> Option<Limit> {
+        match self.points(dimension) {
+            Some(points) => points.limit.cloned(),
+            None => self.curve_bounds(dimension)?.limit.parse().ok(),
+        }
+    }
+
+    /// The bounds of a search over this dimension: of that which runs, or of the last one in the session.
+    pub fn curve_bounds(&self, dimension: Dimension) -> Option<Bounds> {
+        if let Drawn::Bounds(bounds) = self.drawn()
+            && bounds.dimension == dimension
+        {
+            let (limit, lower, upper) = (bounds.limit.to_string(), bounds.lower, bounds.upper);
+            return Some(Bounds { limit, lower, upper });
+        }
+        let until_s = self.known_s();
+        let found = self.timeline().events().rev().filter(|event| event.t_s <= until_s).find_map(
+            |event| match &event.what {
+                Happening::Found { found } if found.knob == dimension.word() => Some(found),
+                _ => None,
+            },
+        )?;
+        let Found { limit, lower, upper, .. } = found;
+        Some(Bounds { limit: limit.clone(), lower: Some(*lower), upper: *upper })
+    }
+}

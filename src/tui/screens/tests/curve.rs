@@ -1,0 +1,127 @@
+//! The Curve screen: what was turned, an experiment that runs, and nothing yet.
+
+use super::*;
+use crate::{
+    app::{Effect, Order, Screen},
+    happening::{Found, Happening},
+    session::Event,
+};
+
+/// A session that obeys orders and takes so many ticks for each of these knobs.
+fn turned(knobs: impl IntoIterator<Item = Knobs>) -> Model {
+    let (mut made, records) = MadeUp::new(Knobs::default());
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    deliver(&mut model, records);
+    for knobs in knobs {
+        deliver(&mut model, vec![made.turn(knobs)]);
+        (0..12).for_each(|_| deliver(&mut model, made.next_tick()));
+    }
+    press(&mut model, KeyCode::Char('6'));
+    model
+}
+
+fn on(clients: u32) -> Knobs {
+    Knobs { load: true, clients, ..Knobs::default() }
+}
+
+fn clients() -> Model {
+    turned([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map(on))
+}
+
+/// A session whose knobs were turned by what was typed, for so many ticks.
+fn conducted(typed: &str, ticks: usize) -> Model {
+    let (mut made, records) = MadeUp::new(on(50));
+    let mut model = Model::new(on(50), TimelineOptions::default());
+    deliver(&mut model, records);
+    let mut now = on(50);
+    let mut obey = |model: &mut Model, made: &mut MadeUp, effects: Vec<Effect>| {
+        let mut waiting = effects;
+        while let Some(effect) = waiting.pop() {
+            if let Effect::Order(Order::SetKnobs(knobs)) = effect
+                && knobs != now
+            {
+                now = knobs.clone();
+                let turned = Delivery::Record(Arc::new(made.turn(knobs)));
+                waiting.extend(update(model, Msg::Delivery(turned)));
+            }
+        }
+    };
+    for c in format!("6:{typed}\n").chars() {
+        let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+        let effects = update(&mut model, Msg::Key(Key::plain(code)));
+        obey(&mut model, &mut made, effects);
+    }
+    for _ in 0..ticks {
+        for record in made.next_tick() {
+            let effects = update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+            obey(&mut model, &mut made, effects);
+        }
+    }
+    model
+}
+
+fn text(model: &Model, width: u16, height: u16) -> String {
+    lines(&drawn(model, Theme::new(Colours::Ansi16, GlyphSet::Unicode), width, height)).join("\n")
+}
+
+#[test]
+fn the_curve_looks_as_it_did() {
+    let model = clients();
+    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
+        for (name, palette, glyphs) in THEMES {
+            let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
+            snapshot(&format!("curve_{width}x{height}_{name}"), &buffer);
+        }
+    }
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
+    snapshot("curve_ab_120x36", &drawn(&conducted("ab pipeline 16", 160), theme, 120, 36));
+    snapshot("curve_find_120x36", &drawn(&conducted("find p99<2ms", 60), theme, 120, 36));
+    snapshot("curve_sweep_80x24", &drawn(&conducted("sweep clients 1..1000", 100), theme, 80, 24));
+}
+
+#[test]
+fn what_was_turned_most_is_shown_and_a_key_lays_the_curve_over_another() {
+    let deep = |pipeline| Knobs { pipeline, ..on(200) };
+    let mut model = turned([on(50), on(100), on(200), deep(4), deep(8)]);
+    assert!(text(&model, 120, 36).contains("throughput over clients, replies/s"), "the first of equals");
+    press(&mut model, KeyCode::Right);
+    assert!(text(&model, 120, 36).contains("throughput over pipeline, replies/s"));
+    press(&mut model, KeyCode::Right);
+    assert!(text(&model, 120, 36).contains("throughput over clients"));
+    assert_eq!(model.panel.wanted(), model.in_force(), "no knob was turned");
+}
+
+#[test]
+fn without_two_values_one_line_says_what_to_do() {
+    for model in [turned([]), turned([on(50)])] {
+        for (width, height) in [(120, 36), (80, 24), (40, 12)] {
+            let shown = text(&model, width, height);
+            assert!(shown.contains("no knob has two values") && shown.contains(":sweep"), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn the_bounds_of_a_search_are_read_from_the_events_of_a_session() {
+    let open = |rate| Knobs { rate: Some(rate), ..on(50) };
+    let mut model = turned([10_000, 20_000, 40_000, 80_000].map(open));
+    assert_eq!(model.screen, Screen::Curve);
+    assert!(!text(&model, 120, 36).contains("holds up to"));
+    let (knob, limit) = ("rate".to_owned(), "p99<5ms".to_owned());
+    let found = Found { knob, value: 40_000, lower: 40_000, upper: Some(80_000), limit };
+    deliver(&mut model, vec![Record::Event(Event::new(12.0, Happening::Found { found }))]);
+    let shown = text(&model, 120, 36);
+    assert!(shown.contains("p99<5ms holds up to 40 k/s, not for 80 k/s"), "{shown}");
+    assert!(shown.contains("★ of what holds p99<5ms at rate "), "{shown}");
+}
+
+#[test]
+fn a_sweep_has_its_whole_axis_from_its_first_step_on() {
+    let marks = |ticks| {
+        let shown = text(&conducted("sweep clients 1..1000", ticks), 120, 36);
+        shown.lines().find(|line| line.starts_with(" clients ")).map(str::to_owned)
+    };
+    let first = marks(50).expect("a line of labels");
+    assert!(first.contains("1000"), "{first}");
+    assert_eq!(marks(100), Some(first));
+}

@@ -1,0 +1,359 @@
+//! Throughput and latency over the values of a knob: two charts with one axis below them, a point a value.
+//!
+//! ```text
+//! ─ throughput over clients, replies/s ───────────── ┊ knee (model)
+//!  100 k┤         ⣀⠤●⠤⠒⠒◆⠒⠒⠒●
+//!     0 ┤●⠤⠔⠊
+//! ─ service time over clients ──────── ● p50  ■ p99  ○ p99.9
+//!   1 ms┤              ⣀⡠■⠤⠒⠒
+//! 100 µs┤●⠤⠤⠤●⠤⠤⠒⠒●
+//!       └┴─────┴──────┴─────┴─
+//!        1    10     100   clients
+//! ```
+//! Points of one setting are joined. The axis below is logarithmic where the values lie decades apart.
+
+use ratatui::layout::Rect;
+
+use super::{
+    figures::{decade, trimmed},
+    value_axis::{self, Height},
+};
+use crate::{
+    app::{Bounds, Model, Spread, ValueAxis},
+    experiment::{Curve, Limit, Point},
+    session::timeline::Level,
+    stats::Usl,
+    tui::{
+        dots::Dots,
+        paint::{Paint, row},
+        scale::linear_top,
+        theme::{Glyphs, Ink},
+    },
+    units,
+};
+
+/// A curve and what is marked on it.
+pub struct Over<'a> {
+    /// The curve.
+    pub curve: &'a Curve,
+    /// Its law, if one describes it.
+    pub law: Option<Usl>,
+    /// What was looked for, if anything was.
+    pub limit: Option<Limit>,
+    /// Where a search ended or is.
+    pub bounds: Option<Bounds>,
+    x: ValueAxis,
+}
+
+impl<'a> Over<'a> {
+    /// What `model` shows of `curve`, which has points.
+    pub fn new(model: &Model, curve: &'a Curve) -> Self {
+        let dimension = curve.dimension();
+        let (limit, bounds) = (model.curve_limit(dimension), model.curve_bounds(dimension));
+        Self {
+            law: curve.law(),
+            x: x_axis(curve, model.curve_values(dimension), bounds.as_ref()),
+            limit,
+            bounds,
+            curve,
+        }
+    }
+
+    /// The point with the most throughput.
+    pub fn best(&self) -> Option<&Point> {
+        self.curve.best(None)
+    }
+
+    /// That of those which hold the limit.
+    pub fn best_under_limit(&self) -> Option<&Point> {
+        self.limit.as_ref().and_then(|limit| self.curve.best(Some(limit)))
+    }
+
+    /// The name of the knob.
+    pub fn name(&self) -> &'static str {
+        self.curve.dimension().name()
+    }
+
+    /// Whether response times are shown.
+    pub fn is_open(&self) -> bool {
+        self.curve.points().iter().any(Point::is_open)
+    }
+
+    /// The mark of a point of the throughput.
+    pub fn mark(&self, point: &Point, glyphs: &Glyphs) -> (char, Ink) {
+        let is = |best: Option<&Point>| best.is_some_and(|best| best.segments == point.segments);
+        match () {
+            () if is(self.best_under_limit()) => (glyphs.best_held, Ink::Good),
+            () if is(self.best()) => (glyphs.best, Ink::Strong),
+            () if point.client_limit().is_some() => (glyphs.off, Ink::Warn),
+            () => (glyphs.lines[0], Ink::Throughput),
+        }
+    }
+}
+
+/// Values this far apart are spread logarithmically.
+const WIDE: f64 = 10.0;
+/// What is left beside the first and the last value, as a share of the axis.
+const BESIDE: f64 = 0.03;
+
+/// The axis of these points, of values that they will be at, and of what is marked.
+fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis {
+    let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
+    let values = curve.points().iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
+    let values = values.map(|value| value as f64);
+    let (low, high) =
+        values.fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+    if low > 0.0 && high / low >= WIDE {
+        let beside = (high / low).powf(BESIDE);
+        return ValueAxis { low: low / beside, high: high * beside, spread: Spread::Log };
+    }
+    let beside = ((high - low) * BESIDE).max(high * 0.01).max(0.5);
+    ValueAxis { low: low - beside, high: high + beside, spread: Spread::Linear }
+}
+
+/// The levels that are drawn, the lowest on top.
+pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
+
+/// `100 µs` and the line.
+const GUTTER: u16 = 8;
+
+/// Draws both charts and the axis below.
+pub fn draw(paint: &mut Paint, area: Rect, over: &Over) {
+    if area.height < 6 || area.width < GUTTER + 12 {
+        return;
+    }
+    let (charts, name) = (area.height - 2, over.name());
+    let upper = charts * 2 / 5;
+    let [above, below] =
+        [(0, upper), (upper, charts - upper)].map(|(y, height)| Rect { y: area.y + y, height, ..area });
+    paint.rule(row(above, 0), &format!("throughput over {name}, replies/s"));
+    let of = if over.is_open() { "response" } else { "service" };
+    paint.rule(row(below, 0), &format!("{of} time over {name}"));
+    legend(paint, row(below, 0));
+    let plots = [above, below].map(|chart| Rect {
+        x: chart.x + GUTTER,
+        y: chart.y + 1,
+        width: chart.width - GUTTER - 1,
+        height: chart.height - 1,
+    });
+    throughput(paint, plots[0], over);
+    latency(paint, plots[1], over);
+    plots.iter().for_each(|plot| marks(paint, *plot, over));
+    labels(paint, plots[0], over);
+    x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plots[1] }, over);
+}
+
+fn legend(paint: &mut Paint, line: Rect) {
+    let glyphs = paint.glyphs();
+    let entry =
+        |level: Level| (format!(" {} {} ", glyphs.lines[level as usize], level.name()), Ink::Level(level));
+    let entries = LEVELS.map(entry);
+    let length: usize = entries.iter().map(|(text, _)| text.chars().count()).sum();
+    let parts = entries.each_ref().map(|(text, ink)| (text.as_str(), *ink));
+    let x = line.right().saturating_sub(length as u16 + 1).max(line.x + line.width / 2);
+    paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &parts);
+}
+
+/// The column of dots of a value.
+fn column(over: &Over, value: f64, dots: Dots) -> u16 {
+    let last = dots.columns().saturating_sub(1);
+    (over.x.share(value).clamp(0.0, 1.0) * f64::from(last)).round() as u16
+}
+
+/// The points of one setting, from left to right.
+fn series(curve: &Curve) -> Vec<Vec<&Point>> {
+    let mut series: Vec<Vec<&Point>> = Vec::new();
+    for point in curve.points() {
+        match series.iter_mut().find(|one| one[0].is_alike(point)) {
+            Some(one) => one.push(point),
+            None => series.push(vec![point]),
+        }
+    }
+    series
+}
+
+fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
+    let rates = over.curve.points().iter().map(Point::ops_per_s);
+    let top = linear_top(rates.fold(0.0, f64::max));
+    let axis = ValueAxis { low: 0.0, high: top * 1.02, spread: Spread::Linear };
+    value_axis::draw(
+        paint,
+        Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot },
+        plot.x - 1,
+        &axis,
+        |rate| trimmed(&units::count(rate)),
+    );
+    law(paint, plot, over, &axis);
+    let dots = Dots::of(paint, plot);
+    for series in series(over.curve) {
+        let points: Vec<_> = series.iter().map(|point| (point.value, Some(point.ops_per_s()))).collect();
+        line(paint, dots, over, &axis, (&points, Ink::Throughput));
+    }
+    for point in over.curve.points() {
+        let (mark, ink) = over.mark(point, paint.glyphs());
+        dot(paint, dots, over, &axis, (point.value, point.ops_per_s(), mark, ink));
+    }
+}
+
+/// The model, where it is one, as a dashed line behind what was measured.
+fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
+    let Some(law) = over.law else { return };
+    let dots = Dots::of(paint, plot);
+    let mark = paint.glyphs().target_line;
+    for x in (0..dots.columns()).filter(|x| !dots.are_fine() || x % 4 < 2) {
+        let value = over.x.value(f64::from(x) / f64::from(dots.columns().max(2) - 1));
+        if let Height::At(up) = Height::of(law.at(value.max(1.0)), axis, dots) {
+            dots.draw(paint, (x, up), mark, Ink::Faint);
+        }
+    }
+}
+
+fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
+    let value = |point: &Point, level: Level| level.of(point.latency()).map(|ns| ns.max(1) as f64);
+    let all =
+        || over.curve.points().iter().flat_map(|point| LEVELS.map(|level| value(point, level))).flatten();
+    let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), ns| (low.min(ns), high.max(ns)));
+    if high <= 0.0 {
+        paint.text(row(plot, plot.height / 2), "  too few replies for a percentile", Ink::Faint);
+        return;
+    }
+    // Rounded, so that it stands still while the last point wavers.
+    let axis = ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log };
+    let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
+    value_axis::draw(paint, chart, plot.x - 1, &axis, |ns| decade(ns.round() as u64));
+    let dots = Dots::of(paint, plot);
+    for level in LEVELS.into_iter().rev() {
+        let (mark, ink) = (paint.glyphs().lines[level as usize], Ink::Level(level));
+        for series in series(over.curve) {
+            let points: Vec<_> = series.iter().map(|point| (point.value, value(point, level))).collect();
+            line(paint, dots, over, &axis, (&points, ink));
+        }
+        for point in over.curve.points() {
+            if let Some(ns) = value(point, level) {
+                dot(paint, dots, over, &axis, (point.value, ns, mark, ink));
+            }
+        }
+    }
+}
+
+/// The nearest of 1, 2 and 5 of a power of ten above or below, and a hair beyond it.
+fn rounded(value: f64, is_up: bool) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    match is_up {
+        true => steps.into_iter().find(|step| *step >= value).unwrap_or(10.0 * power) * 1.02,
+        false => steps.into_iter().rfind(|step| *step <= value).unwrap_or(power) / 1.02,
+    }
+}
+
+/// Joins points by a line of dots.
+fn line(
+    paint: &mut Paint,
+    dots: Dots,
+    over: &Over,
+    axis: &ValueAxis,
+    (points, ink): (&[(u64, Option<f64>)], Ink),
+) {
+    let mark = paint.glyphs().few;
+    for pair in points.windows(2) {
+        let [(from, Some(low)), (to, Some(high))] = *pair else { continue };
+        let place = |value: u64, height: f64| {
+            (i32::from(column(over, value as f64, dots)), i32::from(Height::of(height, axis, dots).dot(dots)))
+        };
+        let ((x, y), (end_x, end_y)) = (place(from, low), place(to, high));
+        let steps = (end_x - x).abs().max((end_y - y).abs()).max(1);
+        for n in 0..=steps {
+            let at = |from: i32, to: i32| {
+                (f64::from(from) + f64::from(to - from) * f64::from(n) / f64::from(steps)).round() as u16
+            };
+            dots.draw(paint, (at(x, end_x), at(y, end_y)), mark, ink);
+        }
+    }
+}
+
+fn dot(
+    paint: &mut Paint,
+    dots: Dots,
+    over: &Over,
+    axis: &ValueAxis,
+    (value, height, mark, ink): (u64, f64, char, Ink),
+) {
+    let up = Height::of(height, axis, dots).dot(dots);
+    let (x, y) = dots.cell(column(over, value as f64, dots), up);
+    paint.dot(x, y, mark, ink);
+}
+
+/// The vertical lines: the bounds of a search, and the knee.
+fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
+    let knee = over.law.and_then(|law| law.knee()).map(|knee| (knee.at, "knee (model)", Ink::Faint));
+    let bounds = over.bounds.as_ref();
+    let lower = bounds.and_then(|bounds| bounds.lower).map(|value| (value as f64, "holds", Ink::Good));
+    let upper = bounds.and_then(|bounds| bounds.upper).map(|value| (value as f64, "does not", Ink::Bad));
+    [knee, lower, upper]
+        .into_iter()
+        .flatten()
+        .filter(|(value, ..)| (0.0..=1.0).contains(&over.x.share(*value)))
+        .collect()
+}
+
+fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
+    let dots = Dots::of(paint, plot);
+    let glyph = paint.glyphs().event_line;
+    for (value, _, ink) in lines(over) {
+        let (x, _) = dots.cell(column(over, value, dots), 0);
+        (plot.top()..plot.bottom()).for_each(|y| paint.behind(x, y, glyph, ink));
+    }
+}
+
+/// The names of the vertical lines, below each other: what holds stands before its line, the others behind theirs.
+fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
+    let dots = Dots::of(paint, plot);
+    for (value, name, ink) in lines(over) {
+        let (x, _) = dots.cell(column(over, value, dots), 0);
+        let length = name.chars().count() as u16;
+        let before = x.saturating_sub(length + 1);
+        let is_before = before > plot.x && (ink == Ink::Good || x + 2 + length > plot.right());
+        let from = if is_before { before } else { x + 2 };
+        let is_free = |y: &u16| (from..from + length).all(|x| paint.at(x, *y) == Some(" "));
+        if let Some(y) = (plot.top()..plot.bottom()).rev().find(is_free) {
+            paint.text(Rect { x: from, y, width: length, height: 1 }, name, ink);
+        }
+    }
+}
+
+/// A label of the axis below and a blank, on the average.
+const LABEL: u16 = 6;
+
+/// The line below, a mark for each round value, and its label; the name in the gutter, where there is room for it.
+fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
+    let glyphs = paint.glyphs();
+    let (line, words) = (row(area, 0), row(area, 1));
+    (area.x..area.right()).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Faint));
+    paint.dot(area.x - 1, line.y, glyphs.origin, Ink::Faint);
+    paint.right(Rect { x: area.x - GUTTER, width: GUTTER, ..words }, over.name(), Ink::Text);
+    let dots = Dots::of(paint, area);
+    let mut free_from = area.x + 1;
+    for value in x_ticks(over, area.width) {
+        let (x, _) = dots.cell(column(over, value, dots), 0);
+        let text = trimmed(&over.curve.dimension().written(value as u64));
+        let length = text.chars().count() as u16;
+        let from = x.saturating_sub(length / 2).max(area.x + 1).min(area.right().saturating_sub(length));
+        if from >= free_from {
+            paint.dot(x, line.y, glyphs.border, Ink::Faint);
+            paint.text(Rect { x: from, width: length, ..words }, &text, Ink::Faint);
+            free_from = from + length + 1;
+        }
+    }
+}
+
+/// Round values on the axis below, ascending; of sizes, whose round values are others, the points themselves.
+fn x_ticks(over: &Over, width: u16) -> Vec<f64> {
+    if over.curve.dimension().is_bytes() {
+        return over.curve.points().iter().map(|point| point.value as f64).collect();
+    }
+    let ticks = value_axis::ticks(&over.x, (width / LABEL).max(2));
+    let mut values: Vec<_> =
+        ticks.into_iter().map(|(_, value)| value).filter(|value| value.fract() == 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
