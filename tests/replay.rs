@@ -87,6 +87,44 @@ fn a_recording_plays_pauses_and_is_searched_on_the_same_screen() {
     assert!(text.contains("00:02:00 measured") && text.contains("  2   clients 200"), "{text}");
 }
 
+/// An hour whose even seconds have twice the throughput of the odd ones, with 70 ms at second 1801.
+fn an_hour(path: &Path) {
+    let mut writer = Writer::create(path).unwrap();
+    let mut write = |record| writer.write(&record).unwrap();
+    write(Record::Session(SessionStart::now(ServerIdentity::default())));
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    write(Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }));
+    for second in 1..=3600_u32 {
+        let mut recorder = Recorder::new();
+        (0..2000).for_each(|n| recorder.record(100_000 + n * 10));
+        if second == 1801 {
+            recorder.record(70_000_000);
+        }
+        let (t_s, ops) = (f64::from(second), if second % 2 == 0 { 2000 } else { 1000 });
+        let service = recorder.latency();
+        let interval = Interval { t_s, length_s: 1.0, segment: 1, ops, service, ..Interval::default() };
+        write(Record::Interval(Box::new(interval)));
+    }
+    write(Record::End(Box::new(End { t_s: 3600.0, summary: Summary::default(), found: None, best: None })));
+}
+
+#[test]
+fn a_zoom_into_an_hour_shows_its_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hour.jsonl");
+    an_hour(&path);
+    let mut terminal = Terminal::start(&redyno(&["replay", path.to_str().unwrap()]), 120, 36);
+    wait_for_clock(&terminal, "01:00:00");
+    terminal.press("w");
+    wait_for_clock(&terminal, "00:30:01");
+    terminal.wait_for_text("1.50 k");
+    terminal.press("+++++++++++++++");
+    terminal.wait_for_text("1.00 k");
+    terminal.press("-----");
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(0));
+}
+
 #[test]
 fn pause_stops_the_time_that_runs() {
     let folder = tempfile::tempdir().unwrap();

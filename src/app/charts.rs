@@ -81,13 +81,13 @@ impl Model {
     /// Keeps the axes of the picture that is about to be drawn for the one after it.
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
-        let shown = self.shown();
-        let window = axis.window(shown.timeline(), self.ends_s());
+        let window = axis.window(self.timeline(), self.ends_s());
         let latency = match self.subject() {
             Subject::Load => window.latency(self.charts.timed),
             Subject::Server => window.levels_of_pings(),
         };
         let load = window.load();
+        let shown = self.shown();
         let segments = shown.known_segments();
         let latency = self.charts.latency_axis(&latency, &axis, segments);
         let throughput = self.charts.throughput_axis(&load, &axis, segments, self.cursor_s());

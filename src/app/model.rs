@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Charts, Closely, ConfigPanel, CurveView, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program,
-    Question, RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun,
-    view::USUAL_COLUMNS,
+    Charts, ConfigPanel, CurveView, Effect, LogView, Mode, Notice, Pane, Panel, Playback, Program, Question,
+    RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
 };
 use crate::{
     diagnose::{ClientLimit, Overload},
@@ -99,8 +98,6 @@ pub struct Model {
     pub charts: Charts,
     /// The recording that this is, unless it is live.
     pub playback: Option<Playback>,
-    /// What of it is shown at its own resolution.
-    pub(super) closely: Closely,
     /// Which screen.
     pub screen: Screen,
     /// The pane of it that has all of its body; `None` shows all of them.
@@ -152,7 +149,6 @@ impl Model {
             columns: USUAL_COLUMNS,
             charts: Charts::default(),
             playback: None,
-            closely: Closely::default(),
             screen: Screen::default(),
             maximised: None,
             stretch: Stretch::default(),
@@ -378,7 +374,6 @@ impl Model {
                 }
             }
             Notice::Played(to_s) => self.played_to(to_s),
-            Notice::Detail(detail) => self.take_detail(&detail),
             Notice::Leave => self.course = Course::Over,
             // The screen is gone by then; whoever had it tells.
             Notice::Cleaning(_) | Notice::Undone(_) => {}

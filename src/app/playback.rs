@@ -1,6 +1,6 @@
 //! A recording that is played: whether time runs in it, and how fast.
 
-use super::{Model, Order, Tone};
+use super::{Model, Order, Tone, closer::Closer};
 
 /// How fast a recording plays, in seconds of it per second.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -14,13 +14,14 @@ pub struct Playback {
     pub is_playing: bool,
     /// How much of it has been read, 0 to 1; `None` when all has been.
     pub read: Option<f64>,
+    pub(super) closer: Closer,
     speed: usize,
 }
 
 impl Playback {
     /// A recording of which nothing has been read yet.
     pub fn new(file: String) -> Self {
-        Self { file, is_playing: false, read: Some(0.0), speed: 2 }
+        Self { file, is_playing: false, read: Some(0.0), closer: Closer::default(), speed: 2 }
     }
 
     /// A recording that has been read and plays: all of its `length_s` seconds at the lowest speed that takes at most

@@ -7,12 +7,14 @@
 //!                       cursor
 //! ```
 
+use std::sync::Arc;
+
 use super::{Reachability, View};
 use crate::{
     diagnose::{ClientWatch, OverloadWatch},
     session::{
         Record, Timeline,
-        timeline::{ErrorLog, Held, Reading, Segments},
+        timeline::{ErrorLog, Held, Reading, Segments, Stretch},
     },
 };
 
@@ -65,6 +67,11 @@ impl Track {
         self.limit.push(record);
         self.overload.push(record);
         self.timeline.push(record);
+    }
+
+    /// Has what was read again of a recording, as target number `target` of it.
+    pub(super) fn refine(&mut self, stretch: &Arc<Stretch>, target: usize) {
+        self.timeline.refine(stretch, target);
     }
 
     /// Keeps the latest moment, beyond which a frozen view shows nothing.

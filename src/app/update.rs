@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Order, Purpose, Question,
-    Setting, Tone, Typing, View, action, summary,
+    Setting, Tone, Typing, View, action, closer::Closer, summary,
 };
 use crate::{
     experiment::Interruption,
@@ -63,8 +63,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.keep_cursor_in_view();
                 model.charts.refit();
             }
-            model.look_closely();
             model.keep_axes();
+            model.look_closer();
         }
     }
     model.take_effects()
@@ -74,6 +74,7 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     match delivery {
         Delivery::Record(record) => on_record(model, record),
         Delivery::Notice(notice) => model.take(notice.clone()),
+        Delivery::Stretch(stretch) => model.take_stretch(stretch),
         Delivery::Refused(order, reason) => {
             if matches!(order, Order::SetKnobs(_)) {
                 let in_force = model.in_force().clone();
@@ -84,6 +85,9 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
             }
             if *order == Order::GentleIntrinsic(true) {
                 model.gentle_intrinsic = false;
+            }
+            if matches!(order, Order::Refine(_)) {
+                model.set_closer(Closer::Impossible);
             }
             model.say(Tone::Warning, reason.clone());
         }

@@ -13,7 +13,7 @@ use super::{
     Model, TimeAxis, Track,
     axis::{grown, number_ending},
 };
-use crate::session::timeline::{Measure, SegmentTotal, Segments};
+use crate::session::timeline::{Measure, Reading, SegmentTotal, Segments};
 
 /// Which moment is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -77,6 +77,11 @@ pub enum Landmark {
 }
 
 impl Model {
+    /// The instruments at the moment that is shown.
+    pub fn shown(&self) -> Reading<'_> {
+        self.track().reading(self.view)
+    }
+
     /// The segments, as they were at the last moment that can be shown.
     pub fn segments(&self) -> &Segments {
         self.track().segments()

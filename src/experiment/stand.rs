@@ -155,7 +155,7 @@ impl Stand {
                 Seen::Lost(Interruption::LoadOff(why.replace(" Continue?", "")))
             }
             Delivery::Notice(Notice::Leave | Notice::Ended) => Seen::Lost(Interruption::SessionOver),
-            Delivery::Refused(..) | Delivery::Notice(_) => Seen::Nothing,
+            Delivery::Refused(..) | Delivery::Notice(_) | Delivery::Stretch(_) => Seen::Nothing,
         }
     }
 

@@ -15,6 +15,7 @@ mod lost_connections;
 mod measured;
 mod older;
 mod pauses;
+mod places;
 mod reader;
 mod record;
 mod recorder;

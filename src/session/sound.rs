@@ -22,7 +22,7 @@ const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
 const SERVER: &str = "server";
 
 /// The sum of all whole numbers in the records so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counted(u64);
 
 /// The record that `line` is.

@@ -158,6 +158,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 pace = Pace::begun(Instant::now());
                 let plan = screens::plan(self.canvas.area(), &model);
                 let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
+                // What a picture shows of a recording may have to be read again for it.
                 self.carry_out(effects, &mut model, source)?;
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);

@@ -73,7 +73,7 @@ fn in_lines(peer: &Peer, ab: &mut Ab, form: Form) -> Result<(), Failure> {
             // What ends the experiment is told at its end.
             Delivery::Notice(Notice::LoadStaysOff(_)) => {}
             Delivery::Notice(notice) => said.tell(&notice),
-            Delivery::Record(_) | Delivery::Refused(..) => {}
+            Delivery::Record(_) | Delivery::Refused(..) | Delivery::Stretch(_) => {}
         }
     }
     out.make_room_for_last();

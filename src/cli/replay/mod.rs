@@ -2,7 +2,6 @@
 
 mod args;
 mod picture;
-mod places;
 mod run;
 mod source;
 

@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use super::args::ReplayArgs;
+use super::{args::ReplayArgs, source::again};
 use crate::{
-    app::{Delivery, Model, Msg, Notice, Picture, Playback, update},
+    app::{Delivery, Effect, Model, Msg, Notice, Order, Picture, Playback, update},
     cli::{Failure, UsageError},
     session::{Reader, Record, TimelineOptions},
     tui::{screens, share, svg::Animation},
@@ -30,15 +30,19 @@ const LONGEST_S: f64 = 27.0;
 pub fn shoot(
     args: &ReplayArgs,
     (out, form): &(PathBuf, Picture),
-    reader: Reader,
+    mut reader: Reader,
     name: String,
 ) -> Result<(), Failure> {
     let mut model = Model::replaying(Playback::new(name), TimelineOptions::default());
-    for record in records(reader) {
+    for record in records(&mut reader) {
         deliver(&mut model, Delivery::Record(Arc::new(record?)));
     }
     deliver(&mut model, Delivery::Notice(Notice::Ended));
-    look(args, &mut model);
+    for effect in look(args, &mut model) {
+        if let Effect::Order(Order::Refine(asked)) = effect {
+            deliver(&mut model, again(asked, reader.stretch(asked)));
+        }
+    }
     let now_s = model.timeline().now_s();
     if let Some(at_s) = args.at {
         if at_s > now_s {
@@ -55,9 +59,9 @@ pub fn shoot(
 ///
 /// # Errors
 /// When it cannot be read, or the file cannot be written or is there already.
-pub fn animate(args: &ReplayArgs, out: &Path, reader: Reader, name: String) -> Result<(), Failure> {
+pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Reader, name: String) -> Result<(), Failure> {
     let mut length_s = 0.0_f64;
-    for record in records(reader) {
+    for record in records(&mut reader) {
         length_s = length_s.max(record?.t_s().unwrap_or_default());
     }
     let playback = Playback::all_within(LONGEST_S, length_s, name);
@@ -66,7 +70,8 @@ pub fn animate(args: &ReplayArgs, out: &Path, reader: Reader, name: String) -> R
     look(args, &mut model);
     let mut animation = Animation::new(args.size, args.look.theme());
     let mut until_s = step_s;
-    for record in records(Reader::open(&args.file).map_err(anyhow::Error::from)?) {
+    let mut reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
+    for record in records(&mut reader) {
         let record = record?;
         while record.t_s().is_some_and(|t_s| t_s > until_s) {
             animation.push(&screens::picture(args.size, args.look.theme(), &model));
@@ -79,7 +84,7 @@ pub fn animate(args: &ReplayArgs, out: &Path, reader: Reader, name: String) -> R
 }
 
 /// All of a recording.
-fn records(mut reader: Reader) -> impl Iterator<Item = anyhow::Result<Record>> {
+fn records(reader: &mut Reader) -> impl Iterator<Item = anyhow::Result<Record>> {
     std::iter::from_fn(move || reader.next_record().map_err(anyhow::Error::from).transpose())
 }
 
@@ -87,11 +92,11 @@ fn deliver(model: &mut Model, delivery: Delivery) {
     update(model, Msg::Delivery(delivery));
 }
 
-/// Shows the screen that the arguments ask for.
-fn look(args: &ReplayArgs, model: &mut Model) {
+/// Shows the screen that the arguments ask for; what it needs for that.
+fn look(args: &ReplayArgs, model: &mut Model) -> Vec<Effect> {
     model.screen = args.screen;
     let columns = screens::plan(args.size, model).chart_columns();
-    update(model, Msg::Columns(columns));
+    update(model, Msg::Columns(columns))
 }
 
 fn write(path: &Path, picture: &str) -> anyhow::Result<()> {

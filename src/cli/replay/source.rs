@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
-//!                                          Play, Pause ─► clock ─► Played(to_s)
+//!           ▲                              Play, Pause ─► clock ─► Played(to_s)
+//!           └─ Refine: a stretch once more ─► poll ─► Stretch
 //! ```
-//! All of the recording is read once, underneath the screen; seeking is a matter of the screen's timeline. A stretch that is
-//! looked at closely is read again, by the same thread.
+//! All of the recording is read once, underneath the screen; seeking is a matter of the screen's timeline. What is shown
+//! closer than that knows it is read again by the same thread, a stretch at a time.
 
 use std::{
     io,
@@ -16,10 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::places::Places;
 use crate::{
     app::Source,
-    session::{Delivery, Notice, Order, ReadError, Reader, Record, timeline::Detail},
+    session::{
+        Delivery, Notice, Order, ReadError, Reader, Record,
+        timeline::{Asked, Stretch},
+    },
 };
 
 /// Records that wait between reader and screen: some megabytes at the most, since one may hold 100 KB.
@@ -27,15 +30,22 @@ const WAITING: usize = 32;
 /// How long one look at the reader may take, so that keys are answered meanwhile.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// What the reader hands over: a record and how much has been read, or why it cannot go on.
-type Read = Result<(Record, f64), ReadError>;
+/// What the reader hands over.
+enum Read {
+    /// A record, and how much has been read.
+    Record(Record, f64),
+    /// Why it cannot go on.
+    Broken(ReadError),
+    /// That all has been read once.
+    All,
+    /// What was read again, or why it cannot be.
+    Again(Asked, Result<Stretch, ReadError>),
+}
 
 /// A recording that is shown.
 pub struct ReplaySource {
-    records: Receiver<Read>,
-    /// Stretches to be read again, from when to when in seconds of the session, and what was found there.
-    stretches: Sender<(f64, f64)>,
-    details: Receiver<Result<Detail, ReadError>>,
+    read: Receiver<Read>,
+    again: Sender<Asked>,
     is_read: bool,
     playing: Option<Playing>,
     /// Orders to be handed back.
@@ -55,82 +65,80 @@ impl ReplaySource {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(reader: Reader) -> io::Result<Self> {
-        let (sender, records) = sync_channel::<Read>(WAITING);
-        let ((stretches, asked), (found, details)) = (channel(), channel());
+        let (sender, read) = sync_channel(WAITING);
+        let (again, orders) = channel();
         let body = move || {
-            let path = reader.path().to_owned();
-            let places = read_all(reader, &sender);
-            // The screen knows by that that all has been read.
-            drop(sender);
-            while let Some(stretch) = asked.recv().ok().map(|first| asked.try_iter().last().unwrap_or(first))
-            {
-                if found.send(places.read(&path, stretch)).is_err() {
-                    break;
-                }
-            }
+            read_all(reader, &sender, &orders);
         };
         std::thread::Builder::new().name("reader".to_owned()).spawn(body)?;
-        Ok(Self { records, stretches, details, is_read: false, playing: None, refused: Vec::new() })
-    }
-
-    fn take_details(&mut self, deliveries: &mut Vec<Delivery>) {
-        deliveries.extend(self.details.try_iter().map(|read| {
-            Delivery::Notice(match read {
-                Ok(detail) => Notice::Detail(Arc::new(detail)),
-                Err(error) => Notice::Warning(format!("{error}; it is shown as coarsely as it is known")),
-            })
-        }));
+        Ok(Self { read, again, is_read: false, playing: None, refused: Vec::new() })
     }
 
     fn take_records(&mut self, deliveries: &mut Vec<Delivery>) {
         let begun = Instant::now();
-        let mut read = None;
+        let mut share = None;
         while let Some(left) = LOOK.checked_sub(begun.elapsed()).filter(|_| !self.is_read) {
-            match self.records.recv_timeout(left) {
-                Ok(Ok((record, share))) => {
+            match self.read.recv_timeout(left) {
+                Ok(Read::Record(record, so_far)) => {
                     deliveries.push(Delivery::Record(Arc::new(record)));
-                    read = Some(share);
+                    share = Some(so_far);
                 }
-                Ok(Err(error)) => {
+                Ok(Read::Broken(error)) => {
                     let text = format!("{error}; what was read before is shown");
                     deliveries.push(Delivery::Notice(Notice::Warning(text)));
                 }
+                Ok(Read::Again(asked, result)) => deliveries.push(again(asked, result)),
+                Ok(Read::All) | Err(RecvTimeoutError::Disconnected) => self.is_read = true,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => self.is_read = true,
             }
         }
-        deliveries.extend(read.map(|share| Delivery::Notice(Notice::Read(share))));
+        deliveries.extend(share.map(|share| Delivery::Notice(Notice::Read(share))));
         if self.is_read {
             deliveries.push(Delivery::Notice(Notice::Ended));
         }
     }
 }
 
-/// Hands over all records; where they stand.
-fn read_all(mut reader: Reader, sender: &SyncSender<Read>) -> Places {
-    let mut places = Places::default();
-    let mut place = 0;
+/// The reader's thread: all of the recording, and then what is asked for of it; `None` when nobody listens any more.
+fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Asked>) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
-        if let Ok(record) = &read {
-            places.note(record, place);
-        }
-        place = reader.place();
-        let is_last = read.is_err();
-        // Nobody listens any more when the screen is gone.
-        if sender.send(read.map(|record| (record, reader.share()))).is_err() || is_last {
-            break;
+        match read {
+            Ok(record) => sender.send(Read::Record(record, reader.share())).ok()?,
+            Err(error) => {
+                sender.send(Read::Broken(error)).ok()?;
+                break;
+            }
         }
     }
-    places
+    sender.send(Read::All).ok()?;
+    loop {
+        let asked = orders.recv().ok()?;
+        // What was asked for before the last is no longer looked at.
+        let asked = orders.try_iter().last().unwrap_or(asked);
+        sender.send(Read::Again(asked, reader.stretch(asked))).ok()?;
+    }
+}
+
+/// What was read again, as it is handed over.
+pub(super) fn again(asked: Asked, result: Result<Stretch, ReadError>) -> Delivery {
+    match result {
+        Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),
+        Err(error) => Delivery::Refused(Order::Refine(asked), error.to_string()),
+    }
 }
 
 impl Source for ReplaySource {
     fn poll(&mut self) -> Vec<Delivery> {
         let mut deliveries = std::mem::take(&mut self.refused);
-        if !self.is_read {
+        if self.is_read {
+            let read_again = self.read.try_iter().filter_map(|read| match read {
+                Read::Again(asked, result) => Some(again(asked, result)),
+                Read::Record(..) | Read::Broken(_) | Read::All => None,
+            });
+            deliveries.extend(read_again);
+        } else {
             self.take_records(&mut deliveries);
         }
-        self.take_details(&mut deliveries);
         if let Some(playing) = &self.playing {
             let to_s = playing.from_s + playing.since.elapsed().as_secs_f64() * playing.speed;
             deliveries.push(Delivery::Notice(Notice::Played(to_s)));
@@ -148,9 +156,9 @@ impl Source for ReplaySource {
                 self.playing = None;
                 return;
             }
-            Order::ReadAgain { from_s, to_s } => {
-                // Without its thread nothing more can be read, as was told.
-                let _ = self.stretches.send((from_s, to_s));
+            Order::Refine(asked) => {
+                // The reader ends only when it broke, which the screen tells.
+                let _ = self.again.send(asked);
                 return;
             }
             Order::SetKnobs(_) => {
@@ -175,11 +183,10 @@ impl Source for ReplaySource {
 mod tests {
     use super::*;
     use crate::{
-        app::{Effect, Key, KeyCode, Model, Msg, Playback, update},
         load::Knobs,
-        session::{Interval, Mark, Segment, ServerIdentity, SessionStart, TimelineOptions, Writer},
-        stats::fixture::latency_of,
+        session::{Mark, ServerIdentity, SessionStart, Writer, line},
     };
+    use std::{io::Write as _, os::fd::AsRawFd as _, path::Path};
 
     /// All deliveries until the recording has been read.
     fn read(source: &mut ReplaySource) -> Vec<Delivery> {
@@ -190,79 +197,59 @@ mod tests {
         all
     }
 
-    /// An hour, each tick with as many replies as its number.
-    fn hour(path: &std::path::Path) {
-        let mut writer = Writer::create(path).unwrap();
-        writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None };
-        writer.write(&Record::Segment(segment)).unwrap();
-        for tick in 1..=14_400_u32 {
-            let (t_s, ops) = (f64::from(tick) * 0.25, u64::from(tick));
-            let service = latency_of([u64::from(tick) * 1000]);
-            let interval = Interval { t_s, length_s: 0.25, segment: 1, ops, service, ..Interval::default() };
-            writer.write(&Record::Interval(Box::new(interval))).unwrap();
+    /// Ten minutes of marks, a second apart.
+    fn marks() -> String {
+        let mut text = line(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
+        for n in 0..600 {
+            text += &line(&Record::Mark(Mark { t_s: f64::from(n), text: String::new() })).unwrap();
         }
+        text
     }
 
-    /// Draws, and lets the source carry out what that asks for; whether it asks for a stretch.
-    fn draw(model: &mut Model, source: &mut ReplaySource) -> bool {
-        let effects = update(model, Msg::Columns(60));
-        let asks = |effect: &Effect| matches!(effect, Effect::Order(Order::ReadAgain { .. }));
-        let asked = effects.iter().any(asks);
-        for effect in effects {
-            if let Effect::Order(order) = effect {
-                source.order(order);
+    fn next(source: &mut ReplaySource) -> Delivery {
+        loop {
+            if let Some(delivery) = source.poll().pop() {
+                return delivery;
             }
         }
-        asked
     }
 
-    fn replies(model: &Model) -> Vec<u64> {
-        let (reading, axis) = (model.shown(), model.axis(60));
-        let load = axis.window(reading.timeline(), model.ends_s()).load();
-        load.iter().map(|cell| cell.as_ref().map_or(0, |cell| cell.ops)).collect()
+    fn asked(from_s: f64) -> Asked {
+        Asked { from_s, to_s: from_s + 10.0, cell_s: 0.25, targets: 1 }
     }
 
     #[test]
-    fn a_stretch_of_an_hour_that_is_looked_at_closely_shows_its_quarter_seconds() {
+    fn it_reads_a_stretch_again_as_often_as_it_is_asked() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
-        hour(&path);
+        std::fs::write(&path, marks()).unwrap();
         let mut source = ReplaySource::start(Reader::open(&path).unwrap()).unwrap();
-        let mut model =
-            Model::replaying(Playback::new("session.jsonl".to_owned()), TimelineOptions::default());
-        for delivery in read(&mut source) {
-            update(&mut model, Msg::Delivery(delivery));
+        read(&mut source);
+        for from_s in [300.0, 10.0, 590.0] {
+            source.order(Order::Refine(asked(from_s)));
+            let Delivery::Stretch(stretch) = next(&mut source) else { panic!("a stretch") };
+            assert_eq!(stretch.asked(), asked(from_s));
         }
-        assert!(!draw(&mut model, &mut source), "the whole hour is shown as finely as columns are");
-        model.show_moment(1800.0);
-        let zoom = |model: &mut Model| {
-            while model.axis(60).step_s > 0.25 {
-                update(model, Msg::Key(Key::plain(KeyCode::Char('+'))));
-            }
-        };
-        zoom(&mut model);
-        let coarse = replies(&model);
-        assert!(draw(&mut model, &mut source));
-        assert_eq!(replies(&model), coarse, "until it is there");
-        assert!(!draw(&mut model, &mut source), "it is asked for once");
-        while model.shown().timeline().resolution_s(1800.0) > 0.25 {
-            for delivery in source.poll() {
-                update(&mut model, Msg::Delivery(delivery));
-            }
-        }
-        let first = (model.axis(60).from_s() / 0.25).round() as u64 + 1;
-        assert_eq!(replies(&model), (first..first + 60).collect::<Vec<_>>());
-        let now = model.shown().service().now().max_ns();
-        assert!((7_200_000..7_400_000).contains(&now), "the last second at the cursor: {now}");
-        // Elsewhere the session is what it was, and near the end it is fine anyway.
-        model.show_moment(600.0);
-        assert!(draw(&mut model, &mut source));
-        assert_eq!(model.shown().timeline().now_s(), 3600.0);
-        model.show_moment(3600.0);
-        assert!(!draw(&mut model, &mut source));
-        assert_eq!(replies(&model).last(), Some(&14_400));
+        (0..50).for_each(|n| source.order(Order::Refine(asked(n.into()))));
+        let last =
+            |delivery: &Delivery| matches!(delivery, Delivery::Stretch(it) if it.asked() == asked(49.0));
+        while !last(&next(&mut source)) {}
+    }
+
+    #[test]
+    fn a_pipe_cannot_be_read_again_and_it_says_so() {
+        let (out, mut into) = std::io::pipe().unwrap();
+        let writer = std::thread::spawn(move || into.write_all(marks().as_bytes()));
+        let path = format!("/proc/self/fd/{}", out.as_raw_fd());
+        let mut source = ReplaySource::start(Reader::open(Path::new(&path)).unwrap()).unwrap();
+        drop(out);
+        assert!(read(&mut source).len() > 600);
+        writer.join().unwrap().unwrap();
+        source.order(Order::Refine(asked(300.0)));
+        let refused = next(&mut source);
+        assert!(
+            matches!(&refused, Delivery::Refused(Order::Refine(_), why) if why.contains("a second time"))
+        );
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn farewell(peer: &Peer, timeline: &mut Timeline) {
         match delivery {
             Delivery::Record(record) => timeline.push(&record),
             Delivery::Notice(notice) => said.tell_undone(&notice),
-            Delivery::Refused(..) => {}
+            Delivery::Refused(..) | Delivery::Stretch(_) => {}
         }
     }
 }
@@ -112,7 +112,7 @@ fn in_lines(line: &CommandLine, peer: &Peer, form: Form) -> Result<(), Failure> 
                 }
             }
             Delivery::Notice(notice) => said.tell(&notice),
-            Delivery::Record(_) | Delivery::Refused(..) => {}
+            Delivery::Record(_) | Delivery::Refused(..) | Delivery::Stretch(_) => {}
         }
     }
     match written.and_then(|()| printer.finish()) {

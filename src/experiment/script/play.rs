@@ -94,7 +94,7 @@ impl Script {
                 Some(Interruption::LoadOff(why.replace(" Continue?", "")))
             }
             Delivery::Notice(Notice::Leave | Notice::Ended) => Some(Interruption::SessionOver),
-            Delivery::Refused(..) | Delivery::Notice(_) => None,
+            Delivery::Refused(..) | Delivery::Notice(_) | Delivery::Stretch(_) => None,
         }
     }
 

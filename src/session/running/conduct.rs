@@ -96,8 +96,11 @@ impl Running {
                 self.live.listen(listener);
             }
             Order::StopRecording => self.recordings.stop()?,
-            Order::Play { .. } | Order::Pause | Order::ReadAgain { .. } => {
+            Order::Play { .. } | Order::Pause => {
                 return Err("only a recording plays; this is measured live".to_owned());
+            }
+            Order::Refine(_) => {
+                return Err("only a recording is read again; this is measured live".to_owned());
             }
             Order::End => {}
         }

@@ -6,7 +6,10 @@ use crate::{
     happening::Happening,
     load::Knobs,
     server::{Parameter, Progress},
-    session::{Mark, Record, timeline::Detail},
+    session::{
+        Mark, Record,
+        timeline::{Asked, Stretch},
+    },
 };
 
 /// What a peer wants done.
@@ -46,13 +49,8 @@ pub enum Order {
     },
     /// Let it stand still.
     Pause,
-    /// Read a stretch of a recording again; [`Notice::Detail`] is what it holds.
-    ReadAgain {
-        /// From when, in seconds of the session.
-        from_s: f64,
-        /// Until when.
-        to_s: f64,
-    },
+    /// Read a stretch of a recording again; [`Delivery::Stretch`] brings it. Of several the last is carried out.
+    Refine(Asked),
     /// End the session.
     End,
 }
@@ -64,6 +62,8 @@ pub enum Delivery {
     Record(Arc<Record>),
     /// Something that is in no record.
     Notice(Notice),
+    /// A stretch of a recording that was read again.
+    Stretch(Arc<Stretch>),
     /// An order of this peer's that is not carried out, and why, for a person.
     Refused(Order, String),
 }
@@ -95,8 +95,6 @@ pub enum Notice {
     Read(f64),
     /// A recording has played to this moment, in seconds of the session.
     Played(f64),
-    /// A stretch of a recording that has been read again.
-    Detail(Arc<Detail>),
     /// How the recording goes; `None` when there is none any more.
     Recording(Option<RecordingState>),
     /// No more records will come, and the person may look on: a recording ends here.

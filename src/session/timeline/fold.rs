@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     ErrorCell, ErrorLog, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell, PingWindows,
-    Segments, ServerCell, history::Merge, memo::Memos, operations::OperationLanes,
+    Segments, ServerCell, history::Merge, memo::Memos, operations::OperationLanes, stretch::Refined,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -68,6 +68,8 @@ pub struct Timeline {
     pub(super) forgotten: u64,
     pub(super) end: Option<End>,
     pub(super) memos: Memos,
+    /// A stretch that was read again, if one was.
+    pub(super) refined: Option<Refined>,
 }
 
 impl Default for Timeline {
@@ -79,25 +81,30 @@ impl Default for Timeline {
 impl Timeline {
     /// An empty timeline.
     pub fn new(options: TimelineOptions) -> Self {
+        Self::no_coarser(options, f64::INFINITY)
+    }
+
+    /// An empty timeline whose cells never become longer than `longest_s` seconds, for a stretch that is bounded itself.
+    pub(super) fn no_coarser(options: TimelineOptions, longest_s: f64) -> Self {
         let tick_s = seconds(TICK_NS);
         Self {
             now_s: 0.0,
             session: None,
-            load: History::new(tick_s, KEPT),
+            load: History::new(tick_s, KEPT).no_coarser(longest_s),
             recent_ops: VecDeque::new(),
             outages: Outages::default(),
-            lanes: Measure::ALL.map(|_| Lane::new(KEPT)),
-            operations: OperationLanes::default(),
+            lanes: Measure::ALL.map(|_| Lane::new(KEPT, longest_s)),
+            operations: OperationLanes::new(longest_s),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
-            server: History::new(tick_s, KEPT),
+            server: History::new(tick_s, KEPT).no_coarser(longest_s),
             status: None,
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
-            ping_cells: History::new(tick_s, KEPT),
+            ping_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
             errors: ErrorLog::default(),
-            error_cells: History::new(tick_s, KEPT),
+            error_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
             last_reply_s: None,
             last_pong_s: None,
             events: VecDeque::new(),
@@ -105,6 +112,7 @@ impl Timeline {
             forgotten: 0,
             end: None,
             memos: Memos::default(),
+            refined: None,
         }
     }
 

@@ -7,7 +7,7 @@
 //! A cell that has become too old for its level is merged, with its neighbour, into the next, whose cells are twice as
 //! long. Every level reaches twice as far back as the one before with as many cells, so a day takes nine levels.
 //! Nothing is thrown away: what merging keeps is what [`Merge`] keeps. A step without a value is a gap and takes no
-//! memory.
+//! memory. A history of a stretch that was read again ends with a level of its own, from which nothing becomes coarser.
 
 use std::collections::VecDeque;
 
@@ -27,6 +27,8 @@ pub struct History<T> {
     /// How many cells of its own length a level reaches back from now.
     kept: u64,
     newest: u64,
+    /// The level from which nothing is merged.
+    coarsest: usize,
     /// The longest way that a stretch reaches back before its cell.
     longest_s: f64,
     levels: Vec<VecDeque<Slot<T>>>,
@@ -59,7 +61,14 @@ pub struct Cell<'a, T> {
 impl<T: Default + Merge> History<T> {
     /// An empty history with cells of `step_s` seconds, that become coarser after `kept` of them.
     pub fn new(step_s: f64, kept: usize) -> Self {
-        Self { step_s, kept: kept.max(2) as u64, newest: 0, longest_s: 0.0, levels: Vec::new() }
+        Self {
+            step_s,
+            kept: kept.max(2) as u64,
+            newest: 0,
+            coarsest: usize::MAX,
+            longest_s: 0.0,
+            levels: Vec::new(),
+        }
     }
 
     /// The value to which a stretch of `length_s` seconds that ended at `t_s` belongs, made if it is not there.
@@ -76,7 +85,7 @@ impl<T: Default + Merge> History<T> {
             self.age();
         }
         let is_long = length_s > self.step_s * 1.5;
-        let level = (0..).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0);
+        let level = self.level_of(step);
         let slot = self.slot(level, step >> level);
         slot.since_s = slot.since_s.min(since_s);
         if is_long {
@@ -85,9 +94,26 @@ impl<T: Default + Merge> History<T> {
         &mut slot.value
     }
 
+    /// The same, whose cells never become longer than `longest_s` seconds, or than a step where that is longer.
+    pub fn no_coarser(self, longest_s: f64) -> Self {
+        let coarsest = (longest_s / self.step_s).max(1.0).log2();
+        Self { coarsest: coarsest as usize, ..self }
+    }
+
+    /// How long the cell is that holds `t_s` or would hold it, in seconds.
+    pub fn cell_s(&self, t_s: f64) -> f64 {
+        let level = self.level_of((t_s / self.step_s).clamp(0.0, LAST_STEP) as u64);
+        self.step_s * 2_f64.powi(level as i32)
+    }
+
+    /// Where a step belongs.
+    fn level_of(&self, step: u64) -> usize {
+        (0..64).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0)
+    }
+
     fn is_too_old(&self, level: usize, index: u64) -> bool {
         // A pair goes together, so that no coarse cell lies over a fine one.
-        (index | 1) + self.kept <= self.newest >> level
+        level < self.coarsest && (index | 1) + self.kept <= self.newest >> level
     }
 
     fn slot(&mut self, level: usize, index: u64) -> &mut Slot<T> {
@@ -133,13 +159,6 @@ impl<T: Default + Merge> History<T> {
             });
             cells.filter(move |cell| cell.from_s < to_s - 1e-9)
         })
-    }
-
-    /// How long the cells about `t_s` are, in seconds.
-    pub fn resolution_s(&self, t_s: f64) -> f64 {
-        let step = (t_s / self.step_s).clamp(0.0, self.newest as f64) as u64;
-        let level = (0..).find(|level| !self.is_too_old(*level, step >> level)).unwrap_or(0);
-        self.step_s * 2_f64.powi(level as i32)
     }
 
     /// How many cells there are.
@@ -214,6 +233,22 @@ mod tests {
         history.entry(f64::INFINITY, 0.25).0 += 1;
         assert!(history.len() < 60, "{}", history.len());
         assert_eq!(all(&history).iter().map(|(.., n)| n).sum::<u64>(), 101);
+    }
+
+    #[test]
+    fn a_history_of_a_stretch_becomes_no_coarser_than_it_was_asked_to_be() {
+        let filled = |longest_s: f64| {
+            let mut history = History::<Sum>::new(0.25, 4).no_coarser(longest_s);
+            (1..=400).for_each(|tick| history.entry(f64::from(tick) * 0.25, 0.25).0 += 1);
+            history
+        };
+        for (longest_s, first) in [(0.1, (0.0, 0.25, 1)), (0.99, (0.0, 0.5, 2)), (1.0, (0.0, 1.0, 4))] {
+            let history = filled(longest_s);
+            assert_eq!(all(&history)[0], first);
+            assert_eq!((history.cell_s(0.3), history.cell_s(100.0)), (first.1, 0.25));
+        }
+        let usual = filled(f64::INFINITY);
+        assert_eq!(usual.cell_s(0.3), all(&usual)[0].1);
     }
 
     proptest! {

@@ -24,10 +24,10 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// An empty lane whose cells become coarser after `kept` ticks.
-    pub(super) fn new(kept: usize) -> Self {
+    /// An empty lane whose cells become coarser after `kept` ticks, and never longer than `longest_s` seconds.
+    pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
-            cells: History::new(seconds(TICK_NS), kept),
+            cells: History::new(seconds(TICK_NS), kept).no_coarser(longest_s),
             pieces: VecDeque::new(),
             recent: VecDeque::new(),
             closed: OnceLock::new(),
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn windows_end_at_a_cut_and_after_their_time() {
-        let mut lane = Lane::new(100);
+        let mut lane = Lane::new(100, f64::INFINITY);
         for tick in 1..=400 {
             lane.push(1, f64::from(tick) * 0.25, 0.25, &repeated(1000, 1));
         }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_tick_that_comes_late_is_counted_in_its_own_second() {
-        let mut lane = Lane::new(100);
+        let mut lane = Lane::new(100, f64::INFINITY);
         lane.push(1, 2.25, 0.25, &repeated(1000, 1));
         lane.push(1, 2.0, 0.25, &repeated(5000, 2));
         lane.push(1, 2.5, 0.25, &repeated(1000, 1));
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_late_reply_of_an_earlier_segment_is_in_the_history_and_in_no_window() {
-        let mut lane = Lane::new(100);
+        let mut lane = Lane::new(100, f64::INFINITY);
         lane.push(2, 1.0, 0.25, &repeated(1000, 100));
         lane.push_late(1, 1.0, &repeated(70_000, 1));
         let cell = lane.cells().between(0.0, 1.0).next().unwrap();

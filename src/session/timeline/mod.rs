@@ -12,8 +12,8 @@
 //! |---|---|
 //! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`latency`](Window::latency) (those of the load's requests), [`heat`](Window::heat) (how many requests took how long), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
+//! | [`Timeline::refine`]`(stretch, target)` | both from then on as fine as a recording is, in the [`Stretch`] that was read again |
 //! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same while the session goes on underneath |
-//! | [`Detail::of`]`(timeline)` | the same session with a history as fine as the file's, over a stretch that was read again |
 //! | [`Timeline::worst`]`(measure, from_s, to_s)` | the longest latency there, and when |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | what happened, to be put on the axis |
 //!
@@ -24,7 +24,6 @@
 mod against;
 mod by_segment;
 mod cells;
-mod detail;
 mod errors;
 mod fold;
 mod heat;
@@ -42,12 +41,12 @@ mod reading;
 mod seconds;
 mod segments;
 mod stalls;
+mod stretch;
 mod window;
 
 pub use against::Against;
 pub use by_segment::Worst;
 pub use cells::{CommandCell, ErrorCell, LoadCell, PingCell, ServerCell};
-pub use detail::Detail;
 pub use errors::{ErrorCount, ErrorLog};
 pub use fold::{Timeline, TimelineOptions};
 pub use heat::Heat;
@@ -62,4 +61,5 @@ pub use reading::{Reading, Recent};
 pub use seconds::{PerSecond, Seconds};
 pub use segments::{SegmentTotal, Segments};
 pub use stalls::Stall;
+pub use stretch::{Asked, Stretch};
 pub use window::Window;

@@ -15,17 +15,26 @@ use crate::{
 const KEPT: usize = 320;
 
 /// One lane for each operation, by its label.
-#[derive(Debug, Clone, Default)]
-pub(super) struct OperationLanes(BTreeMap<String, History<BySegment>>);
+#[derive(Debug, Clone)]
+pub(super) struct OperationLanes {
+    lanes: BTreeMap<String, History<BySegment>>,
+    /// No cell becomes longer than this.
+    longest_s: f64,
+}
 
 impl OperationLanes {
+    /// No lane yet; cells of those to come never become longer than `longest_s` seconds.
+    pub(super) fn new(longest_s: f64) -> Self {
+        Self { lanes: BTreeMap::new(), longest_s }
+    }
+
     pub(super) fn push(&mut self, interval: &Interval) {
         let (t_s, length_s) = (interval.t_s, interval.length_s);
         for (label, part) in interval.commands.iter().filter(|(_, part)| !part.service.is_empty()) {
-            let is_known = self.0.contains_key(label) || self.0.len() < MAX_OPERATIONS;
+            let is_known = self.lanes.contains_key(label) || self.lanes.len() < MAX_OPERATIONS;
             let label = if is_known { label } else { OTHER };
-            let cells =
-                self.0.entry(label.to_owned()).or_insert_with(|| History::new(seconds(TICK_NS), KEPT));
+            let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
+            let cells = self.lanes.entry(label.to_owned()).or_insert_with(empty);
             cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, &part.service);
         }
     }
@@ -38,7 +47,7 @@ impl Reading<'_> {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
         let mut blend = Blend::default();
         let now_s = self.now_s();
-        let lane = self.timeline().operations.0.get(label);
+        let lane = self.cells.operations.lanes.get(label);
         let cells = lane.into_iter().flat_map(|lane| lane.between(now_s - length_s, now_s));
         cells.for_each(|cell| cell.value.blend(segment, &mut blend));
         blend.take()

@@ -23,10 +23,13 @@ const NOW_S: f64 = 1.0;
 /// The instruments at one moment.
 ///
 /// At the latest moment the windows are exact; in the past they are read from the cells there, which are as fine as
-/// the history is: at most 3.2 % too long, over the cell that holds the moment where that is longer than a second.
+/// the history is, or what was read again of it: at most 3.2 % too long, over the cell that holds the moment where that
+/// is longer than a second.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     timeline: &'a Timeline,
+    /// Where the cells of the last minute are read: in it, or in what was read again of it.
+    pub(super) cells: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
@@ -61,7 +64,7 @@ impl Timeline {
             let lane = self.lane(measure);
             Recent { now: Cow::Borrowed(lane.now()), minute: Cow::Borrowed(lane.minute()) }
         });
-        Reading { timeline: self, t_s: self.now_s, is_latest: true, held: None, windows }
+        Reading { timeline: self, cells: self, t_s: self.now_s, is_latest: true, held: None, windows }
     }
 
     /// The instruments as they stood at `t_s`; at or after the latest record, the [`latest`](Self::latest).
@@ -71,15 +74,16 @@ impl Timeline {
         }
         let segment = self.segments.holding_at(t_s).map_or(1, |segment| segment.start.segment);
         let mut blend = Blend::default();
+        let finest = self.finest(t_s - MINUTE_S, t_s);
         let windows = Measure::ALL.map(|measure| {
             let mut over = |length_s: f64| {
-                let cells = self.lane(measure).cells().between(t_s - length_s, t_s);
+                let cells = finest.lane(measure).cells().between(t_s - length_s, t_s);
                 cells.for_each(|cell| BySegment::blend(cell.value, segment, &mut blend));
                 Cow::Owned(blend.take())
             };
             Recent { now: over(NOW_S), minute: over(MINUTE_S) }
         });
-        Reading { timeline: self, t_s, is_latest: false, held: None, windows }
+        Reading { timeline: self, cells: finest, t_s, is_latest: false, held: None, windows }
     }
 
     /// The instruments as they stood at `t_s`, or if that is later at the moment of `held`, when nothing after that
@@ -92,7 +96,7 @@ impl Timeline {
             let (now, minute) = &held.windows[measure as usize];
             Recent { now: Cow::Borrowed(now), minute: Cow::Borrowed(minute) }
         });
-        Reading { timeline: self, t_s: held.t_s, is_latest: true, held: Some(held), windows }
+        Reading { timeline: self, cells: self, t_s: held.t_s, is_latest: true, held: Some(held), windows }
     }
 }
 
@@ -155,7 +159,7 @@ impl<'a> Reading<'a> {
         // As the times themselves, they are those of the segment.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let mut all = PingCell::default();
-        let cells = self.timeline.ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
+        let cells = self.cells.ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
         cells.for_each(|cell| all.merge(*cell.value));
         all
     }
@@ -198,7 +202,7 @@ impl<'a> Reading<'a> {
         // A cell over the border of a segment would mix two settings, unless there is no other.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let from_s = (self.t_s - length_s).max(began_s);
-        let cells = || self.timeline.load.between(from_s, self.t_s);
+        let cells = || self.cells.load.between(from_s, self.t_s);
         let sum = |cells: &mut dyn Iterator<Item = (u64, f64)>| {
             let (ops, length_s) = cells.fold((0, 0.0), |(ops, length_s), (o, l)| (ops + o, length_s + l));
             (length_s > 0.0).then(|| ops as f64 / length_s)
@@ -212,8 +216,11 @@ impl<'a> Reading<'a> {
         if self.is_latest {
             return self.held.map_or(&self.timeline.status, |held| &held.status).as_ref();
         }
-        let cells = self.timeline.server.between(0.0, self.t_s);
-        cells.rev().find_map(|cell| cell.value.last.as_deref())
+        let last = |timeline: &'a Timeline| {
+            let cells = timeline.server.between(0.0, self.t_s);
+            cells.rev().find_map(|cell| cell.value.last.as_deref())
+        };
+        last(self.cells).or_else(|| last(self.timeline))
     }
 
     /// All that a probe measured in the segment in force, up to this moment. It is as fine as the history is.
@@ -232,7 +239,7 @@ impl<'a> Reading<'a> {
             return held.commands_minute.clone();
         }
         let mut all = CommandCell::default();
-        let cells = self.timeline.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
+        let cells = self.cells.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
         // What was told later is about this moment too, and was not known at it.
         let known = cells.filter(|cell| cell.start_s < self.t_s - seconds(TICK_NS) / 2.0);
         known.for_each(|cell| all.merge(cell.value.commands.clone()));

@@ -10,13 +10,17 @@ use super::{
 };
 use crate::{
     clock::{TICK_NS, seconds},
+    session::{Event, Mark},
     stats::Blend,
 };
 
 /// Columns of equal length over a stretch of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
+    /// What its cells are read from.
     timeline: &'a Timeline,
+    /// The session that it is a part of.
+    session: &'a Timeline,
     from_s: f64,
     step_s: f64,
     columns: usize,
@@ -25,12 +29,19 @@ pub struct Window<'a> {
 }
 
 impl Timeline {
-    /// The stretch from `from_s` to `to_s` in `columns` columns. Either may lie outside of the session; nothing was
-    /// measured there.
+    /// The stretch from `from_s` to `to_s` in `columns` columns, from what was read again of it where that is finer.
+    /// Either may lie outside of the session; nothing was measured there.
     pub fn window(&self, from_s: f64, to_s: f64, columns: usize) -> Window<'_> {
         let step_s = (to_s - from_s).max(0.0) / columns.max(1) as f64;
         let columns = if step_s > 0.0 { columns } else { 0 };
-        Window { timeline: self, from_s, step_s, columns, until_s: f64::INFINITY }
+        Window {
+            timeline: self.finest(from_s, to_s),
+            session: self,
+            from_s,
+            step_s,
+            columns,
+            until_s: f64::INFINITY,
+        }
     }
 
     /// The longest latency of `measure` between two moments, and when it was.
@@ -59,8 +70,18 @@ impl<'a> Window<'a> {
     }
 
     /// The session that it is a part of.
-    pub(super) fn timeline(&self) -> &'a Timeline {
-        self.timeline
+    pub(super) fn session(&self) -> &'a Timeline {
+        self.session
+    }
+
+    /// The events that are listed of this stretch, and others, oldest first.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &'a Event> + use<'a> {
+        self.timeline.events.iter()
+    }
+
+    /// The marks, likewise.
+    pub fn marks(&self) -> impl DoubleEndedIterator<Item = &'a Mark> + use<'a> {
+        self.timeline.marks.iter()
     }
 
     /// When `column` ends, in seconds of the session.

@@ -178,13 +178,13 @@ impl<'a> Lanes<'a> {
     /// What happened in the stretch that is shown, with its column. A cursor that is put to a moment stands in the
     /// column that ends with it, and so does an event; a segment begins with its column.
     fn occurred(&self) -> Vec<(u16, Occurrence)> {
-        let (timeline, axis) = (self.reading.timeline(), self.axis);
+        let axis = self.axis;
         let known_s = self.reading.known_s();
         let mut occurred = Vec::new();
-        for event in timeline.events().filter(|event| event.t_s <= known_s) {
+        for event in self.window.events().filter(|event| event.t_s <= known_s) {
             occurred.extend(axis.column_ending(event.t_s).map(|column| (column, Occurrence::event(event))));
         }
-        for mark in timeline.marks().filter(|mark| mark.t_s <= known_s) {
+        for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
             occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
         }
         for segment in Occurrence::segments(self.reading) {

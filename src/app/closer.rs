@@ -1,0 +1,197 @@
+//! A recording that is shown closer than its timeline knows it is read again there.
+//!
+//! ```text
+//!   columns finer than the cells ─► Order::Refine ─► the recording, off the screen's thread
+//!   the same, fine               ◄─ Delivery::Stretch ◄─┘    until then the coarse view stays
+//! ```
+
+use std::sync::Arc;
+
+use super::{Model, Order};
+use crate::session::timeline::{Asked, Stretch};
+
+/// Figures at the cursor are of so much before it.
+const MINUTE_S: f64 = 60.0;
+/// This share of the axis is read beyond each of its ends, so that the cursor may go on.
+const BEYOND: f64 = 0.5;
+/// So near to the end of what was read the next is asked for.
+const NEAR: f64 = 0.25;
+
+/// What has become of reading again.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Closer {
+    /// Nothing was asked for yet.
+    #[default]
+    Unasked,
+    /// This was asked for last; whether it is there yet, the timelines know.
+    Asked(Asked),
+    /// The recording cannot be read again.
+    Impossible,
+}
+
+impl Model {
+    /// Asks for the stretch that is shown, where its columns are finer than what is known of it.
+    pub(super) fn look_closer(&mut self) {
+        let Some(closer) = self.playback.as_ref().filter(|playback| playback.read.is_none()) else { return };
+        let closer = closer.closer;
+        let step_s = self.axis(self.columns).step_s;
+        let known_to_s =
+            |t_s| self.tracks().iter().map(|track| track.timeline().cell_s(t_s)).fold(0.0, f64::max);
+        if closer == Closer::Impossible || step_s >= known_to_s(self.around(0.0).0) {
+            return;
+        }
+        let cell_s = Asked::cell_s_for(step_s);
+        let (from_s, to_s) = self.around(NEAR);
+        if matches!(closer, Closer::Asked(asked) if asked.cell_s <= cell_s && asked.holds(from_s, to_s)) {
+            return;
+        }
+        let (from_s, to_s) = self.around(BEYOND);
+        let asked = Asked { from_s, to_s, cell_s, targets: self.tracks().len() };
+        self.set_closer(Closer::Asked(asked));
+        self.ask(Order::Refine(asked));
+    }
+
+    /// Shows what was read again, unless the view has moved on to what is still being read.
+    pub(super) fn take_stretch(&mut self, stretch: &Arc<Stretch>) {
+        let (asked, (from_s, to_s)) = (stretch.asked(), self.around(0.0));
+        let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
+        if is_last || asked.holds(from_s, to_s) {
+            (0..).zip(self.tracks_mut()).for_each(|(target, track)| track.refine(stretch, target));
+            self.charts.refit();
+        }
+    }
+
+    pub(super) fn set_closer(&mut self, closer: Closer) {
+        if let Some(playback) = &mut self.playback {
+            playback.closer = closer;
+        }
+    }
+
+    /// The stretch that is shown, with what figures at the cursor need, and this share of it on both sides, as far as
+    /// the session goes.
+    fn around(&self, share: f64) -> (f64, f64) {
+        let axis = self.axis(self.columns);
+        let beside_s = axis.length_s() * share;
+        ((axis.from_s() - MINUTE_S - beside_s).max(0.0), (axis.to_s() + beside_s).min(self.known_s()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Delivery, Effect, Landmark, Msg, Notice, Playback, Zoom, update},
+        session::{Interval, Record, TimelineOptions, timeline::LoadCell},
+    };
+
+    fn interval(s: u32) -> Record {
+        let ops = u64::from(s % 10 + 1) * 100;
+        let own = Interval { t_s: s.into(), length_s: 1.0, segment: 1, ops, ..Interval::default() };
+        Record::Interval(Box::new(own))
+    }
+
+    /// An hour that has been read, on 120 columns.
+    fn model() -> Model {
+        let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
+        (1..=3600).for_each(|s| model.push(&interval(s)));
+        update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Ended)));
+        model
+    }
+
+    /// What the next picture asks for.
+    fn asked(model: &mut Model) -> Vec<Asked> {
+        let effects = update(model, Msg::Columns(120));
+        let refine = |effect| match effect {
+            Effect::Order(Order::Refine(asked)) => asked,
+            other => panic!("{other:?}"),
+        };
+        effects.into_iter().map(refine).collect()
+    }
+
+    fn read(asked: Asked) -> Msg {
+        let mut stretch = Stretch::new(asked);
+        (1..=3600).for_each(|s| stretch.push(&interval(s)));
+        Msg::Delivery(Delivery::Stretch(Arc::new(stretch)))
+    }
+
+    /// The throughput of each second that is shown, as far as seconds are told apart.
+    fn shows_seconds(model: &Model) -> bool {
+        let axis = model.axis(120);
+        let load = axis.window(model.timeline(), model.ends_s()).load();
+        let is_true = |(n, cell): (u16, &Option<LoadCell>)| {
+            let s = (axis.start_s(n) + axis.step_s / 2.0).ceil() as u32;
+            cell.as_ref().and_then(LoadCell::ops_per_s) == Some(f64::from(s % 10 + 1) * 100.0)
+        };
+        (0..).zip(&load).all(is_true)
+    }
+
+    /// Columns of half a second around minute 20.
+    fn zoomed() -> Model {
+        let mut model = model();
+        assert_eq!(asked(&mut model), [], "the whole session is known well enough for its columns");
+        model.put_cursor(1200.0);
+        model.zoom = Zoom::Step(2);
+        model.put_cursor(1200.0);
+        model
+    }
+
+    #[test]
+    fn a_zoom_into_the_past_of_an_hour_shows_its_seconds_once_they_are_read_again() {
+        let mut model = zoomed();
+        let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        assert!(first.holds(1200.0 - 60.0, 1200.0 + 60.0) && first.cell_s <= 0.25, "{first:?}");
+        assert_eq!(asked(&mut model), [], "once");
+        assert!(!shows_seconds(&model), "until then the coarse view stays");
+        update(&mut model, read(first));
+        assert!(shows_seconds(&model));
+        model.scrub(-4);
+        let cursor_s = model.cursor_s().unwrap();
+        let now = model.shown().ops_per_s().unwrap();
+        assert_eq!(now, f64::from(cursor_s.ceil() as u32 % 10 + 1) * 100.0, "{cursor_s}");
+        assert_eq!(asked(&mut model), [], "all that is near is there");
+    }
+
+    #[test]
+    fn who_goes_on_finds_the_next_stretch_read_before_it_is_shown() {
+        let mut model = zoomed();
+        let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        update(&mut model, read(first));
+        let mut reads = 0;
+        while model.cursor_s().unwrap() < 1500.0 {
+            model.scrub(1);
+            if let [next] = asked(&mut model)[..] {
+                assert!(shows_seconds(&model), "while it is read");
+                update(&mut model, read(next));
+                reads += 1;
+            }
+            assert!(shows_seconds(&model), "{:?}", model.cursor_s());
+        }
+        assert!((2..30).contains(&reads), "{reads}");
+    }
+
+    #[test]
+    fn what_comes_late_replaces_nothing_that_is_needed() {
+        let mut model = zoomed();
+        let [here] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        update(&mut model, read(here));
+        model.put_cursor(300.0);
+        let [there] = asked(&mut model)[..] else { panic!("another stretch is asked for") };
+        model.put_cursor(1200.0);
+        let [again] = asked(&mut model)[..] else { panic!("the first is asked for again") };
+        update(&mut model, read(there));
+        assert!(shows_seconds(&model));
+        update(&mut model, read(again));
+        assert!(shows_seconds(&model));
+    }
+
+    #[test]
+    fn a_recording_that_cannot_be_read_again_is_asked_once() {
+        let mut model = zoomed();
+        let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        let refused = Delivery::Refused(Order::Refine(first), "it is a pipe".to_owned());
+        update(&mut model, Msg::Delivery(refused));
+        assert_eq!(model.message().unwrap().text, "it is a pipe");
+        model.jump(Landmark::Start).unwrap();
+        assert_eq!(asked(&mut model), []);
+    }
+}
