@@ -252,11 +252,7 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Row {
     let values: Vec<_> = lanes.window.server().into_iter().map(|cell| of_column(gauge, &cell?)).collect();
     let highest = values.iter().flatten().copied().fold(gauge.about().top, f64::max);
     let top = match gauge.about().unit {
-        // Round in powers of 1024.
-        Unit::Bytes => {
-            let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
-            linear_top(highest / unit) * unit
-        }
+        Unit::Bytes => top_of_bytes(highest),
         _ => linear_top(highest),
     };
     let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
@@ -274,6 +270,13 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Row {
         values: [now.unwrap_or_else(|| NONE.to_owned()), String::new(), String::new()],
         range: if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() },
     }
+}
+
+/// The top of a scale of bytes: round in the unit that it is written in, or one of the next.
+fn top_of_bytes(highest: f64) -> f64 {
+    let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
+    let top = linear_top(highest / unit);
+    unit * if top < 1000.0 { top } else { 1024.0 }
 }
 
 /// `0–100 %` behind a blank and before one.
@@ -312,4 +315,17 @@ fn errors(lanes: &Lanes, rows: u16) -> Row {
 fn linear(value: f64, top: f64, rows: u16) -> Cell {
     let share = (value / top).clamp(0.0, 1.0);
     Cell::Step(1 + (share * (steps(rows) - 1) as f64).round() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_of_bytes_ends_at_what_is_short_to_write() {
+        for (highest, written) in [(900.0, "1.00 KiB"), (1_024_000.0, "1.00 MiB"), (1_600_000.0, "1.60 MiB")]
+        {
+            assert_eq!(units::bytes(top_of_bytes(highest) as u64), written, "{highest}");
+        }
+    }
 }
