@@ -115,7 +115,7 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis 
 pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
 /// `100 µs` and the line.
-const GUTTER: u16 = 8;
+pub(super) const GUTTER: u16 = 8;
 
 /// Draws both charts and the axis below.
 pub fn draw(paint: &mut Paint, area: Rect, over: &Over) {
@@ -161,7 +161,7 @@ fn column(over: &Over, value: f64, dots: Dots) -> u16 {
 }
 
 /// The points of one setting, from left to right.
-fn series(curve: &Curve) -> Vec<Vec<&Point>> {
+pub(super) fn series(curve: &Curve) -> Vec<Vec<&Point>> {
     let mut series: Vec<Vec<&Point>> = Vec::new();
     for point in curve.points() {
         match series.iter_mut().find(|one| one[0].is_alike(point)) {
@@ -196,7 +196,7 @@ fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
 }
 
 /// The model, where it is one, as a dashed line behind what was measured.
-fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
+pub(super) fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
     let Some(law) = over.law else { return };
     let dots = Dots::of(paint, plot);
     let mark = paint.glyphs().target_line;
@@ -217,8 +217,7 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
         paint.text(row(plot, plot.height / 2), "  too few replies for a percentile", Ink::Faint);
         return;
     }
-    // Rounded, so that it stands still while the last point wavers.
-    let axis = ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log };
+    let axis = log_axis(low, high);
     let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
     value_axis::draw(paint, chart, plot.x - 1, &axis, |ns| decade(ns.round() as u64));
     let dots = Dots::of(paint, plot);
@@ -236,6 +235,11 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
+/// From one round value to another, so that it stands still while the last point wavers.
+pub(super) fn log_axis(low: f64, high: f64) -> ValueAxis {
+    ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log }
+}
+
 /// The nearest of 1, 2 and 5 of a power of ten above or below, and a hair beyond it.
 fn rounded(value: f64, is_up: bool) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
@@ -247,7 +251,7 @@ fn rounded(value: f64, is_up: bool) -> f64 {
 }
 
 /// Joins points by a line of dots.
-fn line(
+pub(super) fn line(
     paint: &mut Paint,
     dots: Dots,
     over: &Over,
@@ -271,7 +275,7 @@ fn line(
     }
 }
 
-fn dot(
+pub(super) fn dot(
     paint: &mut Paint,
     dots: Dots,
     over: &Over,
@@ -296,7 +300,7 @@ fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
         .collect()
 }
 
-fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
+pub(super) fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     let glyph = paint.glyphs().event_line;
     for (value, _, ink) in lines(over) {
@@ -306,7 +310,7 @@ fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
 }
 
 /// The names of the vertical lines, below each other: what holds stands before its line, the others behind theirs.
-fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
+pub(super) fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
         let (x, _) = dots.cell(column(over, value, dots), 0);
@@ -325,7 +329,7 @@ fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
 const LABEL: u16 = 6;
 
 /// The line below, a mark for each round value, and its label; the name in the gutter, where there is room for it.
-fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
+pub(super) fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
     (area.x..area.right()).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Faint));

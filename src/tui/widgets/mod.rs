@@ -11,6 +11,7 @@ pub mod curve_points;
 pub mod curve_words;
 pub mod dialog;
 pub mod event_lane;
+pub mod figure_curve;
 pub mod figures;
 pub mod footer;
 pub mod ground;

@@ -1,0 +1,134 @@
+//! One figure over the values of a knob: the column that the segments are sorted by, drawn as the screen Curve draws.
+//!
+//! ```text
+//! ─ p99 over clients ───────────────
+//!   5 ms┤              ⣀⡠▸
+//!   1 ms┤●⠤⠤⠤●⠤⠤⠒⠒●⠒⠒⠉
+//!       └┴─────┴──────┴─────┴─
+//!        1    10     100   clients
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::{
+    figures::{decade, trimmed},
+    knob_curve::{self, GUTTER, Over},
+    value_axis,
+};
+use crate::{
+    app::{Model, Spread, ValueAxis},
+    experiment::Point,
+    session::{
+        figures::{self, Figure, Row, Unit},
+        timeline::Level,
+    },
+    tui::{
+        dots::Dots,
+        paint::{Paint, row},
+        scale::linear_top,
+        theme::Ink,
+    },
+    units,
+};
+
+/// A rule, four rows of a chart, the axis below and its labels, and a row to stand apart.
+pub const LEAST_ROWS: u16 = 8;
+
+/// What is drawn of a table sorted by `sorted_by`: that column if it is a result, else the throughput.
+fn drawn(sorted_by: Figure) -> Figure {
+    match sorted_by.unit {
+        Unit::Latency | Unit::Trouble | Unit::Ratio => sorted_by,
+        _ => figures::OPS_PER_S,
+    }
+}
+
+/// Its value at a point: of all that was measured there.
+fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
+    let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(point.measured()) };
+    figure.value(&row)
+}
+
+/// The mean over the segments of a point, each as long as it lasted.
+fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
+    let segments = point.segments.iter().filter_map(|number| model.segments().numbered(*number));
+    let used = segments.filter_map(|segment| Some((segment.cpu()?, segment.total.length_s)));
+    let (sum, length_s) =
+        used.fold((0.0, 0.0), |(sum, all_s), (cpu, s): (f64, f64)| (sum + cpu * s, all_s + s));
+    (length_s > 0.0).then(|| sum / length_s)
+}
+
+/// Draws the column that the segments are sorted by; the point of the selected segment has the pointer of its row.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
+    if area.height < LEAST_ROWS || area.width < GUTTER + 12 {
+        return;
+    }
+    let figure = drawn(model.segment_table.sorted_by());
+    paint.rule(row(area, 0), &format!("{} over {}", figure.heading, over.name()));
+    let plot =
+        Rect { x: area.x + GUTTER, y: area.y + 1, width: area.width - GUTTER - 1, height: area.height - 3 };
+    let points: Vec<_> =
+        over.curve.points().iter().map(|point| (point, value(model, point, figure))).collect();
+    let values: Vec<f64> = points.iter().filter_map(|(_, value)| *value).collect();
+    if values.is_empty() {
+        let text = format!("  {}: not measured in these segments, or too few replies", figure.heading);
+        paint.text(row(plot, plot.height / 2), &text, Ink::Faint);
+    } else {
+        let axis = axis(figure, &values);
+        let chart = Rect { x: area.x, width: plot.width + GUTTER, ..plot };
+        value_axis::draw(paint, chart, plot.x - 1, &axis, |value| label(figure, value));
+        if figure == figures::OPS_PER_S {
+            knob_curve::law(paint, plot, over, &axis);
+        }
+        let (dots, ink) = (Dots::of(paint, plot), ink(figure));
+        for series in knob_curve::series(over.curve) {
+            let line: Vec<_> =
+                series.iter().map(|point| (point.value, value(model, point, figure))).collect();
+            knob_curve::line(paint, dots, over, &axis, (&line, ink));
+        }
+        // What is selected stands on top of others at its place.
+        let selected = model.selected_segment();
+        let is_selected = |point: &Point| selected.is_some_and(|number| point.segments.contains(&number));
+        for is_on_top in [false, true] {
+            for (point, value) in points.iter().filter(|(point, _)| is_selected(point) == is_on_top) {
+                let glyphs = paint.glyphs();
+                let (mark, ink) =
+                    if is_on_top { (glyphs.pointer, Ink::Selected) } else { (glyphs.lines[0], ink) };
+                if let Some(value) = value {
+                    knob_curve::dot(paint, dots, over, &axis, (point.value, *value, mark, ink));
+                }
+            }
+        }
+    }
+    knob_curve::marks(paint, plot, over);
+    knob_curve::labels(paint, plot, over);
+    knob_curve::x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plot }, over);
+}
+
+fn axis(figure: Figure, values: &[f64]) -> ValueAxis {
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let least = values.iter().copied().fold(f64::MAX, f64::min);
+    match figure.unit {
+        // A send lag may be none at all.
+        Unit::Latency if least >= 1.0 => knob_curve::log_axis(least, most),
+        _ => ValueAxis { low: 0.0, high: linear_top(most) * 1.02, spread: Spread::Linear },
+    }
+}
+
+fn label(figure: Figure, value: f64) -> String {
+    match figure.unit {
+        Unit::Latency => decade(value.round() as u64),
+        Unit::Ratio => units::percent(value),
+        _ => trimmed(&units::count(value)),
+    }
+}
+
+/// A percentile looks as in all charts.
+fn ink(figure: Figure) -> Ink {
+    let level_in = |figures: [Figure; Level::ALL.len()]| figures.iter().position(|known| *known == figure);
+    match level_in(figures::SERVICE).or(level_in(figures::RESPONSE)) {
+        Some(level) => Ink::Level(Level::ALL[level]),
+        None if figure.unit == Unit::Trouble => Ink::Bad,
+        None if figure == figures::OPS_PER_S => Ink::Throughput,
+        None => Ink::Text,
+    }
+}
