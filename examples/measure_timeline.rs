@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         drop(black_box((whole().load(), whole().errors(), whole().server())));
     });
     time("worst moment", || {
-        black_box(timeline.worst(Measure::Service, 0.0, now_s));
+        black_box(timeline.worst(Measure::Service));
     });
     time("reading at half the session", || drop(black_box(timeline.at(now_s / 2.0))));
     draw_overview(timeline);

@@ -61,7 +61,7 @@ fn head(timeline: &Timeline) -> String {
 
 /// When a request took longest, where it is known why.
 fn worst(text: &mut String, timeline: &Timeline) {
-    let Some(worst) = timeline.worst(Measure::Service, 0.0, f64::INFINITY) else { return };
+    let Some(worst) = timeline.worst(Measure::Service) else { return };
     if let Some(cause) = Cause::of(Delay::of(worst, timeline.segments()), timeline.events()) {
         line(text, "worst", &format!("{} at {}{cause}", units::latency(worst.ns), units::clock(worst.t_s)));
     }

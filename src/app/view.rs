@@ -213,11 +213,7 @@ impl Model {
         };
         let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
         let found = match to {
-            Landmark::Worst => {
-                let worst = |measure| self.timeline().worst(measure, 0.0, f64::INFINITY);
-                let worst = worst(Measure::Service).or_else(|| worst(Measure::Ping));
-                worst.map(|worst| worst.t_s).ok_or("nothing was measured yet")
-            }
+            Landmark::Worst => self.worst_s().ok_or("nothing was measured yet"),
             Landmark::NextEvent => happened().filter(after).min_by(f64::total_cmp).ok_or("no later event"),
             Landmark::PreviousEvent => {
                 happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
@@ -240,6 +236,18 @@ impl Model {
             self.view = View::Frozen { cursor_s, to_s: (cursor_s + length_s / 2.0).min(self.known_s()) };
         }
         Ok(())
+    }
+
+    /// When the longest request was, or ping where there was no load: in the column that shows it, which may be the one
+    /// before that in which its record ended.
+    fn worst_s(&self) -> Option<f64> {
+        let of = |measure| Some((measure, self.timeline().worst(measure)?));
+        let (measure, worst) = [Measure::Service, Measure::Ping].into_iter().find_map(of)?;
+        let step_s = self.step_s(self.columns);
+        let starts_s = number_ending(worst.t_s, step_s) as f64 * step_s;
+        let column = self.timeline().window(starts_s, starts_s + step_s, 1);
+        let is_there = column.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns);
+        Some(if is_there { worst.t_s } else { starts_s })
     }
 
     /// Zooms in or out by a step, and keeps the cursor where it stands on the screen.

@@ -14,7 +14,7 @@
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table as it stood at that moment |
 //! | [`Timeline::refine`]`(stretch, target)` | both from then on as fine as a recording is, in the [`Stretch`] that was read again |
 //! | [`Timeline::hold`]`()`, [`Timeline::held_at`]`(held, t_s)` | the same while the session goes on underneath |
-//! | [`Timeline::worst`]`(measure, from_s, to_s)` | the longest latency there, and when |
+//! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of all or of a column, and when |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | what happened, to be put on the axis |
 //!
 //! Pure: it reads no clock and knows no screen. What was not measured is a gap, never a zero. A percentile

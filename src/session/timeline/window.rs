@@ -1,5 +1,7 @@
 //! A stretch of the session in so many columns: what charts draw.
 
+use std::ops::Range;
+
 use super::{
     ErrorCell, Heat, History, Level, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timed, Timeline,
     Worst,
@@ -44,16 +46,9 @@ impl Timeline {
         }
     }
 
-    /// The longest latency of `measure` between two moments, and when it was.
-    pub fn worst(&self, measure: Measure, from_s: f64, to_s: f64) -> Option<Worst> {
-        let cells = self.lane(measure).cells().between(from_s, to_s);
-        // A record that ended a little late is in the cell before.
-        let of_cell = |cell: Cell<'_, BySegment>| {
-            cell.value.worst().map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
-        };
-        let inside = |worst: &Worst| worst.t_s > from_s && worst.t_s <= to_s;
-        // Of equals the first.
-        cells.filter_map(of_cell).filter(inside).rev().max_by_key(|worst| worst.ns)
+    /// The longest latency of `measure` in the whole session, and when it was.
+    pub fn worst(&self, measure: Measure) -> Option<Worst> {
+        worst_of(self.lane(measure).cells().between(0.0, f64::INFINITY))
     }
 }
 
@@ -62,6 +57,13 @@ impl<'a> Window<'a> {
     #[must_use]
     pub fn until(self, until_s: f64) -> Self {
         Self { until_s, ..self }
+    }
+
+    /// The longest latency of `measure` in one column, that of its [`levels`](Self::levels), and when it was: a record
+    /// may end a little after the column that it belongs to.
+    pub fn worst(&self, measure: Measure, column: usize) -> Option<Worst> {
+        let column = Self { from_s: self.end_s(column) - self.step_s, columns: 1, ..*self };
+        worst_of(column.placed(self.timeline.lane(measure).cells()).map(|(_, cell)| cell))
     }
 
     /// What the load did in each column; `None` where nothing was measured.
@@ -229,22 +231,29 @@ impl<'a> Window<'a> {
         self.cells(history).iter().map(merge).collect()
     }
 
-    /// The cells that have a say in each column.
+    /// The values of the cells that have a say in each column.
     fn cells<T: Merge + Default>(&self, history: &'a History<T>) -> Vec<Vec<&'a T>> {
         let mut columns = vec![Vec::new(); self.columns];
-        let to_s = self.from_s + self.step_s * self.columns as f64;
-        // A record that ended a little late is in the cell before.
-        let until_s = self.until_s - seconds(TICK_NS) / 2.0;
-        for cell in history.between(self.from_s, to_s).filter(|cell| cell.start_s < until_s) {
-            for column in self.columns_of(&cell) {
-                columns[column].push(cell.value);
-            }
+        for (places, cell) in self.placed(history) {
+            columns[places].iter_mut().for_each(|column| column.push(cell.value));
         }
         columns
     }
 
+    /// The cells that have a say in some column, and in which.
+    fn placed<T: Merge + Default>(
+        self,
+        history: &'a History<T>,
+    ) -> impl DoubleEndedIterator<Item = (Range<usize>, Cell<'a, T>)> {
+        let to_s = self.from_s + self.step_s * self.columns as f64;
+        // A record that ended a little late is in the cell before.
+        let until_s = self.until_s - seconds(TICK_NS) / 2.0;
+        let cells = history.between(self.from_s, to_s).filter(move |cell| cell.start_s < until_s);
+        cells.map(move |cell| (self.columns_of(&cell), cell)).filter(|(places, _)| !places.is_empty())
+    }
+
     /// A cell belongs to the column that holds its middle; one longer than a column to all whose middle it holds.
-    fn columns_of<T>(&self, cell: &Cell<T>) -> std::ops::Range<usize> {
+    fn columns_of<T>(&self, cell: &Cell<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
         let (first, end) = if to - from > 1.000_001 {
@@ -256,6 +265,15 @@ impl<'a> Window<'a> {
         let inside = |column: f64| column.clamp(0.0, self.columns as f64) as usize;
         inside(first)..inside(end)
     }
+}
+
+/// The longest latency in some cells; of equals the first.
+fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = Cell<'a, BySegment>>) -> Option<Worst> {
+    // A record that ended a little late is in the cell before.
+    let of_cell = |cell: Cell<'_, BySegment>| {
+        cell.value.worst().map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
+    };
+    cells.filter_map(of_cell).rev().max_by_key(|worst| worst.ns)
 }
 
 #[cfg(test)]

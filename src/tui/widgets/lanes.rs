@@ -203,24 +203,18 @@ impl<'a> Lanes<'a> {
         &self.occurrences
     }
 
-    /// The longest latency of `measure` in a column, and when that was.
-    fn worst(&self, measure: Measure, column: u16) -> Option<Worst> {
-        let from_s = self.axis.start_s(column);
-        let to_s = (from_s + self.axis.step_s).min(self.ends_s);
-        self.reading.timeline().worst(measure, from_s, to_s)
-    }
-
     /// What made the longest request of a column so long, or the longest ping where there was no load; and that.
     pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
         let measure = match self.timed {
             Timed::FromDue => Measure::Response,
             Timed::FromWrite => Measure::Service,
         };
-        let of_load = [measure, Measure::Service].into_iter().find_map(|measure| self.worst(measure, column));
+        let worst = |measure| self.window.worst(measure, column.into());
+        let of_load = [measure, Measure::Service].into_iter().find_map(worst);
         let (delay, worst) = match of_load {
             Some(worst) => (Delay::of(worst, self.reading.known_segments()), worst),
             None => {
-                let worst = self.worst(Measure::Ping, column)?;
+                let worst = worst(Measure::Ping)?;
                 let usual_ns = Level::P50.of(self.reading.ping().minute());
                 (Delay { t_s: worst.t_s, ns: worst.ns, usual_ns }, worst)
             }

@@ -71,6 +71,23 @@ fn the_longest_moment_names_its_cause_in_the_chart_and_at_the_cursor() {
 }
 
 #[test]
+fn the_worst_moment_of_records_of_a_second_names_its_cause_in_columns_of_any_length() {
+    let mut recorded = model();
+    // The recording's own entry has words only, and no length.
+    let slow = fixture::slow_command(1_000_000, "DEBUG sleep", Some("127.0.0.1:53254"));
+    deliver(&mut recorded, vec![Record::Event(Event::new(23.1, slow))]);
+    for (width, height) in (80..=200).step_by(15).zip(24..).chain(SIZES) {
+        let mut model = recorded.clone();
+        let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
+        shown(&mut model, theme, (width, height));
+        press(&mut model, KeyCode::Char('w'));
+        let frozen = shown(&mut model, theme, (width, height));
+        let at_cursor = frozen.iter().find(|line| line.starts_with(" 00:2"));
+        assert!(at_cursor.is_some_and(|line| line.contains("1.00 s ← DEBUG sleep")), "{width}: {frozen:#?}");
+    }
+}
+
+#[test]
 fn what_is_far_too_short_is_near_and_no_cause() {
     let mut model = under_load(60, |tick, interval| {
         if tick == 30 {
