@@ -215,6 +215,7 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
         "command",
         "slowlog|get",
         "latency|latest",
+        "latency|histogram",
         "config|get",
     ];
     for line in stats.lines().filter_map(|line| line.strip_prefix("cmdstat_")) {

@@ -54,6 +54,9 @@ fn value(dice: &mut Dice) -> OsString {
 /// An option as it may be given, with a value or without, whether it takes one or not.
 fn put_option(dice: &mut Dice, command: &Command, words: &mut Vec<OsString>) {
     let options: Vec<_> = command.get_arguments().collect();
+    if options.is_empty() {
+        return words.push(value(dice));
+    }
     let option = options[dice.below(options.len())];
     let long = option.get_long().filter(|_| dice.once_in(2)).map(|long| format!("--{long}"));
     let short = option.get_short().map(|short| format!("-{short}"));
