@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Parameter;
+use super::parameter::Parameter;
 
 /// The longest note that is read.
 const LONGEST_NOTE: usize = 1000;

@@ -1,0 +1,328 @@
+//! The parameters of CONFIG that matter for latency: their table, the values that they take, and how those are typed.
+//!
+//! No other is ever asked for or set: it may hold a password.
+
+use std::ops::RangeInclusive;
+
+/// A parameter that can be turned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in CONFIG.
+    pub name: &'static str,
+    /// The values that a turn steps through.
+    pub values: Values,
+    /// What it does, in a few words.
+    pub about: &'static str,
+}
+
+/// The values that a turn steps through, and which others are plausible. Any can be typed; the server decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Values {
+    /// These words, and no others.
+    Words(&'static [&'static str]),
+    /// These; others are pairs of seconds and changes.
+    SavePoints(&'static [&'static str]),
+    /// These numbers, and from a number between two of them to the next; others lie between the two bounds.
+    Numbers(&'static [u64], RangeInclusive<i64>),
+    /// The same, of bytes of memory. 0 is no limit; others are at least 1 MiB.
+    Bytes(&'static [u64]),
+}
+
+const YES_NO: Values = Values::Words(&["no", "yes"]);
+const MIB: u64 = 1 << 20;
+/// The most memory that a limit is plausible for: 1 PiB.
+const MOST_BYTES: u64 = 1 << 50;
+/// The most save points that are plausible.
+const MOST_SAVE_POINTS: usize = 10;
+
+/// The parameters, in the order of the screen.
+pub static PARAMETERS: [Parameter; 10] = [
+    Parameter {
+        name: "maxmemory",
+        values: Values::Bytes(&[
+            0,
+            64 * MIB,
+            128 * MIB,
+            256 * MIB,
+            512 * MIB,
+            1024 * MIB,
+            2048 * MIB,
+            4096 * MIB,
+            8192 * MIB,
+            16384 * MIB,
+        ]),
+        about: "bytes of data; 0 is no limit",
+    },
+    Parameter {
+        name: "maxmemory-policy",
+        values: Values::Words(&[
+            "noeviction",
+            "allkeys-lru",
+            "allkeys-lfu",
+            "allkeys-random",
+            "volatile-lru",
+            "volatile-lfu",
+            "volatile-random",
+            "volatile-ttl",
+        ]),
+        about: "which keys go at the limit",
+    },
+    Parameter {
+        name: "save",
+        values: Values::SavePoints(&["", "3600 1 300 100 60 10000"]),
+        about: "snapshots: after seconds with so many changes",
+    },
+    Parameter { name: "appendonly", values: YES_NO, about: "keep an append-only file" },
+    Parameter {
+        name: "appendfsync",
+        values: Values::Words(&["no", "everysec", "always"]),
+        about: "when that file goes to disk",
+    },
+    Parameter {
+        name: "io-threads",
+        values: Values::Numbers(&[1, 2, 3, 4, 6, 8], 1..=256),
+        about: "threads for sockets",
+    },
+    Parameter {
+        name: "hz",
+        values: Values::Numbers(&[1, 10, 20, 50, 100, 200, 500], 1..=500),
+        about: "rounds of housekeeping a second",
+    },
+    Parameter { name: "activedefrag", values: YES_NO, about: "defragment memory while serving" },
+    Parameter {
+        name: "latency-monitor-threshold",
+        values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=3_600_000),
+        about: "ms that the latency monitor notes; 0 is off",
+    },
+    Parameter {
+        name: "slowlog-log-slower-than",
+        values: Values::Numbers(
+            &[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000],
+            -1..=3_600_000_000,
+        ),
+        about: "µs that the slow log notes; -1 is off",
+    },
+];
+
+impl Parameter {
+    /// The parameter of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PARAMETERS.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// The value before or after `now` among those that a turn steps through; `None` at their end. No limit of memory
+    /// is among them that is below the `used` bytes, and while that is not known none but 0, which is no limit.
+    pub fn turned(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
+        match &self.values {
+            Values::Words(words) | Values::SavePoints(words) => {
+                let at = words.iter().position(|word| *word == now);
+                let next = match (at, up) {
+                    (Some(at), true) => words.get(at + 1),
+                    (Some(at), false) => words.get(at.checked_sub(1)?),
+                    // A value of its own: the first word is below it, the last above.
+                    (None, true) => words.last(),
+                    (None, false) => words.first(),
+                };
+                next.map(|word| (*word).to_owned())
+            }
+            Values::Numbers(steps, _) => next_step(now, up, steps.iter().copied()),
+            Values::Bytes(steps) => {
+                let holds = |limit: u64| limit == 0 || used.is_some_and(|used| limit >= used);
+                next_step(now, up, steps.iter().copied().filter(|limit| holds(*limit)))
+            }
+        }
+    }
+
+    /// What was typed, as CONFIG SET takes it: a size may have a unit, as Redis writes it (1 kb is 1024 bytes, 1 k is 1000)
+    /// or not (`1.5 GiB`), and so may a time. What is neither is left as it is, for the server to judge.
+    pub fn typed(&self, text: &str) -> String {
+        let text = text.trim();
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (text[..digits].parse::<f64>().ok(), text[digits..].trim().to_lowercase());
+        let times = match (&self.values, self.name) {
+            (Values::Bytes(_), _) => power_of_bytes(&unit),
+            (Values::Numbers(..), "slowlog-log-slower-than") => seconds_of(&unit).map(|s| s * 1e6),
+            (Values::Numbers(..), "latency-monitor-threshold") => seconds_of(&unit).map(|s| s * 1e3),
+            _ => None,
+        };
+        let value = number.zip(times).map(|(number, times)| (number * times).round());
+        match value.filter(|value| (0.0..=MOST_BYTES as f64).contains(value)) {
+            Some(value) => format!("{value:.0}"),
+            None => text.to_owned(),
+        }
+    }
+
+    /// Whether `value` is one that a server may have been run with on purpose. What stands in a marker comes from the
+    /// server's keys, which others can write.
+    pub fn is_plausible(&self, value: &str) -> bool {
+        let number = |text: &str| {
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i64>().ok()).flatten()
+        };
+        match &self.values {
+            Values::Words(words) => words.contains(&value),
+            Values::SavePoints(_) => {
+                let numbers: Vec<_> = value.split(' ').filter(|word| !word.is_empty()).collect();
+                numbers.len() <= 2 * MOST_SAVE_POINTS
+                    && numbers.len().is_multiple_of(2)
+                    && numbers.iter().all(|text| number(text).is_some_and(|n| n >= 0))
+            }
+            Values::Numbers(_, range) => number(value).is_some_and(|n| range.contains(&n)),
+            Values::Bytes(_) => {
+                let bytes = number(value).and_then(|n| u64::try_from(n).ok());
+                bytes.is_some_and(|bytes| bytes == 0 || (MIB..=MOST_BYTES).contains(&bytes))
+            }
+        }
+    }
+}
+
+/// How many bytes a unit is.
+fn power_of_bytes(unit: &str) -> Option<f64> {
+    let (base, letter) = match unit {
+        "b" => return Some(1.0),
+        _ if unit.ends_with('b') => (1024_f64, unit.trim_end_matches("ib").trim_end_matches('b')),
+        _ => (1000.0, unit),
+    };
+    let power = ["k", "m", "g", "t"].iter().position(|known| *known == letter)?;
+    Some(base.powi(power as i32 + 1))
+}
+
+/// How many seconds a unit is.
+fn seconds_of(unit: &str) -> Option<f64> {
+    match unit {
+        "us" | "µs" => Some(1e-6),
+        "ms" => Some(1e-3),
+        "s" => Some(1.0),
+        _ => None,
+    }
+}
+
+/// The step before or after the number `now`.
+fn next_step(now: &str, up: bool, mut steps: impl DoubleEndedIterator<Item = u64>) -> Option<String> {
+    // What is below zero is off, as -1 is.
+    let now: i128 = now.parse().ok()?;
+    let next = if up {
+        steps.find(|step| i128::from(*step) > now)
+    } else {
+        steps.rev().find(|step| i128::from(*step) < now)
+    };
+    next.map(|step| step.to_string())
+}
+
+/// A value as a person reads it: an empty one is shown.
+pub fn value_words(value: &str) -> &str {
+    if value.is_empty() { "\"\"" } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turned(name: &str, now: &str, up: bool) -> Option<String> {
+        Parameter::named(name).unwrap().turned(now, up, Some(0))
+    }
+
+    #[test]
+    fn a_turn_steps_through_words_and_numbers() {
+        assert_eq!(turned("appendonly", "no", true).as_deref(), Some("yes"));
+        assert_eq!(turned("appendonly", "yes", true), None);
+        assert_eq!(turned("hz", "10", true).as_deref(), Some("20"));
+        assert_eq!(turned("hz", "30", false).as_deref(), Some("20"));
+        assert_eq!(turned("hz", "1", false), None);
+        assert_eq!(turned("maxmemory", "100", true).as_deref(), Some("67108864"));
+        assert_eq!(turned("slowlog-log-slower-than", "-1", true).as_deref(), Some("0"));
+        assert_eq!(turned("save", "900 1", false).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn sizes_and_times_are_typed_with_units_and_what_is_neither_is_left_to_the_server() {
+        let typed = |name: &str, text| Parameter::named(name).unwrap().typed(text);
+        for (text, bytes) in [
+            ("1gb", "1073741824"),
+            (" 1.5 GiB ", "1610612736"),
+            ("100m", "100000000"),
+            ("64KB", "65536"),
+            ("512b", "512"),
+            ("104857600", "104857600"),
+            ("50%", "50%"),
+            ("1xb", "1xb"),
+            ("-1mb", "-1mb"),
+            ("", ""),
+            ("9e9 tb", "9e9 tb"),
+        ] {
+            assert_eq!(typed("maxmemory", text), bytes, "{text}");
+        }
+        assert_eq!(
+            ["5ms", "1.5 s", "300us", "-1"].map(|t| typed("slowlog-log-slower-than", t)),
+            ["5000", "1500000", "300", "-1"]
+        );
+        assert_eq!(["1s", "20"].map(|text| typed("latency-monitor-threshold", text)), ["1000", "20"]);
+        assert_eq!((typed("save", "900 1"), typed("hz", "10s")), ("900 1".to_owned(), "10s".to_owned()));
+    }
+
+    #[test]
+    fn no_limit_below_what_is_in_use_is_proposed() {
+        let maxmemory = Parameter::named("maxmemory").unwrap();
+        let turned = |now: u64, up, used| maxmemory.turned(&now.to_string(), up, used);
+        let used = Some(320 * MIB);
+        assert_eq!(turned(0, true, used), Some((512 * MIB).to_string()));
+        assert_eq!(turned(1024 * MIB, false, used), Some((512 * MIB).to_string()));
+        assert_eq!(turned(512 * MIB, false, used).as_deref(), Some("0"), "no limit is below nothing");
+        assert_eq!(turned(0, true, Some(u64::MAX)), None);
+        assert_eq!((turned(0, true, None), turned(512 * MIB, false, None).as_deref()), (None, Some("0")));
+    }
+
+    #[test]
+    fn a_value_is_plausible_if_a_server_may_have_been_run_with_it() {
+        let plausible = |name: &str, value| Parameter::named(name).unwrap().is_plausible(value);
+        for (name, value) in [
+            ("maxmemory", "0"),
+            ("maxmemory", "3221225472"),
+            ("maxmemory-policy", "volatile-ttl"),
+            ("save", ""),
+            ("save", "900 1 300 10"),
+            ("appendonly", "yes"),
+            ("hz", "15"),
+            ("slowlog-log-slower-than", "-1"),
+            ("slowlog-log-slower-than", "1000000"),
+        ] {
+            assert!(plausible(name, value), "{name} {value}");
+        }
+        for (name, value) in [
+            ("maxmemory", "1"),
+            ("maxmemory", "-1"),
+            ("maxmemory", "99999999999999999999"),
+            ("maxmemory", "+5000000"),
+            ("maxmemory-policy", "none"),
+            ("save", "900"),
+            ("save", "1 \x1b[2J"),
+            ("save", "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"),
+            ("appendonly", "maybe"),
+            ("hz", "0"),
+            ("hz", "501"),
+            ("hz", "ten"),
+            ("hz", ""),
+        ] {
+            assert!(!plausible(name, value), "{name} {value}");
+        }
+        for parameter in &PARAMETERS {
+            let all: Vec<_> = match &parameter.values {
+                Values::Words(words) | Values::SavePoints(words) => {
+                    words.iter().map(|w| (*w).to_owned()).collect()
+                }
+                Values::Numbers(steps, _) | Values::Bytes(steps) => {
+                    steps.iter().map(u64::to_string).collect()
+                }
+            };
+            assert!(all.iter().all(|value| parameter.is_plausible(value)), "{}", parameter.name);
+        }
+    }
+
+    #[test]
+    fn no_parameter_can_hold_a_password() {
+        for parameter in &PARAMETERS {
+            let name = parameter.name;
+            assert!(!name.contains("pass") && !name.contains("auth") && !name.contains("user"), "{name}");
+        }
+    }
+}
