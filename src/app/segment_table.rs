@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::{
     Direction, Model, Tone,
+    landmark::inside_s,
     list::{moved, turned},
-    view::inside_s,
 };
 use crate::session::{
     figures::{self, Figure, Row},
