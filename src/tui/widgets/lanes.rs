@@ -1,35 +1,20 @@
-//! What all charts share: the columns, the time axis, what was measured in it; and how a lane, a chart in one row or two,
-//! is drawn.
+//! What all charts share: the columns, the time axis, what was measured in it.
 //!
 //! ```text
 //!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
 //!  gutter plot: the time axis            names now       60 s
 //! ```
 
-use std::collections::BTreeSet;
-
 use ratatui::layout::Rect;
 
-use super::{
-    figures::{NONE, clock},
-    waits,
-};
+use super::{figures::clock, waits};
 use crate::{
-    app::{Kind, Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
-    diagnose::{Cause, Delay},
+    app::{Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
     session::timeline::{
-        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window, Worst,
+        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window,
     },
-    tui::{
-        layout::Columns,
-        paint::{Paint, from_column, row},
-        scale::LogScale,
-        theme::Ink,
-    },
+    tui::{layout::Columns, paint::Paint, theme::Ink},
 };
-
-/// One column in so many may have the line of an event.
-const FEW_LINES: u16 = 5;
 
 /// What all lanes of a screen share.
 pub struct Lanes<'a> {
@@ -68,36 +53,6 @@ pub struct Lanes<'a> {
     commands: Vec<Option<CommandCell>>,
     commands_minute: CommandCell,
     occurrences: Vec<(u16, Occurrence)>,
-}
-
-/// One column of a lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cell {
-    /// Nothing was measured.
-    Gap,
-    /// Something was, but too few samples for this level.
-    Few,
-    /// A value, as a share of the lane's height in steps from 1.
-    Step(usize),
-}
-
-/// A lane ready to be drawn.
-pub struct Row {
-    /// Its name.
-    pub name: &'static str,
-    /// How it is drawn.
-    pub ink: Ink,
-    /// One cell for each column of the plot.
-    pub cells: Vec<Cell>,
-    /// The figures: now, 60 s, segment; an empty text leaves the place blank.
-    pub values: [String; 3],
-    /// From where to where its scale goes, where that is its own.
-    pub range: String,
-}
-
-/// Steps in a lane of `rows` rows: eight in each, less one that keeps it from touching the lane above.
-pub fn steps(rows: u16) -> usize {
-    (usize::from(rows) * 8).saturating_sub(1)
 }
 
 impl<'a> Lanes<'a> {
@@ -175,58 +130,9 @@ impl<'a> Lanes<'a> {
         waits::of_load(&mut self.latency, &self.load, counts_lag);
     }
 
-    /// What happened in the stretch that is shown, with its column. A cursor that is put to a moment stands in the
-    /// column that ends with it, and so does an event; a segment begins with its column.
-    fn occurred(&self) -> Vec<(u16, Occurrence)> {
-        let axis = self.axis;
-        let known_s = self.reading.known_s();
-        let mut occurred = Vec::new();
-        for event in self.window.events().filter(|event| event.t_s <= known_s) {
-            occurred.extend(axis.column_ending(event.t_s).map(|column| (column, Occurrence::event(event))));
-        }
-        for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
-            occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
-        }
-        for segment in Occurrence::segments(self.reading) {
-            occurred.extend(axis.column(segment.t_s).map(|column| (column, segment)));
-        }
-        for stall in self.window.stalls(self.levels(Measure::Service)) {
-            let column = stall.column as u16;
-            let cause = self.longest(column).map(|(_, cause)| cause);
-            occurred.push((column, Occurrence::stall(axis.start_s(column) + axis.step_s, stall.ns, cause)));
-        }
-        occurred
-    }
-
     /// What happened in the stretch that is shown, each with its column.
     pub fn occurrences(&self) -> &[(u16, Occurrence)] {
         &self.occurrences
-    }
-
-    /// What made the longest request of a column so long, or the longest ping where there was no load; and that.
-    pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
-        let measure = match self.timed {
-            Timed::FromDue => Measure::Response,
-            Timed::FromWrite => Measure::Service,
-        };
-        let worst = |measure| self.window.worst(measure, column.into());
-        let of_load = [measure, Measure::Service].into_iter().find_map(worst);
-        let (delay, worst) = match of_load {
-            Some(worst) => (Delay::of(worst, self.reading.known_segments()), worst),
-            None => {
-                let worst = worst(Measure::Ping)?;
-                let usual_ns = Level::P50.of(self.reading.ping().minute());
-                (Delay { t_s: worst.t_s, ns: worst.ns, usual_ns }, worst)
-            }
-        };
-        self.cause(delay).map(|cause| (worst, cause))
-    }
-
-    /// What made something take long, as far as is known.
-    fn cause(&self, delay: Delay) -> Option<Cause> {
-        let known_s = self.reading.known_s();
-        let events = self.reading.timeline().events().filter(|event| event.t_s <= known_s);
-        Cause::of(delay, events)
     }
 
     /// The levels of `measure` in each column.
@@ -293,32 +199,6 @@ impl<'a> Lanes<'a> {
     pub fn rate_due(&self) -> Option<u32> {
         let knobs = &self.reading.segment()?.start.knobs;
         knobs.rate.filter(|_| knobs.load)
-    }
-
-    /// The scale of the latencies in all lanes, so that heights can be compared across them.
-    pub fn log_scale(&self) -> LogScale {
-        let shown = [
-            (Measure::Ping, Level::P50),
-            (Measure::Ping, Level::Max),
-            (Measure::PingKernel, Level::P50),
-            (Measure::Wake, Level::Max),
-        ];
-        let values = shown.into_iter().flat_map(|(measure, level)| self.values(measure, level));
-        LogScale::covering(values.flatten().flatten())
-    }
-
-    /// One level of a measurement for each column.
-    pub fn cells(&self, measure: Measure, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
-        let cell = |value: Option<Option<u64>>| match value {
-            None => Cell::Gap,
-            Some(None) => Cell::Few,
-            Some(Some(ns)) => Cell::Step(scale.step(ns, steps(rows))),
-        };
-        self.values(measure, level).map(cell).collect()
-    }
-
-    fn values(&self, measure: Measure, level: Level) -> impl Iterator<Item = Option<Option<u64>>> {
-        self.levels[measure as usize].iter().map(move |column| column.map(|quantiles| quantiles.get(level)))
     }
 
     /// The column of the cursor, while the view is frozen and the axis shows it.
@@ -395,87 +275,6 @@ impl<'a> Lanes<'a> {
         paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
         for (n, name) in names.into_iter().enumerate() {
             paint.right(self.value(area, n as u16), name, Ink::Faint);
-        }
-    }
-
-    /// Draws the moments of the event lane as lines through what `plot` leaves blank. So many events that their lines
-    /// would hide the picture have none.
-    pub fn lines(&self, paint: &mut Paint, plot: Rect) {
-        let glyphs = paint.glyphs();
-        let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
-        let lined = |occurrence: &Occurrence| !matches!(occurrence.kind, Kind::Segment | Kind::Stall);
-        let events: BTreeSet<u16> =
-            self.occurrences.iter().filter(|(_, o)| lined(o)).map(|(column, _)| *column).collect();
-        let borders = self.occurrences.iter().filter(|(_, o)| is_border(o)).map(|(column, _)| *column);
-        let mut lines: Vec<_> = borders.map(|column| (column, glyphs.border_line)).collect();
-        if events.len() <= usize::from(plot.width / FEW_LINES) {
-            lines.extend(events.into_iter().map(|column| (column, glyphs.event_line)));
-        }
-        for (column, glyph) in lines {
-            let x = plot.x + column;
-            for y in (plot.top()..plot.bottom()).filter(|_| x < plot.right()) {
-                paint.behind(x, y, glyph, Ink::Faint);
-            }
-        }
-    }
-
-    /// Whether the load had no connection for a while in the second of a column.
-    fn has_outage(&self, column: usize) -> bool {
-        let step_s = (self.axis.to_s() - self.axis.from_s()) / f64::from(self.axis.columns.max(1));
-        let from_s = self.axis.from_s() + step_s * column as f64;
-        self.reading.timeline().outages().touch(from_s, from_s + step_s)
-    }
-
-    /// Shades what `plot` leaves blank in the seconds in which the load had no connection for a while.
-    pub fn outages(&self, paint: &mut Paint, plot: Rect) {
-        for column in 0..plot.width.min(self.axis.columns) {
-            if self.has_outage(column.into()) {
-                let glyph = paint.glyphs().outage;
-                (plot.top()..plot.bottom()).for_each(|y| paint.behind(plot.x + column, y, glyph, Ink::Bad));
-            }
-        }
-    }
-
-    /// Draws a lane over all of `area`, its name and figures in the last row.
-    pub fn draw(&self, paint: &mut Paint, area: Rect, lane: &Row) {
-        let rows = area.height;
-        if rows == 0 {
-            return;
-        }
-        let foot = row(area, rows - 1);
-        let name = Rect { x: foot.x + 1, width: self.columns.gutter.saturating_sub(1), ..foot };
-        paint.text(name, lane.name, Ink::Text);
-        for (n, value) in lane.values.iter().enumerate() {
-            let ink = match n {
-                _ if value == NONE => Ink::Faint,
-                0 => Ink::Strong,
-                _ => Ink::Text,
-            };
-            paint.right(self.value(foot, n as u16), value, ink);
-        }
-        paint.text(from_column(self.names(foot), self.names(foot).x + 1), &lane.range, Ink::Faint);
-        let plot = self.plot(area);
-        for (x, cell) in (plot.left()..plot.right()).zip(&lane.cells) {
-            column(paint, plot, x, *cell, lane.ink);
-        }
-        self.lines(paint, plot);
-    }
-}
-
-fn column(paint: &mut Paint, plot: Rect, x: u16, cell: Cell, ink: Ink) {
-    let glyphs = paint.glyphs();
-    let bottom = plot.bottom() - 1;
-    match cell {
-        Cell::Gap => {}
-        Cell::Few => paint.dot(x, bottom, glyphs.few, Ink::Faint),
-        Cell::Step(step) => {
-            let full = step / 8;
-            for y in 0..full as u16 {
-                paint.bar(x, bottom.saturating_sub(y), glyphs.bars[7], ink);
-            }
-            if !step.is_multiple_of(8) {
-                paint.bar(x, bottom.saturating_sub(full as u16), glyphs.bars[step % 8 - 1], ink);
-            }
         }
     }
 }

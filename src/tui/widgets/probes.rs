@@ -4,8 +4,9 @@
 use ratatui::layout::Rect;
 
 use super::{
+    Lanes,
     figures::{NONE, decade, figure, part_figure, ping_figure, trimmed},
-    lanes::{Cell, Lanes, Row, steps},
+    lane::{Cell, Row, steps},
 };
 use crate::{
     app::Subject,
