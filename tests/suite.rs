@@ -31,6 +31,7 @@ mod ping;
 mod ping_parts;
 mod reach;
 mod readme;
+mod reconnect;
 mod replay;
 mod safety;
 #[cfg(target_os = "linux")]

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Knob, value_words};
-use crate::{load::Knobs, session::Segment};
+use crate::{
+    load::{Adjustable, Knobs},
+    session::Segment,
+};
 
 /// How `now` differs from the segment `before`: `clients 200`, `load off`; for the first one under load its clients
 /// and pipeline, `50×1`, and whatever else is not as at the start. At least one word, the most telling first.
@@ -11,21 +14,22 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
     }
-    let turned = |base: &Knobs, knob: &Knob| match knob {
+    let turned = |base: &Knobs, setting: &Adjustable| match setting {
         // That a rate opens the loop says the rate.
-        Knob::Arrivals => base.arrivals != now.arrivals && now.rate.is_some(),
-        knob => knob.value(base) != knob.value(now),
+        Adjustable::Knob(Knob::Arrivals) => base.arrivals != now.arrivals && now.rate.is_some(),
+        setting => setting.value(base) != setting.value(now),
     };
-    let told = |knob: &Knob| format!("{knob} {}", knob.value(now));
+    let told = |setting: Adjustable| format!("{} {}", setting.word(), setting.value(now));
+    let all = || Knob::ALL.into_iter().map(Adjustable::Knob).chain([Adjustable::Reconnect]);
     match before.filter(|before| before.load) {
         Some(before) => {
-            let words: Vec<_> = Knob::ALL.iter().filter(|knob| turned(before, knob)).map(told).collect();
+            let words: Vec<_> = all().filter(|setting| turned(before, setting)).map(told).collect();
             if words.is_empty() { vec!["as before".to_owned()] } else { words }
         }
         None => {
             let shape = format!("{}×{}", now.clients, now.pipeline);
-            let others = Knob::ALL.iter().filter(|knob| !matches!(knob, Knob::Clients | Knob::Pipeline));
-            let unusual = others.filter(|knob| turned(&Knobs::default(), knob)).map(told);
+            let others = all().skip_while(|setting| *setting != Adjustable::Knob(Knob::Rate));
+            let unusual = others.filter(|setting| turned(&Knobs::default(), setting)).map(told);
             std::iter::once(shape).chain(unusual).collect()
         }
     }
@@ -80,5 +84,8 @@ mod tests {
         assert_eq!(change(Some(&off), &more), "200×1, rate 5000/s");
         assert_eq!(change(Some(&more), &more), "as before");
         assert_eq!(change(Some(&more), &off), "load off");
+        let anew = Knobs { reconnect: Some(100), ..more.clone() };
+        assert_eq!(change(Some(&more), &anew), "reconnect 100");
+        assert_eq!(change(Some(&anew), &more), "reconnect never");
     }
 }

@@ -67,6 +67,9 @@ fn options(knobs: &Knobs) -> Option<String> {
             text += &format!(" --backlog {}", knobs.backlog);
         }
     }
+    if let Some(after) = knobs.reconnect {
+        text += &format!(" --reconnect {after}");
+    }
     text += &workload(&knobs.workload)?;
     Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))
 }
@@ -148,11 +151,12 @@ mod tests {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default()).of_program(program);
         assert_eq!(copied(&mut model), None);
         assert_eq!(model.message().unwrap().text, "there is no segment yet");
-        let knobs = Knobs { load: true, rate: Some(5000), arrivals: Arrivals::Poisson, ..Knobs::default() };
+        let open = Knobs { load: true, rate: Some(5000), arrivals: Arrivals::Poisson, ..Knobs::default() };
+        let knobs = Knobs { reconnect: Some(9), ..open };
         begin(&mut model, 1, knobs.clone(), None);
         let set = ConfigChange { name: "hz".to_owned(), from: "10".to_owned(), to: "100".to_owned() };
         begin(&mut model, 2, knobs, Some(set));
-        let expected = "redyno -p 6380 --db 3 -c 50 -P 1 --rate 5000 --arrivals poisson --workload cache -d 32 -r 10000  \
+        let expected = "redyno -p 6380 --db 3 -c 50 -P 1 --rate 5000 --arrivals poisson --reconnect 9 --workload cache -d 32 -r 10000  \
                         # after CONFIG SET hz 100, the password in REDISCLI_AUTH";
         assert_eq!(copied(&mut model).as_deref(), Some(expected));
         assert_eq!(model.mode, Mode::CommandLine(expected.to_owned()), "it is shown as well");

@@ -7,7 +7,7 @@ use crate::{
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
-        timeline::Measure,
+        timeline::{Level, Measure},
     },
     units,
 };
@@ -28,6 +28,9 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         }
         if is_one_setting {
             totals(&mut text, &sum);
+        }
+        if rows.iter().any(|row| row.segment.start.knobs.reconnect.is_some()) {
+            opened(&mut text, &sum, is_one_setting);
         }
         if sum.response.is_some() {
             line(&mut text, "send lag", &send_lag(&sum));
@@ -88,6 +91,19 @@ fn totals(text: &mut String, sum: &Summary) {
     if sum.hits + sum.misses > 0 {
         let share = sum.hits as f64 / (sum.hits + sum.misses) as f64;
         line(text, "hits", &format!("{} of {} GETs", units::percent(share), sum.hits + sum.misses));
+    }
+}
+
+/// How many connections were made, and how long each stage of that took where one setting ran.
+fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
+    let row = Row::of_summary(sum);
+    let pace = figures::OPENED_PER_S.value(&row).filter(|_| is_one_setting);
+    let pace = pace.map_or_else(String::new, |pace| format!(", {}", units::rate(pace)));
+    line(text, "opened", &format!("{} connections{pace}", sum.opening.greeting.count()));
+    let stages = sum.opening.stages().into_iter().filter(|(_, took)| is_one_setting && !took.is_empty());
+    for (name, took) in stages {
+        let told = |level: Level| Some(format!("{} {}", level.name(), units::latency(level.of(took)?)));
+        line(text, name, &Level::ALL.into_iter().filter_map(told).collect::<Vec<_>>().join("  "));
     }
 }
 
@@ -154,7 +170,7 @@ mod tests {
     use super::*;
     use crate::{
         load::Knobs,
-        session::{Client, Interval, Record, Segment, WorkerCost},
+        session::{Client, Interval, Opening, Record, Segment, WorkerCost},
         stats::fixture::repeated,
     };
 
@@ -215,6 +231,38 @@ mod tests {
         ] {
             assert!(text.contains(told), "{told}:\n{text}");
         }
+    }
+
+    #[test]
+    fn connections_that_are_not_kept_are_told_by_stage_and_are_no_operations() {
+        let mut timeline = Timeline::default();
+        let of = |reconnect| Knobs { load: true, reconnect, ..Knobs::default() };
+        let opening = Opening {
+            connect: repeated(45_000, 2000),
+            greeting: repeated(90_000, 2000),
+            ..Opening::default()
+        };
+        let interval = |segment| Interval {
+            length_s: 10.0,
+            segment,
+            ops: 2000,
+            opening: opening.clone(),
+            ..Interval::default()
+        };
+        begin(&mut timeline, 1, of(Some(1)));
+        timeline.push(&Record::Interval(Box::new(interval(1))));
+        let text = summary(&timeline, &[]);
+        for told in [
+            "10 k keys, reconnect 1\n",
+            "opened    2000 connections, 200/s\n  connect   p50 45.0 µs  p90 45.0 µs  p99 45.0 µs  max 45.0 µs\n",
+            "  greeting  p50 90.0 µs",
+        ] {
+            assert!(text.contains(told), "{told}:\n{text}");
+        }
+        let mut kept = Timeline::default();
+        begin(&mut kept, 1, of(None));
+        kept.push(&Record::Interval(Box::new(interval(1))));
+        assert!(!summary(&kept, &[]).contains("opened"));
     }
 
     /// Ten seconds of a segment with these knobs.

@@ -160,7 +160,7 @@ mod tests {
     }
 
     /// A value that the option takes, where it takes one.
-    const VALUES: [(&str, &str); 35] = [
+    const VALUES: [(&str, &str); 36] = [
         ("host", "h"),
         ("port", "1"),
         ("socket", "/s"),
@@ -178,6 +178,7 @@ mod tests {
         ("rate", "5"),
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
+        ("reconnect", "5"),
         ("find", "p99<1ms"),
         // A blank for the line below.
         ("sweep", "clients_1..9"),

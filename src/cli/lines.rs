@@ -4,16 +4,18 @@
 //! segment 2: 200 clients × 16, rate max, GET:SET 10:1, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
-//! In open loop these are service times, and the response times beside them have columns of their own.
+//! In open loop these are service times, and the response times beside them have columns of their own; so has the opening of
+//! connections where they are not kept.
 //! A fold over records; it measures nothing.
 
 mod columns;
 
-use self::columns::{LOAD, OPEN, cell, columns, heading, ping_columns, server_columns};
+use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
     app::summary,
     diagnose::ClientWatch,
     happening::Happening,
+    load::Knobs,
     probe::{Ping, Timing},
     server::Status,
     session::{Interval, Record, SessionStart, Sink, Span, Timeline, figures::Row},
@@ -31,8 +33,8 @@ pub struct Lines {
     /// An interval whose ping is not there yet.
     held: Option<Box<Interval>>,
     server: Option<Status>,
-    /// Whether the current segment is an open loop.
-    is_open: bool,
+    /// The knobs of the current segment.
+    knobs: Knobs,
     since_heading: Option<usize>,
     /// What was last said about the kernel's stamps.
     timing: Option<Timing>,
@@ -90,7 +92,7 @@ impl Lines {
                 self.client.push(record);
                 let warmup = if segment.warmup { "warm-up, " } else { "" };
                 lines.push(format!("segment {}: {warmup}{}", segment.segment, segment.knobs));
-                self.is_open = segment.knobs.load && segment.knobs.rate.is_some();
+                self.knobs = segment.knobs.clone();
                 self.since_heading = None;
             }
             Record::Interval(interval) => {
@@ -136,15 +138,15 @@ impl Lines {
             return;
         };
         if self.since_heading.is_none_or(|n| n == HEADING_EVERY) {
-            lines.push(heading(self.is_open));
+            lines.push(heading(&self.knobs));
             self.since_heading = Some(0);
         }
         self.since_heading = self.since_heading.map(|n| n + 1);
         let outage_s = held.as_ref().map_or(0.0, |interval| interval.outage_s);
         let row = held.as_deref().map(Row::of_interval);
         let mut load = columns(&LOAD, |figure| cell(figure, row.as_ref()));
-        if self.is_open {
-            load += &format!(" | {}", columns(&OPEN, |figure| cell(figure, row.as_ref())));
+        for figures in more(&self.knobs) {
+            load += &format!(" | {}", columns(figures, |figure| cell(figure, row.as_ref())));
         }
         let ping = ping.map_or_else(|| " ".repeat(35), |ping| ping_columns(&ping.body));
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
@@ -210,7 +212,7 @@ mod tests {
         (interval.behind_us, interval.shed) = (1500, 3);
         let records = [segment, Record::Interval(interval), ping(1.0), ping(2.0)];
         let all: Vec<_> = records.iter().flat_map(|r| lines.lines_of(r)).collect();
-        assert_eq!(all[1], heading(true));
+        assert_eq!(all[1], heading(&Knobs { load: true, rate: Some(1000), ..Knobs::default() }));
         assert!(
             all[2].ends_with(
                 "|   301 µs   302 µs   302 µs  1.50 ms        3 |   300 µs        -        -   300 µs |"

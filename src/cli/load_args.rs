@@ -32,6 +32,10 @@ pub struct LoadArgs {
     /// than 10 ms late and counts them [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
+    /// A new connection for each client after every N answered requests, with TLS handshake and AUTH; a batch is finished
+    /// first [default: connections are kept]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub reconnect: Option<u32>,
     /// Workload preset: cache (GET:SET 10:1), mixed (1:1), get, set, incr, ping [default: cache]
     #[arg(long, value_name = "NAME", value_parser = preset, conflicts_with = "ratio")]
     pub workload: Option<Arc<Workload>>,
@@ -78,7 +82,7 @@ pub struct LoadArgs {
 impl LoadArgs {
     /// Whether any option here asks for load by being there.
     fn asks_for_load(&self) -> bool {
-        let numbers = [self.clients, self.pipeline, self.rate, self.data_size];
+        let numbers = [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size];
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         self.load || is_shaped || self.workload.is_some() || self.ratio.is_some()
     }
@@ -96,6 +100,7 @@ impl LoadArgs {
             rate: self.rate,
             arrivals: self.arrivals.unwrap_or(usual.arrivals),
             backlog: self.backlog.unwrap_or(usual.backlog),
+            reconnect: self.reconnect,
             workload: self.workload.clone().or(self.ratio.clone()).unwrap_or(usual.workload),
             value_size: self.data_size.unwrap_or(usual.value_size),
             keyspace: self.keys.unwrap_or(usual.keyspace),

@@ -1,7 +1,13 @@
 //! What can be set by a word and a value: `clients 200`, `rate max`, `backlog shed`, `workload get`.
 
 use super::{Arrivals, Backlog, Knob, Knobs, TurnError};
-use crate::workload::{preset, presets};
+use crate::{
+    units,
+    workload::{preset, presets},
+};
+
+/// The word for connections that are kept.
+const NEVER: &str = "never";
 
 /// Something that can be set by a word and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +16,8 @@ pub enum Adjustable {
     Knob(Knob),
     /// What becomes of requests that cannot be sent in time.
     Backlog,
+    /// After how many requests a client makes a new connection.
+    Reconnect,
     /// Which commands, by a preset of `--workload`.
     Workload,
 }
@@ -17,7 +25,7 @@ pub enum Adjustable {
 impl Adjustable {
     /// All of them: the knobs in the order of the panel, then the others.
     pub fn all() -> impl Iterator<Item = Self> {
-        Knob::ALL.into_iter().map(Self::Knob).chain([Self::Backlog, Self::Workload])
+        Knob::ALL.into_iter().map(Self::Knob).chain([Self::Backlog, Self::Reconnect, Self::Workload])
     }
 
     /// The setting that a query begins with, by its word or the beginning of one, and the value after it.
@@ -37,6 +45,7 @@ impl Adjustable {
         match self {
             Self::Knob(knob) => knob.name(),
             Self::Backlog => "backlog",
+            Self::Reconnect => "reconnect",
             Self::Workload => "workload",
         }
     }
@@ -46,6 +55,7 @@ impl Adjustable {
         match self {
             Self::Knob(knob) => knob.value(knobs),
             Self::Backlog => knobs.backlog.to_string(),
+            Self::Reconnect => knobs.reconnect.map_or_else(|| NEVER.to_owned(), |n| n.to_string()),
             Self::Workload => knobs.workload.to_string(),
         }
     }
@@ -57,6 +67,7 @@ impl Adjustable {
             Self::Knob(Knob::Arrivals) => vec![Arrivals::Constant.name(), Arrivals::Poisson.name()],
             Self::Knob(_) => Vec::new(),
             Self::Backlog => vec![Backlog::Queue.name(), Backlog::Shed.name()],
+            Self::Reconnect => vec![NEVER],
             Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),
         }
     }
@@ -70,6 +81,7 @@ impl Adjustable {
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",
             Self::Knob(Knob::Arrivals) => "constant or poisson",
             Self::Backlog => "queue or shed",
+            Self::Reconnect => "after so many requests of a client, or never",
             Self::Workload => "one of its names",
         }
     }
@@ -81,6 +93,13 @@ impl Adjustable {
     pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, TurnError> {
         match self {
             Self::Knob(knob) => knob.typed(knobs, value),
+            Self::Reconnect => {
+                let after =
+                    Some(value).filter(|value| *value != NEVER).map(units::parse_count).transpose()?;
+                let narrow = |n| u32::try_from(n).map_err(|_| TurnError::TooLarge("reconnect", n));
+                let reconnect = after.map(narrow).transpose()?;
+                Ok(Knobs { reconnect, ..knobs.clone() }.checked()?)
+            }
             Self::Backlog => Ok(Knobs { backlog: value.parse()?, ..knobs.clone() }.checked()?),
             Self::Workload => Ok(Knobs { workload: preset(value)?, ..knobs.clone() }.checked()?),
         }

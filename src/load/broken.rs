@@ -10,7 +10,7 @@ use crate::{protocol::ProtocolError, target::TurnedDown};
 /// Why a connection is over.
 #[derive(Debug, Error)]
 pub(super) enum Broken {
-    #[error("{0}")]
+    #[error("{}", told(.0))]
     Socket(#[from] io::Error),
     #[error("the server closed the connection")]
     Closed,
@@ -26,6 +26,18 @@ pub(super) enum Broken {
     Unanswered,
 }
 
+/// What the system said, and where that is not enough what it means.
+fn told(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => format!("{error}: {NO_PORT}"),
+        _ => error.to_string(),
+    }
+}
+
+/// A closed connection keeps its port for a minute, since it was we who closed it.
+const NO_PORT: &str = "no local port is free, for closed connections keep theirs for a minute (TIME_WAIT); reconnect after \
+    more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse to 1";
+
 impl Broken {
     /// The kind that requests in flight count as.
     pub(super) fn kind(&self) -> ErrorKind {
@@ -37,5 +49,20 @@ impl Broken {
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Unanswered => ErrorKind::Unanswered,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_free_port_says_so_and_what_to_do_in_one_line() {
+        let broken =
+            Broken::from(io::Error::from_raw_os_error(rustix::io::Errno::ADDRNOTAVAIL.raw_os_error()));
+        assert_eq!(broken.kind(), ErrorKind::NoPort);
+        let told = broken.to_string();
+        assert!(told.contains("no local port is free") && told.contains("ip_local_port_range"), "{told}");
+        assert!(!told.contains('\n'), "{told}");
     }
 }

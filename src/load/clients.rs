@@ -4,8 +4,9 @@
 //!         ┌──────────── knob asks for fewer ───────────┐
 //!         ▼                                            │
 //!       Down ──► Scheduled ──► Open ── connection lost ┤
-//!                    ▲                                 │
-//!                    └──────── back-off ◄──────────────┘
+//!                  ▲   ▲        │                      │
+//!                  │   └ renewed┘                      │
+//!                  └────────── back-off ◄──────────────┘
 //! ```
 
 use std::{
@@ -40,6 +41,10 @@ pub(super) struct Client {
     back_off: BackOff,
     /// Whether it lost its connection, or could not get one, and has none since.
     is_lost: bool,
+    /// How many requests were answered on its connection, in whole batches.
+    served: u32,
+    /// Whether its connection was closed on purpose, and the next is not there yet.
+    is_between: bool,
 }
 
 impl Client {
@@ -51,6 +56,8 @@ impl Client {
             unread: false,
             back_off: BackOff::new(),
             is_lost: false,
+            served: 0,
+            is_between: false,
         }
     }
 }
@@ -77,6 +84,8 @@ pub(super) struct Clients {
     max_opening: usize,
     /// How many wanted clients lost their connection and have none since.
     lost: usize,
+    /// How many are between two connections on purpose.
+    between: usize,
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
     ready: VecDeque<usize>,
@@ -95,6 +104,7 @@ impl Clients {
             opening: 0,
             max_opening: (MAX_OPENING / workers).max(1),
             lost: 0,
+            between: 0,
             to_open: VecDeque::new(),
             retries: BinaryHeap::new(),
             ready: VecDeque::new(),
@@ -132,10 +142,10 @@ impl Clients {
         waits.max().unwrap_or(0)
     }
 
-    /// How many connections are greeted.
+    /// How many clients have a connection that is greeted, or are between two of them on purpose.
     #[inline]
     pub(super) fn connected(&self) -> usize {
-        self.open - self.opening
+        self.open - self.opening + self.between
     }
 
     /// Wants the first `n` clients and no others; `seed_of` gives a new client's random numbers. Surplus
@@ -211,18 +221,35 @@ impl Clients {
     pub(super) fn opened(&mut self, i: usize, connection: Connection) {
         self.open += 1;
         self.opening += 1;
+        self.all[i].served = 0;
         self.all[i].link = Link::Open(connection);
     }
 
     /// The connection of client `i` is greeted. Whether it had lost the one before.
     pub(super) fn greeted(&mut self, i: usize) -> bool {
         self.opening -= 1;
+        self.arrive(i);
         self.forget_loss(i)
+    }
+
+    /// Closes the connection of client `i` on purpose, and has the next made: that is no loss.
+    pub(super) fn renew(&mut self, i: usize) {
+        self.take_connection(i);
+        let client = &mut self.all[i];
+        client.link = Link::Scheduled;
+        self.between += usize::from(!std::mem::replace(&mut client.is_between, true));
+        self.to_open.push_back(i);
+    }
+
+    /// Client `i` is between no two connections any more.
+    fn arrive(&mut self, i: usize) {
+        self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
 
     /// Closes the connection of client `i`, which is not wanted any more.
     pub(super) fn close(&mut self, i: usize) {
         self.take_connection(i);
+        self.arrive(i);
         self.forget_loss(i);
         self.all[i].link = Link::Down;
         self.all[i].back_off.reset();
@@ -248,6 +275,7 @@ impl Clients {
     /// it had one, or was to have its first.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
         self.take_connection(i);
+        self.arrive(i);
         if self.is_surplus(i) {
             self.close(i);
             return false;
@@ -286,13 +314,19 @@ impl Clients {
         }
     }
 
-    /// A batch of client `i` was answered: its connection has proved good.
+    /// A batch of client `i` was answered, so many requests: its connection has proved good.
     #[inline]
-    pub(super) fn answered(&mut self, i: usize) {
-        let back_off = &mut self.all[i].back_off;
-        if back_off.is_failing() {
-            back_off.reset();
+    pub(super) fn answered(&mut self, i: usize, batch: u32) {
+        let client = &mut self.all[i];
+        client.served = client.served.saturating_add(batch);
+        if client.back_off.is_failing() {
+            client.back_off.reset();
         }
+    }
+
+    /// How many requests were answered on the connection of client `i`.
+    pub(super) fn served(&self, i: usize) -> u32 {
+        self.all[i].served
     }
 
     /// The socket of client `i` holds more than was read.
@@ -396,6 +430,22 @@ mod tests {
         }
         opened.sort_unstable();
         assert_eq!(opened, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_client_between_two_connections_on_purpose_is_not_lost() {
+        let mut clients = Clients::new(1, 1);
+        clients.want(2, |i| i as u64);
+        for i in 0..2 {
+            assert_eq!(clients.next_to_open(), Some(i));
+            clients.renew(i);
+        }
+        assert_eq!((clients.connected(), clients.how_many_lost()), (2, 0));
+        assert_eq!((clients.next_to_open(), clients.next_retry_ns()), (Some(0), None), "nobody waits");
+        clients.lost(0, 0);
+        assert_eq!((clients.connected(), clients.how_many_lost()), (1, 1), "the next could not be had");
+        clients.close(1);
+        assert_eq!(clients.connected(), 0);
     }
 
     #[test]

@@ -125,6 +125,12 @@ impl Connection {
         (self.phase == Phase::Busy).then(|| now_ns.saturating_sub(self.since_ns))
     }
 
+    /// How many requests its last batch has.
+    #[inline]
+    pub(super) fn batch(&self) -> u32 {
+        self.operations.len() as u32
+    }
+
     /// Whether the socket may hold more than was read, of which no event will tell.
     pub(super) fn has_more(&self) -> bool {
         self.has_more

@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Refused,
     /// A connection was closed or reset by the other side.
     Reset,
+    /// This machine has no port left for another connection.
+    NoPort,
     /// The server's host or socket could not be reached for another reason.
     Unreachable,
     /// TLS failed: a certificate, the handshake, a broken record.
@@ -37,6 +39,7 @@ impl fmt::Display for ErrorKind {
             Self::Timeout => "timeout",
             Self::Refused => "refused",
             Self::Reset => "reset",
+            Self::NoPort => "no-port",
             Self::Unreachable => "unreachable",
             Self::Tls => "tls",
             Self::Protocol => "protocol",
@@ -55,6 +58,7 @@ impl From<&io::Error> for ErrorKind {
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::UnexpectedEof => Self::Reset,
             io::ErrorKind::TimedOut => Self::Timeout,
+            io::ErrorKind::AddrNotAvailable => Self::NoPort,
             _ if TlsFailure::of(error).is_some() => Self::Tls,
             _ => Self::Unreachable,
         }

@@ -21,7 +21,7 @@ pub struct IntervalBuffer {
     pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.
     pub closes_tick: bool,
-    /// Connections open at the end of the stretch.
+    /// Clients with a connection at the end of the stretch, or between two on purpose.
     pub connected: u32,
     /// Bytes read.
     pub bytes_in: u64,

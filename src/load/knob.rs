@@ -81,7 +81,7 @@ pub enum TurnError {
     Range(#[from] KnobError),
     /// The number is too large for the setting.
     #[error("{0} cannot be as high as {1}")]
-    TooLarge(Knob, u64),
+    TooLarge(&'static str, u64),
     /// A share above the whole.
     #[error("reads must lie between 0 and 100 percent, not {0}")]
     Share(u64),
@@ -171,7 +171,7 @@ impl Knob {
     pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
         let mut typed = knobs.clone();
         let text = text.trim();
-        let narrow = |n: u64| u32::try_from(n).map_err(|_| TurnError::TooLarge(self, n));
+        let narrow = |n: u64| u32::try_from(n).map_err(|_| TurnError::TooLarge(self.name(), n));
         match self {
             Self::Clients => typed.clients = narrow(units::parse_count(text)?)?,
             Self::Pipeline => typed.pipeline = narrow(units::parse_count(text)?)?,

@@ -38,6 +38,10 @@ pub struct Knobs {
     /// What becomes of those that cannot be sent in time.
     #[serde(default)]
     pub backlog: Backlog,
+    /// Answered requests after which a client closes its connection and makes a new one; it finishes its batch first.
+    /// `None` keeps connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconnect: Option<u32>,
     /// What is asked, how often. Clones of the knobs share it.
     #[serde(alias = "mix")]
     pub workload: Arc<Workload>,
@@ -57,6 +61,7 @@ impl Default for Knobs {
             rate: None,
             arrivals: Arrivals::Constant,
             backlog: Backlog::Queue,
+            reconnect: None,
             workload: workload::usual(),
             value_size: 32,
             // So few that SETs fill it within moments: the hit rate is steady when a person looks.
@@ -114,6 +119,7 @@ impl Knobs {
         in_range("clients", self.clients.into(), MAX_CLIENTS.into())?;
         in_range("pipeline", self.pipeline.into(), MAX_PIPELINE.into())?;
         in_range("rate", self.rate.unwrap_or(1).into(), u32::MAX.into())?;
+        in_range("reconnect", self.reconnect.unwrap_or(1).into(), u32::MAX.into())?;
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
         self.workload.check()?;
@@ -145,7 +151,8 @@ impl Knobs {
 }
 
 impl fmt::Display for Knobs {
-    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys`, or `load off`.
+    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys`, or `load off`; where connections are not kept, also
+    /// `reconnect 100`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");
@@ -159,7 +166,8 @@ impl fmt::Display for Knobs {
             self.workload,
             units::bytes(self.value_size.into()),
             units::setting(self.keyspace),
-        )
+        )?;
+        self.reconnect.map_or(Ok(()), |n| write!(f, ", reconnect {n}"))
     }
 }
 
@@ -173,6 +181,8 @@ mod tests {
         let error = Knobs { clients: 0, ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(error.to_string(), "clients must lie between 1 and 10000, not 0");
         assert!(Knobs { rate: Some(0), ..Knobs::default() }.checked().is_err());
+        let error = Knobs { reconnect: Some(0), ..Knobs::default() }.checked().unwrap_err();
+        assert_eq!(error.to_string(), "reconnect must lie between 1 and 4294967295, not 0");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! A new figure is a row; a table shows it where it is named.
 
 use super::{
-    Interval, OperationInterval, Summary,
+    Interval, Opening, OperationInterval, Summary,
     timeline::{Level, SegmentTotal},
 };
 use crate::{load::Knobs, stats::Latency, units};
@@ -34,6 +34,8 @@ pub struct Row<'a> {
     pub service: &'a Latency,
     /// From when it was due; `None` in closed loop.
     pub response: Option<&'a Latency>,
+    /// What connections took to open; `None` of an operation.
+    pub opening: Option<&'a Opening>,
     /// The server's share of a core.
     pub server_cpu: Option<f64>,
 }
@@ -53,6 +55,7 @@ macro_rules! row {
             behind_us: $record.behind_us,
             service: &$record.service,
             response: $record.response.as_ref(),
+            opening: Some(&$record.opening),
             server_cpu: None,
         }
     };
@@ -87,6 +90,7 @@ impl<'a> Row<'a> {
             errors: operation.errors.values().sum(),
             service: &operation.service,
             response: None,
+            opening: None,
             ..self
         }
     }
@@ -166,6 +170,10 @@ fn level(latency: Option<&Latency>, level: Level) -> Option<f64> {
     latency.and_then(|latency| level.of(latency)).map(|ns| ns as f64)
 }
 
+fn stage(row: &Row, at: Level, of: fn(&Opening) -> &Latency) -> Option<f64> {
+    level(row.opening.map(of), at)
+}
+
 macro_rules! figures {
     ($($(#[doc = $what:literal])* $id:ident $name:literal $heading:literal $unit:ident $of:expr;)*) => {
         $($(#[doc = $what])* pub const $id: Figure = Figure { name: $name, heading: $heading, unit: Unit::$unit, of: $of };)*
@@ -223,6 +231,24 @@ figures! {
     SHED "shed" "shed" Trouble |row| row.is_open().then_some(row.shed as f64);
     /// Requests that failed, of all kinds.
     ERRORS "errors" "errors" Trouble |row| Some(row.errors as f64);
+    /// Connections that opened.
+    OPENED "opened" "opened" Count |row| row.opening.map(|opening| opening.greeting.count() as f64);
+    /// Connections that opened per second.
+    OPENED_PER_S "opened_per_s" "opened/s" Count |row| {
+        OPENED.value(row).filter(|_| row.length_s > 0.0).map(|n| n / row.length_s)
+    };
+    /// Half of the connections were there after at most so long.
+    CONNECT_P50 "connect_p50" "conn p50" Latency |row| stage(row, Level::P50, |opening| &opening.connect);
+    /// 99 % of the connections were there after at most so long.
+    CONNECT_P99 "connect_p99" "conn p99" Latency |row| stage(row, Level::P99, |opening| &opening.connect);
+    /// Half of the TLS handshakes took at most so long.
+    HANDSHAKE_P50 "handshake_p50" "tls p50" Latency |row| stage(row, Level::P50, |opening| &opening.handshake);
+    /// 99 % of the TLS handshakes took at most so long.
+    HANDSHAKE_P99 "handshake_p99" "tls p99" Latency |row| stage(row, Level::P99, |opening| &opening.handshake);
+    /// Half of the greetings were answered after at most so long.
+    GREETING_P50 "greeting_p50" "greet p50" Latency |row| stage(row, Level::P50, |opening| &opening.greeting);
+    /// 99 % of the greetings were answered after at most so long.
+    GREETING_P99 "greeting_p99" "greet p99" Latency |row| stage(row, Level::P99, |opening| &opening.greeting);
     /// The server's share of a core.
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
 }

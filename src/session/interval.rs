@@ -109,7 +109,7 @@ of_the_load! {
         pub bytes_in: u64,
         /// Bytes written to it.
         pub bytes_out: u64,
-        /// Connections that carried load at the end of the stretch.
+        /// Connections that carried load at the end of the stretch; a client that is between two of them on purpose counts.
         pub clients: u32,
         /// The same by operation.
         pub commands: BTreeMap<String, OperationInterval>,
@@ -168,6 +168,11 @@ impl Opening {
         self.connect.merge(&later.connect);
         self.handshake.merge(&later.handshake);
         self.greeting.merge(&later.greeting);
+    }
+
+    /// The stages by their names, in the order in which they come.
+    pub fn stages(&self) -> [(&'static str, &Latency); 3] {
+        [("connect", &self.connect), ("handshake", &self.handshake), ("greeting", &self.greeting)]
     }
 
     /// Whether none opened, nor began to.

@@ -2,6 +2,7 @@
 
 use crate::{
     gauge::Gauge,
+    load::Knobs,
     probe::Ping,
     server::Status,
     session::{
@@ -23,19 +24,36 @@ pub(super) const LOAD: [(Figure, usize); 7] = [
     (figures::ERRORS, 8),
 ];
 /// What stands beside it in an open loop.
-pub(super) const OPEN: [(Figure, usize); 5] = [
+const OPEN: [(Figure, usize); 5] = [
     (figures::RESPONSE_P50, 8),
     (figures::RESPONSE_P99, 8),
     (figures::RESPONSE_MAX, 8),
     (figures::SEND_LAG, 8),
     (figures::SHED, 8),
 ];
+/// What stands beside it where connections are not kept.
+const OPENED: [(Figure, usize); 7] = [
+    (figures::OPENED_PER_S, 8),
+    (figures::CONNECT_P50, 8),
+    (figures::CONNECT_P99, 8),
+    (figures::HANDSHAKE_P50, 8),
+    (figures::HANDSHAKE_P99, 8),
+    (figures::GREETING_P50, 9),
+    (figures::GREETING_P99, 9),
+];
 const REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
 
-pub(super) fn heading(is_open: bool) -> String {
+/// The figures of the load under these knobs, beside those that always stand there.
+pub(super) fn more(knobs: &Knobs) -> impl Iterator<Item = &'static [(Figure, usize)]> + use<> {
+    let open = (knobs.load && knobs.rate.is_some()).then_some(&OPEN[..]);
+    let opened = (knobs.load && knobs.reconnect.is_some()).then_some(&OPENED[..]);
+    open.into_iter().chain(opened)
+}
+
+pub(super) fn heading(knobs: &Knobs) -> String {
     let of = |figures| columns(figures, |figure| figure.heading.to_owned());
-    let open = if is_open { format!("| {} ", of(&OPEN)) } else { String::new() };
-    format!("   time {} {open}{REST}", of(&LOAD))
+    let more: String = more(knobs).map(|figures| format!("| {} ", of(figures))).collect();
+    format!("   time {} {more}{REST}", of(&LOAD))
 }
 
 /// Texts of these figures, each flush right.

@@ -259,6 +259,7 @@ impl Worker {
         }
         let has_more = connection.has_more();
         let is_idle = connection.phase == Phase::Idle;
+        let batch = if had_batch { connection.batch() } else { 0 };
         let still_opening = is_opening(connection);
         for line in reading.first_errors {
             self.tell_error(&ErrorKind::of_line(&line), || foreign::bytes(&line));
@@ -276,24 +277,33 @@ impl Worker {
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
         } else if is_idle {
-            self.on_idle(i, had_batch, now_ns);
+            self.on_idle(i, batch, now_ns);
         }
     }
 
-    /// Client `i` may write when all that is ready is read, or go.
+    /// Client `i`, whose batch of so many requests is answered, may write when all that is ready is read, or go.
     #[inline]
-    fn on_idle(&mut self, i: usize, had_batch: bool, now_ns: u64) {
-        if had_batch {
-            self.clients.answered(i);
+    fn on_idle(&mut self, i: usize, batch: u32, now_ns: u64) {
+        if batch > 0 {
+            self.clients.answered(i, batch);
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);
+        } else if self.is_used_up(i) {
+            self.clients.renew(i);
         } else {
             if !self.clients.any_ready() {
                 self.free_since_ns = now_ns;
             }
             self.clients.queue(i);
         }
+    }
+
+    /// Whether client `i` has had all the replies that it is to have over one connection, and may send more.
+    #[inline]
+    fn is_used_up(&self, i: usize) -> bool {
+        let most = self.setting.knobs.reconnect.filter(|_| self.stage == Stage::Sending);
+        most.is_some_and(|most| self.clients.served(i) >= most)
     }
 
     /// Begins the connections that are wanted and may begin now.
@@ -310,6 +320,8 @@ impl Worker {
             let (endpoint, tls) =
                 (&endpoints[self.endpoint % endpoints.len()], self.setup.plan.target.tls.as_ref());
             let dialect = self.setup.greeting.dialect();
+            // Each takes a while to begin, so each has a stamp of its own.
+            let now_ns = self.setup.clock.now_ns();
             let opened = Transport::connect(endpoint, tls).and_then(|transport| {
                 Connection::open(transport, dialect, self.poll.registry(), Token(i), now_ns)
             });

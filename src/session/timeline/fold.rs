@@ -50,6 +50,7 @@ pub struct Timeline {
     pub(super) outages: Outages,
     pub(super) lanes: [Lane; Measure::ALL.len()],
     pub(super) operations: OperationLanes,
+    pub(super) openings: OperationLanes,
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
@@ -95,6 +96,7 @@ impl Timeline {
             outages: Outages::default(),
             lanes: Measure::ALL.map(|_| Lane::new(KEPT, longest_s)),
             operations: OperationLanes::new(longest_s),
+            openings: OperationLanes::new(longest_s),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
@@ -229,6 +231,7 @@ impl Timeline {
             }
         }
         self.operations.push(interval);
+        self.openings.push_opening(interval);
         if interval.ops > 0 {
             self.last_reply_s = Some(t_s);
         }

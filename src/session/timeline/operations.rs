@@ -1,4 +1,4 @@
-//! Service times by operation over time.
+//! Service times by operation over time, and in lanes of their own the times that connections took to open, by stage.
 
 use std::collections::BTreeMap;
 
@@ -29,14 +29,32 @@ impl OperationLanes {
     }
 
     pub(super) fn push(&mut self, interval: &Interval) {
-        let (t_s, length_s) = (interval.t_s, interval.length_s);
-        for (label, part) in interval.commands.iter().filter(|(_, part)| !part.service.is_empty()) {
-            let is_known = self.lanes.contains_key(label) || self.lanes.len() < MAX_OPERATIONS;
-            let label = if is_known { label } else { OTHER };
-            let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
-            let cells = self.lanes.entry(label.to_owned()).or_insert_with(empty);
-            cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, &part.service);
+        interval.commands.iter().for_each(|(label, part)| self.add(interval, label, &part.service));
+    }
+
+    /// Takes in what connections took to open.
+    pub(super) fn push_opening(&mut self, interval: &Interval) {
+        interval.opening.stages().into_iter().for_each(|(stage, took)| self.add(interval, stage, took));
+    }
+
+    fn add(&mut self, interval: &Interval, label: &str, latency: &Latency) {
+        if latency.is_empty() {
+            return;
         }
+        let is_known = self.lanes.contains_key(label) || self.lanes.len() < MAX_OPERATIONS;
+        let label = if is_known { label } else { OTHER };
+        let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
+        let cells = self.lanes.entry(label.to_owned()).or_insert_with(empty);
+        let (t_s, length_s) = (interval.t_s, interval.length_s);
+        cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, latency);
+    }
+
+    /// What `label` took in the `length_s` seconds before `now_s`, in that segment.
+    fn of(&self, label: &str, segment: u32, now_s: f64, length_s: f64) -> Latency {
+        let mut blend = Blend::default();
+        let cells = self.lanes.get(label).into_iter().flat_map(|lane| lane.between(now_s - length_s, now_s));
+        cells.for_each(|cell| cell.value.blend(segment, &mut blend));
+        blend.take()
     }
 }
 
@@ -45,19 +63,20 @@ impl Reading<'_> {
     /// as fine as the history is: at most 1.6 % too long, and of whole cells where they are longer than a tick.
     pub fn of_operation(&self, label: &str, length_s: f64) -> Latency {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
-        let mut blend = Blend::default();
-        let now_s = self.now_s();
-        let lane = self.cells.operations.lanes.get(label);
-        let cells = lane.into_iter().flat_map(|lane| lane.between(now_s - length_s, now_s));
-        cells.for_each(|cell| cell.value.blend(segment, &mut blend));
-        blend.take()
+        self.cells.operations.of(label, segment, self.now_s(), length_s)
+    }
+
+    /// What one stage of opening took the connections of that time.
+    pub fn of_stage(&self, stage: &str, length_s: f64) -> Latency {
+        let segment = self.segment().map_or(1, |segment| segment.start.segment);
+        self.cells.openings.of(stage, segment, self.now_s(), length_s)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::{
-        session::{Interval, OperationInterval, Record, Timeline},
+        session::{Interval, Opening, OperationInterval, Record, Timeline},
         stats::fixture::repeated,
     };
 
@@ -69,11 +88,15 @@ mod tests {
                 |n| OperationInterval { ops: n, service: repeated(1000, n), ..OperationInterval::default() };
             let commands = [("GET".to_owned(), part(9)), ("SET".to_owned(), part(1))].into();
             let t_s = f64::from(tick) * 0.25;
-            let interval = Interval { t_s, length_s: 0.25, segment: 1, commands, ..Interval::default() };
+            let opening = Opening { greeting: repeated(1000, 3), ..Opening::default() };
+            let interval =
+                Interval { t_s, length_s: 0.25, segment: 1, commands, opening, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
         }
         let count = |t_s, command, length_s| timeline.at(t_s).of_operation(command, length_s).count();
         assert_eq!((count(10.0, "GET", 1.0), count(10.0, "SET", 60.0)), (36, 40));
         assert_eq!((count(5.0, "GET", 60.0), count(5.0, "PING", 60.0)), (180, 0));
+        let opened = |stage| timeline.at(5.0).of_stage(stage, 1.0).count();
+        assert_eq!((opened("greeting"), opened("connect"), count(5.0, "greeting", 60.0)), (12, 0, 0));
     }
 }

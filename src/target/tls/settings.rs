@@ -2,7 +2,7 @@
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 
-use rustls::{ClientConfig, ClientConnection, crypto::ring, pki_types::ServerName};
+use rustls::{ClientConfig, ClientConnection, client::Resumption, crypto::ring, pki_types::ServerName};
 
 use super::{TlsError, files, trust};
 use crate::target::Address;
@@ -73,7 +73,7 @@ impl Tls {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(trust::Anybody(provider)))
             }
         };
-        let config = match &settings.client {
+        let mut config = match &settings.client {
             None => builder.with_no_client_auth(),
             Some(client) => {
                 let (chain, key) = files::identity(client)?;
@@ -81,6 +81,8 @@ impl Tls {
                 builder.with_client_auth_cert(chain, key).map_err(refused)?
             }
         };
+        // A new connection is to cost what a new client's costs.
+        config.resumption = Resumption::disabled();
         Ok(Self { settings, server_name, config: Arc::new(config) })
     }
 

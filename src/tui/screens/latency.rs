@@ -16,7 +16,10 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Model, Pane, Stretch, Subject},
-    session::timeline::{Level, Measure, Reading, SegmentTotal},
+    session::{
+        Interval,
+        timeline::{Level, Measure, Reading, SegmentTotal},
+    },
     stats::Latency,
     tui::{
         paint::{Paint, row},
@@ -126,7 +129,8 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         .collect()
 }
 
-/// All that is drawn: service and response, the baseline, the operations where there are several; without load PING.
+/// All that is drawn: service and response, the baseline, the opening of connections that are not kept, the operations where
+/// there are several; without load PING.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     if model.subject() == Subject::Server {
         return pings(model, reading);
@@ -143,6 +147,9 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         let latency = Cow::Borrowed(&base.total.service);
         all.push(Series { is_ghost: true, ..one(&name, '.', Ink::Faint, latency) });
     }
+    if let Some(segment) = segment.filter(|segment| segment.start.knobs.reconnect.is_some()) {
+        all.extend(stages(model, reading, &segment.total));
+    }
     for segment in segment.into_iter().filter(|segment| segment.total.commands.len() > 1) {
         for (label, part) in &segment.total.commands {
             let latency = match seconds(model.stretch) {
@@ -155,6 +162,22 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         }
     }
     all
+}
+
+/// What connections took to open, stage by stage.
+fn stages<'a>(
+    model: &'a Model,
+    reading: &'a Reading<'a>,
+    total: &'a Interval,
+) -> impl Iterator<Item = Series<'a>> {
+    let stages = total.opening.stages().into_iter().filter(|(_, took)| !took.is_empty());
+    stages.zip([Ink::Throughput, Ink::Level(Level::P90), Ink::Machine]).map(|((name, took), ink)| {
+        let latency = match seconds(model.stretch) {
+            Some(length_s) => Cow::Owned(reading.of_stage(name, length_s)),
+            None => Cow::Borrowed(took),
+        };
+        one(name, name.chars().next().unwrap_or('c'), ink, latency)
+    })
 }
 
 /// How long a stretch is; `None` for all of the segment.

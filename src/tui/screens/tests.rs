@@ -19,6 +19,7 @@ mod frozen;
 mod latency_chart;
 mod lists;
 mod monitor;
+mod reconnect;
 mod stalled_pings;
 mod standstill;
 mod throughput_chart;

@@ -114,6 +114,11 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         put(("CLIENT LIMIT".to_owned(), Ink::Warn), 6);
     }
     put(load(model, glyphs), 1);
+    if let Some(after) =
+        model.in_force().reconnect.filter(|_| model.in_force().load && width >= ROOM_FOR_SINCE)
+    {
+        put((format!("reconnect {after}"), Ink::Text), 4);
+    }
     if let Some(segment) = reading.segment().filter(|_| width >= 60) {
         let warmup = if segment.start.warmup { " warm-up" } else { "" };
         put((format!("segment {}{warmup}", segment.start.segment), Ink::Text), 8);

@@ -29,6 +29,7 @@ pub mod legend_of_signs;
 mod level_line;
 pub mod log_lines;
 mod moments;
+pub mod openings;
 pub mod overlay;
 pub mod pairs;
 pub mod palette;

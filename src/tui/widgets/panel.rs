@@ -1,4 +1,4 @@
-//! The panel beside the charts: knobs, an experiment, ping windows, this machine, errors, results, events.
+//! The panel beside the charts: knobs, new connections where they are not kept, an experiment, ping windows, this machine, errors, results, events.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -9,7 +9,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{input, ping_parts, results, spectrum, tables};
+use super::{input, openings, ping_parts, results, spectrum, tables};
 use crate::{
     app::{Knob, Model, Purpose, Spot, Subject},
     experiment::Experiment,
@@ -32,6 +32,13 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let mut rest = area;
     let knobs = section(paint, &mut rest, "knobs", 1 + Knob::ALL.len() as u16);
     draw_knobs(paint, knobs, model);
+    if let Some(segment) = reading.segment()
+        && let Some(after) = segment.start.knobs.reconnect
+    {
+        let title = format!("reconnect after {after}");
+        let place = section(paint, &mut rest, &title, openings::rows(&segment.total));
+        openings::draw(paint, roomy(place), &segment.total);
+    }
     if let Some(experiment) = model.experiment() {
         draw_experiment(paint, &mut rest, experiment);
     }
