@@ -14,7 +14,7 @@
 //! ```
 //! "Collected" divided by the 100 000 requests of 100 calls is the figure; the stages are the functions `*_batch` below.
 
-use std::hint::black_box;
+use std::{hint::black_box, sync::Arc};
 
 use divan::{Bencher, counter::ItemsCount};
 use redyno::{
@@ -22,7 +22,7 @@ use redyno::{
     load::{Arrivals, stages::PaceStage},
     protocol::{Dialect, Reply, Skipper},
     stats::Recorder,
-    workload::{Draws, KeyNames, Outgoing, Program, RunId, Values, Workload},
+    workload::{Draws, KeyNames, Operation, Outgoing, Program, RunId, Values, Workload},
 };
 
 /// Requests in a batch: what a stage is called for at once, so that the call itself does not count.
@@ -32,23 +32,40 @@ fn main() {
     divan::main();
 }
 
-#[divan::bench(args = ["get", "set 32 B", "mix 10:1"])]
+#[divan::bench(args = ["get", "set 32 B", "mix 10:1", "set 16..48 B", "set 64..1024 B", "set and number", "five"])]
 fn encode(bencher: Bencher, what: &str) {
     let workload = match what {
         "get" => Workload::ratio(0, 1),
         "set 32 B" => Workload::ratio(1, 0),
-        _ => Workload::ratio(1, 10),
+        "mix 10:1" => Workload::ratio(1, 10),
+        "set 16..48 B" => several("16..48", &["SET {key} {value}"]),
+        "set 64..1024 B" => several("64..1024", &["SET {key} {value}"]),
+        "set and number" => several("32", &["SET {key} {value} EX {number 60..3600}"]),
+        _ => several("16..48", &FIVE),
     };
-    let program = Program::new(
-        &workload,
-        Dialect::Resp2,
-        10_000,
-        Values::new(32, 1),
-        &KeyNames::of_run(RunId::random()),
-    );
+    let values = Values::new(&workload, 32, 1);
+    let names = KeyNames::of_run(RunId::random());
+    let program = Program::new(&workload, Dialect::Resp2, 10_000, values, &names);
     let mut draws = Draws::new(1);
     let mut out = Outgoing::default();
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&program, &mut draws, &mut out));
+}
+
+/// Operations that draw keys, sizes of values and times to live.
+const FIVE: [&str; 5] = [
+    "GET {key}",
+    "SET {key} {value} EX {number 60..3600}",
+    "INCR {key}",
+    "LPUSH {key} {value}",
+    "HSET {key} field {value}",
+];
+
+/// These operations, with values of this kind.
+fn several(values: &str, steps: &[&str]) -> Arc<Workload> {
+    let values = values.parse().expect("it is a kind of values");
+    let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
+    let usual = Workload::clone(&Workload::ratio(1, 0));
+    Arc::new(Workload { values: [("value".to_owned(), values)].into(), operations, ..usual })
 }
 
 #[inline(never)]

@@ -51,6 +51,7 @@ fn workload(name: &str, steps: &[&str], operations: &[(&str, u32)]) -> Arc<Workl
         keys: [("total".to_owned(), total), ("key".to_owned(), Keyspace::default())].into(),
         operations: operations.iter().map(|(step, weight)| Operation::command(step, *weight)).collect(),
         setup: Setup { steps: steps.iter().map(|step| (*step).to_owned()).collect() },
+        ..Workload::default()
     })
 }
 

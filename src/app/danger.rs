@@ -48,12 +48,15 @@ pub fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
         .or_else(|| full_speed(from, to, room))
 }
 
+/// The bytes of values that the largest operation writes, in the mean.
+fn value_bytes(knobs: &Knobs) -> f64 {
+    let asked = knobs.workload.asked().filter(|operation| knobs.load && operation.writes());
+    asked.map(|operation| knobs.workload.mean_value_bytes(operation, knobs.value_size)).fold(0.0, f64::max)
+}
+
 /// The bytes of values that stand on the server when every key has been written.
 fn footprint(knobs: &Knobs) -> u64 {
-    if !knobs.load || knobs.workload.most_values() == 0 {
-        return 0;
-    }
-    u64::from(knobs.value_size).saturating_mul(knobs.keyspace)
+    (value_bytes(knobs) * knobs.keyspace as f64) as u64
 }
 
 fn too_much_data(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
@@ -64,7 +67,7 @@ fn too_much_data(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
     let data = format!(
         "{} keys of {} each may fill {} of the server's memory",
         units::setting(to.keyspace),
-        units::bytes(to.value_size.into()),
+        units::bytes(value_bytes(to) as u64),
         units::bytes(bytes)
     );
     match room.memory {

@@ -143,7 +143,7 @@ impl Dimension {
             Knob::Rate => knobs.rate.map(u64::from),
             Knob::Arrivals => None,
             Knob::Reads => knobs.workload.read_share().map(|share| (share * 100.0).round() as u64),
-            Knob::ValueSize => Some(knobs.value_size.into()),
+            Knob::ValueSize => (!knobs.workload.has_own_sizes()).then_some(knobs.value_size.into()),
             Knob::Keys => Some(knobs.keyspace),
         }
     }

@@ -230,7 +230,7 @@ impl Connection {
         self.phase = Phase::Busy;
         self.since_ns = now_ns;
         self.generation = segments.generation();
-        segments.wrote(self.operations.len(), out.length(values));
+        segments.wrote(self.operations.len(), out.length());
         match out.as_whole() {
             Some(bytes) => self.write(registry, bytes),
             None => self.write_on(registry, Box::new(Unsent::apart(out, values))),

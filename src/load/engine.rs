@@ -42,15 +42,11 @@ pub(super) struct Setting {
 impl Setting {
     /// What is asked under `knobs`; what is asked now, or with the values of now, where that is the same.
     fn program_for(&self, knobs: &Knobs, plan: &Plan) -> Arc<Program> {
-        let is_same_size = knobs.value_size == self.knobs.value_size;
-        if is_same_size && knobs.keyspace == self.knobs.keyspace && knobs.workload == self.knobs.workload {
+        let asks = |knobs: &Knobs| (knobs.value_size, knobs.keyspace, Arc::clone(&knobs.workload));
+        if asks(knobs) == asks(&self.knobs) {
             return Arc::clone(&self.program);
         }
-        let values = if is_same_size {
-            self.program.values().clone()
-        } else {
-            Values::new(knobs.value_size as usize, plan.seed)
-        };
+        let values = self.program.values().again(&knobs.workload, knobs.value_size);
         Arc::new(plan.program(knobs, values))
     }
 
@@ -148,7 +144,8 @@ impl Load {
         most_clients(plan.threads, 1);
         // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
-        let program = Arc::new(plan.program(&knobs, Values::new(knobs.value_size as usize, plan.seed)));
+        let program =
+            Arc::new(plan.program(&knobs, Values::new(&knobs.workload, knobs.value_size, plan.seed)));
         let plan = Arc::new(plan.clone());
         let operations = program.operations().count();
         let since_ns = clock.now_ns();
@@ -271,8 +268,8 @@ mod tests {
         let same = setting.program_for(&Knobs { clients: 200, pipeline: 16, ..knobs.clone() }, &plan);
         assert!(Arc::ptr_eq(&same, &setting.program));
         let fewer_keys = setting.program_for(&Knobs { keyspace: 5, ..knobs.clone() }, &plan);
-        assert!(std::ptr::eq(fewer_keys.values().value(0), setting.program.values().value(0)));
+        assert!(fewer_keys.values().shares_pools(setting.program.values()));
         let larger = setting.program_for(&Knobs { value_size: 64, ..knobs }, &plan);
-        assert_eq!(larger.values().size(), 64);
+        assert!(!larger.values().shares_pools(setting.program.values()));
     }
 }

@@ -4,12 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{
-    Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE, ParseChoiceError,
-};
+use super::{Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseChoiceError};
 use crate::{
     units::{self, ParseQuantityError},
-    workload::NoPreset,
+    workload::{MAX_VALUE_SIZE, NoPreset},
 };
 
 /// The highest rate that turning reaches; above it is "max". Typing goes on to the top of the range.
@@ -64,6 +62,9 @@ pub enum TurnError {
     /// The workload has neither GET nor SET.
     #[error("this workload has neither GET nor SET, so there is no share of reads to turn")]
     NoReads,
+    /// Every value has a size that the workload says.
+    #[error("the values of this workload have sizes of its own, so there is no value size to turn")]
+    OwnSizes,
     /// Without a rate nothing is due.
     #[error("the loop is closed: give the rate a value first, then requests come due")]
     Closed,
@@ -121,6 +122,7 @@ impl Knob {
             }
             Self::Arrivals => knobs.rate.map_or("closed", |_| knobs.arrivals.name()).to_owned(),
             Self::Reads => knobs.workload.read_share().map_or_else(|| "none".to_owned(), units::percent),
+            Self::ValueSize if knobs.workload.has_own_sizes() => "the workload's".to_owned(),
             Self::ValueSize => units::bytes(knobs.value_size.into()),
             Self::Keys => units::setting(knobs.keyspace),
         }
@@ -153,6 +155,7 @@ impl Knob {
                 let percent = knobs.workload.read_share().ok_or(TurnError::NoReads)? * 100.0;
                 turned.workload = knobs.workload.with_read_percent(turned_percent(percent, direction));
             }
+            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(TurnError::OwnSizes),
             Self::ValueSize => turned.value_size = doubled(knobs.value_size, direction, MAX_VALUE_SIZE),
             Self::Keys => turned.keyspace = step_125(knobs.keyspace, direction).clamp(1, MAX_KEYSPACE),
         }
@@ -191,6 +194,7 @@ impl Knob {
                 let percent = percent.ok_or_else(|| TurnError::Share(percent_of(text)))?;
                 typed.workload = knobs.workload.with_read_percent(percent);
             }
+            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(TurnError::OwnSizes),
             Self::ValueSize => typed.value_size = narrow(units::parse_bytes(text)?)?,
             Self::Keys => typed.keyspace = units::parse_count(text)?,
         }
@@ -256,7 +260,7 @@ fn turned_percent(percent: f64, direction: Direction) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::preset;
+    use crate::workload::{Workload, preset};
 
     fn walk(knob: Knob, direction: Direction, from: Knobs, steps: usize) -> Vec<String> {
         let mut knobs = from;
@@ -311,6 +315,21 @@ mod tests {
         assert_eq!(walk(Knob::Reads, Direction::Down, knobs.clone(), 2).join(" "), "90 % 85 %");
         let ping = Knobs { workload: preset("ping").unwrap(), ..knobs };
         assert_eq!(Knob::Reads.turned(&ping, Direction::Up, None), Err(TurnError::NoReads));
+    }
+
+    #[test]
+    fn the_value_size_turns_where_a_value_follows_it() {
+        let mut workload = Workload::clone(&Workload::ratio(1, 1));
+        workload.values.insert("value".to_owned(), "64..1024".parse().unwrap());
+        let own = Knobs { workload: workload.clone().into(), ..Knobs::default() };
+        assert_eq!(Knob::ValueSize.value(&own), "the workload's");
+        assert_eq!(Knob::ValueSize.turned(&own, Direction::Up, None), Err(TurnError::OwnSizes));
+        assert_eq!(Knob::ValueSize.typed(&own, "64"), Err(TurnError::OwnSizes));
+        workload.values.insert("value".to_owned(), "json".parse().unwrap());
+        let json = Knobs { workload: workload.into(), ..own };
+        assert_eq!(walk(Knob::ValueSize, Direction::Up, json.clone(), 1), ["64 B"]);
+        let error = Knob::ValueSize.typed(&json, "8").unwrap_err().to_string();
+        assert_eq!(error, "the values 'value' cannot be: an object of JSON has at least 11 bytes, not 8");
     }
 
     #[test]

@@ -8,15 +8,13 @@ use thiserror::Error;
 use super::{Arrivals, Backlog};
 use crate::{
     units,
-    workload::{self, Workload, WorkloadError},
+    workload::{self, MAX_VALUE_SIZE, Workload, WorkloadError},
 };
 
 /// The most connections that one process is asked to hold.
 pub const MAX_CLIENTS: u32 = 10_000;
 /// The deepest pipeline.
 pub const MAX_PIPELINE: u32 = 10_000;
-/// The largest value: 64 MiB.
-pub const MAX_VALUE_SIZE: u32 = 64 << 20;
 /// The most keys: what twelve digits can name, less one.
 pub const MAX_KEYSPACE: u64 = 999_999_999_999;
 
@@ -45,7 +43,7 @@ pub struct Knobs {
     /// What is asked, how often. Clones of the knobs share it.
     #[serde(alias = "mix")]
     pub workload: Arc<Workload>,
-    /// Bytes of a value, 1 to [`MAX_VALUE_SIZE`].
+    /// Bytes of a value where the workload does not say, 1 to [`MAX_VALUE_SIZE`].
     pub value_size: u32,
     /// Keys that the workload chooses from, 1 to [`MAX_KEYSPACE`].
     pub keyspace: u64,
@@ -88,15 +86,16 @@ pub enum KnobError {
     },
     /// Pipeline and value size together ask for too much memory.
     #[error(
-        "{values} values of {} are more than the {} of a batch; lower the pipeline or the value size",
-        units::bytes(*.value_size),
+        "{pipeline} operations with up to {} of values each are more than the {} of a batch; lower the pipeline or the \
+         value size",
+        units::bytes(*.values),
         units::bytes(MAX_BATCH)
     )]
     Batch {
-        /// Values in a batch.
+        /// Operations in a batch.
+        pipeline: u32,
+        /// The most bytes of values of each.
         values: u64,
-        /// Bytes of each value.
-        value_size: u64,
     },
     /// The workload cannot be run.
     #[error(transparent)]
@@ -124,10 +123,10 @@ impl Knobs {
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
         self.workload.check()?;
         self.workload.check_keys(self.keyspace)?;
-        let value_size = u64::from(self.value_size);
-        let values = u64::from(self.pipeline) * self.workload.most_values();
-        if values.saturating_mul(value_size) > MAX_BATCH {
-            return Err(KnobError::Batch { values, value_size });
+        self.workload.check_values(self.value_size)?;
+        let (pipeline, values) = (self.pipeline, self.workload.most_value_bytes(self.value_size));
+        if u64::from(pipeline).saturating_mul(values) > MAX_BATCH {
+            return Err(KnobError::Batch { pipeline, values });
         }
         Ok(self)
     }
@@ -164,7 +163,7 @@ impl fmt::Display for Knobs {
             self.pipeline,
             self.pace(),
             self.workload,
-            units::bytes(self.value_size.into()),
+            super::Knob::ValueSize.value(self),
             units::setting(self.keyspace),
         )?;
         self.reconnect.map_or(Ok(()), |n| write!(f, ", reconnect {n}"))
@@ -209,7 +208,8 @@ mod tests {
             Knobs { pipeline: 10_000, value_size: 1 << 20, ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "10000 values of 1.00 MiB are more than the 256 MiB of a batch; lower the pipeline or the value size"
+            "10000 operations with up to 1.00 MiB of values each are more than the 256 MiB of a batch; lower the pipeline \
+             or the value size"
         );
     }
 }

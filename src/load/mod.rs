@@ -51,7 +51,7 @@ pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_workers};
 pub use interval::{IntervalBuffer, OperationCounts};
 pub use knob::{Direction, Knob, TurnError};
-pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, MAX_VALUE_SIZE};
+pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE};
 pub use losses::LossReport;
 pub use openings::Openings;
 pub use plan::{CLIENT_NAME, LoadError, Plan};

@@ -10,8 +10,9 @@ use crate::{
 
 /// GET and SET, in equal parts.
 pub fn program() -> Arc<Program> {
-    let names = KeyNames::given("k:");
-    Arc::new(Program::new(&Workload::ratio(1, 1), Dialect::Resp2, 10_000, Values::new(32, 7), &names))
+    let (workload, names) = (Workload::ratio(1, 1), KeyNames::given("k:"));
+    let values = Values::new(&workload, 32, 7);
+    Arc::new(Program::new(&workload, Dialect::Resp2, 10_000, values, &names))
 }
 
 /// A buffer of `generation` over `span_ns` with so many good GETs or SETs, at 1 µs each.

@@ -76,17 +76,18 @@ impl Dialect {
         }
     }
 
-    /// What a command of so many arguments begins with.
-    pub(super) fn command_head(self, arguments: usize) -> Vec<u8> {
+    /// Appends what a command of so many arguments begins with.
+    pub(super) fn append_command_head(self, arguments: usize, out: &mut Vec<u8>) {
         match self {
-            Self::Resp2 | Self::Resp3 => resp::header(b'*', arguments),
+            Self::Resp2 | Self::Resp3 => resp::append_header(b'*', arguments, out),
         }
     }
 
-    /// What stands before an argument of so many bytes.
-    pub(super) fn argument_head(self, length: usize) -> Vec<u8> {
+    /// Appends what stands before an argument of so many bytes.
+    #[inline]
+    pub(super) fn append_argument_head(self, length: usize, out: &mut Vec<u8>) {
         match self {
-            Self::Resp2 | Self::Resp3 => resp::header(b'$', length),
+            Self::Resp2 | Self::Resp3 => resp::append_header(b'$', length, out),
         }
     }
 

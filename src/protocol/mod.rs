@@ -5,6 +5,7 @@
 
 mod code;
 mod dialect;
+mod digits;
 mod header;
 mod kinds;
 mod meter;
@@ -14,8 +15,9 @@ mod skipper;
 
 pub use code::error_code;
 pub use dialect::{Dialect, Introduction, Step};
+pub use digits::KEY_DIGITS;
 pub use header::ProtocolError;
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use meter::{Excess, Meter};
-pub use request::{Fill, KEY_DIGITS, Part, Template};
+pub use request::{Fill, Part, Template};
 pub use skipper::{Piece, Reply, Skipper};

@@ -7,16 +7,16 @@
 //! A slot of digits has twelve of them, as redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, a
 //! little too much of it, which takes a few vector moves where a copy of the exact length is a call.
 
-use super::Dialect;
-
-/// Digits of a key's number.
-pub const KEY_DIGITS: usize = 12;
+use super::{
+    Dialect,
+    digits::{KEY_DIGITS, digits},
+};
 
 /// Bytes copied at a time: more than a whole GET or INCR.
 const BLOCK: usize = 64;
 
 /// A part of an argument.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
     /// Sent as it is.
     Text(&'a [u8]),
@@ -24,19 +24,28 @@ pub enum Part<'a> {
     Digits(u16),
     /// A number of this source in as many digits as it has.
     Number(u16),
-    /// A value of so many bytes.
-    Value(usize),
+    /// A value.
+    Value {
+        /// The number of its kind.
+        kind: u16,
+        /// How many bytes all of this kind have; `None` where that is drawn.
+        size: Option<usize>,
+    },
 }
 
-/// What fills the slots of a request, in the order in which they stand on the wire. The numbers of the sources are those
-/// that the template was made with.
+/// What fills the slots of a request, in the order in which they stand on the wire. The numbers of the sources and of the
+/// kinds of values are those that the template was made with.
 pub trait Fill {
+    /// A value that is drawn and not written yet.
+    type Value: Copy;
     /// The next number of a source; below 10^12 where it fills [`Part::Digits`].
     fn number(&mut self, source: u16) -> u64;
-    /// The next value, which is as long as its slot.
-    fn value(&mut self) -> &[u8];
-    /// Whether the next value is written from where it lies: it is left out then, behind so many bytes.
-    fn leaves_out_value(&mut self, behind: usize) -> bool;
+    /// Draws the next value of a kind, and says how many bytes it has.
+    fn value(&mut self, kind: u16) -> (Self::Value, usize);
+    /// Appends a value, or notes that it is written from where it lies; how many of its bytes are left out then.
+    fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
+    /// What stands from this place on has moved by so many bytes.
+    fn move_left_out(&mut self, from: usize, by: usize);
 }
 
 /// Commands encoded in a dialect that are sent in one go, with any number of slots.
@@ -62,9 +71,13 @@ struct Piece {
 enum Then {
     /// The next piece, or nothing.
     Piece,
-    /// A value.
-    Value,
-    /// An argument whose length is known when it is filled.
+    /// A value of this kind, whose length is in the piece.
+    Value(u16),
+    /// An argument that is a value of this kind, behind its length.
+    Sized(u16),
+    /// An argument that is a number of this source in as many digits as it has.
+    Number(u16),
+    /// Another argument whose length is known when it is filled.
     Argument(Vec<Fragment>),
 }
 
@@ -74,7 +87,7 @@ enum Fragment {
     Text(Vec<u8>),
     Digits(u16),
     Number(u16),
-    Value,
+    Value(u16),
 }
 
 impl Template {
@@ -82,7 +95,7 @@ impl Template {
     pub fn new(dialect: Dialect, commands: &[Vec<Vec<Part>>]) -> Self {
         let mut making = Making { dialect, pieces: Vec::new(), bytes: Vec::new(), digits: Vec::new() };
         for arguments in commands {
-            making.bytes.extend(dialect.command_head(arguments.len()));
+            dialect.append_command_head(arguments.len(), &mut making.bytes);
             arguments.iter().for_each(|parts| making.add_argument(parts));
         }
         making.end_piece(Then::Piece);
@@ -104,17 +117,34 @@ impl Template {
             out.truncate(start + piece.length);
             match &piece.then {
                 Then::Piece => {}
-                Then::Value if fill.leaves_out_value(out.len()) => {}
-                Then::Value => out.extend_from_slice(fill.value()),
+                Then::Value(kind) => {
+                    let (value, _) = fill.value(*kind);
+                    fill.write(value, out);
+                }
+                Then::Sized(kind) => {
+                    let (value, length) = fill.value(*kind);
+                    self.dialect.append_argument_head(length, out);
+                    fill.write(value, out);
+                }
+                Then::Number(source) => append_number(self.dialect, fill.number(*source), out),
                 Then::Argument(fragments) => append_argument(self.dialect, fragments, fill, out),
             }
         }
     }
 }
 
+/// Appends an argument that is a number.
+#[inline]
+fn append_number(dialect: Dialect, number: u64, out: &mut Vec<u8>) {
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(number).as_bytes();
+    dialect.append_argument_head(digits.len(), out);
+    out.extend_from_slice(digits);
+}
+
 /// Appends an argument, and then puts its length before it.
 fn append_argument(dialect: Dialect, fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
-    let start = out.len();
+    let (start, mut left_out) = (out.len(), 0);
     for fragment in fragments {
         match fragment {
             Fragment::Text(text) => out.extend_from_slice(text),
@@ -122,12 +152,17 @@ fn append_argument(dialect: Dialect, fragments: &[Fragment], fill: &mut impl Fil
             Fragment::Number(source) => {
                 out.extend_from_slice(itoa::Buffer::new().format(fill.number(*source)).as_bytes());
             }
-            Fragment::Value => out.extend_from_slice(fill.value()),
+            Fragment::Value(kind) => {
+                let (value, _) = fill.value(*kind);
+                left_out += fill.write(value, out);
+            }
         }
     }
-    let head = dialect.argument_head(out.len() - start);
-    out.splice(start..start, head);
-    out.extend_from_slice(dialect.argument_end());
+    let end = out.len();
+    dialect.append_argument_head(end - start + left_out, out);
+    let head = out.len() - end;
+    out[start..].rotate_right(head);
+    fill.move_left_out(start, head);
 }
 
 /// A template that is being made.
@@ -141,31 +176,33 @@ struct Making {
 
 impl Making {
     fn add_argument(&mut self, parts: &[Part]) {
-        let lengths = parts.iter().map(|part| match part {
+        let lengths = parts.iter().map(|part| match *part {
             Part::Text(text) => Some(text.len()),
             Part::Digits(_) => Some(KEY_DIGITS),
-            Part::Value(size) => Some(*size),
+            Part::Value { size, .. } => size,
             Part::Number(_) => None,
         });
-        match lengths.sum::<Option<usize>>() {
-            Some(length) => {
-                self.bytes.extend(self.dialect.argument_head(length));
-                parts.iter().for_each(|part| self.add_part(part));
-                self.bytes.extend_from_slice(self.dialect.argument_end());
+        match (lengths.sum::<Option<usize>>(), parts) {
+            (Some(length), _) => {
+                self.dialect.append_argument_head(length, &mut self.bytes);
+                parts.iter().for_each(|part| self.add_part(*part));
             }
-            None => self.end_piece(Then::Argument(parts.iter().map(Fragment::of).collect())),
+            (None, [Part::Value { kind, .. }]) => self.end_piece(Then::Sized(*kind)),
+            (None, [Part::Number(source)]) => self.end_piece(Then::Number(*source)),
+            (None, _) => self.end_piece(Then::Argument(parts.iter().map(Fragment::of).collect())),
         }
+        self.bytes.extend_from_slice(self.dialect.argument_end());
     }
 
     /// Adds a part whose length is known.
-    fn add_part(&mut self, part: &Part) {
+    fn add_part(&mut self, part: Part) {
         match part {
             Part::Text(text) => self.bytes.extend_from_slice(text),
             Part::Digits(source) | Part::Number(source) => {
-                self.digits.push((self.bytes.len(), *source));
+                self.digits.push((self.bytes.len(), source));
                 self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
             }
-            Part::Value(_) => self.end_piece(Then::Value),
+            Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
         }
     }
 
@@ -179,41 +216,13 @@ impl Making {
 
 impl Fragment {
     fn of(part: &Part) -> Self {
-        match part {
+        match *part {
             Part::Text(text) => Self::Text(text.to_vec()),
-            Part::Digits(source) => Self::Digits(*source),
-            Part::Number(source) => Self::Number(*source),
-            Part::Value(_) => Self::Value,
+            Part::Digits(source) => Self::Digits(source),
+            Part::Number(source) => Self::Number(source),
+            Part::Value { kind, .. } => Self::Value(kind),
         }
     }
-}
-
-/// `n` in twelve digits with leading zeros. `n` is below 10^12.
-#[inline]
-fn digits(n: u64) -> [u8; KEY_DIGITS] {
-    debug_assert!(n < 1_000_000_000_000, "{n} has more than twelve digits");
-    let mut digits = [b'0'; KEY_DIGITS];
-    let (high, low) = (n / 100_000_000, n % 100_000_000);
-    digits[4..].copy_from_slice(&eight_digits(low));
-    if high > 0 {
-        digits[..4].copy_from_slice(&eight_digits(high)[4..]);
-    }
-    digits
-}
-
-/// `n` in eight digits with leading zeros. `n` is below 10^8.
-///
-/// All at once in the lanes of one word: it is halved into two lanes of four digits, those into four of two, and those
-/// into eight of one. The first lane is the lowest, as the first digit's byte is. A lane is divided by a multiplication
-/// and a shift: 10486 / 2^20 for 1/100 and 103 / 2^10 for 1/10, which are exact below 10 000 and below 100.
-#[inline]
-fn eight_digits(n: u64) -> [u8; 8] {
-    let fours = (n / 10_000) | ((n % 10_000) << 32);
-    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let twos = hundreds | ((fours - hundreds * 100) << 16);
-    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
-    let ones = tens | ((twos - tens * 10) << 8);
-    (ones | u64::from_ne_bytes([b'0'; 8])).to_le_bytes()
 }
 
 #[cfg(test)]
@@ -224,26 +233,36 @@ mod tests {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    /// Counts up: the first slot of a source is filled with 10 times its number, each next with one more.
+    /// Counts up: the first slot of a source is filled with 10 times its number, each next with one more; the values of a
+    /// kind grow by as many bytes as its number.
     #[derive(Default)]
-    struct Counting([u64; 4], u8);
+    struct Counting([u64; 4], usize);
 
     impl Fill for Counting {
+        type Value = &'static str;
+
         fn number(&mut self, source: u16) -> u64 {
             let count = &mut self.0[usize::from(source)];
             *count += 1;
             *count - 1 + 10 * u64::from(source)
         }
 
-        fn value(&mut self) -> &[u8] {
+        fn value(&mut self, kind: u16) -> (&'static str, usize) {
             self.1 += 1;
-            [b"abc", b"def"][usize::from(self.1 - 1)]
+            let length = 3 + usize::from(kind) * self.1;
+            (&"abcdefghijklm"[..length], length)
         }
 
-        fn leaves_out_value(&mut self, _: usize) -> bool {
-            false
+        fn write(&mut self, value: &'static str, out: &mut Vec<u8>) -> usize {
+            out.extend_from_slice(value.as_bytes());
+            0
         }
+
+        fn move_left_out(&mut self, _: usize, _: usize) {}
     }
+
+    const THREE: Part = Part::Value { kind: 0, size: Some(3) };
+    const DRAWN: Part = Part::Value { kind: 4, size: None };
 
     fn filled(times: usize, commands: &[Vec<Vec<Part>>]) -> String {
         let (template, mut fill, mut out) =
@@ -260,20 +279,31 @@ mod tests {
     fn key_and_value_slots_are_filled_in_each_request() {
         let key = vec![Part::Text(b"k:"), Part::Digits(1)];
         assert_eq!(
-            filled(2, &[vec![word("SET"), key, vec![Part::Value(3)]]]),
+            filled(2, &[vec![word("SET"), key, vec![THREE]]]),
             "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000010\r\n$3\r\nabc\r\n\
-             *3\r\n$3\r\nSET\r\n$14\r\nk:000000000011\r\n$3\r\ndef\r\n"
+             *3\r\n$3\r\nSET\r\n$14\r\nk:000000000011\r\n$3\r\nabc\r\n"
         );
     }
 
     #[test]
     fn slots_stand_in_any_order_any_number_of_times_and_inside_of_text() {
-        let json = vec![Part::Text(b"<"), Part::Value(3), Part::Text(b">"), Part::Digits(0)];
-        let mixed = vec![Part::Text(b"n"), Part::Number(1), Part::Value(3), Part::Digits(0)];
+        let json = vec![Part::Text(b"<"), THREE, Part::Text(b">"), Part::Digits(0)];
+        let mixed = vec![Part::Text(b"n"), Part::Number(1), THREE, Part::Digits(0)];
         assert_eq!(
             filled(1, &[vec![json, vec![Part::Number(1)], mixed, vec![Part::Digits(2), Part::Digits(2)]]]),
-            "*4\r\n$17\r\n<abc>000000000000\r\n$2\r\n10\r\n$18\r\nn11def000000000001\r\n\
+            "*4\r\n$17\r\n<abc>000000000000\r\n$2\r\n10\r\n$18\r\nn11abc000000000001\r\n\
              $24\r\n000000000020000000000021\r\n"
+        );
+    }
+
+    #[test]
+    fn a_length_that_is_drawn_stands_before_its_argument() {
+        let words = vec![word("SET"), vec![DRAWN], word("EX"), vec![Part::Number(3)]];
+        let mixed = vec![vec![Part::Text(b"<"), DRAWN, Part::Digits(0), Part::Text(b">")]];
+        assert_eq!(
+            filled(1, &[words, mixed]),
+            "*4\r\n$3\r\nSET\r\n$7\r\nabcdefg\r\n$2\r\nEX\r\n$2\r\n30\r\n\
+             *1\r\n$25\r\n<abcdefghijk000000000000>\r\n"
         );
     }
 
@@ -292,17 +322,6 @@ mod tests {
             let key = vec![Part::Text(prefix.as_bytes()), Part::Digits(0)];
             let expected = format!("*2\r\n$3\r\nGET\r\n${}\r\n{prefix}000000000000\r\n", length + KEY_DIGITS);
             assert_eq!(filled(1, &[vec![word("GET"), key]]), expected);
-        }
-    }
-
-    #[test]
-    fn digits_are_those_of_the_number() {
-        let powers = (0..12).map(|n| 10_u64.pow(n));
-        let edges = powers.flat_map(|power| [power - 1, power, power * 9 + 9, power * 5]);
-        let all_lanes = (0..10_000).flat_map(|n| [n, n * 10_000, n * 100_000_000]);
-        let spread = (0..100_000).map(|n| n * 9_999_991 % 1_000_000_000_000);
-        for n in edges.chain(all_lanes).chain(spread).filter(|n| *n < 1_000_000_000_000) {
-            assert_eq!(text(&digits(n)), format!("{n:012}"));
         }
     }
 }

@@ -1,27 +1,40 @@
 //! How RESP puts commands into bytes, and the commands by which one becomes somebody.
 
-use super::{Dialect, Introduction, Step};
+use super::{
+    Dialect, Introduction, Step,
+    digits::{NINE_DIGITS, few_digits},
+};
 
 /// Ends a line, and a bulk string.
 pub(super) const END: &[u8] = b"\r\n";
 
 /// Encodes a command of fixed words.
 pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = header(b'*', words.len());
+    let mut bytes = Vec::new();
+    append_header(b'*', words.len(), &mut bytes);
     for word in words {
-        bytes.extend(header(b'$', word.len()));
+        append_header(b'$', word.len(), &mut bytes);
         bytes.extend_from_slice(word);
         bytes.extend_from_slice(END);
     }
     bytes
 }
 
-/// A line of a kind and a number.
-pub(super) fn header(kind: u8, n: usize) -> Vec<u8> {
-    let mut line = vec![kind];
-    line.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
-    line.extend_from_slice(END);
-    line
+/// Appends a line of a kind and a number: where it is short, at once, with a little too much behind it that is taken back.
+#[inline]
+pub(super) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
+    if n as u64 >= NINE_DIGITS {
+        out.push(kind);
+        out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+        out.extend_from_slice(END);
+        return;
+    }
+    let (digits, count) = few_digits(n as u64);
+    let end = u128::from(u16::from_le_bytes(*b"\r\n"));
+    let line = u128::from(kind) | (u128::from(digits) << 8) | (end << (8 + 8 * count));
+    let length = out.len() + 1 + count + END.len();
+    out.extend_from_slice(&line.to_le_bytes());
+    out.truncate(length);
 }
 
 /// Who we are, then which dialect, then which database, then our name.
@@ -48,6 +61,15 @@ pub(super) fn introduce(dialect: Dialect, who: &Introduction) -> Vec<(Step, Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_has_its_number_be_it_short_or_long() {
+        for n in [0, 7, 10, 99_999_999, 100_000_000, usize::MAX] {
+            let mut out = b"x".to_vec();
+            append_header(b'$', n, &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), format!("x${n}\r\n"));
+        }
+    }
 
     #[test]
     fn a_command_is_an_array_of_bulk_strings() {

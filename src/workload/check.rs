@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::{
-    Workload,
+    MAX_VALUE_SIZE, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
     step::{BadQuotes, Fragment},
 };
@@ -17,6 +17,8 @@ pub const MAX_OPERATIONS: usize = 256;
 const MAX_KEYSPACES: usize = 64;
 /// The longest prefix of a set of keys, in bytes: the names of all sets stand in the marker of a run.
 pub(crate) const LONGEST_PREFIX: usize = 128;
+/// The most kinds of values of a workload.
+const MAX_VALUE_KINDS: usize = 64;
 /// The most steps of an operation.
 const MAX_STEPS: usize = 1000;
 
@@ -77,6 +79,20 @@ pub enum WorkloadError {
         /// How many.
         count: u64,
     },
+    /// Too many kinds of values.
+    #[error("a workload has up to {MAX_VALUE_KINDS} kinds of values, not {0}")]
+    ValueKinds(usize),
+    /// Values that cannot be.
+    #[error("the values '{values}' cannot be: {cause}")]
+    Values {
+        /// What they are called.
+        values: String,
+        /// Why not.
+        cause: ValueError,
+    },
+    /// Keys and values of one name.
+    #[error("there are keys and values called '{0}'")]
+    KeysAndValues(String),
     /// Two operations of one name.
     #[error("there are two operations called '{0}'")]
     Twice(String),
@@ -88,6 +104,14 @@ impl Workload {
     /// # Errors
     /// Says what is wrong with it.
     pub fn check(&self) -> Result<(), WorkloadError> {
+        if self.values.len() > MAX_VALUE_KINDS {
+            return Err(WorkloadError::ValueKinds(self.values.len()));
+        }
+        if let Some(name) = self.values.keys().find(|name| self.keys.contains_key(*name)) {
+            return Err(WorkloadError::KeysAndValues(name.clone()));
+        }
+        // The largest size of the knob is one that every kind has.
+        self.check_values(MAX_VALUE_SIZE)?;
         if self.operations.len() > MAX_OPERATIONS {
             return Err(WorkloadError::Operations(self.operations.len()));
         }
@@ -173,6 +197,22 @@ mod tests {
         let operations = vec![Operation::command(step, 1)];
         let workload = Workload { operations, setup, ..Workload::default() };
         workload.check().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn values_have_sizes_that_can_be_and_names_of_their_own() {
+        let of = |name: &str, kind: &str| {
+            let mut workload = Workload::clone(&Workload::ratio(1, 1));
+            workload.values.insert(name.to_owned(), kind.parse().unwrap());
+            workload.check().err().map(|error| error.to_string())
+        };
+        assert_eq!((of("text", "64..1024 text"), of("text", "json"), of("value", "1")), (None, None, None));
+        assert_eq!(of("key", "1").as_deref(), Some("there are keys and values called 'key'"));
+        let error = "the values 'text' cannot be: a value has 1 to 67108864 bytes, not 0";
+        assert_eq!(of("text", "0..4").as_deref(), Some(error));
+        let values = (0..65).map(|n| (format!("v{n}"), crate::workload::ValueKind::default())).collect();
+        let many = Workload { values, ..Workload::clone(&Workload::ratio(1, 1)) };
+        assert_eq!(many.check(), Err(WorkloadError::ValueKinds(65)));
     }
 
     #[test]

@@ -8,13 +8,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Setup, commands,
+    Setup, ValueKind, commands,
     recorded::Recorded,
-    step::{BadQuotes, Fragment, Step},
+    step::{BadQuotes, Step},
 };
 
 /// What is asked of a server: operations by weight, and the keys that they choose from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Recorded")]
 pub struct Workload {
     /// Its name.
@@ -22,6 +22,10 @@ pub struct Workload {
     /// The sets of keys, by the name that a step has for them: `{key}` draws one of `key`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyspace>,
+    /// The kinds of values, by the name that a step has for them: `{text}` draws one of `text`. `{value}` is a plain one, of
+    /// the size that the knob says, where nothing has this name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, ValueKind>,
     /// The operations, in the order in which they are listed everywhere.
     pub operations: Vec<Operation>,
     /// What is run once before.
@@ -69,8 +73,8 @@ pub struct Operation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, quoted as
-    /// redis-cli quotes. `{key.same}` is the key that `{key}` drew last in this operation; braces that name nothing stay as
-    /// they are.
+    /// redis-cli quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in milliseconds
+    /// since 1970; braces that name nothing stay as they are.
     pub steps: Vec<String>,
 }
 
@@ -110,7 +114,7 @@ impl Operation {
 
 /// What a step's command is called; nothing where it has none.
 pub(super) fn command(step: &str) -> String {
-    let step = Step::read(step, &BTreeMap::new());
+    let step = Step::read(step, &Workload::default());
     step.ok().and_then(|step| step.command()).unwrap_or_default()
 }
 
@@ -123,14 +127,6 @@ impl Workload {
     /// The place of the operation called `name`.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.operations.iter().position(|operation| operation.name == name)
-    }
-
-    /// How many values the operation that has most of them sends; 0 when no value is written.
-    pub fn most_values(&self) -> u64 {
-        let is_value = |fragment: &&Fragment| matches!(fragment, Fragment::Value);
-        let in_step = |step: &Step| step.fragments().filter(is_value).count() as u64;
-        let values = |operation: &Operation| self.steps(operation).map(|step| in_step(&step)).sum();
-        self.asked().map(values).max().unwrap_or(0)
     }
 
     /// The sets of keys that operations with a weight and the setup may write to.
@@ -146,7 +142,7 @@ impl Workload {
     }
 
     pub(super) fn step(&self, text: &str) -> Result<Step, BadQuotes> {
-        Step::read(text, &self.keys)
+        Step::read(text, self)
     }
 
     /// The steps of an operation of a workload that can be run, read.

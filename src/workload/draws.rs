@@ -3,8 +3,13 @@
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Distribution, Values, outgoing::LARGE, step::Fragment};
-use crate::protocol::Fill;
+use super::{
+    Distribution, Values,
+    outgoing::{LARGE, LeftOut},
+    step::Fragment,
+    values::Cut,
+};
+use crate::{clock, protocol::Fill};
 
 /// What one client's requests are drawn from.
 #[derive(Debug, Clone)]
@@ -18,11 +23,18 @@ impl Draws {
         Self { random: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// A uniform number below `n`, by Lemire's multiplication; its bias is below n/2^64.
+    /// A uniform number below `n`.
     #[inline]
     pub(super) fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.random.next_u64()) * u128::from(n)) >> 64) as u64
+        share(self.random.next_u64(), n)
     }
+}
+
+/// The number below `n` that a random number stands for, by Lemire's multiplication: its upper bits decide, and the bias is
+/// below n/2^64.
+#[inline]
+pub(super) fn share(random: u64, n: u64) -> u64 {
+    ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
 /// Where the slots of a template draw their numbers.
@@ -34,6 +46,8 @@ pub(super) enum Source {
     Number(u64, u64),
     /// A key of the set with this number that is drawn and noted if it `is_new`, and else the one that was noted last.
     Repeated { set: u16, is_new: bool },
+    /// The time in milliseconds since 1970.
+    Now,
 }
 
 impl Source {
@@ -45,7 +59,8 @@ impl Source {
             }
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
-            Fragment::Text(_) | Fragment::Value => None,
+            Fragment::Now => Some(Self::Now),
+            Fragment::Text(_) | Fragment::Value(_) => None,
         }
     }
 }
@@ -55,8 +70,8 @@ pub(super) struct Filling<'a> {
     pub(super) sources: &'a [Source],
     pub(super) values: &'a Values,
     pub(super) draws: &'a mut Draws,
-    /// Where values are left out.
-    pub(super) cuts: &'a mut Vec<(usize, usize)>,
+    /// Values that are left out.
+    pub(super) left_out: &'a mut Vec<LeftOut>,
     /// The keys of this operation that were noted, by their sets.
     pub(super) noted: &'a mut Vec<u64>,
 }
@@ -81,6 +96,8 @@ impl Filling<'_> {
 }
 
 impl Fill for Filling<'_> {
+    type Value = Cut;
+
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
         match self.sources[usize::from(source)] {
@@ -88,20 +105,35 @@ impl Fill for Filling<'_> {
             Source::Number(from, to) => self.between(from, to),
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
+            Source::Now => clock::unix_ms(),
         }
     }
 
     #[inline]
-    fn value(&mut self) -> &[u8] {
-        self.values.value(self.draws.random.next_u64())
+    fn value(&mut self, kind: u16) -> (Cut, usize) {
+        self.values.draw(kind, self.draws.random.next_u64())
     }
 
     #[inline]
-    fn leaves_out_value(&mut self, behind: usize) -> bool {
-        let is_large = self.values.size() > LARGE;
+    fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
+        let frame = self.values.frame(cut);
+        if let Some([before, _]) = frame {
+            out.extend_from_slice(before);
+        }
+        let is_large = cut.size() > LARGE;
         if is_large {
-            self.cuts.push((behind, Values::offset(self.draws.random.next_u64())));
+            self.left_out.push(LeftOut { at: out.len(), cut });
+        } else {
+            out.extend_from_slice(self.values.bytes(cut));
         }
-        is_large
+        if let Some([_, behind]) = frame {
+            out.extend_from_slice(behind);
+        }
+        if is_large { cut.size() } else { 0 }
+    }
+
+    fn move_left_out(&mut self, from: usize, by: usize) {
+        let moved = self.left_out.iter_mut().rev().take_while(|left_out| left_out.at >= from);
+        moved.for_each(|left_out| left_out.at += by);
     }
 }

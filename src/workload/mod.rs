@@ -4,7 +4,7 @@
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
 //!     └── its Setup ──compile──► SetupCommands (what the control plane runs once before)
 //! ```
-//! Knows no socket and no clock. A program turns random numbers into request bytes; who sends them, and when, is
+//! Knows no socket, and no clock but the date that `{now}` is. A program turns random numbers into request bytes; who sends them, and when, is
 //! [`load`](crate::load)'s business.
 
 mod check;
@@ -35,4 +35,4 @@ pub use outgoing::Outgoing;
 pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
 pub use program::Program;
 pub use setup::{Setup, SetupCommand};
-pub use values::Values;
+pub use values::{Content, MAX_VALUE_SIZE, NoValueKind, Size, ValueError, ValueKind, Values};

@@ -7,7 +7,7 @@
 
 use std::io::IoSlice;
 
-use super::Values;
+use super::{Values, values::Cut};
 
 /// Values of more bytes are not copied.
 pub(super) const LARGE: usize = 64 * 1024;
@@ -16,10 +16,18 @@ pub(super) const LARGE: usize = 64 * 1024;
 #[derive(Debug, Clone, Default)]
 pub struct Outgoing {
     pub(super) bytes: Vec<u8>,
-    /// Where values are left out in `bytes`, and where they begin in the pool.
-    pub(super) cuts: Vec<(usize, usize)>,
+    /// The values that are left out in `bytes`, in their order.
+    pub(super) left_out: Vec<LeftOut>,
     /// The keys that the operation which is being put together repeats, by their sets.
     pub(super) noted: Vec<u64>,
+}
+
+/// A value that is left out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeftOut {
+    /// Behind how many bytes it stands.
+    pub(super) at: usize,
+    pub(super) cut: Cut,
 }
 
 impl Outgoing {
@@ -31,19 +39,19 @@ impl Outgoing {
     /// Forgets the requests, and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.cuts.clear();
+        self.left_out.clear();
     }
 
     /// The bytes, if no value lies elsewhere.
     #[inline]
     pub fn as_whole(&self) -> Option<&[u8]> {
-        self.cuts.is_empty().then_some(&self.bytes)
+        self.left_out.is_empty().then_some(&self.bytes)
     }
 
-    /// How many bytes there are on the wire, with the values of `values`.
+    /// How many bytes there are on the wire.
     #[inline]
-    pub fn length(&self, values: &Values) -> usize {
-        self.bytes.len() + self.cuts.len() * values.size()
+    pub fn length(&self) -> usize {
+        self.bytes.len() + self.left_out.iter().map(|left_out| left_out.cut.size()).sum::<usize>()
     }
 
     /// Fills `slices` with what follows the first `written` bytes, as far as there is room; the values that lie elsewhere are
@@ -54,10 +62,11 @@ impl Outgoing {
         mut written: usize,
         slices: &mut [IoSlice<'a>],
     ) -> usize {
-        let starts = [0].into_iter().chain(self.cuts.iter().map(|(at, _)| *at));
-        let ends = self.cuts.iter().map(|(at, _)| *at).chain([self.bytes.len()]);
+        let ends = self.left_out.iter().map(|left_out| left_out.at);
+        let (starts, ends) = ([0].into_iter().chain(ends.clone()), ends.chain([self.bytes.len()]));
         let texts = starts.zip(ends).map(|(from, to)| &self.bytes[from..to]);
-        let lying = self.cuts.iter().map(|(_, offset)| values.map_or(&[][..], |values| values.at(*offset)));
+        let bytes = |left_out: &LeftOut| values.map_or(&[][..], |values| values.bytes(left_out.cut));
+        let lying = self.left_out.iter().map(bytes);
         let lying = lying.chain([&[][..]]);
         let left = texts.zip(lying).flat_map(|(text, value)| [text, value]).filter_map(|piece| {
             let skipped = written.min(piece.len());
@@ -70,35 +79,118 @@ impl Outgoing {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Draws, KeyNames, Program, Workload},
+        workload::{Draws, KeyNames, Operation, Program, Workload},
     };
 
-    /// Three SETs of values of this size, as they are on the wire behind the first `written` bytes.
-    fn wire(size: usize, written: usize) -> (bool, usize, Vec<u8>) {
-        let (values, names) = (Values::new(size, 1), KeyNames::given("k:"));
-        let program = Program::new(&Workload::ratio(1, 0), Dialect::Resp2, 10, values, &names);
-        let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
-        (0..3).for_each(|_| assert_eq!(program.append(&mut draws, &mut out).index(), 1));
-        let mut slices = [IoSlice::new(&[]); 16];
+    /// The requests of a workload on the wire, behind the first `written` bytes; whether no value lies elsewhere.
+    fn wire(program: &Program, requests: usize, seed: u64, written: usize) -> (bool, Vec<u8>) {
+        let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
+        (0..requests).for_each(|_| _ = program.append(&mut draws, &mut out));
+        let mut slices = [IoSlice::new(&[]); 64];
         let n = out.slices(Some(program.values()), written, &mut slices);
-        let bytes = slices[..n].iter().flat_map(|slice| slice.to_vec()).collect();
-        (out.as_whole().is_some(), out.length(program.values()), bytes)
+        let bytes = slices[..n].iter().flat_map(|slice| slice.to_vec()).collect::<Vec<_>>();
+        assert_eq!(out.length() - written, bytes.len());
+        (out.as_whole().is_some(), bytes)
+    }
+
+    fn program(kinds: &[String], step: &str, dialect: Dialect) -> Program {
+        let named = kinds.iter().enumerate().map(|(n, kind)| (format!("v{n}"), kind.parse().unwrap()));
+        let keys = Workload::ratio(1, 1).keys.clone();
+        let workload = Workload {
+            values: named.collect(),
+            operations: vec![Operation::command(step, 1)],
+            keys,
+            ..Workload::default()
+        };
+        assert_eq!(workload.check(), Ok(()));
+        let values = Values::new(&workload, 32, 1);
+        Program::new(&workload, dialect, 10, values, &KeyNames::given("k:"))
+    }
+
+    /// The number that a line of this kind begins the bytes with, and what stands behind it.
+    fn header(kind: u8, bytes: &[u8]) -> (usize, &[u8]) {
+        assert_eq!(bytes[0], kind);
+        let end = bytes.iter().position(|byte| *byte == b'\r').unwrap();
+        assert_eq!(bytes[end + 1], b'\n');
+        (std::str::from_utf8(&bytes[1..end]).unwrap().parse().unwrap(), &bytes[end + 2..])
+    }
+
+    /// The commands that bytes are, all of them.
+    fn commands(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        let mut commands = Vec::new();
+        while !bytes.is_empty() {
+            let (count, mut rest) = header(b'*', bytes);
+            let mut words = Vec::new();
+            for _ in 0..count {
+                let (length, word) = header(b'$', rest);
+                assert_eq!(&word[length..length + 2], b"\r\n");
+                words.push(word[..length].to_vec());
+                rest = &word[length + 2..];
+            }
+            commands.push(words);
+            bytes = rest;
+        }
+        commands
     }
 
     #[test]
     fn a_large_value_is_on_the_wire_what_it_would_be_in_the_bytes() {
-        let head = |size: usize| format!("*3\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n${size}\r\n").len() + 2;
-        for (size, is_whole) in [(LARGE, true), (LARGE + 1, false)] {
-            let (whole, length, bytes) = wire(size, 0);
-            assert_eq!((whole, length, bytes.len()), (is_whole, 3 * (head(size) + size), length));
-            for request in bytes.chunks(head(size) + size) {
-                assert!(request.starts_with(b"*3\r\n$3\r\nSET\r\n") && request.ends_with(b"\r\n"));
+        for (content, around) in [("printable", 0), ("json", 11), ("text", 0)] {
+            for (size, is_whole) in [(LARGE, true), (LARGE + 1, false)] {
+                let kinds = [format!("{} {content}", size + around)];
+                let program = program(&kinds, "SET {key} <{v0}> EX {number 5..5}", Dialect::Resp2);
+                let (whole, bytes) = wire(&program, 3, 3, 0);
+                assert_eq!((whole, commands(&bytes).len()), (is_whole, 3));
+                let one = bytes.len() / 3;
+                for written in [1, 40, one - 2, one, 2 * one + 60, bytes.len() - 1, bytes.len()] {
+                    assert_eq!(wire(&program, 3, 3, written).1, bytes[written..], "{size} behind {written}");
+                }
             }
-            for written in [1, 40, head(size) - 2, head(size), 2 * size, length - 1, length] {
-                assert_eq!(wire(size, written).2, bytes[written..], "{size} behind {written}");
+        }
+    }
+
+    /// A kind of values with the smallest and the largest of them.
+    fn kinds() -> impl Strategy<Value = (String, usize, usize)> {
+        let (one, large) = (11..200_usize, LARGE - 2..LARGE + 300);
+        let size = prop_oneof![one.clone(), large, 11..3 * LARGE];
+        let content = prop::sample::select(vec!["printable", "random", "text", "json", "compressible 0.3"]);
+        (size, one, prop::sample::select(vec!["", "..", ":"]), content).prop_map(
+            |(size, more, form, content)| {
+                let to = size + more;
+                match form {
+                    ".." => (format!("{size}..{to} {content}"), size, to),
+                    ":" => (format!("{size}:3,{to}:1 {content}"), size, to),
+                    _ => (format!("{size} {content}"), size, size),
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_word_is_as_long_as_is_said(
+            (one, two) in (kinds(), kinds()),
+            seed: u64,
+            dialect in prop::sample::select(vec![Dialect::Resp2, Dialect::Resp3]),
+        ) {
+            let step = "SET {v0} <{v1}{number 5..2000000000}{key}{v0}> {number 8..12} {value} {now}";
+            let program = program(&[one.0, two.0], step, dialect);
+            for words in commands(&wire(&program, 3, seed, 0).1) {
+                prop_assert_eq!(&words[0], b"SET");
+                prop_assert!((one.1..=one.2).contains(&words[1].len()));
+                let mixed = one.1 + two.1 + 17..=one.2 + two.2 + 26;
+                prop_assert!(mixed.contains(&words[2].len()), "{:?} of {}", mixed, words[2].len());
+                prop_assert!(words[2].starts_with(b"<") && words[2].ends_with(b">"));
+                let number = |word: &[u8]| std::str::from_utf8(word).unwrap().parse::<u64>().unwrap();
+                prop_assert!((8..=12).contains(&number(&words[3])) && words[4].len() == 32);
+                prop_assert!(number(&words[5]) > 1_700_000_000_000 && words[5].len() == 13);
             }
         }
     }

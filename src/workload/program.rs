@@ -27,8 +27,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys, where they have no number of their own, called `names`, with
-    /// values from `values`.
+    /// Compiles a workload that can be [run](Workload::check) into a dialect, over `keyspace` keys, where they have no
+    /// number of their own, called `names`, with `values` that were made for it.
     pub fn new(
         workload: &Workload,
         dialect: Dialect,
@@ -37,7 +37,7 @@ impl Program {
         names: &KeyNames,
     ) -> Self {
         let (sources, prefixes) = workload.sets(keyspace, names);
-        let mut making = Making { dialect, sources, prefixes, value_size: values.size() };
+        let mut making = Making { dialect, sources, prefixes, values: &values };
         let (mut asked, mut total) = (Vec::new(), 0);
         for (place, operation) in workload.operations.iter().enumerate() {
             if operation.weight > 0 {
@@ -49,7 +49,8 @@ impl Program {
         }
         assert!(total > 0, "a workload that can be run has an operation with a weight");
         let operations = Arc::new(Operations::of_all(&workload.operations));
-        Self { asked, total, sources: making.sources, values, operations }
+        let sources = making.sources;
+        Self { asked, total, sources, values, operations }
     }
 
     /// Where the values come from.
@@ -74,22 +75,23 @@ impl Program {
             }
         };
         let (sources, values) = (self.sources.as_slice(), &self.values);
-        let mut filling = Filling { sources, values, draws, cuts: &mut out.cuts, noted: &mut out.noted };
+        let mut filling =
+            Filling { sources, values, draws, left_out: &mut out.left_out, noted: &mut out.noted };
         template.append(&mut filling, &mut out.bytes);
         *op
     }
 }
 
 /// A program that is being made.
-struct Making {
+struct Making<'v> {
     /// The sets of keys come first, so that the number of a set is that of its source.
     sources: Vec<Source>,
     prefixes: Vec<String>,
-    value_size: usize,
+    values: &'v Values,
     dialect: Dialect,
 }
 
-impl Making {
+impl Making<'_> {
     fn template(&mut self, steps: &[Step], together: Together) -> Template {
         let fragments = || steps.iter().flat_map(Step::fragments);
         let repeated: Vec<_> = fragments().filter_map(Fragment::repeats).collect();
@@ -126,8 +128,12 @@ impl Making {
                 let prefix = self.prefixes[usize::from(*set)].as_bytes();
                 vec![Part::Text(prefix), Part::Digits(number().unwrap_or(*set))]
             }
-            Fragment::Value => vec![Part::Value(self.value_size)],
-            Fragment::Number(..) => vec![Part::Number(number().expect("its source was added before"))],
+            Fragment::Value(kind) => {
+                vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
+            }
+            Fragment::Number(..) | Fragment::Now => {
+                vec![Part::Number(number().expect("its source was added before"))]
+            }
         }
     }
 }
@@ -138,7 +144,7 @@ mod tests {
     use crate::workload::{Keyspace, Misses, Operation, preset};
 
     fn program(workload: &Workload, keyspace: u64) -> Program {
-        Program::new(workload, Dialect::Resp2, keyspace, Values::new(4, 1), &KeyNames::given("k:"))
+        Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
     }
 
     fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {

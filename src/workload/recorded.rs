@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Keyspace, Operation, Setup, Workload};
+use super::{Keyspace, Operation, Setup, ValueKind, Workload};
 
 /// Either form.
 #[derive(Debug, Deserialize)]
@@ -15,6 +15,8 @@ pub(super) enum Recorded {
         name: String,
         #[serde(default)]
         keys: BTreeMap<String, Keyspace>,
+        #[serde(default)]
+        values: BTreeMap<String, ValueKind>,
         operations: Vec<Operation>,
         #[serde(default)]
         setup: Setup,
@@ -35,7 +37,9 @@ pub(super) enum Recorded {
 impl From<Recorded> for Workload {
     fn from(recorded: Recorded) -> Self {
         match recorded {
-            Recorded::Whole { name, keys, operations, setup } => Self { name, keys, operations, setup },
+            Recorded::Whole { name, keys, values, operations, setup } => {
+                Self { name, keys, values, operations, setup }
+            }
             Recorded::Weights { get, set, incr, ping } => {
                 let mut workload = (*Self::ratio(set, get)).clone();
                 workload.keys.extend(super::presets::counters());
@@ -57,7 +61,10 @@ mod tests {
     fn a_workload_is_read_as_it_was_written() {
         let mut with_setup = Workload::clone(&Workload::ratio(1, 10));
         with_setup.setup.steps.push("SCRIPT LOAD 'return 1'".to_owned());
-        for workload in presets().map(|preset| &**preset).chain([&with_setup]) {
+        let mut with_values = with_setup.clone();
+        let kinds = ["64..1024 text", "64:9,4k:1", "compressible 0.5", "json"].into_iter();
+        with_values.values.extend(kinds.map(|kind| (kind.to_owned(), kind.parse().unwrap())));
+        for workload in presets().map(|preset| &**preset).chain([&with_setup, &with_values]) {
             let written = serde_json::to_string(workload).unwrap();
             assert_eq!(serde_json::from_str::<Workload>(&written).unwrap(), *workload, "{written}");
         }

@@ -10,7 +10,10 @@ use super::{
     draws::{Filling, Source},
     step::{Fragment, Step},
 };
-use crate::protocol::{Fill, KEY_DIGITS};
+use crate::{
+    clock,
+    protocol::{Fill, KEY_DIGITS},
+};
 
 /// What is run once before a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,19 +54,18 @@ impl Workload {
         &self,
         keyspace: u64,
         names: &KeyNames,
-        value_size: usize,
+        value_size: u32,
         seed: u64,
     ) -> Vec<SetupCommand> {
         let steps: Vec<_> = self.setup_steps().collect();
-        let has_values = steps.iter().flat_map(Step::fragments).any(|part| *part == Fragment::Value);
-        let values = Values::new(if has_values { value_size } else { 0 }, seed);
+        let values = Values::new(&Self { operations: Vec::new(), ..self.clone() }, value_size, seed);
         let (sources, prefixes) = self.sets(keyspace, names);
-        let (mut draws, mut cuts, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
+        let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
         let mut filling = Filling {
             sources: &sources,
             values: &values,
             draws: &mut draws,
-            cuts: &mut cuts,
+            left_out: &mut left_out,
             noted: &mut noted,
         };
         let mut word = |word: &Vec<Fragment>| {
@@ -94,8 +96,13 @@ fn bytes(fragment: &Fragment, prefixes: &[String], filling: &mut Filling) -> Vec
         Fragment::Text(ref text) => text.clone(),
         Fragment::Key(set) => key(set, filling.note(set)),
         Fragment::Same(set) => key(set, filling.noted[usize::from(set)]),
-        Fragment::Value => filling.value().to_vec(),
+        Fragment::Value(kind) => {
+            let (cut, _) = filling.value(kind);
+            let [before, behind] = filling.values.frame(cut).unwrap_or_default();
+            [before, filling.values.bytes(cut), behind].concat()
+        }
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
+        Fragment::Now => clock::unix_ms().to_string().into_bytes(),
     }
 }
 

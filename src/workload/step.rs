@@ -1,8 +1,6 @@
 //! A step of an operation, read: the words of a command and the placeholders in them.
 
-use std::collections::BTreeMap;
-
-use super::{Keyspace, commands};
+use super::{Workload, commands};
 use crate::foreign;
 
 /// A command: its arguments, each a row of fragments.
@@ -18,10 +16,12 @@ pub(super) enum Fragment {
     Key(u16),
     /// The key of this set that was drawn last within the operation.
     Same(u16),
-    /// A value.
-    Value,
+    /// A value of the kind with this number.
+    Value(u16),
     /// A whole number from the first to the last.
     Number(u64, u64),
+    /// The time in milliseconds since 1970.
+    Now,
 }
 
 impl Fragment {
@@ -41,17 +41,18 @@ impl Fragment {
 pub(super) struct BadQuotes;
 
 impl Step {
-    /// Reads `text`: words with spaces between them, and `{value}`, `{number FROM..TO}` and the names of `keys` in braces
-    /// as placeholders, anywhere in a word; `{NAME.same}` is the key that `{NAME}` drew last. Other braces stay as they are.
+    /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{number FROM..TO}` and the names of keys and
+    /// values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.same}` is the key that `{NAME}` drew
+    /// last. Other braces stay as they are.
     ///
     /// Quotes are redis-cli's: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` stand for
     /// one byte; `'a b'` is one in which only `\'` does. Between braces a quote is a character, so that JSON is written as
     /// it is.
-    pub(super) fn read(text: &str, keys: &BTreeMap<String, Keyspace>) -> Result<Self, BadQuotes> {
+    pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let mut reading = Reading::default();
         let mut rest = text;
         while let Some(next) = rest.chars().next() {
-            if let Some((fragment, behind)) = placeholder(rest, keys) {
+            if let Some((fragment, behind)) = placeholder(rest, workload) {
                 reading.word().push(fragment);
                 rest = behind;
             } else {
@@ -168,19 +169,20 @@ fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
 }
 
 /// The placeholder that `text` begins with, and what stands behind it.
-fn placeholder<'a>(text: &'a str, keys: &BTreeMap<String, Keyspace>) -> Option<(Fragment, &'a str)> {
+fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a str)> {
     let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
-    let set = |name: &str| keys.keys().position(|known| known == name).map(|place| place as u16);
+    let set = |name: &str| workload.keys.keys().position(|known| known == name).map(|place| place as u16);
     let fragment = match name.strip_prefix("number ") {
         Some(range) => {
             let (from, to) = range.split_once("..")?;
             let (from, to) = (from.parse().ok()?, to.parse().ok()?);
             (from <= to).then_some(Fragment::Number(from, to))?
         }
-        None if name == "value" => Fragment::Value,
-        None => match set(name) {
-            Some(set) => Fragment::Key(set),
-            None => Fragment::Same(set(name.strip_suffix(".same")?)?),
+        None => match (set(name), workload.value_kind(name)) {
+            (Some(set), _) => Fragment::Key(set),
+            (_, Some(kind)) => Fragment::Value(kind),
+            _ if name == "now" => Fragment::Now,
+            _ => Fragment::Same(set(name.strip_suffix(".same")?)?),
         },
     };
     Some((fragment, behind))
@@ -189,10 +191,12 @@ fn placeholder<'a>(text: &'a str, keys: &BTreeMap<String, Keyspace>) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::{Keyspace, ValueKind};
 
     fn step(text: &str) -> Result<Step, BadQuotes> {
-        let keys = ["a", "key"].map(|name| (name.to_owned(), Keyspace::default()));
-        Step::read(text, &keys.into())
+        let keys = ["a", "key"].map(|name| (name.to_owned(), Keyspace::default())).into();
+        let values = ["text"].map(|name| (name.to_owned(), ValueKind::default())).into();
+        Step::read(text, &Workload { keys, values, ..Workload::default() })
     }
 
     fn read(text: &str) -> Vec<Vec<Fragment>> {
@@ -208,17 +212,20 @@ mod tests {
         let expected = [
             vec![text("SET")],
             vec![Fragment::Key(1)],
-            vec![text("<"), Fragment::Value, Fragment::Key(0), text(">")],
+            vec![text("<"), Fragment::Value(1), Fragment::Key(0), text(">")],
             vec![text("EX")],
             vec![Fragment::Number(60, 3600)],
             vec![Fragment::Same(1), text("!")],
+            vec![Fragment::Value(0), Fragment::Now],
         ];
-        assert_eq!(read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}!"), expected);
+        assert_eq!(read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}! {text}{now}"), expected);
     }
 
     #[test]
     fn braces_that_name_nothing_stay_as_they_are() {
-        for word in ["{tag}:1", "{\"a\":1}", "{}", "{", "}", "{key", "{number}", "{{value", "{b.same}"] {
+        for word in
+            ["{tag}:1", "{\"a\":1}", "{}", "{", "}", "{key", "{number}", "{{value", "{b.same}", "{text.same}"]
+        {
             assert_eq!(read(word), [[text(word)]], "{word}");
         }
         assert_eq!(read("{number 9..1}"), [[text("{number")], [text("9..1}")]]);

@@ -129,7 +129,7 @@ impl Gate {
             return None;
         }
         if let Some(setup) = self.lacking(knobs) {
-            let (keyspace, value_size) = (knobs.keyspace, knobs.value_size as usize);
+            let (keyspace, value_size) = (knobs.keyspace, knobs.value_size);
             let commands = knobs.workload.setup_commands(keyspace, &self.names, value_size, self.seed);
             self.state = State::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
             return None;

@@ -1,0 +1,73 @@
+//! Numbers in decimal digits, eight at a time.
+
+/// Digits of a key's number.
+pub const KEY_DIGITS: usize = 12;
+
+/// The first number that eight digits do not have.
+pub(super) const NINE_DIGITS: u64 = 100_000_000;
+
+/// The digit zero in each lane of a word.
+const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+
+/// `n` in twelve digits with leading zeros. `n` is below 10^12.
+#[inline]
+pub(super) fn digits(n: u64) -> [u8; KEY_DIGITS] {
+    debug_assert!(n < 1_000_000_000_000, "{n} has more than twelve digits");
+    let mut digits = [b'0'; KEY_DIGITS];
+    let (high, low) = (n / NINE_DIGITS, n % NINE_DIGITS);
+    digits[4..].copy_from_slice(&eight_digits(low));
+    if high > 0 {
+        digits[..4].copy_from_slice(&eight_digits(high)[4..]);
+    }
+    digits
+}
+
+/// `n` in as many digits as it has, the first in the lowest byte, and how many these are. `n` is below 10^8.
+#[inline]
+pub(super) fn few_digits(n: u64) -> (u64, usize) {
+    let lanes = lanes(n);
+    let leading = (lanes.trailing_zeros() / 8).min(7);
+    ((lanes | ZEROS) >> (8 * leading), 8 - leading as usize)
+}
+
+/// `n` in eight digits with leading zeros. `n` is below 10^8.
+#[inline]
+fn eight_digits(n: u64) -> [u8; 8] {
+    (lanes(n) | ZEROS).to_le_bytes()
+}
+
+/// The eight digits of `n`, each in a lane. `n` is below 10^8.
+///
+/// All at once in the lanes of one word: it is halved into two lanes of four digits, those into four of two, and those
+/// into eight of one. The first lane is the lowest, as the first digit's byte is. A lane is divided by a multiplication
+/// and a shift: 10486 / 2^20 for 1/100 and 103 / 2^10 for 1/10, which are exact below 10 000 and below 100.
+#[inline]
+fn lanes(n: u64) -> u64 {
+    let fours = (n / 10_000) | ((n % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - tens * 10) << 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_of_the_number() {
+        let powers = (0..12).map(|n| 10_u64.pow(n));
+        let edges = powers.flat_map(|power| [power - 1, power, power * 9 + 9, power * 5]);
+        let all_lanes = (0..10_000).flat_map(|n| [n, n * 10_000, n * 100_000_000]);
+        let spread = (0..100_000).map(|n| n * 9_999_991 % 1_000_000_000_000);
+        for n in edges.chain(all_lanes).chain(spread).filter(|n| *n < 1_000_000_000_000) {
+            assert_eq!(String::from_utf8_lossy(&digits(n)), format!("{n:012}"));
+            if n < NINE_DIGITS {
+                let (few, count) = few_digits(n);
+                let bytes = few.to_le_bytes();
+                assert_eq!(String::from_utf8_lossy(&bytes[..count]), n.to_string());
+                assert!(bytes[count..].iter().all(|byte| *byte == 0));
+            }
+        }
+    }
+}

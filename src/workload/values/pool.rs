@@ -1,0 +1,169 @@
+//! Pools of bytes that values are cut from: so many different values as there are places to begin at.
+
+use std::sync::Arc;
+
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::Content;
+use crate::workload::draws::share;
+
+/// Bytes of a pool beyond the size of its largest value: as many different values as there are offsets.
+pub(super) const SPREAD: usize = 64 * 1024;
+
+/// The bytes of a printable value: 64 of them, so six bits of entropy a byte; neither compression nor
+/// deduplication in a server or on the way finds a single repeated letter to work on.
+const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+
+/// Bytes of a stretch of which the first are by chance and the others alike.
+const STRETCH: f64 = 128.0;
+/// What deflate needs to say that the others are alike, in bytes.
+const ALIKE: f64 = 1.5;
+
+/// The words of texts; those that stand first come most often.
+const WORDS: &str = "the of and to a in is that it was for on are as with his they at be this have from or one had by \
+    word but not what all were we when your can said there use an each which she do how their if will up other about \
+    out many then them these so some her would make like him into time has look two more write go see number no way \
+    could people my than first water been call who oil its now find long down day did get come made may part over new \
+    sound take only little work know place year live me back give most very after thing our just name good sentence man \
+    think say great where help through much before line right too mean old any same tell boy follow came want show also \
+    around form three small set put end does another well large must big even such because turn here why ask went men \
+    read need land different home us move try kind hand picture again change off play spell air away animal house point \
+    page letter mother answer found study still learn should world";
+
+/// Bytes of one content. Copies share them.
+#[derive(Debug, Clone)]
+pub(super) struct Pool {
+    pub(super) content: Content,
+    pub(super) bytes: Arc<[u8]>,
+    /// Where values begin; empty is anywhere in the first [`SPREAD`] bytes.
+    pub(super) starts: Arc<[u16]>,
+}
+
+impl Pool {
+    /// What no value is cut from.
+    pub(super) fn none() -> Self {
+        Self { content: Content::default(), bytes: Arc::new([]), starts: Arc::new([]) }
+    }
+
+    /// A pool for values of up to `largest` bytes. The same seed gives the same pool.
+    pub(super) fn new(content: Content, largest: usize, seed: u64) -> Self {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut bytes = vec![0; largest + SPREAD];
+        let mut starts = Vec::new();
+        match content {
+            Content::Printable => {
+                random.fill_bytes(&mut bytes);
+                bytes.iter_mut().for_each(|byte| *byte = ALPHABET[usize::from(*byte % 64)]);
+            }
+            Content::Random => random.fill_bytes(&mut bytes),
+            Content::Text | Content::Json => starts = write_text(&mut bytes, &mut random),
+            Content::Compressible(share) => write_stretches(&mut bytes, share, &mut random),
+        }
+        Self { content, bytes: bytes.into(), starts: starts.into() }
+    }
+
+    /// Where the value that belongs to this random number begins. The upper bits are its size's.
+    #[inline]
+    pub(super) fn offset(&self, draw: u64) -> usize {
+        let offset = draw as usize % SPREAD;
+        if self.starts.is_empty() {
+            offset
+        } else {
+            usize::from(self.starts[offset * self.starts.len() / SPREAD])
+        }
+    }
+}
+
+/// Words with spaces between them; where those begin that begin in the first [`SPREAD`] bytes.
+fn write_text(bytes: &mut [u8], random: &mut Pcg64Mcg) -> Vec<u16> {
+    let words: Vec<_> = WORDS.split_whitespace().collect();
+    let (mut at, mut starts) = (0, Vec::new());
+    while at < bytes.len() {
+        starts.extend(u16::try_from(at));
+        let common = share(random.next_u64(), words.len() as u64);
+        let word = words[share(random.next_u64(), common + 1) as usize].as_bytes();
+        let length = word.len().min(bytes.len() - at);
+        bytes[at..at + length].copy_from_slice(&word[..length]);
+        bytes[at + length..].iter_mut().take(1).for_each(|byte| *byte = b' ');
+        at += length + 1;
+    }
+    starts
+}
+
+/// Stretches that begin with bytes by chance and end with bytes that are alike, so that deflate makes `share` of them.
+fn write_stretches(bytes: &mut [u8], share: f64, random: &mut Pcg64Mcg) {
+    let by_chance = if share < 1.0 { share * STRETCH - ALIKE } else { STRETCH };
+    let mut owed = 0.0;
+    for stretch in bytes.chunks_mut(STRETCH as usize) {
+        owed += by_chance;
+        let whole = owed as usize;
+        owed -= whole as f64;
+        let (first, alike) = stretch.split_at_mut(whole.min(stretch.len()));
+        random.fill_bytes(first);
+        alike.fill(b'.');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::ZlibEncoder};
+
+    use super::*;
+
+    /// What deflate makes of values of `size` bytes.
+    fn compressed(content: Content, size: usize) -> f64 {
+        let pool = Pool::new(content, size, 7);
+        let one = |n: u64| {
+            let offset = pool.offset(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(&pool.bytes[offset..offset + size]).unwrap();
+            encoder.finish().unwrap().len()
+        };
+        (0..20).map(one).sum::<usize>() as f64 / 20.0 / size as f64
+    }
+
+    #[test]
+    fn contents_are_compressed_as_they_say() {
+        for share in [0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0] {
+            for (size, off) in [(1024, 0.08), (4096, 0.03), (100_000, 0.02)] {
+                let made = compressed(Content::Compressible(share), size);
+                assert!((made - share).abs() < off, "{size} bytes to {share}: {made}");
+            }
+        }
+        for (content, from, to) in
+            [(Content::Printable, 0.74, 0.78), (Content::Random, 1.0, 1.01), (Content::Text, 0.3, 0.5)]
+        {
+            let made = compressed(content, 10_000);
+            assert!((from..to).contains(&made), "{content}: {made}");
+        }
+    }
+
+    #[test]
+    fn random_values_have_all_bytes_and_printable_ones_can_be_printed() {
+        let count = |content| {
+            let pool = Pool::new(content, 1, 7);
+            pool.bytes.iter().collect::<std::collections::HashSet<_>>().len()
+        };
+        assert_eq!((count(Content::Random), count(Content::Printable)), (256, 64));
+        assert!(Pool::new(Content::Printable, 9, 3).bytes.iter().all(u8::is_ascii_graphic));
+    }
+
+    #[test]
+    fn texts_begin_with_a_whole_word() {
+        let pool = Pool::new(Content::Text, 40, 7);
+        let words: Vec<_> = WORDS.split_whitespace().collect();
+        for draw in 0..2000 {
+            let offset = pool.offset(draw * 37);
+            let text = std::str::from_utf8(&pool.bytes[offset..offset + 40]).unwrap();
+            let mut inner: Vec<_> = text.split(' ').collect();
+            inner.pop();
+            assert!(inner.iter().all(|word| words.contains(word)), "{text:?}");
+        }
+        let offsets: std::collections::HashSet<_> = (0..65_536).map(|draw| pool.offset(draw)).collect();
+        assert!(offsets.len() > 10_000 && offsets.len() == pool.starts.len(), "{}", offsets.len());
+        assert!(offsets.iter().max() > Some(&65_000));
+    }
+}
