@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 75] = [
+const WRONG: [(&str, &str); 77] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -43,6 +43,8 @@ const WRONG: [(&str, &str); 75] = [
     ("--ratio 1", "'1' is not a ratio SET:GET"),
     ("--workload zip", "there is no workload 'zip'; there are cache,"),
     ("--ratio 1:1 --workload get", "cannot be used with"),
+    ("--distribution zipf", "'zipf' is no distribution of keys; there are uniform, sequential,"),
+    ("--distribution ycsb-zipfian --workload ping", "the workload 'ping' has no keys that could be drawn"),
     ("-d 0", "value size must lie between 1 and"),
     ("-r 0", "keys must lie between 1 and"),
     ("--threads 0", "it must lie between 1 and 512"),

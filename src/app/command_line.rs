@@ -5,6 +5,8 @@
 //! ```
 //! What no option says stands behind it, as a comment of the shell. A password is never in it.
 
+use std::sync::Arc;
+
 use super::{Effect, Mode, Model, Tone, change::Tuned};
 use crate::{
     load::{Arrivals, Backlog, Knobs},
@@ -76,12 +78,17 @@ fn options(knobs: &Knobs) -> Option<String> {
 
 fn workload(asked: &Workload) -> Option<String> {
     let is_same = |known: &Workload| known.operations == asked.operations && known.keys == asked.keys;
-    if let Some(preset) = presets().find(|preset| is_same(preset)) {
-        return Some(format!(" --workload {}", preset.name));
-    }
     let weight = |name: &str| asked.place(name).map_or(0, |place| asked.operations[place].weight);
     let (set, get) = (weight("SET"), weight("GET"));
-    is_same(&Workload::ratio(set, get)).then(|| format!(" --ratio {set}:{get}"))
+    let ratio = (Workload::ratio(set, get), format!(" --ratio {set}:{get}"));
+    let presets = presets().map(|preset| (Arc::clone(preset), format!(" --workload {}", preset.name)));
+    let known: Vec<_> = presets.chain([ratio]).collect();
+    if let Some((_, option)) = known.iter().find(|(known, _)| is_same(known)) {
+        return Some(option.clone());
+    }
+    let drawn = asked.keys.values().next()?.distribution;
+    let (_, option) = known.into_iter().find(|(known, _)| is_same(&known.drawn_by(drawn)))?;
+    Some(format!("{option} --distribution {}", quoted(&drawn.to_string())))
 }
 
 impl Model {
@@ -172,6 +179,9 @@ mod tests {
         }
         assert_eq!(told(&Workload::ratio(3, 7)), " --ratio 3:7");
         assert_eq!(told(&preset("cache").unwrap().with_read_percent(25)), " --ratio 3:1");
+        let drawn = |by: &str| preset("get").unwrap().drawn_by(by.parse().unwrap());
+        assert_eq!(told(&drawn("sequential")), " --workload get --distribution sequential");
+        assert_eq!(told(&drawn("zipfian")), " --workload get --distribution 'zipfian 0.99'");
         let mut other = Workload::clone(&Workload::ratio(1, 1));
         other.operations[0].steps = vec!["GETDEL {key}".to_owned()];
         assert_eq!(workload(&other), None);

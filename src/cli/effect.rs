@@ -160,7 +160,7 @@ mod tests {
     }
 
     /// A value that the option takes, where it takes one.
-    const VALUES: [(&str, &str); 36] = [
+    const VALUES: [(&str, &str); 37] = [
         ("host", "h"),
         ("port", "1"),
         ("socket", "/s"),
@@ -184,6 +184,7 @@ mod tests {
         ("sweep", "clients_1..9"),
         ("script", "/dev/null"),
         ("workload", "get"),
+        ("distribution", "latest"),
         ("ratio", "1:1"),
         ("data_size", "5"),
         ("keys", "5"),

@@ -8,7 +8,7 @@ use super::values::{bytes, count, prefix, seconds, threads};
 use crate::{
     load::{Arrivals, Backlog, KnobError, Knobs, most_workers},
     units::parse_count,
-    workload::{KeyNames, Workload, preset},
+    workload::{Distribution, KeyNames, Workload, WorkloadError, preset},
 };
 
 /// LOAD: what is asked of the server, and how.
@@ -45,9 +45,14 @@ pub struct LoadArgs {
     /// Value size in bytes: 100, 4k, 1M [default: 32]
     #[arg(short = 'd', long, value_name = "BYTES", value_parser = bytes)]
     pub data_size: Option<u32>,
-    /// Keyspace: keys are drawn from so many, uniformly [default: 10k]
+    /// Keyspace: keys are drawn from so many [default: 10k]
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = parse_count)]
     pub keys: Option<u64>,
+    /// How keys are drawn: uniform, sequential, partitioned (each client in a part of its own), zipfian, zipfian-in-order
+    /// (the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential, gaussian; parameters in quotes:
+    /// 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: as the workload says]
+    #[arg(long, value_name = "NAME")]
+    pub distribution: Option<Distribution>,
     /// Worker threads [default: cores less one, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -84,7 +89,8 @@ impl LoadArgs {
     fn asks_for_load(&self) -> bool {
         let numbers = [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size];
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
-        self.load || is_shaped || self.workload.is_some() || self.ratio.is_some()
+        let is_chosen = self.workload.is_some() || self.ratio.is_some() || self.distribution.is_some();
+        self.load || is_shaped || is_chosen
     }
 
     /// The knobs to begin with. `unless_told` is whether the load is on when no option says.
@@ -101,11 +107,20 @@ impl LoadArgs {
             arrivals: self.arrivals.unwrap_or(usual.arrivals),
             backlog: self.backlog.unwrap_or(usual.backlog),
             reconnect: self.reconnect,
-            workload: self.workload.clone().or(self.ratio.clone()).unwrap_or(usual.workload),
+            workload: self.drawn(self.workload.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?,
             value_size: self.data_size.unwrap_or(usual.value_size),
             keyspace: self.keys.unwrap_or(usual.keyspace),
         };
         knobs.checked()
+    }
+
+    /// `workload` with its keys drawn as the options say.
+    fn drawn(&self, workload: Arc<Workload>) -> Result<Arc<Workload>, WorkloadError> {
+        match self.distribution {
+            None => Ok(workload),
+            Some(_) if workload.keys.is_empty() => Err(WorkloadError::NoKeys(workload.name.clone())),
+            Some(distribution) => Ok(workload.drawn_by(distribution)),
+        }
     }
 
     /// Worker threads: as many as there are cores but one, unless given.

@@ -22,7 +22,7 @@ pub enum Asked {
 }
 
 /// Why words are no experiment.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 pub enum AskedError {
     /// The limit is none.
     #[error(transparent)]

@@ -20,7 +20,7 @@ pub enum Dimension {
 }
 
 /// Why words are no value of a dimension.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 pub enum DimensionError {
     /// They begin with none.
     #[error("'{0}' begins with none of {words}", words = words())]

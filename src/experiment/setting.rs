@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// Why words are no setting.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 pub enum SettingError {
     /// Nothing is set by them.
     #[error(

@@ -48,10 +48,10 @@ pub(super) struct Client {
 }
 
 impl Client {
-    fn new(seed: u64) -> Self {
+    fn new(draws: Draws) -> Self {
         Self {
             link: Link::Down,
-            draws: Draws::new(seed),
+            draws,
             queued: false,
             unread: false,
             back_off: BackOff::new(),
@@ -148,9 +148,9 @@ impl Clients {
         self.open - self.opening + self.between
     }
 
-    /// Wants the first `n` clients and no others; `seed_of` gives a new client's random numbers. Surplus
+    /// Wants the first `n` clients and no others; `draws_of` gives what a new client draws from. Surplus
     /// connections with nothing in flight are closed, the others when their batch is answered.
-    pub(super) fn want(&mut self, n: usize, seed_of: impl Fn(usize) -> u64) {
+    pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
             if self.connection(i).is_none_or(|c| c.phase != Phase::Busy) {
@@ -158,7 +158,7 @@ impl Clients {
             }
         }
         while self.all.len() < n {
-            self.all.push(Client::new(seed_of(self.all.len())));
+            self.all.push(Client::new(draws_of(self.all.len())));
         }
         for i in 0..n {
             if matches!(self.all[i].link, Link::Down) {
@@ -405,9 +405,9 @@ mod tests {
     #[test]
     fn ten_thousand_clients_give_their_memory_back() {
         let mut clients = Clients::new(1, 1);
-        clients.want(10_000, |i| i as u64);
+        clients.want(10_000, |i| Draws::new(i as u64));
         lose_all(&mut clients, 10_000);
-        clients.want(50, |i| i as u64);
+        clients.want(50, |i| Draws::new(i as u64));
         assert_eq!(clients.all.len(), 50);
         let room = [clients.all.capacity(), clients.to_open.capacity(), clients.retries.capacity()];
         assert!(room.into_iter().all(|room| room <= 50 + 2 * SPARE), "{room:?}");
@@ -417,10 +417,10 @@ mod tests {
     #[test]
     fn a_client_that_is_wanted_again_is_opened_once() {
         let mut clients = Clients::new(1, 1);
-        clients.want(3, |i| i as u64);
+        clients.want(3, |i| Draws::new(i as u64));
         lose_all(&mut clients, 3);
-        clients.want(1, |i| i as u64);
-        clients.want(3, |i| i as u64);
+        clients.want(1, |i| Draws::new(i as u64));
+        clients.want(3, |i| Draws::new(i as u64));
         clients.retry(u64::MAX);
         let mut opened = Vec::new();
         while let Some(i) = clients.next_to_open() {
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn a_client_between_two_connections_on_purpose_is_not_lost() {
         let mut clients = Clients::new(1, 1);
-        clients.want(2, |i| i as u64);
+        clients.want(2, |i| Draws::new(i as u64));
         for i in 0..2 {
             assert_eq!(clients.next_to_open(), Some(i));
             clients.renew(i);

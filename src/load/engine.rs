@@ -42,12 +42,15 @@ pub(super) struct Setting {
 impl Setting {
     /// What is asked under `knobs`; what is asked now, or with the values of now, where that is the same.
     fn program_for(&self, knobs: &Knobs, plan: &Plan) -> Arc<Program> {
-        let asks = |knobs: &Knobs| (knobs.value_size, knobs.keyspace, Arc::clone(&knobs.workload));
+        // How many clients there are is asked only where keys are parted among them.
+        let parts = |knobs: &Knobs| knobs.workload.is_parted().then_some(knobs.clients);
+        let asks =
+            |knobs: &Knobs| (knobs.value_size, knobs.keyspace, parts(knobs), Arc::clone(&knobs.workload));
         if asks(knobs) == asks(&self.knobs) {
             return Arc::clone(&self.program);
         }
         let values = self.program.values().again(&knobs.workload, knobs.value_size);
-        Arc::new(plan.program(knobs, values))
+        Arc::new(plan.program(knobs, values).after(&self.program))
     }
 
     /// That of the usual knobs.
@@ -259,6 +262,7 @@ impl Drop for Load {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Distribution;
 
     #[test]
     fn a_turn_makes_anew_only_what_it_changes() {
@@ -271,5 +275,16 @@ mod tests {
         assert!(fewer_keys.values().shares_pools(setting.program.values()));
         let larger = setting.program_for(&Knobs { value_size: 64, ..knobs }, &plan);
         assert!(!larger.values().shares_pools(setting.program.values()));
+    }
+
+    #[test]
+    fn keys_that_are_parted_among_the_clients_are_parted_anew_when_there_are_more() {
+        let setting = Setting::fixture(1);
+        let workload = setting.knobs.workload.drawn_by(Distribution::Partitioned);
+        let knobs = Knobs { workload, ..setting.knobs.clone() };
+        let program = setting.program_for(&knobs, &Plan::fixture());
+        let setting = Setting { knobs: knobs.clone(), program, ..setting };
+        let more = setting.program_for(&Knobs { clients: 200, ..knobs }, &Plan::fixture());
+        assert!(!Arc::ptr_eq(&more, &setting.program));
     }
 }

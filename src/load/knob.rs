@@ -54,7 +54,7 @@ impl Direction {
 }
 
 /// Why a knob stays where it is.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 pub enum TurnError {
     /// Turned against its stop.
     #[error("{0} is at its {1}, {2}")]

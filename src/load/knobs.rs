@@ -72,7 +72,7 @@ impl Default for Knobs {
 pub const MAX_BATCH: u64 = 256 << 20;
 
 /// Settings that cannot be.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 pub enum KnobError {
     /// One lies outside its range.
     #[error("{name} must lie between 1 and {highest}, not {given}")]
@@ -149,22 +149,30 @@ impl Knobs {
     }
 }
 
+impl Knobs {
+    /// How many keys, and how they are drawn where that is not uniformly: `10 k keys`, `10 k keys, zipfian 0.99`.
+    pub fn keys(&self) -> String {
+        let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
+        format!("{} keys{}", units::setting(self.keyspace), drawn.collect::<String>())
+    }
+}
+
 impl fmt::Display for Knobs {
-    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys`, or `load off`; where connections are not kept, also
-    /// `reconnect 100`.
+    /// `50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys, zipfian 0.99`, or `load off`; where connections are
+    /// not kept, also `reconnect 100`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");
         }
         write!(
             f,
-            "{} clients × {}, rate {}, {}, {} values, {} keys",
+            "{} clients × {}, rate {}, {}, {} values, {}",
             self.clients,
             self.pipeline,
             self.pace(),
             self.workload,
             super::Knob::ValueSize.value(self),
-            units::setting(self.keyspace),
+            self.keys(),
         )?;
         self.reconnect.map_or(Ok(()), |n| write!(f, ", reconnect {n}"))
     }
@@ -190,6 +198,22 @@ mod tests {
         assert_eq!((Knobs::default().pace(), open.pace()), ("max".into(), "5000/s".into()));
         let unusual = Knobs { arrivals: Arrivals::Poisson, backlog: Backlog::Shed, ..open };
         assert_eq!(unusual.pace(), "5000/s poisson shed");
+    }
+
+    #[test]
+    fn keys_are_told_with_how_they_are_drawn_where_that_is_not_uniformly() {
+        let told = |knobs: &Knobs| Knobs { load: true, ..knobs.clone() }.to_string();
+        assert!(told(&Knobs::default()).ends_with(", 32 B values, 10 k keys"));
+        let zipfian = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());
+        let zipfian = Knobs { workload: zipfian, ..Knobs::default() };
+        assert!(told(&zipfian).ends_with(", 10 k keys, zipfian 0.99"), "{}", told(&zipfian));
+        let wrong = "gaussian 99999 -".parse().unwrap();
+        let error = Knobs { workload: zipfian.workload.drawn_by(wrong), ..zipfian }.checked().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the keys 'key' cannot be drawn: the median of a gaussian distribution lies among the numbers of its keys, \
+             0 to 9999, not at 99999"
+        );
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub enum LoadError {
 impl Plan {
     /// What is asked under `knobs`, with these values.
     pub(super) fn program(&self, knobs: &Knobs, values: Values) -> Program {
-        Program::new(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names)
+        let program = Program::new(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
+        program.for_clients(knobs.clients)
     }
 
     /// One worker, for nobody in particular.

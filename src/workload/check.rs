@@ -5,6 +5,7 @@ use thiserror::Error;
 use super::{
     MAX_VALUE_SIZE, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
+    distribution::DistributionError,
     step::{BadQuotes, Fragment},
 };
 use crate::{foreign::is_obeyed, protocol::KEY_DIGITS};
@@ -23,7 +24,7 @@ const MAX_VALUE_KINDS: usize = 64;
 const MAX_STEPS: usize = 1000;
 
 /// What is no workload.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 pub enum WorkloadError {
     /// No operation is asked for.
     #[error("the workload '{0}' asks for nothing; give at least one operation a weight")]
@@ -93,6 +94,17 @@ pub enum WorkloadError {
     /// Keys and values of one name.
     #[error("there are keys and values called '{0}'")]
     KeysAndValues(String),
+    /// A distribution whose parameters cannot be.
+    #[error("the keys '{keys}' cannot be drawn: {error}")]
+    Distribution {
+        /// The set of keys.
+        keys: String,
+        /// What is wrong.
+        error: DistributionError,
+    },
+    /// A distribution of keys for a workload that has none.
+    #[error("the workload '{0}' has no keys that could be drawn")]
+    NoKeys(String),
     /// Two operations of one name.
     #[error("there are two operations called '{0}'")]
     Twice(String),
@@ -152,6 +164,8 @@ impl Workload {
                 let count = keys.count.unwrap_or(keyspace);
                 return Err(WorkloadError::Numbers { keys: name.clone(), first: keys.first, count });
             }
+            let fits = keys.distribution.check().and_then(|()| keys.distribution.check_over(&numbers));
+            fits.map_err(|error| WorkloadError::Distribution { keys: name.clone(), error })?;
         }
         Ok(())
     }

@@ -3,12 +3,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Setup, ValueKind, commands,
+    Distribution, Setup, ValueKind, commands,
     recorded::Recorded,
     step::{BadQuotes, Step},
 };
@@ -34,7 +35,7 @@ pub struct Workload {
 }
 
 /// A set of keys, whose names are a prefix and a number.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Keyspace {
     /// What stands before the number, behind the prefix of all keys of the run.
@@ -48,15 +49,6 @@ pub struct Keyspace {
     pub count: Option<u64>,
     /// How often each is drawn.
     pub distribution: Distribution,
-}
-
-/// How keys are drawn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Distribution {
-    /// Each as often as any other.
-    #[default]
-    Uniform,
 }
 
 /// One or more commands that are asked for and timed as one.
@@ -122,6 +114,31 @@ impl Workload {
     /// The operations that have a weight.
     pub fn asked(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.weight > 0)
+    }
+
+    /// The same with every set of keys drawn by `distribution`.
+    #[must_use]
+    pub fn drawn_by(&self, distribution: Distribution) -> Arc<Self> {
+        let mut workload = self.clone();
+        workload.keys.values_mut().for_each(|keys| keys.distribution = distribution);
+        Arc::new(workload)
+    }
+
+    /// How its keys are drawn where that is not uniformly, each way once.
+    pub fn distributions(&self) -> Vec<Distribution> {
+        let mut all: Vec<_> = self.keys.values().map(|keys| keys.distribution).collect();
+        let mut seen = Vec::new();
+        all.retain(|distribution| {
+            let is_new = *distribution != Distribution::Uniform && !seen.contains(distribution);
+            seen.push(*distribution);
+            is_new
+        });
+        all
+    }
+
+    /// Whether what a client asks depends on how many clients there are.
+    pub fn is_parted(&self) -> bool {
+        self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
     }
 
     /// The place of the operation called `name`.

@@ -4,7 +4,8 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
-    Distribution, Values,
+    Values,
+    chooser::Chooser,
     outgoing::{LARGE, LeftOut},
     step::Fragment,
     values::Cut,
@@ -15,12 +16,52 @@ use crate::{clock, protocol::Fill};
 #[derive(Debug, Clone)]
 pub struct Draws {
     random: Pcg64Mcg,
+    /// Which client of the run it is, from 0.
+    client: u64,
+    /// How far it is in its parts of the sets of keys that are parted among the clients.
+    steps: Vec<u64>,
 }
 
 impl Draws {
     /// The stream of this seed. Two streams never ask the same.
     pub fn new(seed: u64) -> Self {
-        Self { random: Pcg64Mcg::seed_from_u64(seed) }
+        Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, steps: Vec::new() }
+    }
+
+    /// The stream of this seed, of the client with the number `client` in the run, from 0.
+    pub fn of_client(seed: u64, client: u64) -> Self {
+        Self { client, ..Self::new(seed) }
+    }
+
+    /// Which client of the run it is, from 0.
+    pub(super) fn client(&self) -> u64 {
+        self.client
+    }
+
+    /// How often it was asked this of the set with the number `set`.
+    pub(super) fn step(&mut self, set: usize) -> u64 {
+        if self.steps.len() <= set {
+            self.steps.resize(set + 1, 0);
+        }
+        self.steps[set] += 1;
+        self.steps[set] - 1
+    }
+
+    /// A uniform number in [0, 1).
+    #[inline]
+    pub(super) fn unit(&mut self) -> f64 {
+        (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A number of the normal distribution around 0 with the deviation 1, by Marsaglia's polar method.
+    pub(super) fn normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * square.ln() / square).sqrt();
+            }
+        }
     }
 
     /// A uniform number below `n`.
@@ -37,11 +78,9 @@ pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// Where the slots of a template draw their numbers.
+/// Where the slots of a template draw their numbers, beside the sets of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Keys of a set: the lowest number, and how many.
-    Keys(Distribution, u64, u64),
     /// A whole number from the first to the last.
     Number(u64, u64),
     /// A key of the set with this number that is drawn and noted if it `is_new`, and else the one that was noted last.
@@ -67,6 +106,9 @@ impl Source {
 
 /// An operation that is being filled.
 pub(super) struct Filling<'a> {
+    /// The sets of keys: the first sources.
+    pub(super) sets: &'a [Chooser],
+    /// The other sources.
     pub(super) sources: &'a [Source],
     pub(super) values: &'a Values,
     pub(super) draws: &'a mut Draws,
@@ -80,11 +122,8 @@ impl Filling<'_> {
     /// Draws a key of a set that may be repeated later in the operation.
     pub(super) fn note(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
-        let Source::Keys(Distribution::Uniform, first, count) = self.sources[place] else {
-            unreachable!("the first sources are the sets of keys")
-        };
         self.noted.resize(self.noted.len().max(place + 1), 0);
-        self.noted[place] = first + self.draws.below(count);
+        self.noted[place] = self.sets[place].choose(place, self.draws);
         self.noted[place]
     }
 
@@ -100,8 +139,11 @@ impl Fill for Filling<'_> {
 
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
-        match self.sources[usize::from(source)] {
-            Source::Keys(Distribution::Uniform, first, count) => first + self.draws.below(count),
+        let place = usize::from(source);
+        if let Some(set) = self.sets.get(place) {
+            return set.choose(place, self.draws);
+        }
+        match self.sources[place - self.sets.len()] {
             Source::Number(from, to) => self.between(from, to),
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],

@@ -8,8 +8,10 @@
 //! [`load`](crate::load)'s business.
 
 mod check;
+mod chooser;
 mod commands;
 mod data;
+mod distribution;
 mod draws;
 mod key_names;
 mod key_span;
@@ -19,14 +21,17 @@ mod presets;
 mod program;
 mod read_share;
 mod recorded;
+mod scatter;
 mod setup;
 mod step;
 mod values;
+mod zipf;
 
 pub(crate) use check::LONGEST_PREFIX;
 pub use check::{MAX_OPERATIONS, MAX_WEIGHT, WorkloadError};
 pub use commands::Misses;
-pub use data::{Distribution, Keyspace, Operation, Together, Workload};
+pub use data::{Keyspace, Operation, Together, Workload};
+pub use distribution::{DISTRIBUTIONS, Distribution, DistributionError};
 pub use draws::Draws;
 pub use key_names::{KeyNames, NAMESPACE, NoRunId, OwnKey, RunId};
 pub use key_span::KeySpan;
@@ -36,3 +41,4 @@ pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
 pub use program::Program;
 pub use setup::{Setup, SetupCommand};
 pub use values::{Content, MAX_VALUE_SIZE, NoValueKind, Size, ValueError, ValueKind, Values};
+pub use zipf::zeta;

@@ -5,15 +5,19 @@
 //! ```
 //! All that a client's requests depend on is in its [`Draws`]: from a copy of them a batch can be drawn again.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     Draws, KeyNames, OpId, Operations, Outgoing, Together, Values, Workload,
+    chooser::{Chooser, Counters},
     draws::{Filling, Source},
     operations::{EXEC, MULTI},
     step::{Fragment, Step},
 };
 use crate::protocol::{Dialect, Part, Template};
+
+/// A set of keys: its name, and what stands before its numbers.
+type SetName = (String, String);
 
 /// What to ask. Each client draws from it with its own [`Draws`].
 #[derive(Debug)]
@@ -21,7 +25,12 @@ pub struct Program {
     /// The operations with a weight, and the sum of the weights up to and with each.
     asked: Vec<(u64, OpId, Template)>,
     total: u64,
+    sets: Vec<Chooser>,
     sources: Vec<Source>,
+    /// What the sets of keys are called, and what stands before their numbers.
+    called: Vec<SetName>,
+    /// What the clients count together of each set that this program had, or one before it.
+    counted: BTreeMap<SetName, Arc<Counters>>,
     values: Values,
     operations: Arc<Operations>,
 }
@@ -36,8 +45,10 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
-        let (sources, prefixes) = workload.sets(keyspace, names);
-        let mut making = Making { dialect, sources, prefixes, values: &values };
+        let (sets, prefixes) = workload.sets(keyspace, names);
+        let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes.clone()).collect();
+        let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
+        let mut making = Making { dialect, sources: Vec::new(), prefixes, values: &values };
         let (mut asked, mut total) = (Vec::new(), 0);
         for (place, operation) in workload.operations.iter().enumerate() {
             if operation.weight > 0 {
@@ -50,7 +61,25 @@ impl Program {
         assert!(total > 0, "a workload that can be run has an operation with a weight");
         let operations = Arc::new(Operations::of_all(&workload.operations));
         let sources = making.sources;
-        Self { asked, total, sources, values, operations }
+        Self { asked, total, sets, sources, called, counted, values, operations }
+    }
+
+    /// The same, going on where `before` was with each set of keys that it had too, or one before it.
+    #[must_use]
+    pub fn after(mut self, before: &Self) -> Self {
+        self.counted
+            .extend(before.counted.iter().map(|(called, counters)| (called.clone(), Arc::clone(counters))));
+        for (set, called) in self.sets.iter_mut().zip(&self.called) {
+            set.go_on_from(Arc::clone(&self.counted[called]));
+        }
+        self
+    }
+
+    /// The same for so many clients.
+    #[must_use]
+    pub fn for_clients(mut self, clients: u32) -> Self {
+        self.sets.iter_mut().for_each(|set| set.share_among(clients.max(1).into()));
+        self
     }
 
     /// Where the values come from.
@@ -74,9 +103,9 @@ impl Program {
                 next.expect("the last sum is the total, above every draw")
             }
         };
-        let (sources, values) = (self.sources.as_slice(), &self.values);
+        let (sets, sources, values) = (self.sets.as_slice(), self.sources.as_slice(), &self.values);
         let mut filling =
-            Filling { sources, values, draws, left_out: &mut out.left_out, noted: &mut out.noted };
+            Filling { sets, sources, values, draws, left_out: &mut out.left_out, noted: &mut out.noted };
         template.append(&mut filling, &mut out.bytes);
         *op
     }
@@ -84,7 +113,7 @@ impl Program {
 
 /// A program that is being made.
 struct Making<'v> {
-    /// The sets of keys come first, so that the number of a set is that of its source.
+    /// The sources behind the sets of keys, whose numbers are their own.
     sources: Vec<Source>,
     prefixes: Vec<String>,
     values: &'v Values,
@@ -111,7 +140,7 @@ impl Making<'_> {
     }
 
     fn add(&mut self, source: Source) {
-        if self.sources[self.prefixes.len()..].iter().all(|known| *known != source) {
+        if self.sources.iter().all(|known| *known != source) {
             self.sources.push(source);
         }
     }
@@ -120,7 +149,8 @@ impl Making<'_> {
     fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
         let number = || {
             let source = Source::of(fragment, repeated)?;
-            self.sources.iter().position(|known| *known == source).map(|place| place as u16)
+            let place = self.sources.iter().position(|known| *known == source)?;
+            Some((self.prefixes.len() + place) as u16)
         };
         match fragment {
             Fragment::Text(text) => vec![Part::Text(text)],
@@ -141,7 +171,7 @@ impl Making<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Keyspace, Misses, Operation, preset};
+    use crate::workload::{Distribution, Keyspace, Misses, Operation, preset};
 
     fn program(workload: &Workload, keyspace: u64) -> Program {
         Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
@@ -186,6 +216,23 @@ mod tests {
     fn counters_and_values_do_not_share_keys() {
         let (_, text) = drawn(&preset("incr").unwrap(), 1, 1, 3);
         assert_eq!(text, "*2\r\n$4\r\nINCR\r\n$22\r\nk:counter:000000000000\r\n");
+    }
+
+    #[test]
+    fn what_clients_count_together_goes_on_after_a_turn_and_through_other_workloads() {
+        let walk = preset("get").unwrap().drawn_by(Distribution::Sequential);
+        let next = |program: &Program| {
+            let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+            program.append(&mut draws, &mut out);
+            let text = String::from_utf8(out.bytes).unwrap();
+            text.split("\r\n").nth(4).unwrap()[2..].parse::<u64>().unwrap()
+        };
+        let first = program(&walk, 10);
+        assert_eq!([next(&first), next(&first)], [0, 1]);
+        let more_keys = program(&walk, 20).after(&first);
+        assert_eq!([next(&more_keys), next(&first)], [2, 3]);
+        let other = program(&preset("incr").unwrap(), 20).after(&more_keys);
+        assert_eq!([next(&program(&walk, 3).after(&other)), next(&program(&walk, 3))], [1, 0]);
     }
 
     /// What a seed asks is a promise: these bytes were written before workloads were data.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Draws, KeyNames, Values, Workload,
-    draws::{Filling, Source},
+    chooser::Chooser,
+    draws::Filling,
     step::{Fragment, Step},
 };
 use crate::{
@@ -59,10 +60,11 @@ impl Workload {
     ) -> Vec<SetupCommand> {
         let steps: Vec<_> = self.setup_steps().collect();
         let values = Values::new(&Self { operations: Vec::new(), ..self.clone() }, value_size, seed);
-        let (sources, prefixes) = self.sets(keyspace, names);
+        let (sets, prefixes) = self.sets(keyspace, names);
         let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
         let mut filling = Filling {
-            sources: &sources,
+            sets: &sets,
+            sources: &[],
             values: &values,
             draws: &mut draws,
             left_out: &mut left_out,
@@ -78,13 +80,10 @@ impl Workload {
         steps.into_iter().map(&mut command).collect()
     }
 
-    /// The sets of keys, as sources of their numbers, and what stands before these.
-    pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Source>, Vec<String>) {
-        let set = |keys: &super::Keyspace| {
-            let numbers = keys.numbers(keyspace);
-            let source = Source::Keys(keys.distribution, numbers.start, numbers.end - numbers.start);
-            (source, [names.prefix(), &keys.prefix].concat())
-        };
+    /// The sets of keys, as what draws their numbers, and what stands before these.
+    pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<String>) {
+        let set =
+            |keys: &super::Keyspace| (Chooser::new(keys, keyspace), [names.prefix(), &keys.prefix].concat());
         self.keys.values().map(set).unzip()
     }
 }

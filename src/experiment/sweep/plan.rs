@@ -33,7 +33,7 @@ pub struct SweepPlan {
 }
 
 /// Why words are no sweep.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 pub enum SweepError {
     /// They name nothing that has values in numbers.
     #[error(transparent)]

@@ -1,7 +1,7 @@
 //! How a worker follows the knobs.
 
 use super::{Worker, stopping::Stage};
-use crate::load::schedule::Share;
+use crate::{load::schedule::Share, workload::Draws};
 
 impl Worker {
     #[cold]
@@ -33,7 +33,8 @@ impl Worker {
         let share = all / threads + usize::from(index < all % threads);
         if knobs.load || self.clients.any_wanted() {
             let seed = self.setup.plan.seed;
-            self.clients.want(share, |i| client_seed(seed, index + i * threads));
+            let number = |i| index + i * threads;
+            self.clients.want(share, |i| Draws::of_client(client_seed(seed, number(i)), number(i) as u64));
         }
         let of = threads.min(all);
         let part = (index < of).then_some(Share { index, of });

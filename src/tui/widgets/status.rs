@@ -179,9 +179,9 @@ fn load(knobs: &Knobs) -> String {
         Some(_) => format!("{} due", knobs.pace()),
         None => "as fast as the server answers".to_owned(),
     };
-    let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
+    let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());
     format!(
-        "{clients} client{plural}, {pipeline} in flight each, {pace}: {}, {size} values, {keys} keys",
+        "{clients} client{plural}, {pipeline} in flight each, {pace}: {}, {size} values, {keys}",
         knobs.workload
     )
 }
@@ -190,8 +190,8 @@ fn load(knobs: &Knobs) -> String {
 pub(super) fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let pace = knobs.rate.map_or_else(|| "closed loop".to_owned(), |_| knobs.pace());
-    let (size, keys) = (Knob::ValueSize.value(knobs), Knob::Keys.value(knobs));
-    format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys} keys", knobs.workload)
+    let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());
+    format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys}", knobs.workload)
 }
 
 /// What a segment did, in a line.

@@ -1,0 +1,311 @@
+//! How often each key of a set is drawn, as data.
+//!
+//! In a file and in a recording it is a text, `"zipfian 1.1"`, or a table, `{ zipfian = 1.1 }`; a name alone has the usual
+//! parameters. What draws by it is a [`Chooser`](super::chooser::Chooser).
+
+use std::{fmt, ops::Range, str::FromStr};
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use thiserror::Error;
+
+/// The exponent where none is given: YCSB's.
+const USUAL_EXPONENT: f64 = 0.99;
+/// The steepest exponent.
+const MAX_EXPONENT: f64 = 10.0;
+
+/// How often each key of a set is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(remote = "Self", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Distribution {
+    /// Each as often as any other.
+    #[default]
+    Uniform,
+    /// One after the other, and from the last on to the first, by one counter over all clients.
+    Sequential,
+    /// One after the other in as many parts as there are clients, each client in a part of its own (memtier's P).
+    Partitioned,
+    /// The hottest key as often as 1, the next 1/2^exponent, the next 1/3^exponent, ..., scattered over all numbers.
+    Zipfian(f64),
+    /// The same with the lowest number as the hottest key, and so on upwards (memtier's Z).
+    ZipfianInOrder(f64),
+    /// What YCSB calls zipfian, exactly: 10^10 ranks at 0.99, whose hashes fall on the keys as they may. The hottest key is
+    /// drawn about 3.78 % of the time however many there are.
+    YcsbZipfian,
+    /// Zipfian with the newest key, the one of the highest number, as the hottest, and so on downwards.
+    Latest(f64),
+    /// A share of the keys, those of the lowest numbers and at least one, is drawn for a share of the requests, and the others
+    /// for the rest.
+    Hotspot {
+        /// The share of the keys, 0 to 1.
+        keys: f64,
+        /// The share of the requests, 0 to 1.
+        share: f64,
+    },
+    /// Ever rarer from the newest key downwards: YCSB's, 95 % of the draws in the newest 6/7 of the keys.
+    Exponential,
+    /// A bell over the numbers (memtier's G): what falls outside is drawn again.
+    Gaussian {
+        /// The number at its top; the middle of the set where there is none.
+        #[serde(default)]
+        median: Option<f64>,
+        /// Its standard deviation in keys; a sixth of the set where there is none.
+        #[serde(default)]
+        deviation: Option<f64>,
+    },
+}
+
+/// The names of all distributions, with their parameters.
+pub const DISTRIBUTIONS: &str = "uniform, sequential, partitioned, zipfian [EXPONENT], zipfian-in-order [EXPONENT], \
+    ycsb-zipfian, latest [EXPONENT], hotspot [KEYS SHARE], exponential, gaussian [MEDIAN DEVIATION]";
+
+/// Why a text or its parameters are no distribution.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum DistributionError {
+    /// No such name, or other parameters than it has.
+    #[error("'{0}' is no distribution of keys; there are {DISTRIBUTIONS}")]
+    Unknown(String),
+    /// An exponent out of its range.
+    #[error("the exponent of a distribution lies above 0 and goes up to {MAX_EXPONENT}, not {0}")]
+    Exponent(f64),
+    /// A share out of its range.
+    #[error("the shares of a hotspot lie between 0 and 1, not {0}")]
+    Share(f64),
+    /// A top of the bell where no key is.
+    #[error("the median of a gaussian distribution lies among the numbers of its keys, {} to {}, not at {median}", .numbers.start, .numbers.end - 1)]
+    Median {
+        /// What was given.
+        median: f64,
+        /// The numbers of the keys.
+        numbers: Range<u64>,
+    },
+    /// A bell of no width, or so wide that next to nothing falls on a key.
+    #[error(
+        "the deviation of a gaussian distribution lies above 0 and goes up to its {keys} keys, not {deviation}"
+    )]
+    Deviation {
+        /// What was given.
+        deviation: f64,
+        /// How many keys there are.
+        keys: u64,
+    },
+}
+
+impl Distribution {
+    /// Whether each parameter lies in its range.
+    ///
+    /// # Errors
+    /// Says which does not.
+    pub fn check(self) -> Result<(), DistributionError> {
+        match self {
+            Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent)
+                if !(exponent > 0.0 && exponent <= MAX_EXPONENT) =>
+            {
+                Err(DistributionError::Exponent(exponent))
+            }
+            Self::Hotspot { keys, share } => {
+                let bad = [keys, share].into_iter().find(|share| !(0.0..=1.0).contains(share));
+                bad.map_or(Ok(()), |share| Err(DistributionError::Share(share)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether its parameters fit keys of these numbers, of which there is one at least.
+    ///
+    /// # Errors
+    /// Says which does not.
+    pub fn check_over(self, numbers: &Range<u64>) -> Result<(), DistributionError> {
+        let Self::Gaussian { median, deviation } = self else { return Ok(()) };
+        let keys = numbers.end - numbers.start;
+        let is_inside = |median: &f64| (numbers.start as f64..numbers.end as f64).contains(median);
+        let is_wide = |deviation: &f64| *deviation > 0.0 && *deviation <= keys as f64;
+        if let Some(median) = median.filter(|median| !is_inside(median)) {
+            return Err(DistributionError::Median { median, numbers: numbers.clone() });
+        }
+        let bad = deviation.filter(|deviation| !is_wide(deviation));
+        bad.map_or(Ok(()), |deviation| Err(DistributionError::Deviation { deviation, keys }))
+    }
+}
+
+impl FromStr for Distribution {
+    type Err = DistributionError;
+
+    /// Reads `zipfian 1.1`, `hotspot 0.2 0.8`, `gaussian`, `gaussian - 100`: a name, and its parameters, all or none. `-` is the
+    /// usual one.
+    fn from_str(text: &str) -> Result<Self, DistributionError> {
+        let unknown = || DistributionError::Unknown(text.to_owned());
+        let mut words = text.split_whitespace();
+        let name = words.next().ok_or_else(unknown)?;
+        let number =
+            |word: &str| word.parse().map(Some).or(if word == "-" { Ok(None) } else { Err(unknown()) });
+        let parameters = words.map(number).collect::<Result<Vec<Option<f64>>, _>>()?;
+        let first = parameters.first().copied().flatten();
+        let exponent = first.unwrap_or(USUAL_EXPONENT);
+        let read = match (name, parameters.as_slice()) {
+            ("uniform", []) => Self::Uniform,
+            ("sequential", []) => Self::Sequential,
+            ("partitioned", []) => Self::Partitioned,
+            ("zipfian", [] | [Some(_)]) => Self::Zipfian(exponent),
+            ("zipfian-in-order", [] | [Some(_)]) => Self::ZipfianInOrder(exponent),
+            ("ycsb-zipfian", []) => Self::YcsbZipfian,
+            ("latest", [] | [Some(_)]) => Self::Latest(exponent),
+            ("hotspot", []) => Self::Hotspot { keys: 0.2, share: 0.8 },
+            ("hotspot", [Some(keys), Some(share)]) => Self::Hotspot { keys: *keys, share: *share },
+            ("exponential", []) => Self::Exponential,
+            ("gaussian", []) => Self::Gaussian { median: None, deviation: None },
+            ("gaussian", [median, deviation]) => Self::Gaussian { median: *median, deviation: *deviation },
+            _ => return Err(unknown()),
+        };
+        read.check().map(|()| read)
+    }
+}
+
+impl fmt::Display for Distribution {
+    /// As it is read.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let optional =
+            |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+        match self {
+            Self::Uniform => f.write_str("uniform"),
+            Self::Sequential => f.write_str("sequential"),
+            Self::Partitioned => f.write_str("partitioned"),
+            Self::Zipfian(exponent) => write!(f, "zipfian {exponent}"),
+            Self::ZipfianInOrder(exponent) => write!(f, "zipfian-in-order {exponent}"),
+            Self::YcsbZipfian => f.write_str("ycsb-zipfian"),
+            Self::Latest(exponent) => write!(f, "latest {exponent}"),
+            Self::Hotspot { keys, share } => write!(f, "hotspot {keys} {share}"),
+            Self::Exponential => f.write_str("exponential"),
+            Self::Gaussian { median: None, deviation: None } => f.write_str("gaussian"),
+            Self::Gaussian { median, deviation } => {
+                write!(f, "gaussian {} {}", optional(*median), optional(*deviation))
+            }
+        }
+    }
+}
+
+impl Serialize for Distribution {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(TextOrTable)
+    }
+}
+
+struct TextOrTable;
+
+impl<'de> Visitor<'de> for TextOrTable {
+    type Value = Distribution;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "a distribution of keys: {DISTRIBUTIONS}")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Distribution, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Distribution, A::Error> {
+        let read = Distribution::deserialize(MapAccessDeserializer::new(table))?;
+        read.check().map(|()| read).map_err(A::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_json(json: &str) -> Result<Distribution, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_distribution_is_read_as_it_is_written() {
+        let gaussian = |median, deviation| Distribution::Gaussian { median, deviation };
+        for (text, distribution) in [
+            ("uniform", Distribution::Uniform),
+            ("sequential", Distribution::Sequential),
+            ("partitioned", Distribution::Partitioned),
+            ("zipfian 1.1", Distribution::Zipfian(1.1)),
+            ("zipfian-in-order 0.5", Distribution::ZipfianInOrder(0.5)),
+            ("ycsb-zipfian", Distribution::YcsbZipfian),
+            ("latest 0.99", Distribution::Latest(0.99)),
+            ("hotspot 0.1 0.9", Distribution::Hotspot { keys: 0.1, share: 0.9 }),
+            ("exponential", Distribution::Exponential),
+            ("gaussian", gaussian(None, None)),
+            ("gaussian 500 -", gaussian(Some(500.0), None)),
+            ("gaussian - 12.5", gaussian(None, Some(12.5))),
+        ] {
+            assert_eq!(text.parse(), Ok(distribution));
+            assert_eq!(distribution.to_string(), text);
+            assert_eq!(of_json(&serde_json::to_string(&distribution).unwrap()), Ok(distribution));
+        }
+    }
+
+    #[test]
+    fn a_name_alone_has_the_usual_parameters_and_a_table_names_them() {
+        for (json, distribution) in [
+            (r#""zipfian""#, Distribution::Zipfian(0.99)),
+            (r#""hotspot""#, Distribution::Hotspot { keys: 0.2, share: 0.8 }),
+            (r#"{"zipfian":1}"#, Distribution::Zipfian(1.0)),
+            (r#"{"hotspot":{"keys":0.1,"share":1.0}}"#, Distribution::Hotspot { keys: 0.1, share: 1.0 }),
+            (
+                r#"{"gaussian":{"deviation":3}}"#,
+                Distribution::Gaussian { median: None, deviation: Some(3.0) },
+            ),
+        ] {
+            assert_eq!(of_json(json), Ok(distribution), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_said_in_one_line() {
+        let error = |text: &str| text.parse::<Distribution>().unwrap_err().to_string();
+        assert_eq!(
+            error("zipf"),
+            "'zipf' is no distribution of keys; there are uniform, sequential, partitioned, zipfian [EXPONENT], \
+             zipfian-in-order [EXPONENT], ycsb-zipfian, latest [EXPONENT], hotspot [KEYS SHARE], exponential, \
+             gaussian [MEDIAN DEVIATION]"
+        );
+        for bad in ["", "uniform 1", "zipfian x", "zipfian -", "zipfian 1 2", "hotspot 0.2", "gaussian 1"] {
+            assert!(error(bad).starts_with(&format!("'{bad}' is no distribution")), "{bad}");
+        }
+        for bad in ["zipfian 0", "latest -1", "zipfian-in-order 10.5", "zipfian NaN", "zipfian inf"] {
+            assert!(
+                error(bad).starts_with("the exponent of a distribution lies above 0 and goes up to 10"),
+                "{bad}"
+            );
+        }
+        assert_eq!(error("hotspot 0.2 80"), "the shares of a hotspot lie between 0 and 1, not 80");
+        for (json, said) in [
+            (r#"{"zipfian":0}"#, "the exponent of a distribution"),
+            (r#"{"hotspot":{"keys":0.1,"part":1.0}}"#, "unknown field `part`"),
+            (r#"{"zipf":1}"#, "unknown variant `zipf`"),
+            ("3", "expected a distribution of keys: uniform, "),
+        ] {
+            let error = of_json(json).unwrap_err();
+            assert!(error.contains(said), "{json}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bell_stands_over_its_keys() {
+        let check = |median, deviation| {
+            let error = Distribution::Gaussian { median, deviation }.check_over(&(100..200)).err();
+            error.map(|error| error.to_string())
+        };
+        assert_eq!(check(Some(100.0), Some(100.0)), None);
+        let median = "the median of a gaussian distribution lies among the numbers of its keys, 100 to 199, not at 200";
+        assert_eq!(check(Some(200.0), None).as_deref(), Some(median));
+        let deviation =
+            "the deviation of a gaussian distribution lies above 0 and goes up to its 100 keys, not 0";
+        assert_eq!(check(None, Some(0.0)).as_deref(), Some(deviation));
+        assert!(check(None, Some(100.5)).is_some() && check(Some(f64::NAN), None).is_some());
+    }
+}
