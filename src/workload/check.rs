@@ -6,7 +6,7 @@ use super::{
     MAX_VALUE_SIZE, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
     distribution::DistributionError,
-    step::{BadQuotes, Fragment},
+    step::{BadQuotes, Fragment, Step},
 };
 use crate::{foreign::is_obeyed, protocol::KEY_DIGITS};
 
@@ -20,6 +20,8 @@ const MAX_KEYSPACES: usize = 64;
 pub(crate) const LONGEST_PREFIX: usize = 128;
 /// The most kinds of values of a workload.
 const MAX_VALUE_KINDS: usize = 64;
+/// The longest name of an operation, in bytes.
+const LONGEST_NAME: usize = 64;
 /// The most steps of an operation.
 const MAX_STEPS: usize = 1000;
 
@@ -32,6 +34,12 @@ pub enum WorkloadError {
     /// A weight above [`MAX_WEIGHT`].
     #[error("the weights of operations go up to {MAX_WEIGHT}, '{0}' goes beyond")]
     Weight(String),
+    /// A name that is none, or cannot be shown.
+    #[error(
+        "the name of an operation has 1 to {LONGEST_NAME} bytes and no control characters, not that of '{}'",
+        .0.escape_debug()
+    )]
+    Name(String),
     /// An operation, or a setup, without a command.
     #[error("{0} has a step without a command, or no step at all")]
     Step(String),
@@ -105,6 +113,9 @@ pub enum WorkloadError {
     /// A distribution of keys for a workload that has none.
     #[error("the workload '{0}' has no keys that could be drawn")]
     NoKeys(String),
+    /// A step of the prefill that draws no key.
+    #[error("the prefill step '{0}' draws no key, so there is nothing that it would be run once for")]
+    Prefill(String),
     /// Two operations of one name.
     #[error("there are two operations called '{0}'")]
     Twice(String),
@@ -124,6 +135,21 @@ impl Workload {
         }
         // The largest size of the knob is one that every kind has.
         self.check_values(MAX_VALUE_SIZE)?;
+        self.check_operations()?;
+        // The connection that it is run on asks other things too.
+        let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
+        self.check_steps(&self.setup.steps, || "the setup".to_owned(), is_bad)?;
+        self.check_steps(&self.prefill.steps, || "the prefill".to_owned(), changes_connection)?;
+        let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws().is_some());
+        let mut prefill = self.prefill.steps.iter();
+        if let Some(step) = prefill.find(|step| !self.step(step).is_ok_and(|step| draws(&step))) {
+            return Err(WorkloadError::Prefill(step.clone()));
+        }
+        if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
+    }
+
+    /// Whether its operations can be run, be they asked for or not.
+    pub(super) fn check_operations(&self) -> Result<(), WorkloadError> {
         if self.operations.len() > MAX_OPERATIONS {
             return Err(WorkloadError::Operations(self.operations.len()));
         }
@@ -131,6 +157,9 @@ impl Workload {
             let name = &operation.name;
             if operation.weight > MAX_WEIGHT {
                 return Err(WorkloadError::Weight(name.clone()));
+            }
+            if !(1..=LONGEST_NAME).contains(&name.len()) || name.chars().any(is_obeyed) {
+                return Err(WorkloadError::Name(name.clone()));
             }
             let whose = || format!("the operation '{name}'");
             if operation.steps.is_empty() {
@@ -141,10 +170,7 @@ impl Workload {
                 return Err(WorkloadError::Twice(name.clone()));
             }
         }
-        // The connection that it is run on asks other things too.
-        let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
-        self.check_steps(&self.setup.steps, || "the setup".to_owned(), is_bad)?;
-        if self.asked().next().is_none() { Err(WorkloadError::Nothing(self.name.clone())) } else { Ok(()) }
+        Ok(())
     }
 
     /// Whether its keys have names, where the knob says `keyspace`.

@@ -9,7 +9,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Distribution, Setup, ValueKind, commands,
+    Distribution, Prefill, Setup, ValueKind, commands,
+    quantity::{quantity, some_quantity},
     recorded::Recorded,
     step::{BadQuotes, Step},
 };
@@ -20,6 +21,9 @@ use super::{
 pub struct Workload {
     /// Its name.
     pub name: String,
+    /// What it is like, in a line.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// The sets of keys, by the name that a step has for them: `{key}` draws one of `key`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyspace>,
@@ -32,20 +36,23 @@ pub struct Workload {
     /// What is run once before.
     #[serde(skip_serializing_if = "Setup::is_empty")]
     pub setup: Setup,
+    /// What makes the keys that it reads.
+    #[serde(skip_serializing_if = "Prefill::is_empty")]
+    pub prefill: Prefill,
 }
 
 /// A set of keys, whose names are a prefix and a number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Keyspace {
     /// What stands before the number, behind the prefix of all keys of the run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The lowest number.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_zero")]
     pub first: u64,
     /// How many there are; `None` is as many as the knob of keys says.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// How often each is drawn.
     pub distribution: Distribution,
@@ -53,10 +60,12 @@ pub struct Keyspace {
 
 /// One or more commands that are asked for and timed as one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Operation {
     /// What it is called.
     pub name: String,
     /// How often it is asked for, in relation to the others; 0 is not at all.
+    #[serde(default = "one", deserialize_with = "quantity")]
     pub weight: u32,
     /// How its steps belong together.
     #[serde(default, skip_serializing_if = "Together::is_default")]
@@ -79,6 +88,10 @@ pub enum Together {
     Pipeline,
     /// Written at once, between MULTI and EXEC.
     Multi,
+}
+
+fn one() -> u32 {
+    1
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -146,12 +159,13 @@ impl Workload {
         self.operations.iter().position(|operation| operation.name == name)
     }
 
-    /// The sets of keys that operations with a weight and the setup may write to.
+    /// The sets of keys that operations with a weight, setup and prefill may write to.
     pub fn written_keys(&self) -> impl Iterator<Item = &Keyspace> {
         let writing = self.asked().filter(|operation| operation.writes());
-        let setup = self.setup.steps.iter().filter(|step| !commands::only_reads(&command(step)));
+        let before = self.setup.steps.iter().chain(&self.prefill.steps);
+        let before = before.filter(|step| !commands::only_reads(&command(step)));
         let steps = writing.flat_map(|operation| self.steps(operation));
-        let steps = steps.chain(setup.flat_map(|step| self.step(step)));
+        let steps = steps.chain(before.flat_map(|step| self.step(step)));
         let keys = |step: Step| step.0.into_iter().flatten().filter_map(|fragment| fragment.draws());
         let written: BTreeSet<_> = steps.flat_map(keys).collect();
         let sets = self.keys.values().enumerate();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Keyspace, Operation, Setup, ValueKind, Workload};
+use super::{Keyspace, Operation, Prefill, Setup, ValueKind, Workload};
 
 /// Either form.
 #[derive(Debug, Deserialize)]
@@ -14,12 +14,16 @@ pub(super) enum Recorded {
     Whole {
         name: String,
         #[serde(default)]
+        about: String,
+        #[serde(default)]
         keys: BTreeMap<String, Keyspace>,
         #[serde(default)]
         values: BTreeMap<String, ValueKind>,
         operations: Vec<Operation>,
         #[serde(default)]
         setup: Setup,
+        #[serde(default)]
+        prefill: Prefill,
     },
     /// `{"GET":10,"SET":1,"INCR":0,"PING":0}`.
     Weights {
@@ -37,8 +41,8 @@ pub(super) enum Recorded {
 impl From<Recorded> for Workload {
     fn from(recorded: Recorded) -> Self {
         match recorded {
-            Recorded::Whole { name, keys, values, operations, setup } => {
-                Self { name, keys, values, operations, setup }
+            Recorded::Whole { name, about, keys, values, operations, setup, prefill } => {
+                Self { name, about, keys, values, operations, setup, prefill }
             }
             Recorded::Weights { get, set, incr, ping } => {
                 let mut workload = (*Self::ratio(set, get)).clone();

@@ -18,7 +18,7 @@ use crate::{
 
 /// What is run once before a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Setup {
     /// Its commands, written as the steps of an operation are.
     pub steps: Vec<String>,

@@ -1,0 +1,305 @@
+//! A workload's file: TOML, strictly read, with an error that names the line.
+//!
+//! ```text
+//! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
+//! ```
+
+use std::{collections::BTreeMap, fmt, path::Path};
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::{
+    Keyspace, MAX_VALUE_SIZE, Operation, Prefill, Settings, Setup, Suggested, ValueKind, Workload, parameters,
+};
+
+/// The longest file in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// A workload, and the load that it suggests.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chosen {
+    /// The workload.
+    pub workload: Workload,
+    /// The load.
+    pub load: Suggested,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1 on, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub cause: String,
+}
+
+impl std::error::Error for FileError {}
+
+impl fmt::Display for FileError {
+    /// `mine.toml:3: unknown field …`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.cause),
+            None => write!(f, "{}: {}", self.file, self.cause),
+        }
+    }
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Option<String>,
+    #[serde(default)]
+    about: String,
+    /// Read before, for what is replaced.
+    #[serde(default, rename = "parameters")]
+    _parameters: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    load: Suggested,
+    #[serde(default)]
+    keys: BTreeMap<String, Spanned<Keyspace>>,
+    #[serde(default)]
+    values: BTreeMap<String, Spanned<ValueKind>>,
+    #[serde(default)]
+    operation: Vec<Spanned<Operation>>,
+    #[serde(default)]
+    setup: Setup,
+    #[serde(default)]
+    prefill: Prefill,
+}
+
+/// Where in a text something is wrong, and what.
+struct Wrong {
+    at: Option<usize>,
+    cause: String,
+}
+
+impl Wrong {
+    fn at(at: usize, cause: impl fmt::Display) -> Self {
+        Self { at: Some(at), cause: cause.to_string() }
+    }
+
+    fn anywhere(cause: impl fmt::Display) -> Self {
+        Self { at: None, cause: cause.to_string() }
+    }
+}
+
+impl From<toml::de::Error> for Wrong {
+    fn from(error: toml::de::Error) -> Self {
+        let cause = error.message().replace('\n', ", ");
+        Self { at: error.span().map(|span| span.start), cause }
+    }
+}
+
+impl Chosen {
+    /// Reads the file `path`, with these settings of its parameters.
+    ///
+    /// # Errors
+    /// Names the file, the line where it is known, and what is wrong there.
+    pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
+        let file = path.display().to_string();
+        let text = text_of(path).map_err(|cause| FileError { file: file.clone(), line: None, cause })?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&text, (&file, &name), settings)
+    }
+
+    /// Reads a file's text. It is called `name` where it has no name of its own.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn parse(
+        text: &str,
+        (file, name): (&str, &str),
+        settings: &Settings,
+    ) -> Result<Self, FileError> {
+        parse(text, name, settings).map_err(|wrong| FileError {
+            file: file.to_owned(),
+            line: wrong.at.map(|at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()),
+            cause: wrong.cause,
+        })
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > LONGEST {
+        return Err(format!("it has {size} bytes; a workload's file has up to {LONGEST}"));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
+    let table: toml::Table = text.parse()?;
+    let filled = parameters::fill(text, &table, settings).map_err(Wrong::anywhere)?;
+    let written: Written = toml::from_str(&filled)?;
+    let offset = |span: std::ops::Range<usize>| line_start(text, &filled, span.start);
+    let keys = written.keys.iter().map(|(name, keys)| (name.clone(), keys.get_ref().clone()));
+    let values = written.values.iter().map(|(name, kind)| (name.clone(), kind.get_ref().clone()));
+    let mut workload = Workload {
+        name: written.name.unwrap_or_else(|| name.to_owned()),
+        about: written.about,
+        keys: keys.collect(),
+        values: values.collect(),
+        operations: Vec::new(),
+        setup: written.setup,
+        prefill: written.prefill,
+    };
+    // One operation after another, so that an error has a place.
+    for operation in &written.operation {
+        workload.operations.push(operation.get_ref().clone());
+        let asks = Workload { operations: workload.operations.clone(), ..Workload::clone(&workload) };
+        asks.check_operations().map_err(|error| Wrong::at(offset(operation.span()), error))?;
+    }
+    for (name, keys) in &written.keys {
+        let one = BTreeMap::from([(name.clone(), keys.get_ref().clone())]);
+        let alone = Workload { keys: one, ..Workload::default() };
+        alone.check_keys(1).map_err(|error| Wrong::at(offset(keys.span()), error))?;
+    }
+    for (name, kind) in &written.values {
+        let one = BTreeMap::from([(name.clone(), kind.get_ref().clone())]);
+        let alone = Workload { values: one, ..Workload::default() };
+        alone.check_values(MAX_VALUE_SIZE).map_err(|error| Wrong::at(offset(kind.span()), error))?;
+    }
+    workload.check().map_err(Wrong::anywhere)?;
+    Ok(Chosen { workload, load: written.load })
+}
+
+/// Where in `text` the line begins that is at `at` in `filled`: filling changes no line's number.
+fn line_start(text: &str, filled: &str, at: usize) -> usize {
+    let line = filled[..at].matches('\n').count();
+    text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
+}
+
+/// A workload as its file says it.
+#[derive(Serialize)]
+struct Form<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    about: &'a str,
+    #[serde(skip_serializing_if = "Suggested::is_empty")]
+    load: &'a Suggested,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    keys: &'a BTreeMap<String, Keyspace>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    values: &'a BTreeMap<String, ValueKind>,
+    operation: &'a [Operation],
+    #[serde(skip_serializing_if = "Setup::is_empty")]
+    setup: &'a Setup,
+    #[serde(skip_serializing_if = "Prefill::is_empty")]
+    prefill: &'a Prefill,
+}
+
+impl fmt::Display for Chosen {
+    /// The text of a file that is read as this.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { workload, load } = self;
+        let Workload { name, about, keys, values, operations, setup, prefill } = workload;
+        let form = Form { name, about, load, keys, values, operation: operations, setup, prefill };
+        f.write_str(&toml::to_string_pretty(&form).map_err(|_| fmt::Error)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::presets;
+
+    const FILE: &str = r#"
+about = "posts by a few, read by all"
+
+[parameters]
+posts = "1k"
+oldest = 3600
+
+[load]
+clients = 20
+data-size = "1k"
+
+[keys.post]
+prefix = "post:"
+count = "$posts"
+
+[[operation]]
+name = "read"
+weight = 10
+steps = ["GET {post}"]
+
+[[operation]]
+name = "write"
+together = "multi"
+steps = ["SET {post} {value} EX {number 60..$oldest}", "EVAL 'return $posts_of' 0"]
+
+[prefill]
+steps = ["SET {post} {value}"]
+"#;
+
+    fn read(text: &str, settings: &[&str]) -> Result<Chosen, String> {
+        let settings = settings.iter().map(|set| set.parse().unwrap()).collect::<Vec<_>>();
+        Chosen::parse(text, ("mine.toml", "mine"), &Settings::from(settings))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_says_operations_keys_and_the_load_it_is_meant_for() {
+        let chosen = read(FILE, &[]).unwrap();
+        let workload = &chosen.workload;
+        assert_eq!((workload.name.as_str(), workload.to_string()), ("mine", "read:write 10:1".to_owned()));
+        assert_eq!(workload.keys["post"].count, Some(1000));
+        assert_eq!(workload.operations[1].steps[0], "SET {post} {value} EX {number 60..3600}");
+        assert_eq!(workload.operations[1].steps[1], "EVAL 'return $posts_of' 0", "that is no parameter");
+        assert_eq!((chosen.load.clients, chosen.load.data_size), (Some(20), Some(1000)));
+    }
+
+    #[test]
+    fn parameters_are_set_by_name() {
+        let chosen = read(FILE, &["posts=2M", "oldest=61"]).unwrap();
+        assert_eq!(chosen.workload.keys["post"].count, Some(2_000_000));
+        assert_eq!(chosen.workload.operations[1].steps[0], "SET {post} {value} EX {number 60..61}");
+        let unknown = read(FILE, &["post=1"]).unwrap_err();
+        assert_eq!(unknown, "mine.toml: there is no parameter 'post'; there are oldest, posts");
+        let none = read("[[operation]]\nname = \"a\"\nsteps = [\"PING\"]", &["a=1"]).unwrap_err();
+        assert_eq!(none, "mine.toml: there is no parameter 'a'; this workload has none");
+        let broken = read(FILE, &["posts=\"\n"]).unwrap_err();
+        assert!(broken.starts_with("mine.toml: the value of 'posts'"), "{broken}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let operation = "name = \"a\"\nsteps = [\"GET {post}\"]";
+        for (text, error) in [
+            ("nam = \"x\"", "mine.toml:1: unknown field `nam`, expected one of"),
+            ("\n\n[keys.post]\nprefx = \"a\"", "mine.toml:4: unknown field `prefx`"),
+            ("[[operation]]\nname = \"a\"\nwieght = 1", "mine.toml:3: unknown field `wieght`"),
+            ("[[operation]]\nname = \"a\"\nweight = -1", "mine.toml:3: "),
+            ("name = \"x", "mine.toml:1: "),
+            ("", "mine.toml: the workload 'mine' asks for nothing"),
+        ] {
+            let told = read(text, &[]).unwrap_err();
+            assert!(told.starts_with(error), "{text}: {told}");
+            assert!(!told.contains('\n'), "{told}");
+        }
+        let heavy = format!(
+            "\n[[operation]]\n{operation}\n\n[[operation]]\nname = \"b\"\nweight = \"2M\"\nsteps = [\"PING\"]"
+        );
+        assert_eq!(
+            read(&heavy, &[]).unwrap_err(),
+            "mine.toml:6: the weights of operations go up to 1000000, 'b' goes beyond"
+        );
+        let twice = format!("[[operation]]\n{operation}\n[[operation]]\n{operation}");
+        assert_eq!(read(&twice, &[]).unwrap_err(), "mine.toml:4: there are two operations called 'a'");
+    }
+
+    #[test]
+    fn every_preset_is_read_as_it_is_printed() {
+        for preset in presets() {
+            let chosen = Chosen { workload: Workload::clone(preset), load: Suggested::default() };
+            assert_eq!(read(&chosen.to_string(), &[]), Ok(chosen), "{}", preset.name);
+        }
+        let chosen = read(FILE, &[]).unwrap();
+        assert_eq!(read(&chosen.to_string(), &[]), Ok(chosen));
+    }
+}

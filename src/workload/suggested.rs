@@ -1,0 +1,39 @@
+//! The load that a workload suggests: what holds where the command line does not say otherwise.
+
+use serde::{Deserialize, Serialize};
+
+use super::quantity::some_quantity;
+
+/// Settings of the load that belong to a workload. What is absent is as usual.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Suggested {
+    /// Connections.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// Requests in flight on each.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<u32>,
+    /// Requests per second that are due.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
+    /// Keys of the sets that have no number of their own.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub keys: Option<u64>,
+    /// Bytes of the values that have no size of their own.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub data_size: Option<u32>,
+    /// Requests in all.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Worker threads.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+}
+
+impl Suggested {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
