@@ -3,10 +3,14 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    ab::AbArgs, clean::CleanArgs, demo::DemoArgs, experiment_args::ExperimentArgs, load_args::LoadArgs,
-    oneshot_args::OneshotArgs, replay::ReplayArgs, session_args::SessionArgs, target_args::TargetArgs,
+    UsageError, ab::AbArgs, clean::CleanArgs, demo::DemoArgs, experiment_args::ExperimentArgs,
+    load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs, session_args::SessionArgs,
+    target_args::TargetArgs, workloads::WorkloadsArgs,
 };
-use crate::load::{KnobError, Knobs};
+use crate::{
+    load::{KnobError, Knobs},
+    workload::ChoiceError,
+};
 
 const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
 
@@ -33,7 +37,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | replay FILE | demo | clean | man"
+        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | replay FILE | demo | clean | workloads | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -61,6 +65,24 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
+    /// Reads what workload it names, for every command that has one.
+    ///
+    /// # Errors
+    /// When there is no such workload, or it is none.
+    pub fn choose(&mut self) -> Result<(), UsageError> {
+        let wrong = |error: ChoiceError| UsageError::Line(format!("--workload: {error}"));
+        let suggested = match &mut self.command {
+            Some(Command::Ab(args)) => args.load.choose().map(|_| None),
+            Some(_) => Ok(None),
+            None => self.load.choose(),
+        };
+        let suggested = suggested.map_err(wrong)?;
+        if self.session.duration.is_none() {
+            self.session.requests = self.session.requests.or(suggested);
+        }
+        Ok(())
+    }
+
     /// The knobs to begin with. `unless_told` is whether the load is on when no option says.
     ///
     /// # Errors
@@ -87,6 +109,9 @@ pub enum Command {
     /// Undo what a killed run left behind: its keys, and the parameters that it set
     #[command(disable_help_flag = true)]
     Clean(CleanArgs),
+    /// List the workloads, or print one as a file to start from
+    #[command(disable_help_flag = true)]
+    Workloads(WorkloadsArgs),
     /// Print the manual page: redyno man | man -l -
     #[command(disable_help_flag = true)]
     Man,

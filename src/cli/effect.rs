@@ -185,6 +185,7 @@ mod tests {
         ("script", "/dev/null"),
         ("workload", "get"),
         ("distribution", "latest"),
+        ("set", "a=1 --workload=get"),
         ("ratio", "1:1"),
         ("data_size", "5"),
         ("keys", "5"),

@@ -8,7 +8,7 @@ use super::values::{bytes, count, prefix, seconds, threads};
 use crate::{
     load::{Arrivals, Backlog, KnobError, Knobs, most_workers},
     units::parse_count,
-    workload::{Distribution, KeyNames, Workload, WorkloadError, preset},
+    workload::{ChoiceError, Chosen, Distribution, KeyNames, Setting, Workload, WorkloadError},
 };
 
 /// LOAD: what is asked of the server, and how.
@@ -36,9 +36,12 @@ pub struct LoadArgs {
     /// first [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
-    /// Workload preset: cache (GET:SET 10:1), mixed (1:1), get, set, incr, ping [default: cache]
-    #[arg(long, value_name = "NAME", value_parser = preset, conflicts_with = "ratio")]
-    pub workload: Option<Arc<Workload>>,
+    /// Workload: a preset (redyno workloads lists them) or a TOML file [default: cache, GET:SET 10:1]
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "ratio")]
+    pub workload: Option<String>,
+    /// Set a parameter of the workload; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
+    pub set: Vec<Setting>,
     /// SETs for each so many GETs [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
@@ -82,6 +85,9 @@ pub struct LoadArgs {
     /// Write to a server that holds other keys or serves other clients without asking
     #[arg(long)]
     pub yes: bool,
+    /// What the workload's name or file says.
+    #[arg(skip)]
+    pub chosen: Option<Arc<Workload>>,
 }
 
 impl LoadArgs {
@@ -91,6 +97,24 @@ impl LoadArgs {
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         let is_chosen = self.workload.is_some() || self.ratio.is_some() || self.distribution.is_some();
         self.load || is_shaped || is_chosen
+    }
+
+    /// Reads what the workload's name or file says, and what load it suggests where no option says otherwise. How many
+    /// requests it suggests.
+    ///
+    /// # Errors
+    /// When there is no such workload, or it is none.
+    pub fn choose(&mut self) -> Result<Option<u64>, ChoiceError> {
+        let Some(text) = &self.workload else { return Ok(None) };
+        let Chosen { workload, load } = Chosen::find(text, &self.set.clone().into())?;
+        self.chosen = Some(workload);
+        self.clients = self.clients.or(load.clients);
+        self.pipeline = self.pipeline.or(load.pipeline);
+        self.rate = self.rate.or(load.rate);
+        self.keys = self.keys.or(load.keys);
+        self.data_size = self.data_size.or(load.data_size);
+        self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
+        Ok(load.requests)
     }
 
     /// The knobs to begin with. `unless_told` is whether the load is on when no option says.
@@ -107,7 +131,7 @@ impl LoadArgs {
             arrivals: self.arrivals.unwrap_or(usual.arrivals),
             backlog: self.backlog.unwrap_or(usual.backlog),
             reconnect: self.reconnect,
-            workload: self.drawn(self.workload.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?,
+            workload: self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?,
             value_size: self.data_size.unwrap_or(usual.value_size),
             keyspace: self.keys.unwrap_or(usual.keyspace),
         };

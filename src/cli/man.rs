@@ -12,7 +12,7 @@ use clap_mangen::{
 use super::{args::CommandLine, words::Words};
 use crate::app::{Context, bindings};
 
-const SYNOPSIS: [&str; 9] = [
+const SYNOPSIS: [&str; 10] = [
     "redyno [TARGET] [LOAD] [SESSION]",
     "redyno --latency | --latency-history | --latency-dist | --intrinsic-latency SECONDS",
     "redyno [TARGET] --headless --find LIMIT | --sweep 'KNOB A..B'",
@@ -20,6 +20,7 @@ const SYNOPSIS: [&str; 9] = [
     "redyno replay FILE",
     "redyno demo",
     "redyno clean [TARGET]",
+    "redyno workloads [NAME]",
     "redyno man | man -l -",
     "redyno [COMMAND] --help",
 ];

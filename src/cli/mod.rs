@@ -23,6 +23,7 @@ pub mod target_args;
 pub mod tls_args;
 mod values;
 pub mod words;
+mod workloads;
 
 pub use failure::{Failure, UsageError};
 pub use run::{refusal, run};

@@ -19,6 +19,7 @@ use super::{
     outlet::{Outlet, PATIENCE},
     replay, session,
     words::Words,
+    workloads,
 };
 use crate::{
     foreign,
@@ -34,10 +35,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let has_terminal = io::stdout().is_terminal();
     let code = match parse(&args) {
-        Ok((line, given)) => {
-            let done =
-                check(&line, &given, has_terminal).and_then(|plan| dispatch(&line, plan, has_terminal));
-            end(done, &args)
+        Ok((mut line, given)) => {
+            let plan = check(&mut line, &given, has_terminal);
+            end(plan.and_then(|plan| dispatch(&line, plan, has_terminal)), &args)
         }
         Err(error) if is_answer(&error) => {
             // A help that cannot be written has no other place to go.
@@ -83,7 +83,7 @@ fn end_output() -> Result<(), Failure> {
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match parse(args) {
-        Ok((line, given)) => check(&line, &given, has_terminal).err()?,
+        Ok((mut line, given)) => check(&mut line, &given, has_terminal).err()?,
         Err(error) if is_answer(&error) => return None,
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };
@@ -102,12 +102,14 @@ fn is_answer(error: &clap::Error) -> bool {
 
 /// Wrong arguments are told before anything is opened, started or asked. The plan of a one-shot mode, if it is one.
 fn check(
-    line: &CommandLine,
+    line: &mut CommandLine,
     given: &ArgMatches,
     has_terminal: bool,
 ) -> Result<Option<oneshot::Plan>, Failure> {
+    line.choose()?;
     match &line.command {
         Some(Command::Demo(_) | Command::Replay(_) | Command::Man) => return Ok(None),
+        Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
         None => {}
@@ -128,6 +130,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
         (Some(Command::Ab(args)), _) => ab::run(args),
         (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
+        (Some(Command::Workloads(args)), _) => Ok(workloads::run(args, &mut Words::stdout())?),
         (Some(Command::Man), _) => Ok(man::run(&mut Words::stdout()).context("cannot write to stdout")?),
         (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
         (None, None) => session::run(line, has_terminal),

@@ -4,7 +4,7 @@
 //! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
 //! ```
 
-use std::{collections::BTreeMap, fmt, path::Path};
+use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -20,7 +20,7 @@ const LONGEST: u64 = 1 << 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chosen {
     /// The workload.
-    pub workload: Workload,
+    pub workload: Arc<Workload>,
     /// The load.
     pub load: Suggested,
 }
@@ -165,7 +165,7 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
         alone.check_values(MAX_VALUE_SIZE).map_err(|error| Wrong::at(offset(kind.span()), error))?;
     }
     workload.check().map_err(Wrong::anywhere)?;
-    Ok(Chosen { workload, load: written.load })
+    Ok(Chosen { workload: Arc::new(workload), load: written.load })
 }
 
 /// Where in `text` the line begins that is at `at` in `filled`: filling changes no line's number.
@@ -197,7 +197,7 @@ impl fmt::Display for Chosen {
     /// The text of a file that is read as this.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { workload, load } = self;
-        let Workload { name, about, keys, values, operations, setup, prefill } = workload;
+        let Workload { name, about, keys, values, operations, setup, prefill } = &**workload;
         let form = Form { name, about, load, keys, values, operation: operations, setup, prefill };
         f.write_str(&toml::to_string_pretty(&form).map_err(|_| fmt::Error)?)
     }
@@ -296,7 +296,7 @@ steps = ["SET {post} {value}"]
     #[test]
     fn every_preset_is_read_as_it_is_printed() {
         for preset in presets() {
-            let chosen = Chosen { workload: Workload::clone(preset), load: Suggested::default() };
+            let chosen = Chosen { workload: Arc::clone(preset), load: Suggested::default() };
             assert_eq!(read(&chosen.to_string(), &[]), Ok(chosen), "{}", preset.name);
         }
         let chosen = read(FILE, &[]).unwrap();

@@ -45,7 +45,7 @@ pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
 pub use parameters::{ParameterError, Setting, Settings};
 pub use prefill::Prefill;
-pub use presets::{NoPreset, RatioError, preset, preset_names, presets, usual};
+pub use presets::{ChoiceError, NoPreset, RatioError, preset, preset_names, presets, usual};
 pub use program::Program;
 pub use setup::{Setup, SetupCommand};
 pub use suggested::Suggested;

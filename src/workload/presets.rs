@@ -2,32 +2,113 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     str::FromStr,
     sync::{Arc, LazyLock},
 };
 
 use thiserror::Error;
 
-use super::{Keyspace, MAX_WEIGHT, Operation, Workload};
+use super::{Chosen, FileError, Keyspace, MAX_WEIGHT, Operation, ParameterError, Settings, Workload};
 
 /// What stands before the numbers of counters, which share no key with values.
 pub(super) const COUNTER: &str = "counter:";
 
+/// A workload with a name of its own.
+struct Preset {
+    /// As it is without settings.
+    usual: Arc<Workload>,
+    source: Source,
+}
+
+/// Where a preset comes from.
+enum Source {
+    /// It is what it is.
+    Plain,
+    /// A file inside of the program.
+    File(&'static str),
+}
+
 /// All presets, in the order in which they are listed.
-static PRESETS: LazyLock<Vec<Arc<Workload>>> = LazyLock::new(|| {
-    let strings = |name: &str, set, get| Arc::new(Workload { name: name.to_owned(), ..strings(set, get) });
-    vec![
-        strings("cache", 1, 10),
-        strings("mixed", 1, 1),
-        strings("get", 0, 1),
-        strings("set", 1, 0),
-        alone("incr", "INCR {counter}", counters()),
-        alone("ping", "PING", BTreeMap::new()),
-    ]
+static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+    let ratio = |name: &str, about, set, get| plain(name, about, strings(set, get));
+    let plains = [
+        ratio("cache", "ten GET for each SET, as memtier_benchmark does", 1, 10),
+        ratio("mixed", "as many SET as GET", 1, 1),
+        ratio("get", "GET alone, of what is there already", 0, 1),
+        ratio("set", "SET alone", 1, 0),
+        plain("incr", "INCR of counters", alone("INCR {counter}", counters())),
+        plain("ping", "PING, which touches no key", alone("PING", BTreeMap::new())),
+    ];
+    plains.into_iter().chain(FILES.iter().map(|(name, text)| of_file(name, text))).collect()
 });
 
+/// The files of presets, by their names.
+const FILES: [(&str, &str); 0] = [];
+
+fn plain(name: &str, about: &str, workload: Workload) -> Preset {
+    let usual = Arc::new(Workload { name: name.to_owned(), about: about.to_owned(), ..workload });
+    Preset { usual, source: Source::Plain }
+}
+
+fn of_file(name: &'static str, text: &'static str) -> Preset {
+    let chosen = Chosen::parse(text, (name, name), &Settings::default());
+    let usual = chosen.expect("a test reads every preset's file").workload;
+    Preset { usual, source: Source::File(text) }
+}
+
+/// Why a workload cannot be chosen.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum ChoiceError {
+    /// There is none of this name.
+    #[error("{0}; a file is told by its path, such as ./mine.toml")]
+    NoPreset(#[from] NoPreset),
+    /// Its file is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Its parameters are.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+}
+
+impl Chosen {
+    /// The preset called `text`, or the workload of the file `text`, which has a `/` or ends with `.toml`; with these
+    /// settings of its parameters.
+    ///
+    /// # Errors
+    /// When there is none, or it is no workload, or has no such parameter.
+    pub fn find(text: &str, settings: &Settings) -> Result<Self, ChoiceError> {
+        if text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml") {
+            return Ok(Self::read(Path::new(text), settings)?);
+        }
+        let preset = found(text)?;
+        match &preset.source {
+            Source::Plain => {
+                settings.only([])?;
+                Ok(Self { workload: Arc::clone(&preset.usual), ..Self::default() })
+            }
+            Source::File(file) => Ok(Self::parse(file, (text, text), settings)?),
+        }
+    }
+
+    /// What a file would say of the preset called `name`.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn preset_file(name: &str, settings: &Settings) -> Result<String, ChoiceError> {
+        match found(name)?.source {
+            Source::File(text) if settings.is_empty() => Ok(text.to_owned()),
+            _ => Ok(Self::find(name, settings)?.to_string()),
+        }
+    }
+}
+
+fn found(name: &str) -> Result<&'static Preset, NoPreset> {
+    PRESETS.iter().find(|preset| preset.usual.name == name).ok_or_else(|| NoPreset(name.to_owned()))
+}
+
 /// A name that is no preset's.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("there is no workload '{0}'; there are {names}", names = preset_names())]
 pub struct NoPreset(String);
 
@@ -50,13 +131,12 @@ pub enum RatioError {
 /// # Errors
 /// When there is none; the message lists those there are.
 pub fn preset(name: &str) -> Result<Arc<Workload>, NoPreset> {
-    let found = presets().find(|preset| preset.name == name).map(Arc::clone);
-    found.ok_or_else(|| NoPreset(name.to_owned()))
+    found(name).map(|preset| Arc::clone(&preset.usual))
 }
 
 /// All presets.
 pub fn presets() -> impl Iterator<Item = &'static Arc<Workload>> {
-    PRESETS.iter()
+    PRESETS.iter().map(|preset| &preset.usual)
 }
 
 /// The names of all presets, for a message or a help text.
@@ -66,7 +146,7 @@ pub fn preset_names() -> String {
 
 /// What is asked where nobody says: ten GET for each SET, as memtier_benchmark does.
 pub fn usual() -> Arc<Workload> {
-    Arc::clone(&PRESETS[0])
+    Arc::clone(&PRESETS[0].usual)
 }
 
 impl Workload {
@@ -99,9 +179,8 @@ fn strings(set: u32, get: u32) -> Workload {
 }
 
 /// One command and nothing else.
-fn alone(name: &str, step: &str, keys: BTreeMap<String, Keyspace>) -> Arc<Workload> {
-    let operations = vec![Operation::command(step, 1)];
-    Arc::new(Workload { name: name.to_owned(), keys, operations, ..Workload::default() })
+fn alone(step: &str, keys: BTreeMap<String, Keyspace>) -> Workload {
+    Workload { keys, operations: vec![Operation::command(step, 1)], ..Workload::default() }
 }
 
 /// Counters, which share no key with values.
