@@ -39,6 +39,8 @@ pub struct Writes {
     pub kept: bool,
     /// Which of them it may write.
     pub span: KeySpan,
+    /// Commands that may write to keys which are not the run's own: `SET foo`.
+    pub others: Vec<String>,
     /// What a setup runs before, as the server's statistics call the commands.
     pub setup: Vec<String>,
 }
@@ -56,11 +58,25 @@ impl fmt::Display for Writes {
         if !self.setup.is_empty() {
             let names = self.setup.iter().map(|name| name.replace('|', " ")).collect();
             write!(f, "runs {}", some_of(names))?;
-            f.write_str(if self.span.is_empty() { "" } else { ", then " })?;
+            f.write_str(if self.span.is_empty() && self.others.is_empty() { "" } else { ", then " })?;
         }
-        if self.span.is_empty() {
+        if !self.span.is_empty() {
+            self.write_span(f)?;
+        }
+        if self.others.is_empty() {
             return Ok(());
         }
+        f.write_str(if self.span.is_empty() { "" } else { "; " })?;
+        write!(
+            f,
+            "runs {}, which may write to keys that are not its own, and leaves them",
+            some_of(self.others.clone())
+        )
+    }
+}
+
+impl Writes {
+    fn write_span(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let prefix = self.names.prefix();
         if self.is_users {
             let last = |(set, numbers): (&str, Range<u64>)| {
@@ -117,11 +133,11 @@ impl Survey {
         }
     }
 
-    /// The question before the first write; `None` for a run's own keys on a server without other keys, clients or
+    /// The question before the first write; `None` for nothing but a run's own keys on a server without other keys, clients or
     /// replicas.
     pub fn asks(&self, writes: &Writes) -> Option<Question> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
-        if lives_there.is_empty() && !writes.is_users {
+        if lives_there.is_empty() && !writes.is_users && writes.others.is_empty() {
             return None;
         }
         let lives_there = match lives_there.is_empty() {
@@ -189,7 +205,14 @@ mod tests {
 
     fn own() -> Writes {
         let span = KeySpan::of_values_and_counters(10_000, 0);
-        Writes { names: KeyNames::of_run(run()), is_users: false, kept: false, span, setup: Vec::new() }
+        Writes {
+            names: KeyNames::of_run(run()),
+            is_users: false,
+            kept: false,
+            span,
+            others: Vec::new(),
+            setup: Vec::new(),
+        }
     }
 
     fn leftover() -> Marker {
@@ -250,8 +273,7 @@ mod tests {
     #[test]
     fn names_of_a_user_are_asked_about_even_where_nobody_else_is() {
         let span = KeySpan::of_values_and_counters(100, 5);
-        let writes =
-            Writes { names: KeyNames::given("app:"), is_users: true, kept: false, span, setup: Vec::new() };
+        let writes = Writes { names: KeyNames::given("app:"), is_users: true, span, ..own() };
         assert_eq!(
             empty().asks(&writes).unwrap().to_string(),
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
@@ -277,6 +299,19 @@ mod tests {
         let setup = ["A", "B", "C", "D"].map(str::to_owned).to_vec();
         let said = Writes { setup, span: KeySpan::default(), ..own() }.to_string();
         assert_eq!(said, "runs A and B and C and 1 other");
+    }
+
+    #[test]
+    fn names_that_stand_in_commands_are_asked_about_even_where_nobody_else_is() {
+        let others = vec!["SET foo".to_owned(), "FLUSHALL".to_owned()];
+        let both = Writes { others, ..own() };
+        assert_eq!(
+            empty().asks(&both).unwrap().to_string(),
+            "127.0.0.1:6379: the load writes keys under redyno:4g7k2m9q: there and removes them at the end; runs SET foo \
+             and FLUSHALL, which may write to keys that are not its own, and leaves them. Continue?"
+        );
+        let alone = Writes { span: KeySpan::default(), ..both };
+        assert!(alone.to_string().starts_with("runs SET foo and FLUSHALL, which may write"), "{alone}");
     }
 
     #[test]

@@ -10,16 +10,106 @@ pub enum Misses {
     Null,
 }
 
-/// The commands that change nothing, and what of theirs is a miss. What is not here is taken to write.
-const READING: [(&str, Misses); 7] = [
-    ("ECHO", Misses::Never),
-    ("EXISTS", Misses::Never),
-    ("GET", Misses::Null),
-    ("HGET", Misses::Null),
-    ("LRANGE", Misses::Never),
-    ("MGET", Misses::Never),
-    ("PING", Misses::Never),
+/// The commands that change nothing, and are never a hit or a miss. What is neither here nor among [`FINDING`] is taken to
+/// write.
+const READING: [&str; 92] = [
+    "BITCOUNT",
+    "BITFIELD_RO",
+    "BITPOS",
+    "DBSIZE",
+    "DISCARD",
+    "DUMP",
+    "ECHO",
+    "EVALSHA_RO",
+    "EVAL_RO",
+    "EXEC",
+    "EXISTS",
+    "EXPIRETIME",
+    "FCALL_RO",
+    "FT.AGGREGATE",
+    "FT.INFO",
+    "FT.SEARCH",
+    "GEODIST",
+    "GEOHASH",
+    "GEOPOS",
+    "GEORADIUSBYMEMBER_RO",
+    "GEORADIUS_RO",
+    "GEOSEARCH",
+    "GETBIT",
+    "GETRANGE",
+    "HEXISTS",
+    "HGETALL",
+    "HKEYS",
+    "HLEN",
+    "HMGET",
+    "HPTTL",
+    "HRANDFIELD",
+    "HSCAN",
+    "HSTRLEN",
+    "HTTL",
+    "HVALS",
+    "INFO",
+    "JSON.MGET",
+    "KEYS",
+    "LCS",
+    "LLEN",
+    "LPOS",
+    "LRANGE",
+    "MULTI",
+    "OBJECT|ENCODING",
+    "OBJECT|FREQ",
+    "OBJECT|IDLETIME",
+    "PEXPIRETIME",
+    "PFCOUNT",
+    "PING",
+    "PTTL",
+    "PUBLISH",
+    "RANDOMKEY",
+    "SCAN",
+    "SCARD",
+    "SDIFF",
+    "SINTER",
+    "SINTERCARD",
+    "SISMEMBER",
+    "SMEMBERS",
+    "SMISMEMBER",
+    "SORT_RO",
+    "SPUBLISH",
+    "SRANDMEMBER",
+    "SSCAN",
+    "STRLEN",
+    "SUBSTR",
+    "SUNION",
+    "TFT.SEARCH",
+    "TIME",
+    "TTL",
+    "TYPE",
+    "UNWATCH",
+    "WAIT",
+    "WATCH",
+    "XLEN",
+    "XPENDING",
+    "XRANGE",
+    "XREAD",
+    "XREVRANGE",
+    "ZCARD",
+    "ZCOUNT",
+    "ZDIFF",
+    "ZINTER",
+    "ZINTERCARD",
+    "ZLEXCOUNT",
+    "ZMSCORE",
+    "ZRANDMEMBER",
+    "ZRANGE",
+    "ZRANGEBYLEX",
+    "ZRANGEBYSCORE",
+    "ZREVRANGE",
+    "ZUNION",
 ];
+
+/// The commands that change nothing, and answer with a null where there is nothing.
+const FINDING: [&str; 9] =
+    ["GET", "HGET", "JSON.GET", "LINDEX", "TR.GETBIT", "ZRANK", "ZREVRANK", "ZSCORE", "MGET"];
 
 /// The commands whose second word says what is asked, and which the server counts by both.
 const GROUPS: [&str; 15] = [
@@ -63,16 +153,40 @@ pub(super) fn has_subcommands(command: &str) -> bool {
     GROUPS.contains(&command)
 }
 
-fn found(command: &str) -> Option<Misses> {
-    READING.iter().find(|(name, _)| name.eq_ignore_ascii_case(command)).map(|(_, misses)| *misses)
+fn is_in(list: &[&str], command: &str) -> bool {
+    list.iter().any(|name| name.eq_ignore_ascii_case(command))
 }
 
 /// Whether `command` is known to change nothing.
 pub(super) fn only_reads(command: &str) -> bool {
-    found(command).is_some()
+    is_in(&FINDING, command) || is_in(&READING, command)
 }
 
 /// Which replies of `command` are misses.
 pub(super) fn misses(command: &str) -> Misses {
-    found(command).unwrap_or_default()
+    if is_in(&FINDING, command) { Misses::Null } else { Misses::Never }
+}
+
+/// Which of the `words` of `command`, which stands in the first of them, are keys that it may write to; empty where that is
+/// not known, or there is none.
+pub(super) fn written_keys(
+    command: &str,
+    words: usize,
+    number_at: impl Fn(usize) -> Option<usize>,
+) -> Vec<usize> {
+    let keys = match command {
+        "DEL" | "UNLINK" | "TOUCH" | "PFMERGE" => (1..words).collect(),
+        "MSET" | "MSETNX" => (1..words).step_by(2).collect(),
+        "JSON.MSET" => (1..words).step_by(3).collect(),
+        "RENAME" | "RENAMENX" | "COPY" | "SMOVE" | "LMOVE" | "BLMOVE" | "RPOPLPUSH" | "BRPOPLPUSH" => {
+            vec![1, 2]
+        }
+        "BITOP" | "XGROUP|CREATE" | "TR.BITOP" => vec![2],
+        "EVAL" | "EVALSHA" | "FCALL" => {
+            let keys = number_at(2).unwrap_or_default();
+            (3..words).take(keys).collect()
+        }
+        _ => vec![1],
+    };
+    keys.into_iter().filter(|place| *place < words).collect()
 }

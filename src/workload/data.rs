@@ -172,6 +172,14 @@ impl Workload {
         sets.filter(move |(n, _)| written.contains(&(*n as u16))).map(|(_, keyspace)| keyspace)
     }
 
+    /// The commands of operations with a weight, and of the prefill, that may write to keys which are not the run's own: by
+    /// a name that stands in the command, `SET foo`, or one that is not known, `FLUSHALL`.
+    pub fn written_by_name(&self) -> BTreeSet<String> {
+        let writing = self.asked().filter(|operation| operation.writes());
+        let steps = writing.flat_map(|operation| &operation.steps).chain(&self.prefill.steps);
+        steps.flat_map(|step| self.step(step)).flat_map(|step| step.written_by_name()).collect()
+    }
+
     pub(super) fn step(&self, text: &str) -> Result<Step, BadQuotes> {
         Step::read(text, self)
     }

@@ -77,6 +77,35 @@ impl Step {
         }
     }
 
+    /// What it may write that is not the run's own: the command with each name, or alone where no name is known.
+    pub(super) fn written_by_name(&self) -> Vec<String> {
+        let Some(command) = self.command() else { return vec![self.beginning(0)] };
+        if commands::only_reads(&command) {
+            return Vec::new();
+        }
+        let number = |place: usize| match self.0.get(place)?.as_slice() {
+            [Fragment::Text(text)] => std::str::from_utf8(text).ok()?.parse().ok(),
+            _ => None,
+        };
+        let keys = commands::written_keys(&command, self.0.len(), number);
+        let shown = command.replace('|', " ");
+        if keys.is_empty() {
+            return vec![shown];
+        }
+        let is_own =
+            |place: &&usize| matches!(self.0[**place].first(), Some(Fragment::Key(_) | Fragment::Same(_)));
+        let others = keys.iter().filter(|place| !is_own(place));
+        others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
+    }
+
+    /// What a word begins with, as a person would write it.
+    fn beginning(&self, place: usize) -> String {
+        match self.0.get(place).and_then(|word| word.first()) {
+            Some(Fragment::Text(text)) => foreign::bytes(text),
+            _ => "…".to_owned(),
+        }
+    }
+
     /// All its fragments, in the order of the wire.
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
         self.0.iter().flatten()
@@ -268,6 +297,29 @@ mod tests {
             ("\"\"", None),
         ] {
             assert_eq!(step(written).unwrap().command().as_deref(), name, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_by_a_name_is_told_apart_from_the_runs_own_keys() {
+        for (written, told) in [
+            ("GET foo", vec![]),
+            ("SET {key} foo", vec![]),
+            ("SET foo {value}", vec!["SET foo"]),
+            ("set 'my foo' x", vec!["SET my foo"]),
+            ("MSET {key} 1 foo 2 {a} 3", vec!["MSET foo"]),
+            ("DEL {key} foo bar", vec!["DEL foo", "DEL bar"]),
+            ("RENAME {key} foo", vec!["RENAME foo"]),
+            ("SET app:{key} x", vec!["SET app:"]),
+            ("EVAL 'return 1' 0", vec!["EVAL"]),
+            ("EVAL 'return 1' 2 {key} foo bar", vec!["EVAL foo"]),
+            ("FLUSHALL", vec!["FLUSHALL"]),
+            ("XGROUP CREATE {key} g $", vec![]),
+            ("BITOP AND foo {key}", vec!["BITOP foo"]),
+            ("NEWER.COMMAND idx {key}", vec!["NEWER.COMMAND idx"]),
+            ("{key} foo", vec!["\u{2026}"]),
+        ] {
+            assert_eq!(step(written).unwrap().written_by_name(), told, "{written}");
         }
     }
 }

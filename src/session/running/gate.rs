@@ -7,7 +7,7 @@
 //! ```
 //! Knobs that would write, or whose workload has a setup that was not run, wait before it; all others pass.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use crate::{
     load::{Knobs, Plan},
@@ -65,8 +65,11 @@ pub(super) struct Gate {
     state: State,
     /// What waits to pass.
     held: Option<Knobs>,
-    /// Whether a person has said yes, on the command line or on the screen.
-    allowed: bool,
+    /// Whether a person has said yes to everything, on the command line.
+    is_allowed: bool,
+    /// The commands that may write to others' keys and that nobody need be asked about any more; `None` before the first
+    /// answer.
+    agreed: Option<BTreeSet<String>>,
     /// Why the server could not be asked last.
     trouble: Option<String>,
     names: KeyNames,
@@ -79,11 +82,12 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// A gate before what the load of `plan` writes. `allowed` is `--yes`.
-    pub fn new(plan: &Plan, keys: Keys, ledger: Ledger, allowed: bool) -> Self {
+    /// A gate before what the load of `plan` writes. `is_allowed` is `--yes`.
+    pub fn new(plan: &Plan, keys: Keys, ledger: Ledger, is_allowed: bool) -> Self {
         let state = if keys == Keys::OwnServers { State::Open } else { State::Shut };
         let (names, seed) = (plan.names.clone(), plan.seed);
-        Self { state, held: None, allowed, trouble: None, names, seed, keys, ledger, run: Vec::new() }
+        let (held, agreed, trouble, run) = (None, None, None, Vec::new());
+        Self { state, held, is_allowed, agreed, trouble, names, seed, keys, ledger, run }
     }
 
     /// How the keys are called.
@@ -106,12 +110,18 @@ impl Gate {
 
     /// Somebody wants these knobs. They come back at once if they may take effect, and else by [`look`](Self::look).
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
-        if span(&knobs).is_empty() && self.lacking(&knobs).is_none() {
+        let others = others(&knobs);
+        if span(&knobs).is_empty() && others.is_empty() && self.lacking(&knobs).is_none() {
             self.held = None;
             return Some(knobs);
         }
+        let is_agreed = self.keys == Keys::OwnServers
+            || self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
         self.held = Some(knobs);
         match self.state {
+            State::Open | State::Extending(_) if !is_agreed => {
+                self.state = State::Surveying(control.survey());
+            }
             State::Open | State::Extending(_) => return self.go_on(control),
             State::Shut => self.state = State::Surveying(control.survey()),
             _ => {}
@@ -124,6 +134,7 @@ impl Gate {
         let was_open = matches!(self.state, State::Open | State::Extending(_) | State::Preparing(..));
         self.state = State::Open;
         let knobs = self.held.as_ref()?;
+        self.agreed.get_or_insert_default().extend(others(knobs));
         if let Some(answer) = self.extend(span(knobs), control) {
             self.state = if was_open { State::Extending(answer) } else { State::Marking(answer) };
             return None;
@@ -257,7 +268,6 @@ impl Gate {
             return None;
         }
         if yes {
-            self.allowed = true;
             return self.go_on(control).map(Admission::Pass);
         }
         self.state = State::Shut;
@@ -274,6 +284,7 @@ impl Gate {
             is_users: self.keys == Keys::Users,
             kept: self.keys == Keys::Runs { kept: true },
             span: self.held.as_ref().map(span).unwrap_or_default(),
+            others: self.held.iter().flat_map(others).collect(),
             setup: self
                 .held
                 .as_ref()
@@ -282,7 +293,7 @@ impl Gate {
                 .unwrap_or_default(),
         };
         match survey.asks(&writes) {
-            Some(question) if !self.allowed => {
+            Some(question) if !self.is_allowed => {
                 self.state = State::Asking;
                 Some(Admission::Ask(question.to_string()))
             }
@@ -295,6 +306,11 @@ impl Gate {
         self.held = None;
         Admission::Refuse(cause)
     }
+}
+
+/// The commands that may write to keys which are not the run's own.
+fn others(knobs: &Knobs) -> BTreeSet<String> {
+    if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
 }
 
 /// The names that may be written under these knobs.
