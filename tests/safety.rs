@@ -316,6 +316,26 @@ fn names_of_a_user_are_asked_about_and_never_removed() {
 }
 
 #[test]
+fn names_that_stand_in_commands_are_asked_about_and_never_removed() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let args = ["-p", &port, "--headless", "-n", "1000"];
+    let commands = ["--", "9:", "GET", "foo", ";", "INCR", "my counter"];
+    let asked = run(&[&args[..], &commands].concat()).expect_code(2);
+    assert!(
+        asked.err.contains("runs INCR my counter, which may write to keys that are not its own"),
+        "{}",
+        asked.err
+    );
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    run(&[&args[..], &["--yes"], &commands].concat()).expect_code(0);
+    let times: u32 = server.cli(&["GET", "my counter"]).parse().unwrap();
+    assert!((50..150).contains(&times), "{times} of 1000 at a weight of 1 to 9");
+    assert_eq!(server.cli(&["DBSIZE"]), "1");
+    run(&[&args[..], &["--", "GET", "foo"]].concat()).expect_code(0);
+}
+
+#[test]
 fn a_marker_lost_under_load_is_renewed_so_that_a_kill_leaves_nothing_unknown() {
     let server = Server::redis().start();
     let running = loaded(&server, &[]);

@@ -1,5 +1,7 @@
 //! The command line: options and commands, and which of them contradict each other.
 
+use std::sync::Arc;
+
 use clap::{Parser, Subcommand};
 
 use super::{
@@ -9,16 +11,20 @@ use super::{
 };
 use crate::{
     load::{KnobError, Knobs},
-    workload::ChoiceError,
+    workload::{ChoiceError, Workload},
 };
 
 const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
 
 const EXAMPLES: &str = "\
+Commands of your own stand behind --, several with \\; between them, and N: before one as its weight:
+  {key} is a key of the keyspace, {value} a value, {number 1..9} a number; all else is sent as it is.
+
 Examples:
   redyno                              try it, with the built-in server when there is none
   redyno -h 10.0.0.5 -p 6379          look without load: probes, and what the server says
   redyno -p 6379 -c 200 -P 16         put load on, and turn the knobs while it runs
+  redyno -p 6379 -- 3: SET {key} {value} \\; GET {key}
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
   redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
   redyno man | man -l -               the manual: all options, keys and files
@@ -36,7 +42,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     disable_help_flag = true,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
-    override_usage = "redyno [TARGET] [LOAD] [SESSION]\n       redyno --latency | --latency-history | --latency-dist | \
+    override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
         --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | replay FILE | demo | clean | workloads | man"
 )]
 pub struct CommandLine {
@@ -62,6 +68,9 @@ pub struct CommandLine {
     /// redis-cli's modes.
     #[command(flatten)]
     pub oneshot: OneshotArgs,
+    /// Commands of one's own, which stand behind `--`.
+    #[arg(skip)]
+    pub commands: Vec<String>,
 }
 
 impl CommandLine {
@@ -74,7 +83,21 @@ impl CommandLine {
         let suggested = match &mut self.command {
             Some(Command::Ab(args)) => args.load.choose().map(|_| None),
             Some(_) => Ok(None),
-            None => self.load.choose(),
+            None if self.commands.is_empty() => self.load.choose(),
+            None if self.load.workload.is_some() || self.load.ratio.is_some() => {
+                let text = "commands behind -- are a workload of their own; leave --workload and --ratio out";
+                return Err(UsageError::Line(text.to_owned()));
+            }
+            None if self.oneshot.mode().is_some() => {
+                let text = "commands behind -- are a load, which redis-cli's modes have not; leave them out";
+                return Err(UsageError::Line(text.to_owned()));
+            }
+            None => {
+                let workload = Workload::of_commands(&self.commands);
+                let workload = workload.map_err(|error| UsageError::Line(error.to_string()))?;
+                self.load.chosen = Some(Arc::new(workload));
+                Ok(None)
+            }
         };
         let suggested = suggested.map_err(wrong)?;
         if self.session.duration.is_none() {

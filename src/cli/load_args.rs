@@ -95,7 +95,8 @@ impl LoadArgs {
     fn asks_for_load(&self) -> bool {
         let numbers = [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size];
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
-        let is_chosen = self.workload.is_some() || self.ratio.is_some() || self.distribution.is_some();
+        let is_given = self.chosen.is_some() || self.workload.is_some();
+        let is_chosen = is_given || self.ratio.is_some() || self.distribution.is_some();
         self.load || is_shaped || is_chosen
     }
 

@@ -13,7 +13,7 @@ use super::{args::CommandLine, words::Words};
 use crate::app::{Context, bindings};
 
 const SYNOPSIS: [&str; 10] = [
-    "redyno [TARGET] [LOAD] [SESSION]",
+    "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]",
     "redyno --latency | --latency-history | --latency-dist | --intrinsic-latency SECONDS",
     "redyno [TARGET] --headless --find LIMIT | --sweep 'KNOB A..B'",
     "redyno ab [TARGET] [LOAD] --from KNOBS --to KNOBS",

@@ -91,8 +91,26 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
 }
 
 fn parse(args: &[OsString]) -> Result<(CommandLine, ArgMatches), clap::Error> {
-    let given = CommandLine::command().try_get_matches_from(args)?;
-    Ok((CommandLine::from_arg_matches(&given)?, given))
+    let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let (before, commands) = args.split_at(options);
+    let given = CommandLine::command().try_get_matches_from(before)?;
+    let mut line = CommandLine::from_arg_matches(&given)?;
+    if line.command.is_some() && !commands.is_empty() {
+        // There it only ends the options.
+        let given = CommandLine::command().try_get_matches_from(args)?;
+        return Ok((CommandLine::from_arg_matches(&given)?, given));
+    }
+    let text = |word: &OsString| {
+        let no_text = || clap::Error::raw(ErrorKind::InvalidUtf8, "the words of a command must be UTF-8");
+        word.to_str().map(str::to_owned).ok_or_else(no_text)
+    };
+    if let Some((_, words)) = commands.split_first() {
+        line.commands = words.iter().map(text).collect::<Result<_, _>>()?;
+        if words.is_empty() {
+            return Err(clap::Error::raw(ErrorKind::TooFewValues, "there is no command behind --"));
+        }
+    }
+    Ok((line, given))
 }
 
 /// Whether it is what was asked for: the help, or the version.

@@ -10,6 +10,7 @@
 mod check;
 mod chooser;
 mod commands;
+mod custom;
 mod data;
 mod distribution;
 mod draws;
@@ -35,6 +36,7 @@ mod zipf;
 pub(crate) use check::LONGEST_PREFIX;
 pub use check::{MAX_OPERATIONS, MAX_WEIGHT, WorkloadError};
 pub use commands::Misses;
+pub use custom::CommandsError;
 pub use data::{Keyspace, Operation, Together, Workload};
 pub use distribution::{DISTRIBUTIONS, Distribution, DistributionError};
 pub use draws::Draws;

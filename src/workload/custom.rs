@@ -1,0 +1,157 @@
+//! Commands of the command line as a workload: words with placeholders, each argument as it was given.
+//!
+//! ```text
+//! 3: SET {key} {value} \; GET {key}     two operations, the first three times as often
+//! ```
+
+use thiserror::Error;
+
+use super::{Keyspace, MAX_WEIGHT, Operation, Workload, data::command};
+
+/// Why words are no commands.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum CommandsError {
+    /// Nothing before, behind or between `;`.
+    #[error("there is no command {0}; write for example: -- SET {{key}} {{value}} \\; GET {{key}}")]
+    Nothing(&'static str),
+    /// A weight that is none.
+    #[error("the weight '{0}:' is not a whole number from 0 to {MAX_WEIGHT}")]
+    Weight(String),
+}
+
+impl Workload {
+    /// The workload of commands: their words in order, with `;` between two commands and `N:` before one as its weight, 1
+    /// where there is none. A word is sent as it is but for its placeholders, see [`Operation::steps`].
+    ///
+    /// # Errors
+    /// When a command is missing, or a weight is none.
+    pub fn of_commands(words: &[String]) -> Result<Self, CommandsError> {
+        let mut operations: Vec<Operation> = Vec::new();
+        for words in words.split(|word| word == ";") {
+            let mut operation = operation(words, operations.is_empty())?;
+            let same = operations.iter().filter(|other| is_named(other, &operation.name)).count();
+            if same > 0 {
+                operation.name = format!("{} {}", operation.name, same + 1);
+            }
+            operations.push(operation);
+        }
+        let keys = [("key".to_owned(), Keyspace::default())].into();
+        Ok(Self { name: "custom".to_owned(), keys, operations, ..Self::default() })
+    }
+}
+
+/// Whether an operation is called `name`, or that and a number.
+fn is_named(operation: &Operation, name: &str) -> bool {
+    let number = operation.name.strip_prefix(name);
+    number.is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix(' ').is_some_and(|n| n.parse::<u32>().is_ok())
+    })
+}
+
+fn operation(words: &[String], is_first: bool) -> Result<Operation, CommandsError> {
+    let missing = CommandsError::Nothing(if is_first { "behind --" } else { "behind ;" });
+    let Some((first, rest)) = words.split_first() else { return Err(missing) };
+    let weight = first.split_once(':').filter(|(weight, _)| weight.bytes().all(|byte| byte.is_ascii_digit()));
+    let (weight, name) = match weight.filter(|(weight, _)| !weight.is_empty()) {
+        Some((text, name)) => {
+            let weight = text.parse().ok().filter(|weight| *weight <= MAX_WEIGHT);
+            (weight.ok_or_else(|| CommandsError::Weight(text.to_owned()))?, name)
+        }
+        None => (1, first.as_str()),
+    };
+    let name = Some(name).filter(|name| !name.is_empty());
+    let words: Vec<_> = name.into_iter().chain(rest.iter().map(String::as_str)).map(quoted).collect();
+    if words.is_empty() {
+        return Err(missing);
+    }
+    let step = words.join(" ");
+    let name = Some(command(&step).replace('|', " ")).filter(|name| !name.is_empty());
+    Ok(Operation {
+        name: name.unwrap_or_else(|| words[0].clone()),
+        weight,
+        steps: vec![step],
+        ..Operation::default()
+    })
+}
+
+/// A word as a step says it.
+fn quoted(word: &str) -> String {
+    let needs_quotes = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '\\');
+    if !word.is_empty() && !word.contains(needs_quotes) {
+        return word.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{Draws, KeyNames, Outgoing, Program, Values},
+    };
+
+    fn read(words: &[&str]) -> Result<Workload, CommandsError> {
+        Workload::of_commands(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    fn sent(words: &[&str]) -> String {
+        let workload = read(words).unwrap();
+        workload.check().unwrap();
+        let values = Values::new(&workload, 3, 1);
+        let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given("k:"));
+        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        program.append(&mut draws, &mut out);
+        let mut slices = [std::io::IoSlice::new(&[]); 1];
+        out.slices(None, 0, &mut slices);
+        String::from_utf8_lossy(&slices[0]).into_owned()
+    }
+
+    #[test]
+    fn commands_are_operations_with_weights_and_names_of_their_own() {
+        let workload = read(&[
+            "3:", "set", "{key}", "a", ";", "2:GET", "{key}", ";", "GET", "x", ";", "script", "load", "y",
+        ]);
+        let asked: Vec<_> =
+            workload.unwrap().operations.into_iter().map(|o| (o.weight, o.name, o.steps)).collect();
+        let expected = [
+            (3, "SET", "set {key} a"),
+            (2, "GET", "GET {key}"),
+            (1, "GET 2", "GET x"),
+            (1, "SCRIPT LOAD", "script load y"),
+        ];
+        assert_eq!(
+            asked,
+            expected.map(|(weight, name, step)| (weight, name.to_owned(), vec![step.to_owned()]))
+        );
+    }
+
+    #[test]
+    fn a_word_is_sent_as_it_was_given_but_for_its_placeholders() {
+        for word in
+            ["a b", "", "it's", "\"q\"", "a\\n", "\n", "{\"a\":\"b c\"}", "{tag}1", "\u{e4}\u{1}", "x\"y"]
+        {
+            assert_eq!(sent(&["ECHO", word]), format!("*2\r\n$4\r\nECHO\r\n${}\r\n{word}\r\n", word.len()));
+        }
+        assert!(
+            sent(&["SET", "{key}", "id {number 7..7}"]).ends_with("$14\r\nk:000000000000\r\n$4\r\nid 7\r\n")
+        );
+    }
+
+    #[test]
+    fn what_is_no_command_is_told() {
+        for words in [&[][..], &["GET", "x", ";"], &[";", "GET"], &["3:"]] {
+            assert!(matches!(read(words), Err(CommandsError::Nothing(_))), "{words:?}");
+        }
+        assert_eq!(read(&["2000000:", "GET"]), Err(CommandsError::Weight("2000000".to_owned())));
+        assert_eq!(read(&["key:1", "x"]).unwrap().operations[0].name, "KEY:1");
+    }
+}
