@@ -160,7 +160,7 @@ mod tests {
     }
 
     /// A value that the option takes, where it takes one.
-    const VALUES: [(&str, &str); 37] = [
+    const VALUES: &[(&str, &str)] = &[
         ("host", "h"),
         ("port", "1"),
         ("socket", "/s"),
