@@ -85,7 +85,7 @@ fn skip(bencher: Bencher, what: &str) {
         _ => b"-LOADING Redis is loading the dataset in memory\r\n".to_vec(),
     };
     let replies = one.repeat(BATCH);
-    let mut skipper = Skipper::new();
+    let mut skipper = Dialect::Resp2.skipper();
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| skip_batch(&mut skipper, &replies));
 }
 

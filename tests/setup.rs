@@ -24,7 +24,7 @@ use redyno::{
     clock::Clock,
     demo,
     load::Knobs,
-    protocol::{Dialect, Skipper},
+    protocol::Dialect,
     server::{Control, Ledger, Made, Owner},
     session::{
         Record,
@@ -356,7 +356,7 @@ fn with_indexes(server: &Server) -> (Crowd, Arc<Mutex<Vec<String>>>) {
 fn relay(words: &[String], behind: &mut TcpStream, client: &mut Client) {
     let words: Vec<_> = words.iter().map(String::as_bytes).collect();
     behind.write_all(&Dialect::Resp2.encode(&words)).unwrap();
-    let (mut skipper, mut buffer) = (Skipper::new(), [0; 4096]);
+    let (mut skipper, mut buffer) = (Dialect::Resp2.skipper(), [0; 4096]);
     loop {
         let n = behind.read(&mut buffer).unwrap();
         client.say_bytes(&buffer[..n]);

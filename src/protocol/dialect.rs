@@ -5,12 +5,17 @@
 //! |---|---|---|---|---|
 //! | RESP2 | words, each with its length | [`Skipper`] | `PING`, `+PONG` | AUTH, SELECT, CLIENT SETNAME |
 //! | RESP3 | as RESP2 | as RESP2 | as RESP2 | HELLO 3 behind AUTH |
+//! | memcached | lines, a value with its length | to the end of a line, a value, END | `mn`, `MN` | a `set` of user and password |
 //!
 //! In every dialect a request has one reply.
 
 use std::fmt;
 
-use super::{Skipper, resp};
+use thiserror::Error;
+
+use super::{
+    Part, Refusal, Skipper, Words, memcached, request::Laid, resp, resp_skipper::RespSkipper, words,
+};
 
 /// A dialect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +25,24 @@ pub enum Dialect {
     Resp2,
     /// What they speak since Redis 6, when they are asked to.
     Resp3,
+    /// memcached's text, classic and meta commands.
+    Memcached,
 }
+
+/// A command that a dialect does not have, or not so, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unspoken(pub(super) String);
+
+/// How a URI names a dialect, whether TLS is spoken below it, and which dialect it is.
+const SCHEMES: [(&str, bool, Dialect); 6] = [
+    ("redis", false, Dialect::Resp2),
+    ("rediss", true, Dialect::Resp2),
+    ("valkey", false, Dialect::Resp2),
+    ("valkeys", true, Dialect::Resp2),
+    ("memcached", false, Dialect::Memcached),
+    ("memcacheds", true, Dialect::Memcached),
+];
 
 /// Who we are on a server, and what we want there.
 #[derive(Debug, Clone, Copy)]
@@ -55,53 +77,77 @@ pub enum Step {
 impl Dialect {
     /// The dialect that a URI's scheme stands for, and whether TLS is spoken below it.
     pub fn of_scheme(scheme: &str) -> Option<(Self, bool)> {
-        match scheme {
-            "redis" | "valkey" => Some((Self::Resp2, false)),
-            "rediss" | "valkeys" => Some((Self::Resp2, true)),
-            _ => None,
+        SCHEMES.iter().find(|(name, ..)| *name == scheme).map(|(_, tls, dialect)| (*dialect, *tls))
+    }
+
+    /// All schemes of URIs.
+    pub fn schemes() -> impl Iterator<Item = &'static str> {
+        SCHEMES.iter().map(|(name, ..)| *name)
+    }
+
+    /// The scheme that is written for it, with TLS or without.
+    pub fn scheme(self, with_tls: bool) -> &'static str {
+        match (self, with_tls) {
+            (Self::Resp2 | Self::Resp3, false) => "redis",
+            (Self::Resp2 | Self::Resp3, true) => "rediss",
+            (Self::Memcached, false) => "memcached",
+            (Self::Memcached, true) => "memcacheds",
         }
+    }
+
+    /// What messages name by the words of a server that speaks it.
+    pub fn words(self) -> &'static Words {
+        match self {
+            Self::Resp2 | Self::Resp3 => &words::REDIS,
+            Self::Memcached => &words::MEMCACHED,
+        }
+    }
+
+    /// Whether it is the one or the other RESP.
+    pub fn is_resp(self) -> bool {
+        self != Self::Memcached
     }
 
     /// The port on which it is spoken unless another is named.
     pub fn port(self) -> u16 {
         match self {
             Self::Resp2 | Self::Resp3 => 6379,
+            Self::Memcached => 11211,
         }
     }
 
-    /// Encodes a command of fixed words.
+    /// Encodes a command of fixed words, none of which is a value.
     pub fn encode(self, words: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Resp2 | Self::Resp3 => resp::encode(words),
+            Self::Memcached => memcached::encode(words),
         }
     }
 
-    /// Appends what a command of so many arguments begins with.
-    pub(super) fn append_command_head(self, arguments: usize, out: &mut Vec<u8>) {
+    /// Lays out a command of these words.
+    ///
+    /// # Errors
+    /// When the dialect does not have it.
+    pub(super) fn lay_out<'a>(self, words: &[Vec<Part<'a>>]) -> Result<Vec<Laid<'a>>, Unspoken> {
         match self {
-            Self::Resp2 | Self::Resp3 => resp::append_header(b'*', arguments, out),
+            Self::Resp2 | Self::Resp3 => Ok(resp::lay_out(words)),
+            Self::Memcached => memcached::lay_out(words),
         }
     }
 
-    /// Appends what stands before an argument of so many bytes.
-    #[inline]
-    pub(super) fn append_argument_head(self, length: usize, out: &mut Vec<u8>) {
-        match self {
-            Self::Resp2 | Self::Resp3 => resp::append_header(b'$', length, out),
-        }
-    }
-
-    /// What stands behind an argument.
-    pub(super) fn argument_end(self) -> &'static [u8] {
-        match self {
-            Self::Resp2 | Self::Resp3 => resp::END,
-        }
+    /// Whether it has a command of these words.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub fn check(self, words: &[Vec<Part>]) -> Result<(), Unspoken> {
+        self.lay_out(words).map(|_| ())
     }
 
     /// What follows the replies of a new connection.
     pub fn skipper(self) -> Skipper {
         match self {
-            Self::Resp2 | Self::Resp3 => Skipper::new(),
+            Self::Resp2 | Self::Resp3 => Skipper::Resp(RespSkipper::new()),
+            Self::Memcached => Skipper::Memcached(memcached::MemcachedSkipper::default()),
         }
     }
 
@@ -110,6 +156,7 @@ impl Dialect {
         match self {
             // What RESP2 and RESP3 have in common, so that it may come before HELLO.
             Self::Resp2 | Self::Resp3 => b"*1\r\n$4\r\nPING\r\n",
+            Self::Memcached => memcached::PING,
         }
     }
 
@@ -117,6 +164,9 @@ impl Dialect {
     pub fn answers_ping(self, first: &[u8]) -> bool {
         match self {
             Self::Resp2 | Self::Resp3 => first.starts_with(b"+PONG") || first.starts_with(b"-"),
+            Self::Memcached => [memcached::PONG, b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"]
+                .iter()
+                .any(|known| first.starts_with(known)),
         }
     }
 
@@ -124,7 +174,21 @@ impl Dialect {
     pub fn introduce(self, who: &Introduction) -> Vec<(Step, Vec<u8>)> {
         match self {
             Self::Resp2 | Self::Resp3 => resp::introduce(self, who),
+            Self::Memcached => memcached::introduce(who),
         }
+    }
+
+    /// What it means that a step is answered with this error.
+    pub fn refusal(self, step: Step, line: &[u8]) -> Refusal {
+        match self {
+            Self::Resp2 | Self::Resp3 => resp::refusal(step, line),
+            Self::Memcached => memcached::refusal(step, line),
+        }
+    }
+
+    /// Whether a server that answers before it knows who we are asks nobody for a password, and must not be told one.
+    pub fn answers_only_whom_it_knows(self) -> bool {
+        self == Self::Memcached
     }
 }
 
@@ -161,9 +225,15 @@ mod tests {
 
     #[test]
     fn a_ping_is_a_command_with_one_reply_of_its_dialect() {
-        for dialect in [Dialect::Resp2, Dialect::Resp3] {
-            assert_eq!(dialect.encode(&[b"PING"]), dialect.ping());
-            for (answer, is_one) in [("+PONG\r\n", true), ("-LOADING x\r\n", true), ("+OK\r\n", false)] {
+        let resp = [("+PONG\r\n", true), ("-LOADING x\r\n", true), ("+OK\r\n", false)];
+        let memcached = [("MN\r\n", true), ("CLIENT_ERROR unauthenticated\r\n", true), ("END\r\n", false)];
+        for (dialect, word, answers) in [
+            (Dialect::Resp2, "PING", resp),
+            (Dialect::Resp3, "PING", resp),
+            (Dialect::Memcached, "mn", memcached),
+        ] {
+            assert_eq!(dialect.encode(&[word.as_bytes()]), dialect.ping());
+            for (answer, is_one) in answers {
                 assert_eq!(dialect.answers_ping(answer.as_bytes()), is_one, "{answer}");
                 let mut rest = answer.as_bytes();
                 assert!(dialect.skipper().next(&mut rest).unwrap().is_some() && rest.is_empty());

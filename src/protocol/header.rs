@@ -1,4 +1,4 @@
-//! What a line of RESP announces.
+//! What a line of RESP announces, and bytes that are no reply of any dialect.
 
 use thiserror::Error;
 
@@ -10,9 +10,9 @@ pub(super) const MAX_LINE: usize = 64 * 1024;
 /// Bytes that are no reply.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A reply begins with a byte that RESP does not have.
+    /// A reply begins as none of the dialect does.
     #[error("expected a reply, got '{0}'")]
-    NotRedis(String),
+    NoReply(String),
     /// A length that is no number, or too large.
     #[error("expected a length, got '{0}'")]
     Length(String),
@@ -26,8 +26,18 @@ pub enum ProtocolError {
 
 impl ProtocolError {
     /// Bytes that begin as no reply does.
-    pub(super) fn not_redis(bytes: &[u8]) -> Self {
-        Self::NotRedis(excerpt(bytes))
+    pub(super) fn no_reply(bytes: &[u8]) -> Self {
+        Self::NoReply(excerpt(bytes))
+    }
+
+    /// A line that does not end as lines do.
+    pub(super) fn no_line_end(line: &[u8]) -> Self {
+        Self::LineFeed(excerpt(line))
+    }
+
+    /// A length that is none.
+    pub(super) fn bad_length(bytes: &[u8]) -> Self {
+        Self::Length(excerpt(bytes))
     }
 }
 
@@ -58,10 +68,10 @@ pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
         b'%' => length()?.map_or(Header::Nil, |n| Header::Aggregate(2 * n)),
         b'>' => length()?.map_or(Header::Nil, Header::Push),
         b'|' => length()?.map_or(Header::Nil, |n| Header::Attribute(2 * n)),
-        _ => return Err(ProtocolError::not_redis(line)),
+        _ => return Err(ProtocolError::no_reply(line)),
     };
     if rest.last() != Some(&b'\r') {
-        return Err(ProtocolError::LineFeed(excerpt(line)));
+        return Err(ProtocolError::no_line_end(line));
     }
     Ok(header)
 }
@@ -69,7 +79,7 @@ pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
 /// Reads the digits of a length up to the carriage return; `None` for -1.
 #[inline]
 fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
-    let error = || ProtocolError::Length(excerpt(digits));
+    let error = || ProtocolError::bad_length(digits);
     let Some((b'\r', digits)) = digits.split_last() else {
         return Err(error());
     };

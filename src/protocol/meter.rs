@@ -83,7 +83,7 @@ impl Meter {
     fn keep(&mut self, part: &[u8]) -> Result<(), ProtocolError> {
         let first = self.line.first().or(part.first());
         if first.is_some_and(|kind| !b"+-:$*".contains(kind)) {
-            return Err(ProtocolError::not_redis([&self.line, part].concat().as_slice()));
+            return Err(ProtocolError::no_reply([&self.line, part].concat().as_slice()));
         }
         if self.line.len() + part.len() > MAX_LINE {
             return Err(ProtocolError::LongLine);
@@ -193,7 +193,7 @@ mod tests {
         for stream in [b">1\r\n+a\r\n".as_slice(), b"|1\r\n", b"%1\r\n", b"HTTP/1.1 200 OK\r\n", b"\x16\x03"]
         {
             assert!(
-                matches!(replies(stream, 1), Err(Excess::Protocol(ProtocolError::NotRedis(_)))),
+                matches!(replies(stream, 1), Err(Excess::Protocol(ProtocolError::NoReply(_)))),
                 "{stream:?}"
             );
         }

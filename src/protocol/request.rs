@@ -4,12 +4,14 @@
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
 //! └───────────────────── piece ──── digits ───┴─────────┴ value ┴ piece
 //! ```
-//! A slot of digits has twelve of them, as redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, a
+//! How a command is laid out, and where the length of an argument stands, is its dialect's. A slot of digits has twelve of
+//! them, as redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, a
 //! little too much of it, which takes a few vector moves where a copy of the exact length is a call.
 
 use super::{
-    Dialect,
+    Dialect, Unspoken,
     digits::{KEY_DIGITS, digits},
+    resp,
 };
 
 /// Bytes copied at a time: more than a whole GET or INCR.
@@ -33,8 +35,40 @@ pub enum Part<'a> {
     },
 }
 
-/// What fills the slots of a request, in the order in which they stand on the wire. The numbers of the sources and of the
-/// kinds of values are those that the template was made with.
+impl Part<'_> {
+    /// How long it is, where that is known before it is filled.
+    pub(super) fn length(&self) -> Option<usize> {
+        match *self {
+            Self::Text(text) => Some(text.len()),
+            Self::Digits(_) => Some(KEY_DIGITS),
+            Self::Value { size, .. } => size,
+            Self::Number(_) => None,
+        }
+    }
+}
+
+/// What a command is laid out into, in the order of the wire.
+pub(super) enum Laid<'a> {
+    /// Written as it is.
+    Bytes(Vec<u8>),
+    /// A part whose length stands nowhere.
+    Plain(Part<'a>),
+    /// An argument that its length stands before.
+    Measured(Head<Part<'a>>, Vec<Part<'a>>),
+}
+
+/// What stands before an argument that is measured.
+#[derive(Debug, Clone)]
+pub(super) enum Head<P> {
+    /// `$`, its length, and the end of a line.
+    Bulk,
+    /// A blank, its length, and these, with the end of a line among them.
+    Line(Vec<P>),
+}
+
+/// What fills the slots of a request, in the order in which they stand on the wire; a value whose size is drawn is drawn
+/// before what stands between its length and it. The numbers of the sources and of the kinds of values are those that the
+/// template was made with.
 pub trait Fill {
     /// A value that is drawn and not written yet.
     type Value: Copy;
@@ -51,7 +85,6 @@ pub trait Fill {
 /// Commands encoded in a dialect that are sent in one go, with any number of slots.
 #[derive(Debug, Clone)]
 pub struct Template {
-    dialect: Dialect,
     pieces: Vec<Piece>,
 }
 
@@ -74,11 +107,13 @@ enum Then {
     /// A value of this kind, whose length is in the piece.
     Value(u16),
     /// An argument that is a value of this kind, behind its length.
-    Sized(u16),
-    /// An argument that is a number of this source in as many digits as it has.
+    Sized(Head<Fragment>, u16),
+    /// A number of this source in as many digits as it has.
     Number(u16),
+    /// An argument that is such a number, behind its length.
+    SizedNumber(u16),
     /// Another argument whose length is known when it is filled.
-    Argument(Vec<Fragment>),
+    Argument(Head<Fragment>, Vec<Fragment>),
 }
 
 /// A part of such an argument.
@@ -92,14 +127,16 @@ enum Fragment {
 
 impl Template {
     /// Encodes commands, each a list of arguments.
-    pub fn new(dialect: Dialect, commands: &[Vec<Vec<Part>>]) -> Self {
-        let mut making = Making { dialect, pieces: Vec::new(), bytes: Vec::new(), digits: Vec::new() };
+    ///
+    /// # Errors
+    /// When the dialect does not have one of them.
+    pub fn new(dialect: Dialect, commands: &[Vec<Vec<Part>>]) -> Result<Self, Unspoken> {
+        let mut making = Making::default();
         for arguments in commands {
-            dialect.append_command_head(arguments.len(), &mut making.bytes);
-            arguments.iter().for_each(|parts| making.add_argument(parts));
+            dialect.lay_out(arguments)?.into_iter().for_each(|laid| making.add(laid));
         }
         making.end_piece(Then::Piece);
-        Self { dialect, pieces: making.pieces }
+        Ok(Self { pieces: making.pieces })
     }
 
     /// Appends the commands to `out`, their slots filled by `fill`.
@@ -121,53 +158,81 @@ impl Template {
                     let (value, _) = fill.value(*kind);
                     fill.write(value, out);
                 }
-                Then::Sized(kind) => {
+                Then::Sized(head, kind) => {
                     let (value, length) = fill.value(*kind);
-                    self.dialect.append_argument_head(length, out);
+                    head.append(length, fill, out);
                     fill.write(value, out);
                 }
-                Then::Number(source) => append_number(self.dialect, fill.number(*source), out),
-                Then::Argument(fragments) => append_argument(self.dialect, fragments, fill, out),
+                Then::Number(source) => append_number(fill.number(*source), out),
+                Then::SizedNumber(source) => append_sized_number(fill.number(*source), out),
+                Then::Argument(head, fragments) => append_argument(head, fragments, fill, out),
             }
         }
     }
 }
 
-/// Appends an argument that is a number.
 #[inline]
-fn append_number(dialect: Dialect, number: u64, out: &mut Vec<u8>) {
+fn append_number(number: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Appends a number as RESP has it, behind its length.
+#[inline]
+fn append_sized_number(number: u64, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(number).as_bytes();
-    dialect.append_argument_head(digits.len(), out);
+    resp::append_header(b'$', digits.len(), out);
     out.extend_from_slice(digits);
 }
 
-/// Appends an argument, and then puts its length before it.
-fn append_argument(dialect: Dialect, fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
-    let (start, mut left_out) = (out.len(), 0);
-    for fragment in fragments {
-        match fragment {
-            Fragment::Text(text) => out.extend_from_slice(text),
-            Fragment::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
-            Fragment::Number(source) => {
-                out.extend_from_slice(itoa::Buffer::new().format(fill.number(*source)).as_bytes());
-            }
-            Fragment::Value(kind) => {
-                let (value, _) = fill.value(*kind);
-                left_out += fill.write(value, out);
+impl Head<Fragment> {
+    /// Appends it, before an argument of so many bytes.
+    #[inline]
+    fn append(&self, length: usize, fill: &mut impl Fill, out: &mut Vec<u8>) {
+        match self {
+            Self::Bulk => resp::append_header(b'$', length, out),
+            Self::Line(fragments) => {
+                out.push(b' ');
+                append_number(length as u64, out);
+                // No value stands there, of which something could be left out.
+                fragments.iter().for_each(|fragment| {
+                    fragment.append(fill, out);
+                });
             }
         }
     }
+}
+
+impl Fragment {
+    /// Appends it; how many of its bytes are left out.
+    fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) -> usize {
+        match self {
+            Self::Text(text) => out.extend_from_slice(text),
+            Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
+            Self::Number(source) => append_number(fill.number(*source), out),
+            Self::Value(kind) => {
+                let (value, _) = fill.value(*kind);
+                return fill.write(value, out);
+            }
+        }
+        0
+    }
+}
+
+/// Appends an argument, and then puts its length before it.
+fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
+    let start = out.len();
+    let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
     let end = out.len();
-    dialect.append_argument_head(end - start + left_out, out);
+    head.append(end - start + left_out, fill, out);
     let head = out.len() - end;
     out[start..].rotate_right(head);
     fill.move_left_out(start, head);
 }
 
 /// A template that is being made.
+#[derive(Default)]
 struct Making {
-    dialect: Dialect,
     pieces: Vec<Piece>,
     /// The piece that is not ended yet.
     bytes: Vec<u8>,
@@ -175,33 +240,46 @@ struct Making {
 }
 
 impl Making {
-    fn add_argument(&mut self, parts: &[Part]) {
-        let lengths = parts.iter().map(|part| match *part {
-            Part::Text(text) => Some(text.len()),
-            Part::Digits(_) => Some(KEY_DIGITS),
-            Part::Value { size, .. } => size,
-            Part::Number(_) => None,
-        });
-        match (lengths.sum::<Option<usize>>(), parts) {
-            (Some(length), _) => {
-                self.dialect.append_argument_head(length, &mut self.bytes);
-                parts.iter().for_each(|part| self.add_part(*part));
-            }
-            (None, [Part::Value { kind, .. }]) => self.end_piece(Then::Sized(*kind)),
-            (None, [Part::Number(source)]) => self.end_piece(Then::Number(*source)),
-            (None, _) => self.end_piece(Then::Argument(parts.iter().map(Fragment::of).collect())),
+    fn add(&mut self, laid: Laid) {
+        match laid {
+            Laid::Bytes(bytes) => self.bytes.extend(bytes),
+            Laid::Plain(part) => self.add_part(part),
+            Laid::Measured(head, parts) => self.add_measured(head, &parts),
         }
-        self.bytes.extend_from_slice(self.dialect.argument_end());
     }
 
-    /// Adds a part whose length is known.
+    fn add_measured(&mut self, head: Head<Part>, parts: &[Part]) {
+        match (parts.iter().map(Part::length).sum::<Option<usize>>(), parts) {
+            (Some(length), _) => {
+                match head {
+                    Head::Bulk => resp::append_header(b'$', length, &mut self.bytes),
+                    Head::Line(between) => {
+                        self.bytes.push(b' ');
+                        append_number(length as u64, &mut self.bytes);
+                        between.into_iter().for_each(|part| self.add_part(part));
+                    }
+                }
+                parts.iter().for_each(|part| self.add_part(*part));
+            }
+            (None, [Part::Value { kind, .. }]) => self.end_piece(Then::Sized(head.fragments(), *kind)),
+            (None, [Part::Number(source)]) if matches!(head, Head::Bulk) => {
+                self.end_piece(Then::SizedNumber(*source));
+            }
+            (None, _) => {
+                let fragments = parts.iter().map(Fragment::of).collect();
+                self.end_piece(Then::Argument(head.fragments(), fragments));
+            }
+        }
+    }
+
     fn add_part(&mut self, part: Part) {
         match part {
             Part::Text(text) => self.bytes.extend_from_slice(text),
-            Part::Digits(source) | Part::Number(source) => {
+            Part::Digits(source) => {
                 self.digits.push((self.bytes.len(), source));
                 self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
             }
+            Part::Number(source) => self.end_piece(Then::Number(source)),
             Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
         }
     }
@@ -211,6 +289,15 @@ impl Making {
         self.bytes.resize(length.next_multiple_of(BLOCK), 0);
         let blocks = std::mem::take(&mut self.bytes).as_chunks().0.to_vec();
         self.pieces.push(Piece { blocks, length, digits: std::mem::take(&mut self.digits), then });
+    }
+}
+
+impl Head<Part<'_>> {
+    fn fragments(&self) -> Head<Fragment> {
+        match self {
+            Self::Bulk => Head::Bulk,
+            Self::Line(parts) => Head::Line(parts.iter().map(Fragment::of).collect()),
+        }
     }
 }
 
@@ -266,7 +353,7 @@ mod tests {
 
     fn filled(times: usize, commands: &[Vec<Vec<Part>>]) -> String {
         let (template, mut fill, mut out) =
-            (Template::new(Dialect::Resp2, commands), Counting::default(), Vec::new());
+            (Template::new(Dialect::Resp2, commands).unwrap(), Counting::default(), Vec::new());
         (0..times).for_each(|_| template.append(&mut fill, &mut out));
         text(&out)
     }

@@ -1,12 +1,16 @@
 //! How RESP puts commands into bytes, and the commands by which one becomes somebody.
 
 use super::{
-    Dialect, Introduction, Step,
+    Dialect, Introduction, Part, Refusal, Step,
     digits::{NINE_DIGITS, few_digits},
+    request::{Head, Laid},
 };
 
 /// Ends a line, and a bulk string.
-pub(super) const END: &[u8] = b"\r\n";
+const END: &[u8] = b"\r\n";
+
+/// What a server says to a client beyond its limit.
+const TOO_MANY: &[u8] = b"ERR max number of clients";
 
 /// Encodes a command of fixed words.
 pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
@@ -18,6 +22,15 @@ pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
         bytes.extend_from_slice(END);
     }
     bytes
+}
+
+/// A command is an array of bulk strings.
+pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
+    let mut head = Vec::new();
+    append_header(b'*', arguments.len(), &mut head);
+    let argument =
+        |parts: &Vec<Part<'a>>| [Laid::Measured(Head::Bulk, parts.clone()), Laid::Bytes(END.to_vec())];
+    [Laid::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
 /// Appends a line of a kind and a number: where it is short, at once, with a little too much behind it that is taken back.
@@ -56,6 +69,30 @@ pub(super) fn introduce(dialect: Dialect, who: &Introduction) -> Vec<(Step, Vec<
         say(Step::SetName, &[b"CLIENT", b"SETNAME", name.as_bytes()]);
     }
     steps
+}
+
+/// What it means that a step is answered with this error.
+pub(super) fn refusal(step: Step, line: &[u8]) -> Refusal {
+    if line.starts_with(TOO_MANY) {
+        return Refusal::TooManyClients;
+    }
+    let says = |text: &str| memchr::memmem::find(line, text.as_bytes()).is_some();
+    match (step, line.split(|byte| *byte == b' ').next().unwrap_or_default()) {
+        (_, b"DENIED") => Refusal::ProtectedMode,
+        (Step::Auth, b"WRONGPASS") => Refusal::WrongPassword,
+        (Step::Auth, _) if line.starts_with(b"ERR invalid password") => Refusal::WrongPassword,
+        (Step::Auth, _) if says("without any password configured") || says("no password is set") => {
+            Refusal::PasswordNotAsked
+        }
+        (Step::Hello, b"NOPROTO") => Refusal::NoResp3,
+        (Step::Hello, _) if line.starts_with(b"ERR unknown command") => Refusal::NoResp3,
+        (Step::Select, b"ERR") => Refusal::NoSuchDb,
+        (_, b"NOAUTH") => Refusal::PasswordNeeded,
+        (_, b"NOPERM") => Refusal::NotPermitted,
+        (_, b"LOADING") => Refusal::Loading,
+        (_, b"BUSY" | b"MASTERDOWN" | b"CLUSTERDOWN" | b"TRYAGAIN") => Refusal::Busy,
+        _ => Refusal::Other,
+    }
 }
 
 #[cfg(test)]

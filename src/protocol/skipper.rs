@@ -1,20 +1,6 @@
-//! Finds where replies end, across any number of reads, without keeping them.
-//!
-//! ```text
-//!            ┌─────────── scalar line: one reply ───────────┐
-//!  Between ──┤                                              ├──► Between
-//!            └─ $n or *n: Inside, until nothing is open ────┘
-//! ```
-//! An aggregate is skipped by counting: a header of n elements adds n to what is open, each element that ends
-//! takes one away. So nesting needs no stack and has no limit. RESP3 pushes and attributes are skipped and are no
-//! replies. An error among the elements of a reply, such as a command's in the array of EXEC, makes it an error.
+//! Finds where replies end, across any number of reads, without keeping them, in whatever dialect they are.
 
-use memchr::memchr;
-
-use super::header::{Header, MAX_LINE, ProtocolError, parse_header};
-
-/// The longest error among the elements of a reply that is kept, and its beginning else.
-const MAX_KEPT: usize = 256;
+use super::{header::ProtocolError, memcached::MemcachedSkipper, resp_skipper::RespSkipper};
 
 /// What a finished reply was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,66 +27,16 @@ pub enum Piece<'a> {
     Reply(Reply<'a>),
 }
 
-/// What the elements that are open belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inside {
-    /// Nothing: the next byte begins something.
-    Between,
-    /// A reply whose last element was handed out.
-    Ended,
-    Reply,
-    /// A push or an attribute, which is no reply.
-    Aside,
-}
-
 /// The state of one connection's reply stream. An idle one holds no heap memory.
 #[derive(Debug)]
-pub struct Skipper {
-    inside: Inside,
-    /// Elements still to come.
-    open: u64,
-    /// Elements of the reply itself, and how many of them have not begun.
-    elements: u64,
-    ahead: u64,
-    /// Bytes of a bulk payload still to come, with its final CRLF.
-    payload: u64,
-    /// The part of a line that earlier reads brought.
-    line: Vec<u8>,
-    /// Whether `line` was handed out, and is to be forgotten.
-    line_is_spent: bool,
-    /// The first error among the elements of the reply that is open, or of the last that had one.
-    inner: Option<Box<Inner>>,
-}
-
-/// An error among the elements of a reply.
-#[derive(Debug)]
-struct Inner {
-    line: Vec<u8>,
-    /// Whether it was handed out, and is to be forgotten.
-    is_spent: bool,
-}
-
-impl Default for Skipper {
-    fn default() -> Self {
-        Self::new()
-    }
+pub enum Skipper {
+    /// Of RESP2 and RESP3.
+    Resp(RespSkipper),
+    /// Of memcached's text.
+    Memcached(MemcachedSkipper),
 }
 
 impl Skipper {
-    /// At the beginning of a reply stream.
-    pub fn new() -> Self {
-        Self {
-            inside: Inside::Between,
-            open: 0,
-            elements: 0,
-            ahead: 0,
-            payload: 0,
-            line: Vec::new(),
-            line_is_spent: false,
-            inner: None,
-        }
-    }
-
     /// Hands each reply that ends in `input` to `take`, in their order, and before it its elements if they are wanted; the
     /// next bytes carry on behind them.
     ///
@@ -109,383 +45,26 @@ impl Skipper {
     #[inline]
     pub fn each<E: From<ProtocolError>>(
         &mut self,
-        mut input: &[u8],
+        input: &[u8],
         wants_elements: bool,
-        mut take: impl FnMut(Piece) -> Result<(), E>,
+        take: impl FnMut(Piece) -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some(piece) = self.advance(&mut input, wants_elements)? {
-            take(piece)?;
+        match self {
+            Self::Resp(skipper) => skipper.each(input, wants_elements, take),
+            Self::Memcached(skipper) => skipper.each(input, take),
         }
-        Ok(())
     }
 
     /// Takes bytes from the front of `input` up to the end of the next reply, and says what it was. `None` when
     /// `input` is used up first; the next bytes carry on from there.
     ///
     /// # Errors
-    /// When the bytes are no RESP. The stream cannot be followed any further then.
+    /// When the bytes are none of the dialect. The stream cannot be followed any further then.
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
-        Ok(match self.advance(input, false)? {
-            Some(Piece::Reply(reply)) => Some(reply),
-            _ => None,
-        })
-    }
-
-    #[inline]
-    fn advance<'r, 'i: 'r>(
-        &'r mut self,
-        input: &mut &'i [u8],
-        wants_elements: bool,
-    ) -> Result<Option<Piece<'r>>, ProtocolError> {
-        if self.inside == Inside::Between
-            && self.line.is_empty()
-            && let Some((reply, length)) = whole_reply(input)
-        {
-            *input = &input[length..];
-            return Ok(Some(Piece::Reply(reply)));
-        }
-        self.advance_by_lines(input, wants_elements)
-    }
-
-    /// Follows the whole grammar.
-    #[inline]
-    fn advance_by_lines<'r, 'i: 'r>(
-        &'r mut self,
-        input: &mut &'i [u8],
-        wants_elements: bool,
-    ) -> Result<Option<Piece<'r>>, ProtocolError> {
-        if self.inside == Inside::Ended {
-            self.inside = Inside::Between;
-            return Ok(Some(Piece::Reply(self.whole())));
-        }
-        loop {
-            if self.payload > 0 {
-                let n = self.payload.min(input.len() as u64);
-                *input = &input[n as usize..];
-                self.payload -= n;
-                if self.payload > 0 {
-                    return Ok(None);
-                }
-                if self.element_ended() {
-                    return Ok(Some(Piece::Reply(self.whole())));
-                }
-                continue;
-            }
-            if input.is_empty() {
-                return Ok(None);
-            }
-            let Some(end) = memchr(b'\n', input) else {
-                return self.keep_partial_line(input).map(|()| None);
-            };
-            let (head, rest) = (&input[..end], &input[end + 1..]);
-            *input = rest;
-            let whole_line = !self.joins_partial_line(head)?;
-            let header = parse_header(if whole_line { head } else { &self.line })?;
-            let was_between = self.inside == Inside::Between;
-            if matches!(header, Header::Error) && self.inside == Inside::Reply {
-                note(&mut self.inner, if whole_line { head } else { &self.line });
-            }
-            let element = if wants_elements { self.element(&header) } else { None };
-            let is_ended = self.enter(&header)?;
-            if element.is_some() {
-                if is_ended {
-                    self.inside = Inside::Ended;
-                }
-                return Ok(element);
-            }
-            if is_ended {
-                let reply = match header {
-                    Header::Nil if was_between => Reply::Nil,
-                    Header::Error if was_between => {
-                        let line: &'r [u8] = if whole_line { head } else { &self.line };
-                        Reply::Error(&line[1..line.len() - 1])
-                    }
-                    _ => self.whole(),
-                };
-                return Ok(Some(Piece::Reply(reply)));
-            }
-        }
-    }
-
-    /// The element of the reply itself that begins with a header, which is not entered yet, if it is no error.
-    fn element(&mut self, header: &Header) -> Option<Piece<'static>> {
-        // What is open within an element is open beside those that are ahead.
-        let begins = self.inside == Inside::Reply && self.open == self.ahead;
-        if !begins || matches!(header, Header::Attribute(_)) {
-            return None;
-        }
-        let place = self.elements - self.ahead;
-        self.ahead -= 1;
-        let is_null = matches!(header, Header::Nil);
-        (!matches!(header, Header::Error)).then_some(Piece::Element { place, is_null })
-    }
-
-    /// What a reply was that is no error itself.
-    fn whole(&mut self) -> Reply<'_> {
-        match self.inner.as_deref_mut().filter(|inner| !inner.is_spent) {
-            Some(inner) => {
-                inner.is_spent = true;
-                Reply::Error(&inner.line)
-            }
-            None => Reply::Value,
-        }
-    }
-
-    /// Takes a header into account. Whether it ended a reply.
-    #[inline]
-    fn enter(&mut self, header: &Header) -> Result<bool, ProtocolError> {
-        let between = self.inside == Inside::Between;
-        if between {
-            self.inside = match header {
-                Header::Push(_) | Header::Attribute(_) => Inside::Aside,
-                _ => Inside::Reply,
-            };
-            self.open = 1;
-            if let Header::Aggregate(n) = *header {
-                (self.elements, self.ahead) = (n, n);
-            }
-        }
-        match *header {
-            Header::Scalar | Header::Nil | Header::Error => Ok(self.element_ended()),
-            Header::Bulk(length) => {
-                self.payload = length + 2;
-                Ok(false)
-            }
-            Header::Aggregate(n) | Header::Push(n) => {
-                self.add_open(n)?;
-                Ok(self.element_ended())
-            }
-            // An attribute precedes an element and is none itself, but at the top it stands for one.
-            Header::Attribute(n) => {
-                self.add_open(n)?;
-                Ok(between && self.element_ended())
-            }
-        }
-    }
-
-    fn add_open(&mut self, n: u64) -> Result<(), ProtocolError> {
-        self.open = self.open.checked_add(n).ok_or_else(|| ProtocolError::Length(n.to_string()))?;
-        Ok(())
-    }
-
-    /// One open element ended. Whether that ended a reply.
-    #[inline]
-    fn element_ended(&mut self) -> bool {
-        self.open -= 1;
-        if self.open > 0 {
-            return false;
-        }
-        std::mem::replace(&mut self.inside, Inside::Between) == Inside::Reply
-    }
-
-    /// Appends `head` to a line that began in an earlier read, if there is one.
-    #[inline]
-    fn joins_partial_line(&mut self, head: &[u8]) -> Result<bool, ProtocolError> {
-        if self.line.is_empty() {
-            return Ok(false);
-        }
-        self.forget_spent_line();
-        if self.line.is_empty() {
-            return Ok(false);
-        }
-        if self.line.len() + head.len() > MAX_LINE {
-            return Err(ProtocolError::LongLine);
-        }
-        self.line.extend_from_slice(head);
-        self.line_is_spent = true;
-        Ok(true)
-    }
-
-    #[cold]
-    fn keep_partial_line(&mut self, input: &mut &[u8]) -> Result<(), ProtocolError> {
-        self.forget_spent_line();
-        if self.line.len() + input.len() > MAX_LINE {
-            return Err(ProtocolError::LongLine);
-        }
-        self.line.extend_from_slice(input);
-        *input = &[];
-        // What cannot become a reply is told at once: it may never send a line's end.
-        match self.line[0] {
-            b'+' | b'-' | b':' | b'$' | b'*' | b'_' | b'#' | b',' | b'(' | b'!' | b'=' | b'%' | b'~'
-            | b'>' | b'|' => Ok(()),
-            _ => Err(ProtocolError::not_redis(&self.line)),
-        }
-    }
-
-    fn forget_spent_line(&mut self) {
-        if self.line_is_spent {
-            self.line = Vec::new();
-            self.line_is_spent = false;
-        }
-    }
-}
-
-/// Keeps the first error among the elements of a reply.
-#[cold]
-fn note(inner: &mut Option<Box<Inner>>, line: &[u8]) {
-    if inner.as_ref().is_none_or(|before| before.is_spent) {
-        let line = &line[1..line.len() - 1];
-        *inner = Some(Box::new(Inner { line: line[..line.len().min(MAX_KEPT)].to_vec(), is_spent: false }));
-    }
-}
-
-/// The replies that a load gets most, when all of one is there: a null, an OK, a short bulk string. The length of the
-/// reply beside it. What is anything else, or not whole, is left to the whole grammar.
-#[inline]
-fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
-    match *input {
-        [b'$', b'-', b'1', b'\r', b'\n', ..] => Some((Reply::Nil, 5)),
-        [b'+', b'O', b'K', b'\r', b'\n', ..] => Some((Reply::Value, 5)),
-        [b'$', digit @ b'0'..=b'9', b'\r', b'\n', ..] => whole_bulk(input, 4, usize::from(digit - b'0')),
-        [b'$', tens @ b'1'..=b'9', digit @ b'0'..=b'9', b'\r', b'\n', ..] => {
-            whole_bulk(input, 5, usize::from(tens - b'0') * 10 + usize::from(digit - b'0'))
-        }
-        _ => None,
-    }
-}
-
-#[inline]
-fn whole_bulk(input: &[u8], header: usize, payload: usize) -> Option<(Reply<'static>, usize)> {
-    let length = header + payload + 2;
-    (input.len() >= length).then_some((Reply::Value, length))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// All replies in `stream`, fed in pieces cut at `cuts`.
-    fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
-        let mut skipper = Skipper::new();
-        let mut found = Vec::new();
-        let mut start = 0;
-        for end in cuts.iter().copied().chain([stream.len()]) {
-            let mut piece = &stream[start..end];
-            while let Some(reply) = skipper.next(&mut piece)? {
-                found.push(match reply {
-                    Reply::Value => "value".to_owned(),
-                    Reply::Nil => "nil".to_owned(),
-                    Reply::Error(line) => String::from_utf8(line.to_vec()).unwrap(),
-                });
-            }
-            start = end;
-        }
-        Ok(found)
-    }
-
-    const STREAM: &[u8] = b"+OK\r\n$5\r\nhe\nlo\r\n$-1\r\n_\r\n*-1\r\n:42\r\n-LOADING not yet\r\n*0\r\n$0\r\n\r\n\
-        *3\r\n$1\r\na\r\n*2\r\n:1\r\n-ERR inner\r\n_\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n%2\r\n+a\r\n,1.5\r\n+b\r\n#t\r\n\
-        |1\r\n+ttl\r\n:10\r\n$2\r\nhi\r\n~1\r\n(123\r\n=7\r\ntxt:abc\r\n*1\r\n|1\r\n+k\r\n+v\r\n:7\r\n!9\r\nERR wrong\r\n";
-    const EXPECTED: [&str; 16] = [
-        "value",
-        "value",
-        "nil",
-        "nil",
-        "nil",
-        "value",
-        "LOADING not yet",
-        "value",
-        "value",
-        "ERR inner",
-        "value",
-        "value",
-        "value",
-        "value",
-        "value",
-        "value",
-    ];
-
-    #[test]
-    fn every_kind_of_reply_ends_where_it_ends() {
-        assert_eq!(replies(STREAM, &[]).unwrap(), EXPECTED);
-    }
-
-    #[test]
-    fn a_reply_may_be_cut_anywhere() {
-        for cut in 0..STREAM.len() {
-            assert_eq!(replies(STREAM, &[cut]).unwrap(), EXPECTED, "cut at {cut}");
-        }
-        let every_byte: Vec<_> = (1..STREAM.len()).collect();
-        assert_eq!(replies(STREAM, &every_byte).unwrap(), EXPECTED);
-    }
-
-    #[test]
-    fn what_is_no_redis_is_told_even_without_a_line_end() {
-        assert_eq!(
-            replies(b"HTTP/1.1 400 Bad Request\r\n", &[]),
-            Err(ProtocolError::NotRedis("HTTP/1.1 400 Bad Request".into()))
-        );
-        assert!(matches!(replies(b"\x15\x03\x03", &[]), Err(ProtocolError::NotRedis(_))));
-        assert_eq!(replies(b"$abc\r\n", &[]), Err(ProtocolError::Length("abc".into())));
-        assert_eq!(replies(b"+OK\n", &[]), Err(ProtocolError::LineFeed("+OK".into())));
-        assert_eq!(replies(&vec![b'+'; MAX_LINE + 1], &[]), Err(ProtocolError::LongLine));
-    }
-
-    #[test]
-    fn an_error_among_the_elements_of_a_reply_is_the_first_and_its_own_only() {
-        let stream = b"*2\r\n:1\r\n*2\r\n-WRONGTYPE a\r\n-ERR b\r\n*1\r\n$1\r\na\r\n*1\r\n-\r\n>1\r\n-ERR push\r\n+a\r\n";
-        let every_byte: Vec<_> = (1..stream.len()).collect();
-        for cuts in [&[][..], &every_byte] {
-            assert_eq!(replies(stream, cuts).unwrap(), ["WRONGTYPE a", "value", "", "value"]);
-        }
-        let long = [b"*1\r\n-ERR ", "x".repeat(10_000).as_bytes(), b"\r\n"].concat();
-        assert_eq!(replies(&long, &[]).unwrap()[0].len(), MAX_KEPT);
-    }
-
-    /// Elements and replies in `stream`, fed in pieces cut at `cuts`.
-    fn pieces(stream: &[u8], cuts: &[usize]) -> Vec<String> {
-        let (mut skipper, mut found, mut start) = (Skipper::new(), Vec::new(), 0);
-        for end in cuts.iter().copied().chain([stream.len()]) {
-            let taken = skipper.each(&stream[start..end], true, |piece| {
-                found.push(match piece {
-                    Piece::Element { place, is_null: true } => format!("{place} null"),
-                    Piece::Element { place, is_null: false } => format!("{place}"),
-                    Piece::Reply(Reply::Error(line)) => String::from_utf8_lossy(line).into_owned(),
-                    Piece::Reply(reply) => format!("{reply:?}"),
-                });
-                Ok::<_, ProtocolError>(())
-            });
-            taken.unwrap();
-            start = end;
-        }
-        found
-    }
-
-    #[test]
-    fn elements_of_a_reply_are_told_before_it_and_their_own_are_not() {
-        for (stream, told) in [
-            ("*3\r\n$1\r\na\r\n$-1\r\n:1\r\n+OK\r\n", "0, 1 null, 2, Value, Value"),
-            ("*2\r\n*2\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n", "0, 1 null, Value, Nil"),
-            ("*3\r\n-ERR a\r\n*0\r\n*1\r\n*1\r\n-ERR b\r\n", "1, 2, ERR a"),
-            ("*2\r\n|1\r\n+k\r\n_\r\n_\r\n%1\r\n_\r\n_\r\n*0\r\n", "0 null, 1, Value, Value"),
-            ("*1\r\n-ERR a\r\n>2\r\n_\r\n_\r\n%1\r\n+a\r\n_\r\n", "ERR a, 0, 1 null, Value"),
-        ] {
-            let every_byte: Vec<_> = (1..stream.len()).collect();
-            for cuts in [&[][..], &every_byte] {
-                assert_eq!(pieces(stream.as_bytes(), cuts).join(", "), told, "{stream}");
-            }
-        }
-    }
-
-    #[test]
-    fn an_idle_skipper_holds_no_memory() {
-        let mut skipper = Skipper::new();
-        for mut piece in [b"-ERR a ".as_slice(), b"long one\r\n", b"+O", b"K\r\n", b"+OK\r\n"] {
-            while skipper.next(&mut piece).unwrap().is_some() {}
-        }
-        skipper.forget_spent_line();
-        assert_eq!(skipper.line.capacity(), 0);
-    }
-
-    proptest! {
-        #[test]
-        fn garbage_never_panics(bytes: Vec<u8>, cut: prop::sample::Index) {
-            let cut = cut.index(bytes.len() + 1);
-            let _ = replies(&bytes, &[cut]);
-            let _ = Skipper::new().each(&bytes, true, |_| Ok::<_, ProtocolError>(()));
+        match self {
+            Self::Resp(skipper) => skipper.next(input),
+            Self::Memcached(skipper) => skipper.next(input),
         }
     }
 }

@@ -25,7 +25,7 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 
 use crate::{
-    protocol::{Excess, Meter, ProtocolError, Skipper},
+    protocol::{Dialect, Excess, Meter, ProtocolError},
     target::{Address, Reached, Target},
 };
 
@@ -164,7 +164,7 @@ async fn requests(
 ) -> Result<(), Breach> {
     let mut buffer = vec![0; READ_SIZE];
     // A request has the form of a reply.
-    let mut skipper = Skipper::new();
+    let mut skipper = Dialect::Resp2.skipper();
     loop {
         let n = fred.read(&mut buffer).await?;
         if n == 0 {

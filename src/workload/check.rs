@@ -116,6 +116,9 @@ pub enum WorkloadError {
     /// A step of the prefill that draws no key.
     #[error("the prefill step '{0}' draws no key, so there is nothing that it would be run once for")]
     Prefill(String),
+    /// What the dialect of the target does not have.
+    #[error("{0}")]
+    Unspoken(String),
     /// Two operations of one name.
     #[error("there are two operations called '{0}'")]
     Twice(String),

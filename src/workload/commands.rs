@@ -12,7 +12,7 @@ pub enum Misses {
 
 /// The commands that change nothing, and are never a hit or a miss. What is neither here nor among [`FINDING`] is taken to
 /// write.
-const READING: [&str; 92] = [
+const READING: [&str; 96] = [
     "BITCOUNT",
     "BITFIELD_RO",
     "BITPOS",
@@ -37,6 +37,7 @@ const READING: [&str; 92] = [
     "GEOSEARCH",
     "GETBIT",
     "GETRANGE",
+    "GETS",
     "HEXISTS",
     "HGETALL",
     "HKEYS",
@@ -55,6 +56,8 @@ const READING: [&str; 92] = [
     "LLEN",
     "LPOS",
     "LRANGE",
+    "MG",
+    "MN",
     "MULTI",
     "OBJECT|ENCODING",
     "OBJECT|FREQ",
@@ -85,6 +88,7 @@ const READING: [&str; 92] = [
     "TTL",
     "TYPE",
     "UNWATCH",
+    "VERSION",
     "WAIT",
     "WATCH",
     "XLEN",
@@ -175,7 +179,8 @@ pub(super) fn written_keys(
     number_at: impl Fn(usize) -> Option<usize>,
 ) -> Vec<usize> {
     let keys = match command {
-        "DEL" | "UNLINK" | "TOUCH" | "PFMERGE" => (1..words).collect(),
+        "DEL" | "UNLINK" | "PFMERGE" => (1..words).collect(),
+        "GAT" | "GATS" => (2..words).collect(),
         "MSET" | "MSETNX" => (1..words).step_by(2).collect(),
         "JSON.MSET" => (1..words).step_by(3).collect(),
         "RENAME" | "RENAMENX" | "COPY" | "SMOVE" | "LMOVE" | "BLMOVE" | "RPOPLPUSH" | "BRPOPLPUSH" => {

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Distribution, Prefill, Setup, ValueKind, commands,
+    Distribution, Prefill, Setup, ValueKind,
     quantity::{quantity, some_quantity},
     recorded::Recorded,
     step::{BadQuotes, Step},
@@ -113,8 +113,13 @@ impl Operation {
 
     /// Whether it changes the server's data. A command that is not known to read is taken to write.
     pub fn writes(&self) -> bool {
-        self.writes.unwrap_or_else(|| !self.steps.iter().all(|step| commands::only_reads(&command(step))))
+        self.writes.unwrap_or_else(|| !self.steps.iter().all(|step| only_reads(step)))
     }
+}
+
+/// Whether a step is known to change nothing.
+fn only_reads(step: &str) -> bool {
+    Step::read(step, &Workload::default()).is_ok_and(|step| step.only_reads())
 }
 
 /// What a step's command is called; nothing where it has none.
@@ -163,7 +168,7 @@ impl Workload {
     pub fn written_keys(&self) -> impl Iterator<Item = &Keyspace> {
         let writing = self.asked().filter(|operation| operation.writes());
         let before = self.setup.steps.iter().chain(&self.prefill.steps);
-        let before = before.filter(|step| !commands::only_reads(&command(step)));
+        let before = before.filter(|step| !only_reads(step));
         let steps = writing.flat_map(|operation| self.steps(operation));
         let steps = steps.chain(before.flat_map(|step| self.step(step)));
         let keys = |step: Step| step.0.into_iter().flatten().filter_map(|fragment| fragment.draws());

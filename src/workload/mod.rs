@@ -28,6 +28,7 @@ mod read_share;
 mod recorded;
 mod scatter;
 mod setup;
+mod spoken;
 mod step;
 mod suggested;
 mod values;

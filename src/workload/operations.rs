@@ -1,6 +1,7 @@
 //! What the replies to operations are counted by: their labels, and the requests that they are on the wire.
 
-use super::{Misses, Operation, Together, commands, data::command};
+use super::{Misses, Operation, Together, data::command, spoken};
+use crate::protocol::Dialect;
 
 /// What a transaction begins and ends with on the wire.
 pub(super) const MULTI: &str = "MULTI";
@@ -46,9 +47,9 @@ pub struct Request {
 }
 
 impl Operations {
-    /// Of these, in the order of their numbers.
-    pub(super) fn of_all(operations: &[Operation]) -> Self {
-        let all: Vec<_> = operations.iter().map(Expected::of).collect();
+    /// Of these, in the order of their numbers, in a dialect.
+    pub(super) fn of_all(operations: &[Operation], dialect: Dialect) -> Self {
+        let all: Vec<_> = operations.iter().map(|operation| Expected::of(operation, dialect)).collect();
         let has_elements = all.iter().any(|expected| !expected.elements.is_empty());
         Self { all, has_elements }
     }
@@ -83,9 +84,9 @@ impl Operations {
 }
 
 impl Expected {
-    fn of(operation: &Operation) -> Self {
+    fn of(operation: &Operation, dialect: Dialect) -> Self {
         let commands = operation.steps.iter().map(|step| command(step));
-        let misses: Vec<_> = commands.clone().map(|command| commands::misses(&command)).collect();
+        let misses: Vec<_> = commands.clone().map(|command| spoken::misses(dialect, &command)).collect();
         let request = |(command, misses)| Request { command, misses };
         let (requests, elements) = match operation.together {
             Together::Pipeline => (commands.zip(misses).map(request).collect(), Vec::new()),

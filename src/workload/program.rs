@@ -59,7 +59,7 @@ impl Program {
             }
         }
         assert!(total > 0, "a workload that can be run has an operation with a weight");
-        let operations = Arc::new(Operations::of_all(&workload.operations));
+        let operations = Arc::new(Operations::of_all(&workload.operations, dialect));
         let sources = making.sources;
         Self { asked, total, sets, sources, called, counted, values, operations }
     }
@@ -136,7 +136,8 @@ impl Making<'_> {
             Together::Pipeline => inner.collect(),
             Together::Multi => [alone(MULTI)].into_iter().chain(inner).chain([alone(EXEC)]).collect(),
         };
-        Template::new(self.dialect, &commands)
+        let template = Template::new(self.dialect, &commands);
+        template.expect("a workload that can be run has commands of its dialect only")
     }
 
     fn add(&mut self, source: Source) {
@@ -210,6 +211,19 @@ mod tests {
             assert!((60..140).contains(&n), "key {key} came {n} times of 1000");
         }
         assert_eq!(text.matches("k:00000000000").count(), 1000);
+    }
+
+    #[test]
+    fn the_same_draws_ask_a_memcached_in_its_own_words() {
+        let (workload, names) = (preset("mixed").unwrap(), KeyNames::given("k:"));
+        let values = Values::new(&workload, 4, 1);
+        let program = Program::new(&workload, Dialect::Memcached, 1000, values, &names);
+        let (mut draws, mut out) = (Draws::new(7), Outgoing::default());
+        (0..3).for_each(|_| assert!(program.append(&mut draws, &mut out).index() < 2));
+        assert_eq!(
+            String::from_utf8(out.bytes).unwrap(),
+            "set k:000000000476 0 0 4\r\n4g2A\r\nset k:000000000291 0 0 4\r\nvIg5\r\nget k:000000000399\r\n"
+        );
     }
 
     #[test]

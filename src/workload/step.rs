@@ -80,7 +80,7 @@ impl Step {
     /// What it may write that is not the run's own: the command with each name, or alone where no name is known.
     pub(super) fn written_by_name(&self) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
-        if commands::only_reads(&command) {
+        if self.only_reads() {
             return Vec::new();
         }
         let number = |place: usize| match self.0.get(place)?.as_slice() {
@@ -103,6 +103,19 @@ impl Step {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => foreign::bytes(text),
             _ => "…".to_owned(),
+        }
+    }
+
+    /// Whether it is known to change nothing.
+    pub(super) fn only_reads(&self) -> bool {
+        // memcached's mg reads, unless a flag makes what is not there (N) or sets how long it stays (T).
+        let changes = |word: &Vec<Fragment>| match word.first() {
+            Some(Fragment::Text(text)) => text.starts_with(b"N") || text.starts_with(b"T"),
+            _ => true,
+        };
+        match self.command() {
+            Some(command) if command == "MG" => !self.0.iter().skip(2).any(changes),
+            command => command.is_some_and(|command| commands::only_reads(&command)),
         }
     }
 
@@ -281,6 +294,21 @@ mod tests {
         assert_eq!(read(r#""{key} of '{a}'""#)[0].len(), 4);
         for bad in ["\"a", "'a", "\"a\\", "\"a\"b", "'a'\"b\"", "\"a b\"{key}", "{\"a\":\"b c\"}"] {
             assert_eq!(step(bad), Err(BadQuotes), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_step_only_reads_if_that_is_known() {
+        for (written, reads) in [
+            ("get {key}", true),
+            ("mg {key} v t s", true),
+            ("mg {key} v T60", false),
+            ("mg {key} N30", false),
+            ("mg {key} {number 1..2}", false),
+            ("gat 10 {key}", false),
+            ("{key} x", false),
+        ] {
+            assert_eq!(step(written).unwrap().only_reads(), reads, "{written}");
         }
     }
 

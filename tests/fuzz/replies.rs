@@ -5,7 +5,7 @@ use std::{sync::mpsc::channel, thread, time::Duration};
 use redyno::{
     clock::Clock,
     probe::{Message, PingPlan, PingProbe},
-    protocol::{Dialect, Meter, Reply, Skipper},
+    protocol::{Dialect, Meter, Reply},
     server::Control,
     target::{Greeting, Target, reach},
 };
@@ -61,7 +61,7 @@ fn stream(dice: &mut Dice) -> Vec<u8> {
 
 /// What the skipper finds, and whether it came to the end.
 fn skipped(stream: &[u8], cuts: &[usize]) -> (Vec<String>, bool) {
-    let (mut skipper, mut found, mut start) = (Skipper::new(), Vec::new(), 0);
+    let (mut skipper, mut found, mut start) = (Dialect::Resp2.skipper(), Vec::new(), 0);
     for end in cuts {
         let mut piece = &stream[start..*end];
         loop {

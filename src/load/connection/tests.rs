@@ -37,7 +37,7 @@ impl Bench {
             transport: Transport::Plain(ours.into()),
             token: Token(0),
             phase: Phase::Idle,
-            skipper: Skipper::new(),
+            skipper: Dialect::Resp2.skipper(),
             operations: Vec::new(),
             dues: Vec::new(),
             answered: Answered::default(),

@@ -1,0 +1,374 @@
+//! How memcached puts commands into bytes, and which of Redis' commands run as which of its own.
+//!
+//! ```text
+//! SET KEY VALUE EX 60     set KEY 0 60 <length>\r\n VALUE \r\n
+//! ms KEY VALUE T60        ms KEY <length> T60\r\n VALUE \r\n
+//! ```
+//! A step is words, key before value, in every dialect; where flags and lengths stand is the dialect's business.
+
+use crate::protocol::{
+    Part, Unspoken,
+    request::{Head, Laid},
+};
+
+/// The longest key in bytes.
+const LONGEST_KEY: usize = 250;
+/// More seconds than these are taken for a moment in time.
+const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
+
+/// What can be asked: a command, the words that follow it, and how they are laid out.
+const FORMS: [(&[&str], &str); 20] = [
+    (&["GET", "MGET"], "KEY..."),
+    (&["GETS"], "KEY..."),
+    (&["GAT"], "SECONDS KEY..."),
+    (&["GATS"], "SECONDS KEY..."),
+    (&["GETEX"], "KEY EX SECONDS"),
+    (&["SET"], "KEY VALUE [EX SECONDS] [NX|XX]"),
+    (&["SETEX"], "KEY SECONDS VALUE"),
+    (&["ADD", "SETNX"], "KEY VALUE [EX SECONDS]"),
+    (&["REPLACE"], "KEY VALUE [EX SECONDS]"),
+    (&["APPEND"], "KEY VALUE"),
+    (&["PREPEND"], "KEY VALUE"),
+    (&["CAS"], "KEY NUMBER VALUE [EX SECONDS]"),
+    (&["DELETE", "DEL", "UNLINK"], "KEY"),
+    (&["INCR", "INCRBY"], "KEY [NUMBER]"),
+    (&["DECR", "DECRBY"], "KEY [NUMBER]"),
+    (&["TOUCH", "EXPIRE"], "KEY SECONDS"),
+    (&["MN", "PING"], ""),
+    (&["VERSION"], ""),
+    (&["MG", "MD", "MA"], "KEY FLAG..."),
+    (&["MS"], "KEY VALUE FLAG..."),
+];
+
+type Word<'a> = Vec<Part<'a>>;
+
+/// Lays a command out.
+///
+/// # Errors
+/// When memcached does not have it, or not so.
+pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a>>, Unspoken> {
+    let (first, arguments) = words.split_first().ok_or_else(|| unknown(""))?;
+    let name = text(first).map(|text| String::from_utf8_lossy(text).to_ascii_uppercase()).unwrap_or_default();
+    let of_name = |(names, _): &&(&[&str], &str)| names.contains(&name.as_str());
+    let (names, form) = FORMS.iter().find(of_name).ok_or_else(|| unknown(&name))?;
+    let line = match (names[0], arguments) {
+        (verb @ ("GET" | "GETS"), [_, ..]) => Line::begin(verb).keys(arguments)?,
+        (verb @ ("GAT" | "GATS"), [ttl, keys @ ..]) if !keys.is_empty() => {
+            Line::begin(verb).seconds(ttl)?.keys(keys)?
+        }
+        ("GETEX", [key, ex, ttl]) if is(ex, "EX") => Line::begin("GAT").seconds(ttl)?.keys([key])?,
+        ("SETEX", [key, ttl, value]) => Line::store("SET", key, Some(ttl))?.block(value, &[]),
+        (verb @ ("SET" | "ADD" | "REPLACE"), [key, value, options @ ..]) => {
+            let Options { verb, ttl } = Options::of(verb, options).ok_or_else(|| wrong(&name, form))?;
+            Line::store(verb, key, ttl)?.block(value, &[])
+        }
+        (verb @ ("APPEND" | "PREPEND"), [key, value]) => Line::store(verb, key, None)?.block(value, &[]),
+        ("CAS", [key, token, value, options @ ..]) => {
+            let Options { verb, ttl } = Options::of("CAS", options).ok_or_else(|| wrong(&name, form))?;
+            Line::store(verb, key, ttl)?.block(value, std::slice::from_ref(number(token)?))
+        }
+        ("DELETE", [key]) => Line::begin("DELETE").keys([key])?,
+        (verb @ ("INCR" | "DECR"), [key]) => Line::begin(verb).keys([key])?.word(&[Part::Text(b"1")]),
+        (verb @ ("INCR" | "DECR"), [key, by]) => Line::begin(verb).keys([key])?.word(number(by)?),
+        ("TOUCH", [key, ttl]) => Line::begin("TOUCH").keys([key])?.seconds(ttl)?,
+        (verb @ ("MN" | "VERSION"), []) => Line::begin(verb),
+        ("MG", [key, flags @ ..]) => Line::begin(&name).keys([key])?.flags(flags)?,
+        ("MS", [key, value, flags @ ..]) => {
+            flags.iter().try_for_each(check_flag)?;
+            Line::begin("MS").keys([key])?.block(value, flags)
+        }
+        _ => return Err(wrong(&name, form)),
+    };
+    Ok(line.end())
+}
+
+/// A command that is being laid out.
+struct Line<'a>(Vec<Laid<'a>>);
+
+impl<'a> Line<'a> {
+    fn begin(verb: &str) -> Self {
+        Self(vec![Laid::Bytes(verb.to_ascii_lowercase().into_bytes())])
+    }
+
+    /// The words of a classic storage command before its length.
+    fn store(verb: &str, key: &Word<'a>, ttl: Option<&Word<'a>>) -> Result<Self, Unspoken> {
+        let line = Self::begin(verb).keys([key])?.word(&[Part::Text(b"0")]);
+        match ttl {
+            Some(ttl) => line.seconds(ttl),
+            None => Ok(line.word(&[Part::Text(b"0")])),
+        }
+    }
+
+    fn word(mut self, word: &[Part<'a>]) -> Self {
+        self.0.push(Laid::Plain(Part::Text(b" ")));
+        self.0.extend(word.iter().copied().map(Laid::Plain));
+        self
+    }
+
+    fn keys<'w>(mut self, keys: impl IntoIterator<Item = &'w Word<'a>>) -> Result<Self, Unspoken>
+    where
+        'a: 'w,
+    {
+        for key in keys {
+            check_key(key)?;
+            self = self.word(key);
+        }
+        Ok(self)
+    }
+
+    fn seconds(self, ttl: &Word<'a>) -> Result<Self, Unspoken> {
+        check_ttl(number(ttl)?)?;
+        Ok(self.word(ttl))
+    }
+
+    fn flags(mut self, flags: &[Word<'a>]) -> Result<Self, Unspoken> {
+        for flag in flags {
+            check_flag(flag)?;
+            self = self.word(flag);
+        }
+        Ok(self)
+    }
+
+    /// The length, words behind it, and the value.
+    fn block(mut self, value: &Word<'a>, behind: &[Word<'a>]) -> Self {
+        let words = behind.iter().flat_map(|word| [Part::Text(b" ")].into_iter().chain(word.iter().copied()));
+        let between = words.chain([Part::Text(b"\r\n")]).collect();
+        self.0.push(Laid::Measured(Head::Line(between), value.clone()));
+        self
+    }
+
+    fn end(mut self) -> Vec<Laid<'a>> {
+        self.0.push(Laid::Bytes(b"\r\n".to_vec()));
+        self.0
+    }
+}
+
+/// What Redis' SET says behind its value.
+struct Options<'w, 'a> {
+    verb: &'static str,
+    ttl: Option<&'w Word<'a>>,
+}
+
+impl<'w, 'a> Options<'w, 'a> {
+    fn of(verb: &'static str, mut words: &'w [Word<'a>]) -> Option<Self> {
+        let mut options = Self { verb, ttl: None };
+        loop {
+            words = match words {
+                [] => return Some(options),
+                [ex, ttl, rest @ ..] if is(ex, "EX") && options.ttl.is_none() => {
+                    options.ttl = Some(ttl);
+                    rest
+                }
+                [nx, rest @ ..] if is(nx, "NX") && options.verb == "SET" => {
+                    options.verb = "ADD";
+                    rest
+                }
+                [xx, rest @ ..] if is(xx, "XX") && options.verb == "SET" => {
+                    options.verb = "REPLACE";
+                    rest
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// A word that is fixed.
+fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
+    match word.as_slice() {
+        [Part::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+fn is(word: &Word, option: &str) -> bool {
+    text(word).is_some_and(|text| text.eq_ignore_ascii_case(option.as_bytes()))
+}
+
+fn check_key(key: &Word) -> Result<(), Unspoken> {
+    // A number has up to twenty digits.
+    let length: usize = key.iter().map(|part| part.length().unwrap_or(20)).sum();
+    let is_bad = |byte: &u8| byte.is_ascii_whitespace() || byte.is_ascii_control();
+    let has_bad = |part: &Part| matches!(part, Part::Text(text) if text.iter().any(is_bad));
+    if length == 0 || length > LONGEST_KEY {
+        return Err(Unspoken(format!("a key of memcached has 1 to {LONGEST_KEY} bytes, not {length}")));
+    }
+    if key.iter().any(has_bad) {
+        return Err(Unspoken("a key of memcached has no spaces and no control characters".to_owned()));
+    }
+    Ok(())
+}
+
+/// A word that is a whole number.
+fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
+    let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let is_number = match word.as_slice() {
+        [Part::Number(_) | Part::Digits(_)] => true,
+        [Part::Text(text)] => is_digits(text),
+        _ => false,
+    };
+    let said = || text(word).map_or_else(|| "something else".into(), String::from_utf8_lossy);
+    if is_number {
+        Ok(word)
+    } else {
+        Err(Unspoken(format!("memcached takes a whole number there, not '{}'", said())))
+    }
+}
+
+fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
+    let seconds = text(ttl).and_then(|text| std::str::from_utf8(text).ok()?.parse::<u64>().ok());
+    if text(ttl).is_some() && seconds.is_none_or(|seconds| seconds > LONGEST_TTL) {
+        return Err(Unspoken(format!(
+            "memcached takes more than {LONGEST_TTL} s (30 days) for a moment in time, and what is to expire then is gone \
+             at once"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether it may stand in a flag.
+fn is_plain(part: &Part) -> bool {
+    match part {
+        Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
+        Part::Value { .. } => false,
+        Part::Digits(_) | Part::Number(_) => true,
+    }
+}
+
+fn check_flag(flag: &Word) -> Result<(), Unspoken> {
+    match flag.first() {
+        Some(Part::Text(text)) if text.starts_with(b"q") => Err(Unspoken(
+            "the quiet flag q of memcached leaves out replies, and each request is to have one".to_owned(),
+        )),
+        Some(_) if flag.iter().all(is_plain) => Ok(()),
+        _ => Err(Unspoken("a flag of memcached has no spaces and no value".to_owned())),
+    }
+}
+
+#[cold]
+fn unknown(name: &str) -> Unspoken {
+    let known: Vec<_> = FORMS.iter().map(|(names, _)| names.join(" or ")).collect();
+    Unspoken(format!(
+        "'{name}' is no command that redyno has for memcached: {}",
+        known.join(", ").to_ascii_lowercase()
+    ))
+}
+
+#[cold]
+fn wrong(name: &str, form: &str) -> Unspoken {
+    Unspoken(format!("for memcached write {name} {form}").trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Dialect, Fill, Template};
+
+    struct Sevens;
+
+    impl Fill for Sevens {
+        type Value = &'static [u8];
+
+        fn number(&mut self, _: u16) -> u64 {
+            77
+        }
+
+        fn value(&mut self, kind: u16) -> (&'static [u8], usize) {
+            let value: &[u8] = if kind == 0 { b"abc" } else { b"defgh" };
+            (value, value.len())
+        }
+
+        fn write(&mut self, value: &'static [u8], out: &mut Vec<u8>) -> usize {
+            out.extend_from_slice(value);
+            0
+        }
+
+        fn move_left_out(&mut self, _: usize, _: usize) {}
+    }
+
+    /// The words of `step`, in which K is a key, V a value, W one of a size that is drawn, and N a number.
+    fn words(step: &str) -> Vec<Word<'_>> {
+        let word = |word: &'static str| match word {
+            "K" => vec![Part::Text(b"k:"), Part::Digits(0)],
+            "V" => vec![Part::Value { kind: 0, size: Some(3) }],
+            "W" => vec![Part::Value { kind: 1, size: None }],
+            "<VN>" => vec![
+                Part::Text(b"<"),
+                Part::Value { kind: 0, size: Some(3) },
+                Part::Number(0),
+                Part::Text(b">"),
+            ],
+            "N" => vec![Part::Number(0)],
+            word => vec![Part::Text(word.as_bytes())],
+        };
+        step.split(' ').map(|text| word(Box::leak(text.to_owned().into_boxed_str()))).collect()
+    }
+
+    fn wire(step: &str) -> Result<String, String> {
+        let template =
+            Template::new(Dialect::Memcached, &[words(step)]).map_err(|error| error.to_string())?;
+        let mut out = Vec::new();
+        template.append(&mut Sevens, &mut out);
+        Ok(String::from_utf8(out).unwrap().replace("k:000000000077", "K").replace("\r\n", "|"))
+    }
+
+    #[test]
+    fn commands_run_as_memcacheds_own() {
+        for (step, expected) in [
+            ("GET K", "get K|"),
+            ("MGET K K a", "get K K a|"),
+            ("gets K", "gets K|"),
+            ("gat 10 K K", "gat 10 K K|"),
+            ("GETEX K EX N", "gat 77 K|"),
+            ("SET K V", "set K 0 0 3|abc|"),
+            ("SET K <VN> EX 60", "set K 0 60 7|<abc77>|"),
+            ("SETEX K N V", "set K 0 77 3|abc|"),
+            ("SET K V NX EX 5", "add K 0 5 3|abc|"),
+            ("set K V xx", "replace K 0 0 3|abc|"),
+            ("append K V", "append K 0 0 3|abc|"),
+            ("cas K N V", "cas K 0 0 3 77|abc|"),
+            ("cas K 12 <VN> EX 9", "cas K 0 9 7 12|<abc77>|"),
+            ("DEL K", "delete K|"),
+            ("INCR K", "incr K 1|"),
+            ("DECRBY K N", "decr K 77|"),
+            ("EXPIRE K 30", "touch K 30|"),
+            ("PING", "mn|"),
+            ("version", "version|"),
+            ("mg K v t", "mg K v t|"),
+            ("md K", "md K|"),
+            ("ma K N0 D5", "ma K N0 D5|"),
+            ("ms K V T60", "ms K 3 T60|abc|"),
+            ("SET K W EX N", "set K 0 77 5|defgh|"),
+            ("cas K N W", "cas K 0 0 5 77|defgh|"),
+            ("SET K N", "set K 0 0 2|77|"),
+            ("ms K W TN", "ms K 5 TN|defgh|"),
+            ("ms K <VN> S5", "ms K 7 S5|<abc77>|"),
+        ] {
+            assert_eq!(wire(step).as_deref(), Ok(expected), "{step}");
+        }
+    }
+
+    #[test]
+    fn what_memcached_does_not_have_is_one_clear_line() {
+        let long = format!("GET {}", "k".repeat(251));
+        for (step, expected) in [
+            ("HSET K f V", "'HSET' is no command that redyno has for memcached: get or mget, "),
+            ("flush_all", "'FLUSH_ALL' is no command"),
+            ("SET K", "for memcached write SET KEY VALUE [EX SECONDS] [NX|XX]"),
+            ("SET K V GET", "for memcached write SET"),
+            ("DEL K K", "for memcached write DEL KEY"),
+            ("delete K noreply", "for memcached write DELETE KEY"),
+            ("PING x", "for memcached write PING"),
+            ("mg K v q", "the quiet flag q of memcached leaves out replies"),
+            ("ms K V q", "the quiet flag q"),
+            ("incr K x", "memcached takes a whole number there, not 'x'"),
+            ("touch K 2592001", "memcached takes more than 2592000 s (30 days) for a moment in time"),
+            (&long, "a key of memcached has 1 to 250 bytes, not 251"),
+            ("GET a\tb", "a key of memcached has no spaces and no control characters"),
+        ] {
+            let error = wire(step).unwrap_err();
+            assert!(error.starts_with(expected) && !error.contains('\n'), "{step}: {error}");
+        }
+        assert!(wire(&format!("GET {}", "k".repeat(250))).is_ok());
+    }
+}

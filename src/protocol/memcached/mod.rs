@@ -1,0 +1,9 @@
+//! memcached's text: its classic and its meta commands, without the quiet ones, which break one reply a request.
+
+mod command;
+mod greeting;
+mod skipper;
+
+pub(super) use command::lay_out;
+pub(super) use greeting::{PING, PONG, encode, introduce, refusal};
+pub use skipper::MemcachedSkipper;

@@ -1,0 +1,285 @@
+//! Finds where memcached's replies end.
+//!
+//! ```text
+//!            ┌─ STORED, HD, 42, ERROR …: one reply ──────────────────────────┐
+//!  Between ──┼─ VA n: n bytes and a line's end ──────────────────────────────┼──► Between
+//!            └─ VALUE k f n: n bytes and a line's end, or STAT …: until END ─┘
+//! ```
+
+use memchr::memchr;
+
+use crate::protocol::{
+    Piece, Reply,
+    header::{MAX_LINE, ProtocolError},
+};
+
+/// The words that are a whole reply, and what it is.
+const WORDS: [(&[u8], Reply<'static>); 17] = [
+    (b"HD", Reply::Value),
+    (b"EN", Reply::Nil),
+    (b"STORED", Reply::Value),
+    (b"NF", Reply::Nil),
+    (b"NOT_FOUND", Reply::Nil),
+    (b"DELETED", Reply::Value),
+    (b"TOUCHED", Reply::Value),
+    // A condition of the client's own that does not hold: nothing is missing.
+    (b"NS", Reply::Value),
+    (b"NOT_STORED", Reply::Value),
+    (b"EX", Reply::Value),
+    (b"EXISTS", Reply::Value),
+    (b"MN", Reply::Value),
+    (b"OK", Reply::Value),
+    (b"VERSION", Reply::Value),
+    (b"RESET", Reply::Value),
+    (b"ME", Reply::Value),
+    (b"BUSY", Reply::Value),
+];
+
+/// The words of errors.
+const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
+
+/// Values are shorter: far above its limit of an item, which is 1 GiB at the most.
+const LONGEST_VALUE: u64 = 1 << 40;
+
+/// The state of one connection's reply stream. An idle one holds no heap memory.
+#[derive(Debug, Default)]
+pub struct MemcachedSkipper {
+    /// What the lines and bytes to come belong to.
+    inside: Inside,
+    /// Bytes of a value still to come, with its final CRLF.
+    payload: u64,
+    /// The part of a line that earlier reads brought.
+    line: Vec<u8>,
+    /// Whether `line` was handed out, and is to be forgotten.
+    line_is_spent: bool,
+}
+
+/// Which reply is open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Inside {
+    /// None.
+    #[default]
+    Between,
+    /// One that ends with END.
+    Block,
+    /// One that ends with its value.
+    Value,
+}
+
+/// A line, understood.
+enum Line {
+    /// A whole reply, or the end of one.
+    Reply(Reply<'static>),
+    Error,
+    /// A value of so many bytes follows, and END after it and others.
+    Values(u64),
+    /// A value of so many bytes is the reply.
+    Value(u64),
+    /// One of several lines before END.
+    Stat,
+    End,
+}
+
+impl MemcachedSkipper {
+    /// Hands each reply that ends in `input` to `take`, in their order.
+    #[inline]
+    pub(in crate::protocol) fn each<E: From<ProtocolError>>(
+        &mut self,
+        mut input: &[u8],
+        mut take: impl FnMut(Piece) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(reply) = self.next(&mut input)? {
+            take(Piece::Reply(reply))?;
+        }
+        Ok(())
+    }
+
+    /// Takes bytes up to the end of the next reply.
+    #[inline]
+    pub(in crate::protocol) fn next<'r, 'i: 'r>(
+        &'r mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Reply<'r>>, ProtocolError> {
+        loop {
+            if self.payload > 0 {
+                let n = self.payload.min(input.len() as u64);
+                *input = &input[n as usize..];
+                self.payload -= n;
+                if self.payload > 0 {
+                    return Ok(None);
+                }
+                if self.inside == Inside::Value {
+                    self.inside = Inside::Between;
+                    return Ok(Some(Reply::Value));
+                }
+            }
+            if input.is_empty() {
+                return Ok(None);
+            }
+            let Some(end) = memchr(b'\n', input) else {
+                return self.keep_partial_line(input).map(|()| None);
+            };
+            let (head, rest) = (&input[..end], &input[end + 1..]);
+            *input = rest;
+            let is_joined = self.joins_partial_line(head)?;
+            let line = read(if is_joined { &self.line } else { head })?;
+            let was_open = std::mem::take(&mut self.inside) != Inside::Between;
+            match line {
+                Line::Reply(reply) => return Ok(Some(reply)),
+                Line::Error => {
+                    let line: &'r [u8] = if is_joined { &self.line } else { head };
+                    return Ok(Some(Reply::Error(line.strip_suffix(b"\r").unwrap_or(line))));
+                }
+                // Nothing was found where nothing stands before it.
+                Line::End => return Ok(Some(if was_open { Reply::Value } else { Reply::Nil })),
+                Line::Stat => self.inside = Inside::Block,
+                Line::Values(length) => (self.inside, self.payload) = (Inside::Block, length + 2),
+                Line::Value(length) => (self.inside, self.payload) = (Inside::Value, length + 2),
+            }
+        }
+    }
+
+    /// Appends `head` to a line that began in an earlier read, if there is one.
+    #[inline]
+    fn joins_partial_line(&mut self, head: &[u8]) -> Result<bool, ProtocolError> {
+        self.forget_spent_line();
+        if self.line.is_empty() {
+            return Ok(false);
+        }
+        if self.line.len() + head.len() > MAX_LINE {
+            return Err(ProtocolError::LongLine);
+        }
+        self.line.extend_from_slice(head);
+        self.line_is_spent = true;
+        Ok(true)
+    }
+
+    #[cold]
+    fn keep_partial_line(&mut self, input: &mut &[u8]) -> Result<(), ProtocolError> {
+        self.forget_spent_line();
+        if self.line.len() + input.len() > MAX_LINE {
+            return Err(ProtocolError::LongLine);
+        }
+        self.line.extend_from_slice(input);
+        *input = &[];
+        // What cannot become a reply is told at once: it may never send a line's end.
+        let begins_well = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        if self.line.first().is_some_and(begins_well) {
+            return Ok(());
+        }
+        Err(ProtocolError::no_reply(&self.line))
+    }
+
+    #[inline]
+    fn forget_spent_line(&mut self) {
+        if self.line_is_spent {
+            self.line = Vec::new();
+            self.line_is_spent = false;
+        }
+    }
+}
+
+/// Reads a line, which ends before its line feed.
+#[inline]
+fn read(line: &[u8]) -> Result<Line, ProtocolError> {
+    let Some(text) = line.strip_suffix(b"\r") else { return Err(ProtocolError::no_line_end(line)) };
+    let mut words = text.split(|byte| *byte == b' ');
+    let word = words.next().unwrap_or_default();
+    let length = |word: Option<&[u8]>| {
+        let length = number(word).filter(|length| *length < LONGEST_VALUE);
+        length.ok_or_else(|| ProtocolError::bad_length(text))
+    };
+    Ok(match word {
+        b"VALUE" => Line::Values(length(words.nth(2))?),
+        b"END" => Line::End,
+        b"VA" => Line::Value(length(words.next())?),
+        b"STAT" => Line::Stat,
+        _ if ERRORS.contains(&word) => Line::Error,
+        _ => match WORDS.iter().find(|(known, _)| *known == word) {
+            Some((_, reply)) => Line::Reply(*reply),
+            // What a counter is now.
+            None if number(Some(text)).is_some() => Line::Reply(Reply::Value),
+            None => return Err(ProtocolError::no_reply(text)),
+        },
+    })
+}
+
+/// A number of up to twenty digits, or none.
+#[inline]
+fn number(word: Option<&[u8]>) -> Option<u64> {
+    let digits = word.filter(|word| !word.is_empty() && word.iter().all(u8::is_ascii_digit))?;
+    let add = |n: u64, digit: &u8| n.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
+    digits.iter().try_fold(0, add)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
+        let (mut skipper, mut found, mut start) = (MemcachedSkipper::default(), Vec::new(), 0);
+        for end in cuts.iter().copied().chain([stream.len()]) {
+            let mut piece = &stream[start..end];
+            while let Some(reply) = skipper.next(&mut piece)? {
+                found.push(match reply {
+                    Reply::Error(line) => String::from_utf8(line.to_vec()).unwrap(),
+                    reply => format!("{reply:?}"),
+                });
+            }
+            start = end;
+        }
+        Ok(found)
+    }
+
+    const STREAM: &[u8] = b"STORED\r\nEND\r\nVALUE k 0 5\r\nEND\r\n\r\nEND\r\nVALUE a 0 0 7\r\n\r\nVALUE b 1 1\r\nx\r\nEND\r\n42\r\n\
+        NOT_FOUND\r\nNOT_STORED\r\nEXISTS\r\nDELETED\r\nTOUCHED\r\nSERVER_ERROR out of memory\r\nERROR\r\nHD\r\nHD t9 s3\r\n\
+        VA 4 t9\r\nEN\r\n\r\nEN\r\nNF\r\nNS\r\nEX\r\nMN\r\nVERSION 1.6.18\r\nSTAT pid 1\r\nSTAT a b c\r\nEND\r\nVA 0\r\n\r\n";
+    const FOUND: &str = "Value Nil Value Value Value Nil Value Value Value Value SERVER_ERROR out of memory ERROR \
+        Value Value Value Nil Nil Value Value Value Value Value Value";
+
+    #[test]
+    fn replies_are_found_wherever_reads_end() {
+        let every_byte: Vec<_> = (1..STREAM.len()).collect();
+        assert_eq!(replies(STREAM, &[]).unwrap().join(" "), FOUND);
+        assert_eq!(replies(STREAM, &every_byte).unwrap().join(" "), FOUND);
+        for cut in every_byte {
+            assert_eq!(replies(STREAM, &[cut]).unwrap().join(" "), FOUND, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_middle_of_values_ends_them() {
+        let stream = b"VALUE a 0 1\r\nx\r\nSERVER_ERROR out of memory writing get response\r\nEND\r\n";
+        let found = replies(stream, &[]).unwrap();
+        assert_eq!(found, ["SERVER_ERROR out of memory writing get response", "Nil"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_reply_are_refused_and_a_line_without_end_too() {
+        for bad in [
+            "+PONG\r\n",
+            "-ERR x\r\n",
+            "hello\r\n",
+            "h",
+            "HELLO\r\n",
+            "VALUE k 0 x\r\n",
+            "VA\r\n",
+            "\r\n",
+            "4 2\r\n",
+        ] {
+            assert!(replies(bad.as_bytes(), &[]).is_err(), "{bad:?}");
+        }
+        assert_eq!(replies(b"END\n", &[]), Err(ProtocolError::LineFeed("END".into())));
+        assert_eq!(replies(&vec![b'E'; MAX_LINE + 1], &[]), Err(ProtocolError::LongLine));
+        assert!(replies(b"VA 99999999999999999999\r\n", &[]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(bytes: Vec<u8>, cut: prop::sample::Index) {
+            let _ = replies(&bytes, &[cut.index(bytes.len() + 1)]);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What a message names differently for each dialect.
+
+/// What a message to a person names by the words of its server.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Words {
+    /// What a server is called.
+    pub server: &'static str,
+    /// Its option for a unix socket.
+    pub socket: &'static str,
+    /// Its option for the rights of that.
+    pub socket_rights: &'static str,
+    /// Its option for how many clients it takes.
+    pub most_clients: &'static str,
+    /// How it is told who we are.
+    pub credentials: &'static str,
+    /// What to look at where it does not believe that.
+    pub who_we_are: &'static str,
+    /// Where a password is given.
+    pub password: &'static str,
+}
+
+pub(super) static REDIS: Words = Words {
+    server: "Redis",
+    socket: "unixsocket",
+    socket_rights: "unixsocketperm",
+    most_clients: "maxclients",
+    credentials: "-a, or in the environment as REDISCLI_AUTH",
+    who_we_are: "-a or REDISCLI_AUTH, and --user",
+    password: "-a and REDISCLI_AUTH",
+};
+
+pub(super) static MEMCACHED: Words = Words {
+    server: "memcached",
+    socket: "-s",
+    socket_rights: "-a",
+    most_clients: "-c",
+    credentials: "--user and -a, or before an @ in the URI",
+    who_we_are: "--user and -a",
+    password: "--user and -a",
+};

@@ -1,0 +1,130 @@
+//! What a dialect makes of a workload: whether it has its commands, and which of their replies are misses.
+
+use super::{
+    KeyNames, Misses, Together, Workload, WorkloadError, commands,
+    step::{Fragment, Step},
+};
+use crate::protocol::{Dialect, KEY_DIGITS, Part};
+
+/// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
+const FINDING: [&str; 19] = [
+    "CAS", "DECR", "DECRBY", "DEL", "DELETE", "EXPIRE", "GAT", "GATS", "GET", "GETEX", "GETS", "INCR",
+    "INCRBY", "MA", "MD", "MG", "MGET", "TOUCH", "UNLINK",
+];
+
+/// Which replies of a step's `command` are misses.
+pub(super) fn misses(dialect: Dialect, command: &str) -> Misses {
+    match dialect {
+        Dialect::Resp2 | Dialect::Resp3 => commands::misses(command),
+        Dialect::Memcached if FINDING.contains(&command) => Misses::Null,
+        Dialect::Memcached => Misses::Never,
+    }
+}
+
+impl Workload {
+    /// Whether a dialect has its commands, where its keys are called `names`.
+    ///
+    /// # Errors
+    /// Names the first that it does not have.
+    pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
+        if dialect.is_resp() {
+            return Ok(());
+        }
+        let server = dialect.words().server;
+        if !self.setup.is_empty() {
+            return Err(WorkloadError::Unspoken(format!("{server} has nothing that a setup could make")));
+        }
+        for operation in &self.operations {
+            let whose = |why| WorkloadError::Unspoken(format!("the operation '{}': {why}", operation.name));
+            if operation.together == Together::Multi {
+                return Err(whose(format!("{server} has no transactions")));
+            }
+            for step in self.steps(operation) {
+                self.check_step(&step, dialect, names).map_err(whose)?;
+            }
+        }
+        for step in self.prefill.steps.iter().flat_map(|step| self.step(step)) {
+            let whose = |why| WorkloadError::Unspoken(format!("the prefill: {why}"));
+            self.check_step(&step, dialect, names).map_err(whose)?;
+        }
+        Ok(())
+    }
+
+    fn check_step(&self, step: &Step, dialect: Dialect, names: &KeyNames) -> Result<(), String> {
+        let words = self.largest(step, names);
+        let parts: Vec<_> = words.iter().map(|word| word.iter().map(part).collect()).collect();
+        dialect.check(&parts).map_err(|why| why.to_string())
+    }
+
+    /// The words of a step, in parts, where each number is the largest that it can be; `None` is a value.
+    fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
+        let part = |fragment: &Fragment| match fragment {
+            Fragment::Text(text) => Some(text.clone()),
+            Fragment::Key(set) | Fragment::Same(set) => {
+                let prefix = self.keys.values().nth(usize::from(*set)).map_or("", |keys| &keys.prefix);
+                Some(format!("{}{prefix}{:0KEY_DIGITS$}", names.prefix(), 0).into_bytes())
+            }
+            Fragment::Value(_) => None,
+            Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
+            Fragment::Now => Some(u64::MAX.to_string().into_bytes()),
+        };
+        step.0.iter().map(|word| word.iter().map(part).collect()).collect()
+    }
+}
+
+/// A part that is fixed, or a value, which is a slot whatever fills it.
+fn part(part: &Option<Vec<u8>>) -> Part<'_> {
+    part.as_deref().map_or(Part::Value { kind: 0, size: Some(0) }, Part::Text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Operation, Setup, preset};
+
+    fn of(step: &str) -> Workload {
+        let operations = vec![Operation::command(step, 1)];
+        Workload { operations, ..Workload::clone(&Workload::ratio(1, 1)) }
+    }
+
+    fn error(workload: &Workload, prefix: &str) -> Option<String> {
+        let checked = workload.check_dialect(Dialect::Memcached, &KeyNames::given(prefix));
+        checked.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_every_dialect_has_runs_in_every_dialect() {
+        for name in ["cache", "mixed", "get", "set", "incr", "ping"] {
+            assert_eq!(error(&preset(name).unwrap(), "k:"), None, "{name}");
+        }
+        assert_eq!(of("HSET {key} f {value}").check_dialect(Dialect::Resp2, &KeyNames::given("k:")), Ok(()));
+    }
+
+    #[test]
+    fn what_memcached_does_not_have_names_the_operation() {
+        let begins = |workload: &Workload, prefix: &str, expected: &str| {
+            let error = error(workload, prefix).unwrap_or_default();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        begins(
+            &of("HSET {key} f {value}"),
+            "k:",
+            "the operation 'HSET': 'HSET' is no command that redyno has for memcached",
+        );
+        begins(
+            &of("EXPIRE {key} {number 1..2592001}"),
+            "k:",
+            "the operation 'EXPIRE': memcached takes more than",
+        );
+        assert_eq!(error(&of("EXPIRE {key} {number 1..2592000}"), "k:"), None);
+        let long = "the operation 'GET': a key of memcached has 1 to 250 bytes, not 251";
+        begins(&of("GET {key}"), &"k".repeat(251 - KEY_DIGITS), long);
+        assert_eq!(error(&of("GET {key}"), &"k".repeat(250 - KEY_DIGITS)), None);
+        begins(&of("GET {key}"), "a b", "the operation 'GET': a key of memcached has no spaces");
+        let mut multi = of("GET {key}");
+        multi.operations[0].together = Together::Multi;
+        begins(&multi, "k:", "the operation 'GET': memcached has no transactions");
+        let setup = Workload { setup: Setup { steps: vec!["SET a b".to_owned()] }, ..of("GET {key}") };
+        begins(&setup, "k:", "memcached has nothing that a setup could make");
+    }
+}
