@@ -39,7 +39,8 @@ pub struct TargetArgs {
         long,
         value_name = "URI",
         conflicts_with_all = ["host", "port", "socket", "db"],
-        help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, or unix:///path[?db=N]"
+        help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, unix:///path[?db=N], or \
+                memcached://[user:password@]host[:port], memcacheds:// for TLS, memcached:///path"
     )]
     pub uri: Option<Password>,
     /// ACL user, with a password
@@ -68,6 +69,12 @@ pub enum TargetArgsError {
     /// A user alone.
     #[error("--user needs a password: give it with -a, or in the environment as {PASSWORD_VARIABLE}")]
     UserWithoutPassword,
+    /// A password alone, where each has a user.
+    #[error("memcached wants a user with the password: --user, or memcached://user:password@host")]
+    PasswordWithoutUser,
+    /// RESP3 where another dialect is spoken.
+    #[error("-3 is for Redis and Valkey; memcached speaks no RESP")]
+    NoResp3,
     /// A password that cannot be read.
     #[error("the environment's {PASSWORD_VARIABLE} is no UTF-8 text")]
     PasswordNotText,
@@ -121,10 +128,17 @@ impl TargetArgs {
             return Err(TargetArgsError::Db(target.db));
         }
         if target.credentials.is_none() {
-            // As redis-cli: an empty variable is none.
-            target.credentials = self.credentials(from_variable.filter(|it| !it.reveal().is_empty()))?;
+            // The variable is for Redis only. As redis-cli: an empty one is none.
+            let is_meant = |it: &Password| target.dialect.is_resp() && !it.reveal().is_empty();
+            target.credentials = self.credentials(from_variable.filter(is_meant))?;
         } else if let Some(option) = self.credential_option() {
             return Err(TargetArgsError::CredentialsTwice(option));
+        }
+        if !target.dialect.is_resp() && target.credentials.as_ref().is_some_and(|who| who.user.is_none()) {
+            return Err(TargetArgsError::PasswordWithoutUser);
+        }
+        if self.resp3 && !target.dialect.is_resp() {
+            return Err(TargetArgsError::NoResp3);
         }
         if self.resp3 {
             target.dialect = Dialect::Resp3;
@@ -220,6 +234,7 @@ mod tests {
         assert_eq!(who("-u redis://:three@h", Some("two")).password, Password::new("three"));
         assert_eq!(who("-u redis://h", Some("two")).password, Password::new("two"));
         assert_eq!(target("", Some("")).unwrap().credentials, None);
+        assert_eq!(target("-u memcached://h", Some("two")).unwrap().credentials, None);
     }
 
     #[test]
@@ -228,6 +243,9 @@ mod tests {
             ("-u redis://:x@h -a x", TargetArgsError::CredentialsTwice("-a")),
             ("-u redis://:x@h --user x", TargetArgsError::CredentialsTwice("--user")),
             ("--user ann", TargetArgsError::UserWithoutPassword),
+            ("-u memcached://h -a x", TargetArgsError::PasswordWithoutUser),
+            ("-u memcached://h -3", TargetArgsError::NoResp3),
+            ("-u memcached://h/1", TargetArgsError::Uri(UriError::NoDb)),
             ("-u redis://h/2147483648", TargetArgsError::Db(2_147_483_648)),
             ("-h=", TargetArgsError::Empty("-h")),
             ("-h redis://:p@h", TargetArgsError::UriInstead("-h")),

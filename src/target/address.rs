@@ -47,6 +47,17 @@ impl Default for Address {
     }
 }
 
+impl Address {
+    /// As the URI of a server of this dialect, with nobody's name in it: `memcached://127.0.0.1:11211`.
+    pub fn uri(&self, dialect: Dialect) -> String {
+        let scheme = dialect.scheme(false);
+        match self {
+            Self::Tcp { .. } => format!("{scheme}://{self}"),
+            Self::Unix(_) => format!("{scheme}+unix://{self}"),
+        }
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {

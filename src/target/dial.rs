@@ -9,6 +9,7 @@ use std::{
 use rustix::event::PollFlags;
 
 use super::{Address, Endpoint, ReachError, Resolution, Target, Tls, Transport};
+use crate::protocol::Words;
 
 /// Connects, and says which of the host's addresses answered; a unix socket has none. TLS is not begun yet.
 ///
@@ -18,7 +19,7 @@ pub(super) fn dial(
     tls: Option<&Tls>,
     deadline: Instant,
 ) -> Result<(Transport, Option<SocketAddr>), ReachError> {
-    let address = &target.address;
+    let (address, words) = (&target.address, target.dialect.words());
     let found = resolve(target, deadline).map_err(|cause| not_found(address, cause))?;
     let mut last = io::Error::other("the name resolves to nothing");
     for (tried, endpoint) in found.iter().enumerate() {
@@ -34,7 +35,7 @@ pub(super) fn dial(
             Err(error) => last = error,
         }
     }
-    Err(failed(address, last))
+    Err(failed(address, words, last))
 }
 
 fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
@@ -66,10 +67,14 @@ fn not_found(address: &Address, cause: io::Error) -> ReachError {
     }
 }
 
-fn failed(address: &Address, cause: io::Error) -> ReachError {
+fn failed(address: &Address, words: &'static Words, cause: io::Error) -> ReachError {
     match (cause.kind(), address) {
-        (io::ErrorKind::NotFound, Address::Unix(path)) => ReachError::NoSuchSocket(path.clone()),
-        (io::ErrorKind::PermissionDenied, Address::Unix(path)) => ReachError::SocketForbidden(path.clone()),
+        (io::ErrorKind::NotFound, Address::Unix(path)) => {
+            ReachError::NoSuchSocket { path: path.clone(), words }
+        }
+        (io::ErrorKind::PermissionDenied, Address::Unix(path)) => {
+            ReachError::SocketForbidden { path: path.clone(), words }
+        }
         // The backlog is full: somebody listens and does not accept.
         (io::ErrorKind::WouldBlock, Address::Unix(_)) => ReachError::Silent(address.clone()),
         (io::ErrorKind::ConnectionRefused, _) => ReachError::Refused(address.clone()),

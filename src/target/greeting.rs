@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::Target;
 use crate::{
     foreign,
-    protocol::{Dialect, Introduction, Reply, Step, error_code},
+    protocol::{Dialect, Introduction, Refusal, Reply, Step, error_code},
 };
 
 /// The first commands of a connection, and what their replies mean.
@@ -34,6 +34,8 @@ pub struct TurnedDown {
     pub step: Step,
     /// The server's error, without the password that some servers repeat.
     pub reply: String,
+    /// What it means.
+    pub refusal: Refusal,
 }
 
 impl Greeting {
@@ -77,16 +79,24 @@ impl Greeting {
 
     /// What an error as reply number `i` means: the end, or nothing where the connection can do without the command.
     fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
+        let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
             // Said whatever was asked, before the server hangs up.
-            _ if is_turned_away(line) => Step::Connection,
+            _ if refusal.turns_everybody_away() => Step::Connection,
             // A user may lack the right to it, and old servers the command.
             Step::SetName => return Ok(()),
             // Who we are decides; without credentials nothing will change.
-            Step::Ping if i == 0 && self.password.is_some() && asks_who_we_are(line) => return Ok(()),
+            Step::Ping if i == 0 && self.password.is_some() && refusal.asks_who_we_are() => return Ok(()),
             step => step,
         };
-        Err(TurnedDown { step, reply: without_password(line, self.password.as_deref().unwrap_or_default()) })
+        let reply = without_password(line, self.password.as_deref().unwrap_or_default());
+        Err(TurnedDown { step, reply, refusal })
+    }
+
+    /// Whether a good reply number `i` says that no password may follow.
+    fn forbids_password(&self, i: usize) -> bool {
+        let is_first = self.is_stepwise && i == 0;
+        is_first && self.password.is_some() && self.dialect.answers_only_whom_it_knows()
     }
 }
 
@@ -129,6 +139,9 @@ impl Greeter {
     pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<Turn<'g>, TurnedDown> {
         if let Reply::Error(line) = reply {
             greeting.judge(self.answered, line)?;
+        } else if greeting.forbids_password(self.answered) {
+            let reply = "it answers without a password".to_owned();
+            return Err(TurnedDown { step: Step::Auth, reply, refusal: Refusal::PasswordNotAsked });
         }
         self.answered += 1;
         Ok(if self.answered == greeting.steps.len() {
@@ -142,22 +155,16 @@ impl Greeter {
 }
 
 impl TurnedDown {
-    /// The kind by which it is counted: `maxclients`, or the code of the server's error.
+    /// The kind by which it is counted: `maxclients`, or the code of the server's error. What Redis has a code for is
+    /// counted by that, whoever says it.
     pub fn kind(&self) -> &str {
-        if self.reply.starts_with(TOO_MANY) { "maxclients" } else { error_code(self.reply.as_bytes()) }
+        match self.refusal {
+            Refusal::TooManyClients => "maxclients",
+            Refusal::PasswordNeeded => "NOAUTH",
+            Refusal::WrongPassword => "WRONGPASS",
+            _ => error_code(self.reply.as_bytes()),
+        }
     }
-}
-
-/// What a server says to a client beyond its limit.
-pub(super) const TOO_MANY: &str = "ERR max number of clients";
-
-/// Whether an error is one that a server writes before it hangs up, whatever the question was.
-fn is_turned_away(line: &[u8]) -> bool {
-    line.starts_with(b"DENIED") || line.starts_with(TOO_MANY.as_bytes())
-}
-
-fn asks_who_we_are(line: &[u8]) -> bool {
-    line.starts_with(b"NOAUTH") || line.starts_with(b"NOPERM")
 }
 
 /// An error reply as text, without the password: a server without AUTH repeats its arguments.
@@ -245,6 +252,22 @@ mod tests {
         let turned = heard(&greeting, 0, b"ERR max number of clients reached").unwrap_err();
         assert_eq!(turned.kind(), "maxclients");
         assert_eq!(turned.to_string(), "the connection was refused: ERR max number of clients reached");
+    }
+
+    #[test]
+    fn a_memcached_that_asks_nobody_is_told_no_password() {
+        let target = Target { dialect: Dialect::Memcached, ..with_password(Some("ann")) };
+        let said = Greeting::new(&target, "me");
+        assert_eq!(text(said.begin().1), "set redyno-auth 0 -1 10 ann s3cret mn ");
+        let first = Greeting::stepwise(&target);
+        assert!(heard(&first, 0, b"CLIENT_ERROR unauthenticated").is_ok());
+        let (mut greeter, _) = first.begin();
+        let turned_down = greeter.hear(Reply::Value, &first).unwrap_err();
+        assert_eq!(turned_down.refusal, Refusal::PasswordNotAsked);
+        let wrong = heard(&said, 0, b"CLIENT_ERROR authentication failure").unwrap_err();
+        assert_eq!(wrong.kind(), "WRONGPASS");
+        let full = heard(&said, 0, b"ERROR Too many open connections").unwrap_err();
+        assert_eq!((full.kind(), full.step), ("maxclients", Step::Connection));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
 use rustix::event::PollFlags;
 
 use super::{
-    ReachError, Target, Tls, TlsFailure, TlsSettings, Transport, Trust,
+    Party, ReachError, Target, Tls, TlsFailure, TlsSettings, Transport, Trust,
     dial::{dial, left},
     stranger,
 };
@@ -108,18 +108,20 @@ fn is_nothing(error: &io::Error) -> bool {
 fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
     let address = target.address.clone();
     match TlsFailure::of(&error) {
-        Some(TlsFailure::NotTls) if target.dialect.answers_ping(first) => ReachError::SpeaksPlain(address),
-        Some(TlsFailure::NotTls) => stranger::diagnosis(&address, first),
+        Some(TlsFailure::NotTls) if target.dialect.answers_ping(first) => {
+            ReachError::SpeaksPlain(Party::of(target))
+        }
+        Some(TlsFailure::NotTls) => stranger::diagnosis(target, first),
         Some(failure) => ReachError::Tls { address, failure: failure.clone() },
         None if is_closed(&error) => ReachError::ClosedToTls(address),
         None => ReachError::Io { address, cause: error },
     }
 }
 
-/// What it means that the handshake was not answered. A Redis without TLS waits for the end of the line that it takes
-/// the handshake for, so a second connection asks in plain text; nothing but PING.
+/// What it means that the handshake was not answered. A server without TLS waits for the end of the line that it takes
+/// the handshake for, so a second connection asks in plain text; nothing but a ping.
 fn silent(target: &Target, deadline: Instant) -> ReachError {
-    let Target { address, dialect, .. } = target;
+    let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
         let mut line = Line(dial(target, None, deadline).ok()?.0);
         line.say(dialect.ping(), deadline).ok()?;
@@ -128,9 +130,9 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
         Some(first[..n].to_vec())
     };
     match ask() {
-        Some(first) if dialect.answers_ping(&first) => ReachError::SpeaksPlain(address.clone()),
-        Some(first) if !first.is_empty() => stranger::diagnosis(address, &first),
-        _ => ReachError::SilentToTls(address.clone()),
+        Some(first) if dialect.answers_ping(&first) => ReachError::SpeaksPlain(party),
+        Some(first) if !first.is_empty() => stranger::diagnosis(target, &first),
+        _ => ReachError::SilentToTls(party),
     }
 }
 

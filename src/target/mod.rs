@@ -1,5 +1,5 @@
-//! What we talk to: an address, who we are there, and TLS on the way; whether something is there, and whether it is a
-//! Redis; what is said first on a connection, and how often to try again.
+//! What we talk to: an address, who we are there, and TLS on the way; whether something is there, and whether it is
+//! what it should be; what is said first on a connection, and how often to try again.
 
 mod address;
 mod back_off;
@@ -23,7 +23,7 @@ pub use endpoint::Endpoint;
 pub use endpoints::Endpoints;
 pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
 pub use reach::{Reached, reach};
-pub use reach_error::ReachError;
+pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};
 pub use tls::{ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust};
 pub use transport::{Transport, pause};

@@ -1,9 +1,9 @@
-//! Is it there, is it a Redis, and does it let us in: one short blocking conversation, and a diagnosis if not.
+//! Is it there, is it what it should be, and does it let us in: one short blocking conversation, and a diagnosis if not.
 //!
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING
 //!            │     │      └── as far as the target asks for them
-//!            │     └ first, and without a password: a server that is no Redis must not be told one
+//!            │     └ first, and without a password: a stranger must not be told one
 //!            └ if the target asks for it
 //! ```
 
@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    Greeting, ReachError, Target, TlsFailure, Transport,
+    Greeting, Party, ReachError, Target, TlsFailure, Transport,
     dial::dial,
     greeting::{Greeter, Turn},
     line::{Line, is_closed, speaks_tls},
@@ -67,7 +67,7 @@ impl Conversation<'_> {
             let turn = self.ask(words, &mut greeter, greeting)?;
             // The first answer tells who it is.
             if !std::mem::replace(&mut is_known, true) && !self.target.dialect.answers_ping(&self.received) {
-                return Err(self.not_redis());
+                return Err(self.stranger());
             }
             match turn {
                 Turn::Say(next) => words = next,
@@ -101,7 +101,7 @@ impl Conversation<'_> {
         loop {
             let fresh_from = self.received.len();
             if fresh_from > MOST_BYTES {
-                return Err(ReachError::Endless(self.target.address.clone()));
+                return Err(ReachError::Endless(Party::of(self.target)));
             }
             if self.read(self.deadline)? == 0 {
                 return Err(self.ended());
@@ -113,9 +113,9 @@ impl Conversation<'_> {
                     return greeter.hear(reply, greeting).map_err(turned_down);
                 }
                 Err(ProtocolError::LongLine) => {
-                    return Err(ReachError::Endless(self.target.address.clone()));
+                    return Err(ReachError::Endless(Party::of(self.target)));
                 }
-                Err(_) => return Err(self.not_redis()),
+                Err(_) => return Err(self.stranger()),
             }
         }
     }
@@ -148,28 +148,28 @@ impl Conversation<'_> {
         if self.received.is_empty() {
             return ReachError::Silent(self.target.address.clone());
         }
-        ReachError::HalfAnswer { address: self.target.address.clone(), bytes: printable(&self.received) }
+        ReachError::HalfAnswer { party: Party::of(self.target), bytes: printable(&self.received) }
     }
 
     fn ended(&mut self) -> ReachError {
         if !self.received.is_empty() {
-            return self.not_redis();
+            return self.stranger();
         }
         let may_want_tls = matches!(self.line.0, Transport::Plain(_));
         if may_want_tls && speaks_tls(self.target, self.deadline) {
-            return ReachError::SpeaksTls(self.target.address.clone());
+            return ReachError::SpeaksTls(Party::of(self.target));
         }
         ReachError::Closed(self.target.address.clone())
     }
 
     /// Says who it is instead, after a short wait for the rest of what it had to say.
-    fn not_redis(&mut self) -> ReachError {
+    fn stranger(&mut self) -> ReachError {
         let until = self.deadline.min(Instant::now() + REST_OF_LINE);
         while !self.received.contains(&b'\n') && self.received.len() < 64 {
             if !matches!(self.read(until), Ok(1..)) {
                 break;
             }
         }
-        stranger::diagnosis(&self.target.address, &self.received)
+        stranger::diagnosis(self.target, &self.received)
     }
 }

@@ -1,10 +1,37 @@
 //! Why a server cannot be reached: each cause with the next step, in one line.
 
-use std::{io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use thiserror::Error;
 
-use super::{Address, TlsFailure};
+use super::{Address, Target, TlsFailure};
+use crate::protocol::{Dialect, Words};
+
+/// The other side: where it is, and what is spoken with it. It is written as its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// Where it is.
+    pub address: Address,
+    /// What is spoken.
+    pub dialect: Dialect,
+}
+
+impl Party {
+    /// The other side of connections to `target`.
+    pub fn of(target: &Target) -> Self {
+        Self { address: target.address.clone(), dialect: target.dialect }
+    }
+
+    fn words(&self) -> &'static Words {
+        self.dialect.words()
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.address.fmt(f)
+    }
+}
 
 /// Why [`reach`](super::reach()) failed. No message holds a password.
 #[derive(Debug, Error)]
@@ -24,11 +51,25 @@ pub enum ReachError {
     #[error("connecting to {0} timed out; is the host up, and does a firewall let this port through?")]
     ConnectTimeout(Address),
     /// There is no such file.
-    #[error("there is no socket {path}; is the server running, and is this its 'unixsocket'?", path = .0.display())]
-    NoSuchSocket(PathBuf),
+    #[error("there is no socket {path}; is the server running, and is this its '{}'?", .words.socket, path = .path.display())]
+    NoSuchSocket {
+        /// The file.
+        path: PathBuf,
+        /// The server's words.
+        words: &'static Words,
+    },
     /// The file may not be used by this user.
-    #[error("the socket {path} may not be opened by this user; see the server's 'unixsocketperm'", path = .0.display())]
-    SocketForbidden(PathBuf),
+    #[error(
+        "the socket {path} may not be opened by this user; see the server's '{}'",
+        .words.socket_rights,
+        path = .path.display()
+    )]
+    SocketForbidden {
+        /// The file.
+        path: PathBuf,
+        /// The server's words.
+        words: &'static Words,
+    },
     /// Another failure of the system.
     #[error("{address} cannot be reached: {cause}")]
     Io {
@@ -45,14 +86,16 @@ pub enum ReachError {
     /// It accepted and did not begin the handshake.
     #[error(
         "{0} accepted the connection and did not answer the TLS handshake; it hangs, or does not speak TLS (leave out \
-         --tls, or write redis://)"
+         --tls, or write {scheme}://)", scheme = .0.dialect.scheme(false)
     )]
-    SilentToTls(Address),
+    SilentToTls(Party),
     /// It began a reply and did not end it.
-    #[error("{address} began an answer and did not end it: \"{bytes}\"; it hangs, or it is not a Redis")]
+    #[error(
+        "{party} began an answer and did not end it: \"{bytes}\"; it hangs, or it is not a {}", .party.words().server
+    )]
     HalfAnswer {
         /// The target.
-        address: Address,
+        party: Party,
         /// What came, printable.
         bytes: String,
     },
@@ -69,11 +112,15 @@ pub enum ReachError {
     )]
     ClosedToTls(Address),
     /// It answered with a TLS alert, or to a TLS handshake.
-    #[error("{0} speaks TLS; add --tls, or write rediss:// in the URI")]
-    SpeaksTls(Address),
-    /// It answered a TLS handshake, or else a PING, in plain RESP.
-    #[error("{0} speaks Redis without TLS; leave out --tls (or write redis://), or name its TLS port")]
-    SpeaksPlain(Address),
+    #[error("{0} speaks TLS; add --tls, or write {scheme}:// in the URI", scheme = .0.dialect.scheme(true))]
+    SpeaksTls(Party),
+    /// It answered a TLS handshake, or else a PING, in plain text.
+    #[error(
+        "{0} speaks {server} without TLS; leave out --tls (or write {scheme}://), or name its TLS port",
+        server = .0.words().server,
+        scheme = .0.dialect.scheme(false)
+    )]
+    SpeaksPlain(Party),
     /// TLS failed.
     #[error("{address}: {failure}")]
     Tls {
@@ -83,48 +130,51 @@ pub enum ReachError {
         failure: TlsFailure,
     },
     /// It answered like a web server.
-    #[error("{address} is an HTTP server, not a Redis: it answered \"{line}\"; check the port")]
+    #[error("{party} is an HTTP server, not a {}: it answered \"{line}\"; check the port", .party.words().server)]
     Http {
         /// The target.
-        address: Address,
+        party: Party,
         /// Its status line.
         line: String,
     },
     /// It answered like a memcached.
-    #[error("{0} is a memcached, which redyno cannot measure yet; name the port of a Redis or Valkey")]
-    Memcached(Address),
+    #[error("{0} is a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Memcached))]
+    Memcached(Party),
+    /// It answered like a Redis.
+    #[error("{0} is a Redis or Valkey, not a memcached; write -u {uri}", uri = .0.address.uri(Dialect::Resp2))]
+    Redis(Party),
     /// It answered in another protocol that is known.
-    #[error("{address} speaks {protocol}, not Redis: it said \"{said}\"; check the port")]
+    #[error("{party} speaks {protocol}, not {}: it said \"{said}\"; check the port", .party.words().server)]
     OtherProtocol {
         /// The target.
-        address: Address,
+        party: Party,
         /// What it speaks.
         protocol: &'static str,
         /// What it said, printable.
         said: String,
     },
     /// It answered in no protocol that is known.
-    #[error("{address} is not a Redis: it sent \"{bytes}\"; check the port")]
-    NotRedis {
+    #[error("{party} is not a {}: it sent \"{bytes}\"; check the port", .party.words().server)]
+    Stranger {
         /// The target.
-        address: Address,
+        party: Party,
         /// Its first bytes, printable.
         bytes: String,
     },
     /// `NOAUTH`.
-    #[error("{0} wants a password: give it with -a, or in the environment as REDISCLI_AUTH")]
-    PasswordNeeded(Address),
+    #[error("{0} wants a password: give it with {how}", how = .0.words().credentials)]
+    PasswordNeeded(Party),
     /// `WRONGPASS`.
-    #[error("{address} refused the password of {user}; check -a or REDISCLI_AUTH, and --user")]
+    #[error("{party} refused the password of {user}; check {}", .party.words().who_we_are)]
     WrongPassword {
         /// The target.
-        address: Address,
+        party: Party,
         /// `user 'ann'` or `the default user`.
         user: String,
     },
     /// AUTH where there is no password.
-    #[error("{0} has no password set, but one was given; leave out -a and REDISCLI_AUTH")]
-    PasswordNotAsked(Address),
+    #[error("{0} has no password set, but one was given; leave out {options}", options = .0.words().password)]
+    PasswordNotAsked(Party),
     /// `NOPERM`.
     #[error("{address} does not permit this user the command {command}: {message}; extend its ACL rules")]
     NotPermitted {
@@ -139,8 +189,8 @@ pub enum ReachError {
     #[error("{0} is still loading its data; wait until it is done")]
     Loading(Address),
     /// `ERR max number of clients reached`.
-    #[error("{0} has reached its limit of clients; close some, or raise its 'maxclients'")]
-    TooManyClients(Address),
+    #[error("{0} has reached its limit of clients; close some, or raise its '{option}'", option = .0.words().most_clients)]
+    TooManyClients(Party),
     /// `DENIED`.
     #[error(
         "{0} is in protected mode and takes local clients only; set a password there, or run redyno on its host"
@@ -159,6 +209,9 @@ pub enum ReachError {
     /// HELLO 3 was refused.
     #[error("{0} does not speak RESP3 (it came with Redis 6); leave out -3")]
     NoResp3(Address),
+    /// It has no meta commands.
+    #[error("{0} does not know 'mn': redyno measures memcached 1.6 and later")]
+    TooOld(Address),
     /// It is busy with something that ends: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
     #[error("{address} cannot serve now: {message}")]
     Busy {
@@ -168,8 +221,8 @@ pub enum ReachError {
         message: String,
     },
     /// An answer that does not end.
-    #[error("{0} answers a single command without end; is it a Redis?")]
-    Endless(Address),
+    #[error("{0} answers a single command without end; is it a {server}?", server = .0.words().server)]
+    Endless(Party),
     /// Another error reply.
     #[error("{address} answered {command} with an error: {message}")]
     ErrorReply {
@@ -190,8 +243,8 @@ impl ReachError {
             Self::HostNotFound { .. }
                 | Self::Refused(_)
                 | Self::ConnectTimeout(_)
-                | Self::NoSuchSocket(_)
-                | Self::SocketForbidden(_)
+                | Self::NoSuchSocket { .. }
+                | Self::SocketForbidden { .. }
                 | Self::Io { .. }
                 | Self::Silent(_)
                 | Self::HalfAnswer { .. }
@@ -206,7 +259,7 @@ impl ReachError {
             Self::HostNotFound { .. }
             | Self::Refused(_)
             | Self::ConnectTimeout(_)
-            | Self::NoSuchSocket(_)
+            | Self::NoSuchSocket { .. }
             | Self::Io { .. }
             | Self::Silent(_)
             | Self::HalfAnswer { .. }
@@ -216,14 +269,16 @@ impl ReachError {
             | Self::Loading(_)
             | Self::TooManyClients(_)
             | Self::Busy { .. } => true,
-            Self::SocketForbidden(_)
+            Self::SocketForbidden { .. }
             | Self::SpeaksTls(_)
             | Self::SpeaksPlain(_)
             | Self::Tls { .. }
             | Self::Http { .. }
             | Self::Memcached(_)
+            | Self::Redis(_)
+            | Self::TooOld(_)
             | Self::OtherProtocol { .. }
-            | Self::NotRedis { .. }
+            | Self::Stranger { .. }
             | Self::Endless(_)
             | Self::PasswordNeeded(_)
             | Self::WrongPassword { .. }

@@ -1,15 +1,17 @@
-//! Who answered, when it was not a Redis: told by its first bytes.
+//! Who answered, when it was not whom we expected: told by its first bytes.
 
-use super::{Address, ReachError};
+use super::{Party, ReachError, Target};
 use crate::foreign;
 
-/// Something that listens where a Redis was expected.
+/// Something that listens where another was expected.
 #[derive(Debug, PartialEq, Eq)]
 enum Stranger {
     /// An HTTP server; its status line.
     Http(String),
     /// A memcached: it answers each line that it does not know with `ERROR`.
     Memcached,
+    /// A Redis or Valkey: it answers such a line with an error of RESP.
+    Redis,
     /// A server that wants TLS: it sent an alert.
     Tls,
     /// A protocol whose server speaks first or answers in its own way; its name and what it said.
@@ -19,14 +21,15 @@ enum Stranger {
 }
 
 /// What to tell of somebody who answered with `bytes`.
-pub(super) fn diagnosis(address: &Address, bytes: &[u8]) -> ReachError {
-    let address = address.clone();
+pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
+    let party = Party::of(target);
     match recognize(bytes) {
-        Stranger::Http(line) => ReachError::Http { address, line },
-        Stranger::Memcached => ReachError::Memcached(address),
-        Stranger::Tls => ReachError::SpeaksTls(address),
-        Stranger::Other(protocol, said) => ReachError::OtherProtocol { address, protocol, said },
-        Stranger::Unknown => ReachError::NotRedis { address, bytes: printable(bytes) },
+        Stranger::Http(line) => ReachError::Http { party, line },
+        Stranger::Memcached if target.dialect.is_resp() => ReachError::Memcached(party),
+        Stranger::Redis if !target.dialect.is_resp() => ReachError::Redis(party),
+        Stranger::Tls => ReachError::SpeaksTls(party),
+        Stranger::Other(protocol, said) => ReachError::OtherProtocol { party, protocol, said },
+        _ => ReachError::Stranger { party, bytes: printable(bytes) },
     }
 }
 
@@ -38,6 +41,11 @@ fn recognize(bytes: &[u8]) -> Stranger {
         // A request that it does not understand gets a page without a status line, as of HTTP/0.9.
         [b'<', b'!', b'D' | b'd', ..] | [b'<', b'h' | b'H', b't' | b'T', ..] => Stranger::Http(line()),
         [b'E', b'R', b'R', b'O', b'R', b'\r', b'\n', ..] => Stranger::Memcached,
+        [b'C', b'L', b'I', b'E', b'N', b'T', b'_', b'E', b'R', b'R', b'O', b'R', ..] => Stranger::Memcached,
+        [b'-', b'E', b'R', b'R', b' ', ..] | [b'-', b'N', b'O', b'A', b'U', b'T', b'H', ..] => {
+            Stranger::Redis
+        }
+        [b'-', b'D', b'E', b'N', b'I', b'E', b'D', ..] => Stranger::Redis,
         // A TLS record of type alert (21), version 3.x.
         [0x15, 0x03, ..] => Stranger::Tls,
         [b'S', b'S', b'H', b'-', ..] => Stranger::Other("SSH", line()),
@@ -68,9 +76,11 @@ mod tests {
     #[test]
     fn well_known_servers_are_told_by_their_first_bytes() {
         let other = |name, text: &str| Stranger::Other(name, text.to_owned());
-        let cases: [(&[u8], Stranger); 9] = [
+        let cases: [(&[u8], Stranger); 11] = [
             (b"HTTP/1.1 400 Bad Request\r\nServer: x", Stranger::Http("HTTP/1.1 400 Bad Request".into())),
             (b"ERROR\r\nERROR\r\n", Stranger::Memcached),
+            (b"CLIENT_ERROR unauthenticated\r\n", Stranger::Memcached),
+            (b"-ERR unknown command `mn`", Stranger::Redis),
             (b"\x15\x03\x03\x00\x02\x02\x16", Stranger::Tls),
             (b"SSH-2.0-OpenSSH_9.2\r\n", other("SSH", "SSH-2.0-OpenSSH_9.2")),
             (b"220 mail ESMTP\r\n", other("SMTP or FTP", "220 mail ESMTP")),

@@ -4,6 +4,8 @@
 //! redis://[[user]:password@]host[:port][/db]          valkey:// likewise; IPv6 in brackets
 //! rediss://…                                          valkeys:// likewise: the same with TLS
 //! redis+unix://[[user]:password@]/path[?db=N]         valkey+unix:// and unix:// likewise
+//! memcached://[user:password@]host[:port]             memcacheds:// with TLS; memcached:///path is a unix socket, as is
+//!                                                     memcached+unix:///path
 //! ```
 //! As in redis-cli, what stands before `@` without a colon is the password. Parts are percent-decoded. Passwords
 //! with an unescaped `/` or `@` end up in other parts, so no error repeats any part of the text but the scheme.
@@ -22,10 +24,7 @@ pub enum UriError {
     #[error("the URI has no scheme; write redis://host:port or unix:///path")]
     NoScheme,
     /// A scheme that is not ours.
-    #[error(
-        "a URI of a target begins with redis://, rediss://, valkey://, valkeys://, redis+unix:// or unix://, not with \
-         '{0}://'"
-    )]
+    #[error("a URI of a target begins with {known}, redis+unix:// or unix://, not with '{0}://'", known = schemes())]
     Scheme(String),
     /// Brackets that do not hold an IPv6 address, or something between them and the port.
     #[error("the host in the URI is not well-formed; an IPv6 address stands in brackets, redis://[::1]:6379")]
@@ -36,6 +35,9 @@ pub enum UriError {
     /// A database that is none.
     #[error("the database in the URI must be a whole number, as in redis://host:6379/2")]
     Db,
+    /// A database of a server that has none.
+    #[error("memcached has no databases; leave the number out")]
+    NoDb,
     /// A unix socket without a path.
     #[error("the URI names no socket; write its absolute path, as in unix:///run/redis.sock")]
     NoPath,
@@ -64,13 +66,16 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
     let lower = scheme.to_ascii_lowercase();
     if let Some((dialect, tls)) = Dialect::of_scheme(&lower) {
-        return Ok(ParsedUri { target: Target { dialect, ..tcp(rest, dialect.port())? }, tls });
+        // memcached has no databases, so that a path alone is a socket's.
+        let is_socket = !dialect.is_resp() && !tls && (rest.starts_with('/') || rest.contains("@/"));
+        let found = if is_socket { unix(rest)? } else { tcp(rest, dialect.port())? };
+        return of_dialect(found, dialect).map(|target| ParsedUri { target, tls });
     }
     let by_socket = lower.strip_suffix("+unix").map(Dialect::of_scheme);
     match (lower.as_str(), by_socket) {
         ("unix", _) => Ok(ParsedUri { target: unix(rest)?, tls: false }),
         (_, Some(Some((dialect, false)))) => {
-            Ok(ParsedUri { target: Target { dialect, ..unix(rest)? }, tls: false })
+            of_dialect(unix(rest)?, dialect).map(|target| ParsedUri { target, tls: false })
         }
         // Something else before "://" may be a password gone astray: repeat only what can be a scheme.
         (other, _) if other.len() <= 12 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
@@ -78,6 +83,18 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
         }
         _ => Err(UriError::NoScheme),
     }
+}
+
+/// All schemes over TCP, for a message.
+fn schemes() -> String {
+    Dialect::schemes().map(|scheme| format!("{scheme}://")).collect::<Vec<_>>().join(", ")
+}
+
+fn of_dialect(target: Target, dialect: Dialect) -> Result<Target, UriError> {
+    if !dialect.is_resp() && target.db > 0 {
+        return Err(UriError::NoDb);
+    }
+    Ok(Target { dialect, ..target })
 }
 
 fn tcp(rest: &str, usual_port: u16) -> Result<Target, UriError> {
@@ -220,6 +237,25 @@ mod tests {
         assert_eq!(parse_uri("unix://run/r.sock"), Err(UriError::NoPath));
         assert_eq!(parse_uri("unix:///"), Err(UriError::NoPath));
         assert_eq!(parse_uri("unix:///r.sock?timeout=1"), Err(UriError::Query));
+    }
+
+    #[test]
+    fn a_memcached_has_a_port_of_its_own_sockets_and_no_databases() {
+        let parsed = |text: &str| {
+            let ParsedUri { target, tls } = parse_uri(text)?;
+            let who = target.credentials.map(|who| (who.user, who.password.reveal().to_owned()));
+            assert_eq!(target.dialect, Dialect::Memcached);
+            Ok((target.address, who, tls))
+        };
+        let ann = Some((Some("ann".to_owned()), "pw".to_owned()));
+        let socket = |path: &str| Address::Unix(path.into());
+        assert_eq!(parsed("memcached://"), Ok((tcp("127.0.0.1", 11211), None, false)));
+        assert_eq!(parsed("memcacheds://ann:pw@h:1/"), Ok((tcp("h", 1), ann.clone(), true)));
+        assert_eq!(parsed("memcached:///run/m.sock"), Ok((socket("/run/m.sock"), None, false)));
+        assert_eq!(parsed("memcached+unix://ann:pw@/m"), Ok((socket("/m"), ann.clone(), false)));
+        assert_eq!(parsed("memcached://ann:pw@/m"), Ok((socket("/m"), ann, false)));
+        assert_eq!(parsed("memcached://h/2"), Err(UriError::NoDb));
+        assert_eq!(parsed("memcached+unix:///m?db=1"), Err(UriError::NoDb));
     }
 
     #[test]

@@ -71,11 +71,16 @@ pub fn commission(
     // Both ends of a connection to the built-in server are files of this process.
     let most_clients = most_clients(threads, if is_own { 2 } else { 1 });
     check_clients(&knobs, most_clients).map_err(UsageError::Line)?;
+    let names = line.load.key_prefix.clone().unwrap_or_else(|| KeyNames::of_run(run));
+    for knobs in line.experiment.settings(&knobs)?.iter().map(|setting| &setting.knobs).chain([&knobs]) {
+        let spoken = knobs.workload.check_dialect(destination.target.dialect, &names);
+        spoken.map_err(|error| UsageError::Line(error.to_string()))?;
+    }
     let plan = Plan {
         target: destination.target.clone(),
         threads,
         seed: line.load.seed(),
-        names: line.load.key_prefix.clone().unwrap_or_else(|| KeyNames::of_run(run)),
+        names,
         timeout: line.load.reply_timeout(),
         requests: line.session.requests,
         length: line.session.duration,

@@ -25,6 +25,7 @@ pub(super) fn program(line: &CommandLine, destination: &Destination) -> Program 
 
 fn target_words(target: &Target) -> Vec<String> {
     let mut words = match &target.address {
+        address if !target.dialect.is_resp() => vec![format!("-u {}", quoted(&address.uri(target.dialect)))],
         Address::Tcp { host, port } if host == DEFAULT_HOST => vec![format!("-p {port}")],
         Address::Tcp { host, port } => vec![format!("-h {} -p {port}", quoted(host))],
         Address::Unix(path) => vec![format!("-s {}", file(path))],
@@ -87,6 +88,8 @@ mod tests {
             "redyno -h db -p 7000 --user ann --db 3 --timeout 0.5 --seed 7 --key-prefix a:"
         );
         assert!(told.has_password);
+        let told = of("redyno -u memcacheds://ann:hunter2@db --insecure -c 9");
+        assert_eq!(told.words, "redyno -u memcached://db:11211 --user ann --tls --insecure");
         let told = of("redyno -s /run/r.sock -3 -a hunter2");
         assert_eq!(told.words, "redyno -s /run/r.sock -3");
     }

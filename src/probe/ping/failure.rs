@@ -27,9 +27,14 @@ pub(super) enum Failure {
     /// Nothing came for too long.
     #[error("{what} was not answered within {:.2} s", .limit.as_secs_f64())]
     Timeout { what: &'static str, limit: Duration },
-    /// The bytes were no RESP.
-    #[error("this is no Redis: {0}")]
-    Protocol(#[from] ProtocolError),
+    /// The bytes were no reply.
+    #[error("this is no {server}: {cause}")]
+    Protocol {
+        /// What it should be.
+        server: &'static str,
+        /// What came.
+        cause: ProtocolError,
+    },
     /// A reply came that nothing had asked for.
     #[error("the server sent a reply that nothing had asked for")]
     Unasked,
@@ -56,7 +61,7 @@ impl Failure {
             },
             Self::Closed { .. } => "reset",
             Self::Timeout { .. } => "timeout",
-            Self::Protocol(_) | Self::Unasked => "protocol",
+            Self::Protocol { .. } | Self::Unasked => "protocol",
             Self::TurnedDown(turned_down) => turned_down.kind(),
         }
     }
@@ -65,7 +70,7 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Step;
+    use crate::protocol::{Refusal, Step};
 
     #[test]
     fn failures_have_the_kinds_that_reports_document() {
@@ -74,8 +79,9 @@ mod tests {
         assert_eq!(of(io::ErrorKind::BrokenPipe), "reset");
         assert_eq!(of(io::ErrorKind::NotFound), "unreachable");
         assert_eq!(Failure::Io(TlsFailure::Expired.into()).kind(), "tls");
+        let refusal = Refusal::WrongPassword;
         let turned_down =
-            Failure::from(TurnedDown { step: Step::Auth, reply: "WRONGPASS invalid".to_owned() });
+            Failure::from(TurnedDown { step: Step::Auth, reply: "WRONGPASS invalid".to_owned(), refusal });
         assert_eq!(turned_down.kind(), "WRONGPASS");
     }
 

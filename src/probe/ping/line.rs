@@ -188,7 +188,9 @@ impl Line {
             return Err(Failure::Closed { after: self.last_error.take() });
         }
         let (mut input, arrived_wall_ns) = (read.bytes, read.arrived_wall_ns);
-        while let Some(reply) = self.skipper.next(&mut input)? {
+        let server = greeting.dialect().words().server;
+        let broken = |cause| Failure::Protocol { server, cause };
+        while let Some(reply) = self.skipper.next(&mut input).map_err(broken)? {
             let error = match reply {
                 Reply::Error(line) => Some(foreign::bytes(line)),
                 Reply::Value | Reply::Nil => None,

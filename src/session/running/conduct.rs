@@ -76,6 +76,8 @@ impl Running {
         match order {
             Order::SetKnobs(knobs) => {
                 check_clients(knobs, self.commission.most_clients)?;
+                let (dialect, names) = (self.commission.plan.target.dialect, self.gate.names());
+                knobs.workload.check_dialect(dialect, names).map_err(|error| error.to_string())?;
                 self.set_knobs(knobs.clone());
             }
             Order::SetConfig { parameter, to } => {
