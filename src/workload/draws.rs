@@ -6,9 +6,8 @@ use rand_pcg::Pcg64Mcg;
 use super::{
     Values,
     chooser::Chooser,
-    outgoing::{LARGE, LeftOut},
     step::Fragment,
-    values::Cut,
+    values::{Cut, LeftOut},
 };
 use crate::{clock, protocol::Fill};
 
@@ -134,8 +133,8 @@ impl Filling<'_> {
     }
 }
 
-impl Fill for Filling<'_> {
-    type Value = Cut;
+impl<'a> Fill for Filling<'a> {
+    type Value = Cut<'a>;
 
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
@@ -152,26 +151,22 @@ impl Fill for Filling<'_> {
     }
 
     #[inline]
-    fn value(&mut self, kind: u16) -> (Cut, usize) {
+    fn value(&mut self, kind: u16) -> (Cut<'a>, usize) {
         self.values.draw(kind, self.draws.random.next_u64())
     }
 
     #[inline]
     fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
-        let frame = self.values.frame(cut);
-        if let Some([before, _]) = frame {
-            out.extend_from_slice(before);
+        cut.append(out, Some(self.left_out))
+    }
+
+    #[inline]
+    fn fixed_value(&mut self, kind: u16, out: &mut Vec<u8>) {
+        let draw = self.draws.random.next_u64();
+        match self.values.plain(kind, draw) {
+            Some(bytes) => out.extend_from_slice(bytes),
+            None => _ = self.values.draw(kind, draw).0.append(out, Some(self.left_out)),
         }
-        let is_large = cut.size() > LARGE;
-        if is_large {
-            self.left_out.push(LeftOut { at: out.len(), cut });
-        } else {
-            out.extend_from_slice(self.values.bytes(cut));
-        }
-        if let Some([_, behind]) = frame {
-            out.extend_from_slice(behind);
-        }
-        if is_large { cut.size() } else { 0 }
     }
 
     fn move_left_out(&mut self, from: usize, by: usize) {

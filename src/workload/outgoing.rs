@@ -7,10 +7,7 @@
 
 use std::io::IoSlice;
 
-use super::{Values, values::Cut};
-
-/// Values of more bytes are not copied.
-pub(super) const LARGE: usize = 64 * 1024;
+use super::{Values, values::LeftOut};
 
 /// Requests, some of whose values lie elsewhere.
 #[derive(Debug, Clone, Default)]
@@ -20,14 +17,6 @@ pub struct Outgoing {
     pub(super) left_out: Vec<LeftOut>,
     /// The keys that the operation which is being put together repeats, by their sets.
     pub(super) noted: Vec<u64>,
-}
-
-/// A value that is left out.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LeftOut {
-    /// Behind how many bytes it stands.
-    pub(super) at: usize,
-    pub(super) cut: Cut,
 }
 
 impl Outgoing {
@@ -51,7 +40,7 @@ impl Outgoing {
     /// How many bytes there are on the wire.
     #[inline]
     pub fn length(&self) -> usize {
-        self.bytes.len() + self.left_out.iter().map(|left_out| left_out.cut.size()).sum::<usize>()
+        self.bytes.len() + self.left_out.iter().map(|left_out| left_out.place.size()).sum::<usize>()
     }
 
     /// Fills `slices` with what follows the first `written` bytes, as far as there is room; the values that lie elsewhere are
@@ -65,7 +54,7 @@ impl Outgoing {
         let ends = self.left_out.iter().map(|left_out| left_out.at);
         let (starts, ends) = ([0].into_iter().chain(ends.clone()), ends.chain([self.bytes.len()]));
         let texts = starts.zip(ends).map(|(from, to)| &self.bytes[from..to]);
-        let bytes = |left_out: &LeftOut| values.map_or(&[][..], |values| values.bytes(left_out.cut));
+        let bytes = |left_out: &LeftOut| values.map_or(&[][..], |values| values.bytes(left_out.place));
         let lying = self.left_out.iter().map(bytes);
         let lying = lying.chain([&[][..]]);
         let left = texts.zip(lying).flat_map(|(text, value)| [text, value]).filter_map(|piece| {
@@ -84,7 +73,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Dialect,
-        workload::{Draws, KeyNames, Operation, Program, Workload},
+        workload::{Draws, KeyNames, Operation, Program, Workload, values::LARGE},
     };
 
     /// The requests of a workload on the wire, behind the first `written` bytes; whether no value lies elsewhere.

@@ -96,9 +96,9 @@ fn bytes(fragment: &Fragment, prefixes: &[String], filling: &mut Filling) -> Vec
         Fragment::Key(set) => key(set, filling.note(set)),
         Fragment::Same(set) => key(set, filling.noted[usize::from(set)]),
         Fragment::Value(kind) => {
-            let (cut, _) = filling.value(kind);
-            let [before, behind] = filling.values.frame(cut).unwrap_or_default();
-            [before, filling.values.bytes(cut), behind].concat()
+            let mut whole = Vec::new();
+            filling.value(kind).0.append(&mut whole, None);
+            whole
         }
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
         Fragment::Now => clock::unix_ms().to_string().into_bytes(),

@@ -11,7 +11,9 @@ mod pool;
 mod used;
 mod written;
 
-pub(super) use cutting::Cut;
+#[cfg(test)]
+pub(super) use cutting::LARGE;
 pub use cutting::Values;
+pub(super) use cutting::{Cut, LeftOut};
 pub use kind::{Content, MAX_VALUE_SIZE, Size, ValueError, ValueKind};
 pub use written::NoValueKind;
