@@ -182,5 +182,25 @@ mod tests {
                 prop_assert!(number(&words[5]) > 1_700_000_000_000 && words[5].len() == 13);
             }
         }
+
+        #[test]
+        fn every_value_of_memcached_is_as_long_as_is_said((one, two) in (kinds(), kinds()), seed: u64) {
+            for value in ["{v0}", "<{v1}{number 5..2000000000}{v0}>"] {
+                let step = format!("SET {{key}} {value} EX {{number 8..12}}");
+                let program = program(&[one.0.clone(), two.0.clone()], &step, Dialect::Memcached);
+                let wire = wire(&program, 3, seed, 0).1;
+                let mut rest = wire.as_slice();
+                for _ in 0..3 {
+                    let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
+                    let line = std::str::from_utf8(&rest[..end]).unwrap().trim_end();
+                    let words: Vec<_> = line.split(' ').collect();
+                    let (ttl, length): (u64, usize) = (words[3].parse().unwrap(), words[4].parse().unwrap());
+                    prop_assert!(words[0] == "set" && words.len() == 5 && (8..=12).contains(&ttl), "{}", line);
+                    prop_assert!(length >= one.1 && rest[end + 1 + length..].starts_with(b"\r\n"), "{}", line);
+                    rest = &rest[end + 1 + length + 2..];
+                }
+                prop_assert!(rest.is_empty());
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Draws, KeyNames, Values, Workload,
+    Draws, KeyNames, Prefill, Values, Workload,
     chooser::Chooser,
     draws::Filling,
     step::{Fragment, Step},
@@ -59,7 +59,8 @@ impl Workload {
         seed: u64,
     ) -> Vec<SetupCommand> {
         let steps: Vec<_> = self.setup_steps().collect();
-        let values = Values::new(&Self { operations: Vec::new(), ..self.clone() }, value_size, seed);
+        let alone = Self { operations: Vec::new(), prefill: Prefill::default(), ..self.clone() };
+        let values = Values::new(&alone, value_size, seed);
         let (sets, prefixes) = self.sets(keyspace, names);
         let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
         let mut filling = Filling {

@@ -43,7 +43,7 @@ impl Workload {
                 self.check_step(&step, dialect, names).map_err(whose)?;
             }
         }
-        for step in self.prefill.steps.iter().flat_map(|step| self.step(step)) {
+        for step in self.prefill_steps() {
             let whose = |why| WorkloadError::Unspoken(format!("the prefill: {why}"));
             self.check_step(&step, dialect, names).map_err(whose)?;
         }

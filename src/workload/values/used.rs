@@ -29,7 +29,7 @@ impl Workload {
     /// The kinds that any of its steps sends.
     pub(super) fn used_values(&self) -> BTreeSet<u16> {
         let steps = self.operations.iter().flat_map(|operation| self.steps(operation));
-        kinds_of(steps.chain(self.setup_steps())).collect()
+        kinds_of(steps.chain(self.setup_steps()).chain(self.prefill_steps())).collect()
     }
 
     /// Bytes of values that an operation sends, in the mean, where the knob says `value_size`.
@@ -87,6 +87,14 @@ mod tests {
         assert_eq!(workload.most_value_bytes(1000), 2000);
         let mean = |place: usize| workload.mean_value_bytes(&workload.operations[place], 100);
         assert_eq!([mean(0), mean(1), mean(2)], [544.0, 200.0, 0.0]);
+    }
+
+    #[test]
+    fn kinds_are_used_by_operations_setup_and_prefill() {
+        let mut workload = of(&[("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")], &["SET k {a}"]);
+        workload.setup.steps.push("SET k {b}".to_owned());
+        workload.prefill.steps.push("SET {key} {c}".to_owned());
+        assert_eq!(workload.used_values(), [0, 1, 2].into());
     }
 
     #[test]
