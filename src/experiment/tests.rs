@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use super::*;
 use crate::{
     demo,
-    load::{Knobs, Plan as LoadPlan},
+    load::{FirstWords, Knobs, Plan as LoadPlan},
     server::Parameter,
     session::{
         Record, Segment,
@@ -28,6 +28,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
     let run = RunId::random();
     let plan = LoadPlan {
         target: Target { address, ..Target::default() },
+        first_words: FirstWords::Named,
         threads: 1,
         seed: 1,
         names: KeyNames::of_run(run),

@@ -160,9 +160,13 @@ impl Connection {
             if !self.finish_connect(read)? {
                 return Ok(());
             }
+            self.listen(registry, Interest::READABLE)?;
+            if read.greeting.is_empty() {
+                self.phase = Phase::Idle;
+                return Ok(());
+            }
             let (greeter, words) = read.greeting.begin();
             self.phase = Phase::Greeting(greeter);
-            self.listen(registry, Interest::READABLE)?;
             return self.write(registry, words);
         }
         if !self.is_all_sent() {

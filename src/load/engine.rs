@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    CLIENT_NAME, Knobs, LoadError, LossReport, Plan, RingEnd, most_clients,
+    Knobs, LoadError, LossReport, Plan, RingEnd, most_clients,
     phase::{Phase, Stops},
     quota::Quota,
     ring,
@@ -21,7 +21,6 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    target::Greeting,
     workload::{Program, Values},
 };
 
@@ -174,7 +173,7 @@ impl Load {
                 index,
                 plan: Arc::clone(&plan),
                 endpoints: Arc::clone(&endpoints),
-                greeting: Greeting::new(&plan.target, CLIENT_NAME),
+                greeting: plan.greeting(),
                 clock,
                 settings: Arc::clone(&load.settings),
                 events: events_up.clone(),

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::Knobs;
 use crate::{
-    target::{Address, Endpoints, Target},
+    target::{Address, Endpoints, Greeting, Target},
     workload::{KeyNames, Program, Values},
 };
 
@@ -21,6 +21,8 @@ const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 pub struct Plan {
     /// The server.
     pub target: Target,
+    /// What is said first on each connection.
+    pub first_words: FirstWords,
     /// Worker threads, at least 1.
     pub threads: usize,
     /// Where all random numbers come from: the same seed asks the same requests.
@@ -34,6 +36,19 @@ pub struct Plan {
     pub requests: Option<u64>,
     /// How long the load lasts after its warm-up; `None` is until it is told to end.
     pub length: Option<Duration>,
+}
+
+/// What is said first on a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FirstWords {
+    /// Who we are, and that we are called [`CLIENT_NAME`].
+    #[default]
+    Named,
+    /// Only what was asked for, as redis-benchmark does.
+    Bare {
+        /// Whether `CLIENT TRACKING on` was.
+        tracks: bool,
+    },
 }
 
 /// Why the engine cannot start.
@@ -53,6 +68,14 @@ pub enum LoadError {
 }
 
 impl Plan {
+    /// What is said first on each connection.
+    pub(super) fn greeting(&self) -> Greeting {
+        match self.first_words {
+            FirstWords::Named => Greeting::new(&self.target, CLIENT_NAME),
+            FirstWords::Bare { tracks } => Greeting::bare(&self.target, tracks),
+        }
+    }
+
     /// What is asked under `knobs`, with these values.
     pub(super) fn program(&self, knobs: &Knobs, values: Values) -> Program {
         let program = Program::new(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
@@ -64,7 +87,8 @@ impl Plan {
     pub(super) fn fixture() -> Self {
         let timeout = Duration::from_secs(5);
         let (target, names) = (Target::default(), KeyNames::given("k:"));
-        Self { target, threads: 1, seed: 7, names, timeout, requests: None, length: None }
+        let first_words = FirstWords::Named;
+        Self { target, first_words, threads: 1, seed: 7, names, timeout, requests: None, length: None }
     }
 
     /// Where connections are made to: all addresses that the host's name has.

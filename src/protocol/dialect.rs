@@ -66,6 +66,8 @@ pub enum Step {
     Auth,
     /// Which protocol is spoken.
     Hello,
+    /// What is read is remembered for us, and its changes told.
+    Tracking,
     /// Which database is meant.
     Select,
     /// What we are called in `CLIENT LIST`.
@@ -199,6 +201,7 @@ impl Step {
             Self::Ping => Some("PING"),
             Self::Auth => Some("AUTH"),
             Self::Hello => Some("HELLO"),
+            Self::Tracking => Some("CLIENT|TRACKING"),
             Self::Select => Some("SELECT"),
             Self::SetName => Some("CLIENT|SETNAME"),
             Self::Connection => None,
@@ -212,6 +215,7 @@ impl fmt::Display for Step {
             Self::Ping => "PING",
             Self::Auth => "AUTH",
             Self::Hello => "HELLO 3",
+            Self::Tracking => "CLIENT TRACKING",
             Self::Select => "SELECT",
             Self::SetName => "CLIENT SETNAME",
             Self::Connection => "the connection",

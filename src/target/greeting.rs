@@ -17,7 +17,7 @@ use crate::{
 /// The first commands of a connection, and what their replies mean.
 #[derive(Debug, Clone)]
 pub struct Greeting {
-    /// In the order in which they are written and answered, each with the end of its bytes; never empty.
+    /// In the order in which they are written and answered, each with the end of its bytes.
     steps: Vec<(Step, usize)>,
     bytes: Vec<u8>,
     dialect: Dialect,
@@ -42,6 +42,23 @@ impl Greeting {
     /// For a connection to `target` that calls itself `name` in `CLIENT LIST`: all steps are written at once.
     pub fn new(target: &Target, name: &str) -> Self {
         Self::of(target, introduction(target, Some(name)), false)
+    }
+
+    /// As redis-benchmark greets: nothing that was not asked for, and so perhaps nothing at all. All steps are written at
+    /// once: AUTH, `CLIENT TRACKING on` if it `tracks`, SELECT, HELLO 3.
+    pub fn bare(target: &Target, tracks: bool) -> Self {
+        let tracking = || (Step::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
+        let mut said = introduction(target, None);
+        said.extend(tracks.then(tracking));
+        said.sort_by_key(|(step, _)| {
+            [Step::Auth, Step::Tracking, Step::Select].iter().position(|s| s == step).unwrap_or(3)
+        });
+        Self::of(target, said, false)
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
     }
 
     /// For the first contact with `target`: one step after the other, and no password before a PING was answered.
@@ -215,6 +232,16 @@ mod tests {
             "*3 $4 AUTH $3 ann $6 s3cret *2 $5 HELLO $1 3 *2 $6 SELECT $1 3 *3 $6 CLIENT $7 SETNAME $2 me "
         );
         assert!(said(&with_password(None)).starts_with("*2 $4 AUTH $6 s3cret "));
+    }
+
+    #[test]
+    fn a_bare_greeting_is_that_of_redis_benchmark() {
+        assert!(Greeting::bare(&Target::default(), false).is_empty());
+        let target = with_password(Some("ann"));
+        assert_eq!(
+            text(Greeting::bare(&target, true).begin().1),
+            "*3 $4 AUTH $3 ann $6 s3cret *3 $6 CLIENT $8 TRACKING $2 on *2 $6 SELECT $1 3 *2 $5 HELLO $1 3 "
+        );
     }
 
     #[test]

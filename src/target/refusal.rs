@@ -12,7 +12,7 @@ pub(super) fn diagnosis(target: &Target, turned_down: &TurnedDown) -> ReachError
         Step::Auth => "AUTH",
         Step::Hello => "HELLO",
         Step::Select => "SELECT",
-        Step::SetName => "CLIENT",
+        Step::SetName | Step::Tracking => "CLIENT",
         Step::Ping | Step::Connection => "PING",
     };
     match turned_down.refusal {

@@ -11,7 +11,7 @@ use std::{
 
 use redyno::{
     clock::Clock,
-    load::{Knobs, Plan},
+    load::{FirstWords, Knobs, Plan},
     session::{
         Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
         running::{Commission, Keys},
@@ -34,7 +34,8 @@ pub fn at_port(port: u16) -> Target {
 pub fn plan(target: Target) -> Plan {
     let names = KeyNames::given("redyno:");
     let timeout = Duration::from_secs(5);
-    Plan { target, threads: 1, seed: 7, names, timeout, requests: None, length: None }
+    let first_words = FirstWords::Named;
+    Plan { target, first_words, threads: 1, seed: 7, names, timeout, requests: None, length: None }
 }
 
 /// What a session without a person is asked to do whom writing is allowed.

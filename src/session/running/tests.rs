@@ -8,7 +8,7 @@ use std::{
 use super::*;
 use crate::{
     demo,
-    load::{Knobs, Plan},
+    load::{FirstWords, Knobs, Plan},
     server::Parameter,
     session::Record,
     signals::Signal,
@@ -24,6 +24,7 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
     let run = RunId::random();
     let plan = Plan {
         target: Target { address, ..Target::default() },
+        first_words: FirstWords::Named,
         threads: 1,
         seed: 1,
         names: KeyNames::of_run(run),
