@@ -145,6 +145,13 @@ impl Template {
         Ok(Self { pieces: making.pieces })
     }
 
+    /// Of these bytes, as they are.
+    pub fn raw(bytes: &[u8]) -> Self {
+        let mut making = Making { pieces: Vec::new(), bytes: bytes.to_vec(), digits: Vec::new() };
+        making.end_piece(Then::Piece);
+        Self { pieces: making.pieces }
+    }
+
     /// Appends the commands to `out`, their slots filled by `fill`.
     #[inline]
     pub fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
@@ -403,6 +410,13 @@ mod tests {
             filled(1, &[vec![word("MULTI")], vec![word("INCR"), vec![Part::Digits(0)]], vec![word("EXEC")]]),
             "*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINCR\r\n$12\r\n000000000000\r\n*1\r\n$4\r\nEXEC\r\n"
         );
+    }
+
+    #[test]
+    fn raw_bytes_are_sent_as_they_are() {
+        let (template, mut out) = (Template::raw(b"PING\r\n"), Vec::new());
+        (0..2).for_each(|_| template.append(&mut Counting::default(), &mut out));
+        assert_eq!(text(&out), "PING\r\nPING\r\n");
     }
 
     #[test]

@@ -77,6 +77,10 @@ pub struct Operation {
     /// redis-cli quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in milliseconds
     /// since 1970; braces that name nothing stay as they are.
     pub steps: Vec<String>,
+    /// Whether its steps are sent byte for byte as they are, each a request: inline commands with the ends of their lines.
+    /// No file says so.
+    #[serde(skip)]
+    pub is_raw: bool,
 }
 
 /// How the steps of an operation belong together.

@@ -54,7 +54,10 @@ impl Program {
             if operation.weight > 0 {
                 total += u64::from(operation.weight);
                 let steps: Vec<_> = workload.steps(operation).collect();
-                let template = making.template(&steps, operation.together);
+                let template = match operation.is_raw {
+                    true => Template::raw(operation.steps.concat().as_bytes()),
+                    false => making.template(&steps, operation.together),
+                };
                 asked.push((total, OpId(place as u16), template));
             }
         }
