@@ -23,6 +23,7 @@ mod spectrum;
 mod steady;
 mod text;
 mod usl;
+pub mod walks;
 
 pub use buckets::Buckets;
 pub use compact::{Blend, Compact};

@@ -43,6 +43,11 @@ fn longest(place: usize) -> u64 {
     (((place - octave * HALF + 1) as u64) << octave) - 1
 }
 
+/// The longest time of the cell that `ns` falls into.
+pub(super) fn cell_end(ns: u64) -> u64 {
+    longest(place(ns))
+}
+
 impl Default for Recorder {
     fn default() -> Self {
         Self::new()

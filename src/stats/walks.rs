@@ -1,0 +1,132 @@
+//! The two walks over a distribution that HdrHistogram knows, as redis-benchmark prints them. Pure.
+
+use super::{Latency, recorder::cell_end};
+
+/// Where the steps over values become longer, and how long they are, in nanoseconds: 100 µs up to 2 ms, then 1 ms.
+const STEP_NS: u64 = 100_000;
+const LONG_FROM_NS: u64 = 2_000_000;
+const LONG_STEP_NS: u64 = 1_000_000;
+
+/// A place on a walk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// The share of values up to here, or on a walk over percentiles the one that was to be reached, in percent.
+    pub percent: f64,
+    /// The largest value of the cell, in nanoseconds.
+    pub value_ns: u64,
+    /// How many values there are up to here.
+    pub count: u64,
+}
+
+/// From percentile to percentile, each in the middle between the one before and 100; the last twice, since it is the end.
+pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
+    let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
+    for (value_ns, n) in cells(latency) {
+        seen += n;
+        last_ns = value_ns;
+        let reached = 100.0 * seen as f64 / latency.count() as f64;
+        while percent <= reached {
+            levels.push(Level { percent, value_ns, count: seen });
+            percent += 100.0 / half_distance(percent);
+            if seen == latency.count() {
+                break;
+            }
+        }
+    }
+    levels.push(Level { percent: 100.0, value_ns: last_ns, count: seen });
+    levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
+    levels
+}
+
+/// Twice the parts that the rest above a percentile would have, if it were one of equal parts.
+fn half_distance(percent: f64) -> f64 {
+    2_f64.powi(((100.0 / (100.0 - percent)).ln() / 2_f64.ln()) as i32 + 1)
+}
+
+/// From value to value in even steps, those left out in which nothing came.
+pub fn over_values(latency: &Latency) -> Vec<Level> {
+    let mut cells = cells(latency).peekable();
+    let (mut levels, mut seen): (Vec<Level>, u64) = (Vec::new(), 0);
+    let (mut at_ns, mut step_ns) = (STEP_NS, STEP_NS);
+    while seen < latency.count() {
+        let value_ns = cell_end(at_ns);
+        while let Some((_, n)) = cells.next_if(|(cell_ns, _)| *cell_ns <= value_ns) {
+            seen += n;
+        }
+        if levels.last().is_none_or(|level| level.count != seen) {
+            let percent = 100.0 * seen as f64 / latency.count() as f64;
+            levels.push(Level { percent, value_ns, count: seen });
+        }
+        at_ns += step_ns;
+        if value_ns > LONG_FROM_NS {
+            step_ns = LONG_STEP_NS;
+        }
+    }
+    levels
+}
+
+/// The cells, and what lies beyond their range as one more.
+fn cells(latency: &Latency) -> impl Iterator<Item = (u64, u64)> {
+    let beyond = (latency.max_ns(), latency.over_range());
+    latency.cells().iter().copied().chain([beyond].into_iter().filter(|(_, n)| *n > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::fixture::latency_of;
+
+    fn told(levels: &[Level]) -> Vec<(String, u64)> {
+        levels.iter().map(|level| (format!("{:.3}", level.percent), level.count)).collect()
+    }
+
+    /// The percentiles and counts of a run of redis-benchmark over 1000 requests.
+    #[test]
+    fn percentiles_halve_the_rest_and_the_end_is_told_twice() {
+        let levels = over_percentiles(&latency_of(1..=1000));
+        let expected = [
+            ("0.000", 1),
+            ("50.000", 500),
+            ("75.000", 750),
+            ("87.500", 875),
+            ("93.750", 938),
+            ("96.875", 969),
+            ("98.438", 985),
+            ("99.219", 993),
+            ("99.609", 997),
+            ("99.805", 999),
+            ("99.902", 1000),
+            ("100.000", 1000),
+        ];
+        assert_eq!(told(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
+    }
+
+    #[test]
+    fn one_cell_is_the_first_and_the_last() {
+        let levels = over_percentiles(&latency_of([5, 5, 5]));
+        assert_eq!(told(&levels), [("0.000".to_owned(), 3), ("100.000".to_owned(), 3)]);
+        let none = over_percentiles(&Latency::default());
+        assert_eq!(told(&none), [("100.000".to_owned(), 0)]);
+        assert_eq!(over_values(&Latency::default()), []);
+    }
+
+    #[test]
+    fn a_percentile_that_is_reached_with_the_one_before_is_not_told_again() {
+        let latency = latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9)));
+        assert_eq!(
+            told(&over_percentiles(&latency)),
+            [("0.000".to_owned(), 60), ("75.000".to_owned(), 100), ("100.000".to_owned(), 100)]
+        );
+    }
+
+    #[test]
+    fn values_go_by_tenths_of_a_millisecond_and_beyond_two_by_whole_ones() {
+        let latency = latency_of([150_000, 250_000, 250_000, 2_050_000, 2_150_000, 70_000_000_000]);
+        let levels = over_values(&latency);
+        let told: Vec<_> = levels
+            .iter()
+            .map(|level| ((level.value_ns as f64 / 1e6 * 10.0).round() / 10.0, level.count))
+            .collect();
+        assert_eq!(told, [(0.1, 0), (0.2, 1), (0.3, 3), (2.1, 4), (3.1, 5), (70_061.7, 6)]);
+    }
+}
