@@ -1,5 +1,6 @@
 //! A session is a stream of records: live measurement produces it, a file holds it, everything else folds it.
 
+mod alone;
 mod assembly;
 mod beside;
 mod client;
@@ -27,6 +28,7 @@ mod tally;
 mod target_records;
 pub mod timeline;
 
+pub use alone::Alone;
 pub use beside::Beside;
 pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;

@@ -10,7 +10,7 @@
 use std::{collections::BTreeMap, sync::mpsc::Receiver};
 
 use super::{
-    Event, Interval, Moment, Record, Segment, Span, Tally, assembly::Assembly,
+    Event, Interval, Moment, Record, Segment, Span, Summary, Tally, assembly::Assembly,
     lost_connections::LostConnections, pauses::Pauses,
 };
 use crate::{
@@ -108,6 +108,11 @@ impl TargetRecords {
         self.knobs.insert(segment.segment, segment.knobs.clone());
         self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
         self.make(Record::Segment(segment));
+    }
+
+    /// The sum so far.
+    pub(super) fn summary(&self) -> &Summary {
+        self.tally.summary()
     }
 
     /// What is left to be told when nothing more comes, the sum of all at last.

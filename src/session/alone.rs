@@ -1,0 +1,82 @@
+//! A load by itself: its records and nothing else. No ping, no control plane, nothing that asks the server a question.
+
+use std::{sync::mpsc::channel, time::Duration};
+
+use super::{
+    Record, Segment, Summary,
+    target_records::{TargetInputs, TargetRecords},
+};
+use crate::{
+    clock::{Clock, seconds},
+    load::{Knobs, Load, LoadError, Plan},
+};
+
+/// A running load, whose records are taken by hand. Dropped, it stops.
+pub struct Alone {
+    load: Load,
+    knobs: Knobs,
+    records: TargetRecords,
+}
+
+impl Alone {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// As [`Load::start`].
+    pub fn start(
+        plan: &Plan,
+        knobs: Knobs,
+        warmup: Option<Duration>,
+        clock: Clock,
+    ) -> Result<Self, LoadError> {
+        let (load, output) = Load::start(plan, knobs.clone(), warmup, clock)?;
+        let (ping, server) = (channel().1, channel().1);
+        let records = TargetRecords::new(clock, TargetInputs { load: output, ping, server });
+        let mut alone = Self { load, knobs, records };
+        alone.begin_segment();
+        Ok(alone)
+    }
+
+    fn begin_segment(&mut self) {
+        let turned = self.load.turned();
+        self.records.turn(Segment {
+            t_s: seconds(turned.since_ns),
+            segment: turned.segment,
+            knobs: self.knobs.clone(),
+            warmup: turned.is_warmup,
+            config: None,
+        });
+    }
+
+    /// What it told since it was asked last. A warm-up whose time is over ends with that.
+    pub fn take(&mut self) -> Vec<Record> {
+        if self.load.is_warm() {
+            self.load.set(self.knobs.clone());
+            self.begin_segment();
+        }
+        self.records.take()
+    }
+
+    /// Whether what is measured has not begun yet.
+    pub fn is_warming_up(&self) -> bool {
+        self.load.turned().is_warmup
+    }
+
+    /// Whether the time is over, or all that was to be sent is answered or lost.
+    pub fn is_over(&self) -> bool {
+        self.load.is_over()
+    }
+
+    /// The sum so far, without the warm-up.
+    pub fn summary(&self) -> &Summary {
+        self.records.summary()
+    }
+
+    /// Ends it, and waits for the last replies; what was not taken yet, the sum of all at last.
+    pub fn finish(mut self) -> Vec<Record> {
+        self.load.end();
+        let mut records = self.records.take();
+        records.extend(self.records.end());
+        records
+    }
+}
