@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
 
 mod ab;
+mod bench;
 mod clean;
 mod cluster;
 mod control;

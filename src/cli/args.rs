@@ -5,9 +5,9 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 
 use super::{
-    UsageError, ab::AbArgs, clean::CleanArgs, demo::DemoArgs, experiment_args::ExperimentArgs,
-    load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs, session_args::SessionArgs,
-    target_args::TargetArgs, workloads::WorkloadsArgs,
+    UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, demo::DemoArgs,
+    experiment_args::ExperimentArgs, load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs,
+    session_args::SessionArgs, target_args::TargetArgs, workloads::WorkloadsArgs,
 };
 use crate::{
     load::{KnobError, Knobs},
@@ -43,7 +43,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | replay FILE | demo | clean | workloads | man"
+        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | bench ... | replay FILE | demo | clean | workloads | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -123,6 +123,9 @@ pub enum Command {
     /// Compare two settings in alternation, until it is clear which is better
     #[command(disable_help_flag = true)]
     Ab(Box<AbArgs>),
+    /// Measure as redis-benchmark and valkey-benchmark do: their options, tests and output
+    #[command(disable_help_flag = true)]
+    Bench(BenchArgs),
     /// Show a recording: the same screen, with time travel
     #[command(disable_help_flag = true)]
     Replay(ReplayArgs),

@@ -9,14 +9,15 @@ use clap_mangen::{
     roff::{Roff, bold, roman},
 };
 
-use super::{args::CommandLine, words::Words};
+use super::{args::CommandLine, bench, words::Words};
 use crate::app::{Context, bindings};
 
-const SYNOPSIS: [&str; 10] = [
+const SYNOPSIS: [&str; 11] = [
     "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]",
     "redyno --latency | --latency-history | --latency-dist | --intrinsic-latency SECONDS",
     "redyno [TARGET] --headless --find LIMIT | --sweep 'KNOB A..B'",
     "redyno ab [TARGET] [LOAD] --from KNOBS --to KNOBS",
+    "redyno bench [OPTIONS] [COMMAND ARGS...]",
     "redyno replay FILE",
     "redyno demo",
     "redyno clean [TARGET]",
@@ -118,8 +119,13 @@ fn paragraphs(title: &str, texts: &[&str]) -> Roff {
 }
 
 fn list<'a>(title: &str, items: impl IntoIterator<Item = (&'a str, &'a str)>) -> Roff {
+    list_of("SH", title, items)
+}
+
+/// A list below a heading of this level.
+fn list_of<'a>(level: &str, title: &str, items: impl IntoIterator<Item = (&'a str, &'a str)>) -> Roff {
     let mut section = Roff::new();
-    section.control("SH", [title]);
+    section.control(level, [title]);
     for (name, text) in items {
         section.control("TP", []).text([bold(name)]).text([roman(text)]);
     }
@@ -137,6 +143,12 @@ fn of_command(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     section.text([roman(about)]);
     section.to_writer(page)?;
     page.extend(options.replace(".SH ", ".SS ").bytes());
+    if command.get_name() == "bench" {
+        let entries: Vec<_> = bench::entries(bench::Flavour::Redyno).collect();
+        list_of("SS", "Options", entries.iter().map(|(names, help)| (names.as_str(), *help)))
+            .to_writer(page)?;
+        list_of("SS", "Different on purpose", bench::DEVIATIONS.map(|text| ("-", text))).to_writer(page)?;
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod ab;
 pub mod args;
+pub mod bench;
 pub mod clean;
 pub mod demo;
 mod effect;

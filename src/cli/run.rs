@@ -15,7 +15,7 @@ use clap::{
 use super::{
     Failure, UsageError, ab,
     args::{Command, CommandLine},
-    clean, demo, effect, man, oneshot,
+    bench, clean, demo, effect, man, oneshot,
     outlet::{Outlet, PATIENCE},
     replay, session,
     words::Words,
@@ -35,6 +35,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let has_terminal = io::stdout().is_terminal();
     let code = match parse(&args) {
+        _ if let Some((flavour, words)) = bench::called(&args) => {
+            let code = bench::run(flavour, words);
+            end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
+        }
         Ok((mut line, given)) => {
             let plan = check(&mut line, &given, has_terminal);
             end(plan.and_then(|plan| dispatch(&line, plan, has_terminal)), &args)
@@ -126,7 +130,7 @@ fn check(
 ) -> Result<Option<oneshot::Plan>, Failure> {
     line.choose()?;
     match &line.command {
-        Some(Command::Demo(_) | Command::Replay(_) | Command::Man) => return Ok(None),
+        Some(Command::Demo(_) | Command::Replay(_) | Command::Man | Command::Bench(_)) => return Ok(None),
         Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
@@ -147,6 +151,10 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Demo(args)), _) => Ok(demo::run(args, &stop()?)?),
         (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
         (Some(Command::Ab(args)), _) => ab::run(args),
+        // Its words are read before all others, where it comes first.
+        (Some(Command::Bench(_)), _) => {
+            Err(UsageError::Line("bench comes first: redyno bench ...".to_owned()).into())
+        }
         (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
         (Some(Command::Workloads(args)), _) => Ok(workloads::run(args, &mut Words::stdout())?),
         (Some(Command::Man), _) => Ok(man::run(&mut Words::stdout()).context("cannot write to stdout")?),

@@ -1,0 +1,102 @@
+//! What is asked for by the options.
+
+use std::path::PathBuf;
+
+use crate::target::{TlsSettings, Trust};
+
+/// The form of the output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A page a test.
+    #[default]
+    Normal,
+    /// A line a test.
+    Quiet,
+    /// A row a test.
+    Csv,
+    /// A record a test.
+    Json,
+}
+
+/// What the options say. Numbers are as they were given, within what their own benchmark does to them.
+#[derive(Clone, Default)]
+pub(super) struct Asked {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    pub(super) socket: Option<PathBuf>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) db: i64,
+    pub(super) resp3: bool,
+    pub(super) is_tls: bool,
+    pub(super) tls: TlsSettings,
+    /// The client certificate and its key, which stand in two options.
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+    /// Whether `CLIENT TRACKING on` is said.
+    pub(super) tracks: bool,
+    pub(super) clients: Option<i64>,
+    pub(super) requests: Option<i64>,
+    pub(super) data_size: Option<usize>,
+    pub(super) pipeline: Option<i64>,
+    pub(super) threads: i64,
+    pub(super) keep_alive: Option<i64>,
+    /// How many numbers `__rand_int__` has; `None` is that it is sent as it is.
+    pub(super) keyspace: Option<u64>,
+    pub(super) seed: Option<u64>,
+    /// The list of `-t` in lower case, between commas.
+    pub(super) tests: Option<String>,
+    pub(super) is_quiet: bool,
+    pub(super) is_csv: bool,
+    pub(super) is_json: bool,
+    pub(super) loops: bool,
+    /// Whether connections are only held.
+    pub(super) is_idle: bool,
+    pub(super) num_functions: Option<i64>,
+    pub(super) num_keys_in_fcall: Option<i64>,
+    /// What is said on standard error before anything else.
+    pub(super) warnings: Vec<String>,
+    /// The command and its arguments; empty is the suite.
+    pub(super) command: Vec<Vec<u8>>,
+}
+
+impl Asked {
+    pub(super) fn form(&self) -> Form {
+        match (self.is_json, self.is_csv, self.is_quiet) {
+            (true, ..) => Form::Json,
+            (_, true, _) => Form::Csv,
+            (.., true) => Form::Quiet,
+            _ => Form::Normal,
+        }
+    }
+
+    /// Adds a file or a directory of CAs.
+    pub(super) fn trust(&mut self, add: impl FnOnce(&mut Option<PathBuf>, &mut Option<PathBuf>)) {
+        if let Trust::System = self.tls.trust {
+            self.tls.trust = Trust::These { file: None, directory: None };
+        }
+        if let Trust::These { file, directory } = &mut self.tls.trust {
+            add(file, directory);
+        }
+    }
+
+    pub(super) fn clients(&self) -> i64 {
+        self.clients.unwrap_or(50)
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0)
+    }
+
+    pub(super) fn data_size(&self) -> usize {
+        self.data_size.unwrap_or(3)
+    }
+
+    pub(super) fn pipeline(&self) -> u32 {
+        u32::try_from(self.pipeline.unwrap_or(1).max(1)).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn keep_alive(&self) -> i64 {
+        self.keep_alive.unwrap_or(1)
+    }
+}

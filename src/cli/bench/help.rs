@@ -1,0 +1,88 @@
+//! `--help`, made of the table of options.
+
+use super::{
+    Flavour,
+    options::{OPTIONS, Takes},
+};
+
+/// What is deliberately different from redis-benchmark and valkey-benchmark.
+pub const DEVIATIONS: [&str; 5] = [
+    "The latency of a request is the time from its write to the last byte of its own reply. Theirs is one time a batch, to \
+     the first byte of the first reply, recorded for each request of the batch.",
+    "Latencies have three significant digits from 1 ns on by a monotonic clock, and none is cut at 3 s. Theirs come in steps \
+     of 8 us, and --precision does not change that.",
+    "Exactly -n requests are sent and counted, also with -P. Theirs sends up to one batch more.",
+    "Numbers do not overflow at 2^31; -n 0 ends at once.",
+    "With --threads each thread counts for itself, and a run ends with its last reply, not with the next quarter second.",
+];
+
+/// Width of the names of options in the help.
+const NAMES: usize = 20;
+/// Where its lines end.
+const WIDTH: usize = 80;
+
+/// How each option is written, and what it is for.
+pub fn entries(flavour: Flavour) -> impl Iterator<Item = (String, &'static str)> {
+    let own = [
+        ("--help".to_owned(), "Output this help and exit."),
+        ("--version".to_owned(), "Output version and exit."),
+    ];
+    let options = OPTIONS.iter().filter(move |option| flavour.takes(option.who)).map(|option| {
+        let names = option.names.join(", ");
+        match option.takes {
+            Takes::Nothing(_) => (names, option.help),
+            Takes::Value(value, _) => (format!("{names} {value}"), option.help),
+        }
+    });
+    options.chain(own)
+}
+
+/// The whole help.
+pub(super) fn usage(flavour: Flavour) -> String {
+    let program = flavour.program();
+    let end = if flavour == Flavour::Redis { "" } else { " [--]" };
+    let mut text = format!("Usage: {program} [OPTIONS]{end} [COMMAND ARGS...]\n\nOptions:\n");
+    for (names, help) in entries(flavour) {
+        let head = format!(" {names:<18}");
+        let fits = head.len() < NAMES;
+        let first = if fits { format!("{head:<NAMES$}") } else { format!("{head}\n{:NAMES$}", "") };
+        text += &(first + &wrapped(help, NAMES) + "\n");
+    }
+    text += "\nWhat is different on purpose:\n";
+    for deviation in DEVIATIONS {
+        text += &format!(" - {}\n", wrapped(deviation, 3));
+    }
+    text
+}
+
+/// Broken into lines that begin at this column, the first of them being there already.
+fn wrapped(text: &str, indent: usize) -> String {
+    let (mut lines, mut column) = (String::new(), indent);
+    for word in text.split(' ') {
+        if column > indent && column + 1 + word.len() > WIDTH {
+            lines += &format!("\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += word.len();
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_names_every_option_and_no_line_is_too_long() {
+        let text = usage(Flavour::Redyno);
+        for option in OPTIONS {
+            assert!(text.contains(&format!("\n {}", option.names[0])), "{:?}", option.names);
+        }
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert!(!usage(Flavour::Redis).contains("--num-functions"));
+    }
+}

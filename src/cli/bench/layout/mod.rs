@@ -1,0 +1,65 @@
+//! The lines of the benchmarks, byte for byte: a file a form.
+
+mod csv;
+mod json;
+mod normal;
+mod progress;
+mod quiet;
+
+pub(super) use csv::HEADER as CSV_HEADER;
+pub(super) use progress::{Behind, Progress};
+
+use super::{asked::Form, server_config::ServerConfig};
+use crate::{session::End, stats::Latency};
+
+/// What a test came to.
+pub(super) struct Report<'a> {
+    pub(super) title: &'a str,
+    /// Requests, of which several may be one operation.
+    pub(super) requests: u64,
+    pub(super) requests_per_s: f64,
+    pub(super) commands: u64,
+    /// The sum of the load.
+    pub(super) end: &'a End,
+    pub(super) setting: &'a Setting,
+    pub(super) payload: u64,
+}
+
+/// What is the same for all tests.
+pub(super) struct Setting {
+    pub(super) clients: i64,
+    pub(super) keep_alive: i64,
+    pub(super) threads: i64,
+    pub(super) config: Option<ServerConfig>,
+}
+
+impl Report<'_> {
+    fn latency(&self) -> &Latency {
+        &self.end.summary.service
+    }
+
+    /// Mean, least, p50, p95, p99 and greatest latency.
+    fn figures_ms(&self) -> [f64; 6] {
+        let latency = self.latency();
+        let at = |quantile| ms(latency.value_at_quantile(quantile));
+        [latency.mean_ns() / 1e6, ms(latency.min_ns()), at(0.5), at(0.95), at(0.99), ms(latency.max_ns())]
+    }
+
+    /// All lines in a form.
+    pub(super) fn lines(&self, form: Form) -> String {
+        match form {
+            Form::Normal => normal::page(self),
+            Form::Quiet => quiet::line(self),
+            Form::Csv => csv::row(self),
+            Form::Json => json::line(self),
+        }
+    }
+}
+
+/// Nanoseconds as milliseconds.
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests;

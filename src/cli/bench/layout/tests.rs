@@ -1,0 +1,91 @@
+use super::*;
+use crate::{
+    session::{Interval, Summary},
+    stats::Latency,
+};
+
+fn setting() -> Setting {
+    let config = ServerConfig { save: "3600 1 300 100".to_owned(), appendonly: "no".to_owned() };
+    Setting { clients: 50, keep_alive: 1, threads: 0, config: Some(config) }
+}
+
+/// A thousand requests, most of them between 100 µs and 2 ms and some up to 12 ms.
+fn end() -> End {
+    let latencies: Vec<u64> =
+        (0..1000_u64).map(|n| 100_000 + n * 1900 + if n % 100 == 99 { n * 10_000 } else { 0 }).collect();
+    let service = Latency::of(&latencies);
+    let summary = Summary { length_s: 0.04, ops: 1000, ops_per_s: 25_000.0, service, ..Summary::default() };
+    End { t_s: 0.05, summary, found: None, best: None }
+}
+
+fn lines(setting: &Setting, commands: u64, form: Form) -> String {
+    let end = end();
+    let report = Report {
+        title: "SET",
+        requests: 1000 * commands,
+        requests_per_s: 25_000.0 * commands as f64,
+        commands,
+        end: &end,
+        setting,
+        payload: 3,
+    };
+    report.lines(form)
+}
+
+#[test]
+fn a_page_is_that_of_redis_benchmark() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!("bench_page", lines(&setting(), 1, Form::Normal)));
+}
+
+#[test]
+fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
+    let page = lines(&Setting { threads: 2, config: None, ..setting() }, 3, Form::Normal);
+    let head: Vec<_> = page.lines().take_while(|line| !line.is_empty()).collect();
+    let expected = [
+        "====== SET ======",
+        "  3000 requests completed in 0.04 seconds",
+        "  50 parallel clients",
+        "  3 bytes payload",
+        "  keep alive: 1",
+        "  multi-thread: yes",
+        "  threads: 2",
+    ];
+    assert_eq!(head, expected);
+    assert!(page.contains("(cumulative count 3000)\n\nSummary:\n  throughput summary: 75000.00 requests"));
+}
+
+#[test]
+fn a_line_and_a_row_are_those_of_redis_benchmark() {
+    assert_eq!(lines(&setting(), 1, Form::Quiet), "SET: 25000.00 requests per second, p50=1.058 msec\n");
+    let row = lines(&setting(), 1, Form::Csv);
+    assert_eq!(row, "\"SET\",\"25000.00\",\"1.104\",\"0.100\",\"1.058\",\"1.919\",\"1.995\",\"11.988\"\n");
+    assert_eq!(CSV_HEADER.matches('"').count(), row.matches('"').count());
+}
+
+#[test]
+fn as_json_it_is_the_last_record_of_a_session() {
+    let line: serde_json::Value = serde_json::from_str(&lines(&setting(), 2, Form::Json)).unwrap();
+    assert_eq!(
+        (&line["kind"], &line["test"], &line["requests"], &line["summary"]["ops"]),
+        (&"end".into(), &"SET".into(), &2000.into(), &1000.into())
+    );
+    assert_eq!(line["summary"]["service"]["count"], 1000);
+}
+
+#[test]
+fn a_drawn_line_is_taken_away_by_as_many_spaces() {
+    let interval = Interval { ops_per_s: 1000.0, service: Latency::of(&[2_000_000]), ..Interval::default() };
+    let mut progress = Progress::new();
+    let first = progress.line(("GET", 2), &interval, &end().summary, Behind::Nothing);
+    let line = "GET: rps=2000.0 (overall: 50000.0) avg_msec=2.000 (overall: 1.104)";
+    assert_eq!(first, format!(" \r{line}\r"));
+    let second = progress.line(("GET", 1), &interval, &end().summary, Behind::Requests);
+    assert!(second.starts_with(&format!("{}\rGET: rps=1000.0 ", " ".repeat(line.len()))), "{second:?}");
+    assert!(second.ends_with(" 1000 requests\r"), "{second:?}");
+    let drawn = second.trim_start().trim_end().len();
+    assert_eq!(progress.clear().len(), drawn + 1);
+    assert_eq!(progress.clear(), " \r");
+}

@@ -1,0 +1,354 @@
+//! The table of options: what each is called, what it takes, who has it, what it does, and its help.
+
+use std::path::PathBuf;
+
+use super::{asked::Asked, flavour::Who, target};
+use crate::target::Trust;
+
+/// A row of the table.
+pub(super) struct Choice {
+    pub(super) names: &'static [&'static str],
+    pub(super) takes: Takes,
+    pub(super) who: Who,
+    pub(super) help: &'static str,
+}
+
+/// What an option takes, and what it does.
+pub(super) enum Takes {
+    Nothing(fn(&mut Asked) -> Result<(), Refusal>),
+    Value(&'static str, fn(&mut Asked, &str) -> Result<(), Refusal>),
+}
+
+/// Why an option is not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The usage is printed.
+    Invalid,
+    /// This is printed on standard error.
+    Told(String),
+}
+
+const fn flag(
+    names: &'static [&'static str],
+    who: Who,
+    help: &'static str,
+    set: fn(&mut Asked) -> Result<(), Refusal>,
+) -> Choice {
+    Choice { names, takes: Takes::Nothing(set), who, help }
+}
+
+const fn value(
+    names: &'static [&'static str],
+    who: Who,
+    (name, help): (&'static str, &'static str),
+    set: fn(&mut Asked, &str) -> Result<(), Refusal>,
+) -> Choice {
+    Choice { names, takes: Takes::Value(name, set), who, help }
+}
+
+/// All options, in the order of the help.
+pub(super) static OPTIONS: &[Choice] = &[
+    value(&["-h"], Who::Both, ("<hostname>", "Server hostname (default 127.0.0.1)"), |asked, text| {
+        asked.host = Some(text.to_owned());
+        Ok(())
+    }),
+    value(&["-p"], Who::Both, ("<port>", "Server port (default 6379)"), |asked, text| {
+        asked.port = Some(port(atoi(text))?);
+        Ok(())
+    }),
+    value(&["-s"], Who::Both, ("<socket>", "Server socket (overrides host and port)"), |asked, text| {
+        asked.socket = Some(text.into());
+        Ok(())
+    }),
+    value(
+        &["-a"],
+        Who::Both,
+        ("<password>", "Password for AUTH; the environment is not asked for one"),
+        |asked, text| {
+            asked.password = Some(text.to_owned());
+            Ok(())
+        },
+    ),
+    value(
+        &["--user"],
+        Who::Both,
+        ("<username>", "Used to send ACL style 'AUTH username pass'. Needs -a."),
+        |asked, text| {
+            asked.user = Some(text.to_owned());
+            Ok(())
+        },
+    ),
+    value(
+        &["-u"],
+        Who::Both,
+        (
+            "<uri>",
+            "Server URI, redis://user:password@host:port/dbnum; rediss:// for TLS, valkey:// and valkeys:// too",
+        ),
+        target::take_uri,
+    ),
+    value(&["-c"], Who::Both, ("<clients>", "Number of parallel connections (default 50)"), |asked, text| {
+        asked.clients = Some(atoi(text));
+        Ok(())
+    }),
+    value(&["-n"], Who::Both, ("<requests>", "Total number of requests (default 100000)"), |asked, text| {
+        asked.requests = Some(atoi(text));
+        Ok(())
+    }),
+    value(
+        &["-d"],
+        Who::Both,
+        ("<size>", "Data size of SET/GET value in bytes (default 3)"),
+        |asked, text| {
+            asked.data_size = Some(atoi(text).clamp(1, 1 << 30) as usize);
+            Ok(())
+        },
+    ),
+    value(&["--dbnum"], Who::Both, ("<db>", "SELECT the specified db number (default 0)"), |asked, text| {
+        asked.db = atoi(text);
+        Ok(())
+    }),
+    flag(&["-3"], Who::Both, "Start session in RESP3 protocol mode.", |asked| {
+        asked.resp3 = true;
+        Ok(())
+    }),
+    value(&["--threads"], Who::Both, ("<num>", "Enable multi-thread mode."), |asked, text| {
+        asked.threads = atoi(text).max(0);
+        if asked.threads > MOST_THREADS {
+            asked.threads = MOST_THREADS;
+            asked.warnings.push(format!("WARNING: Too many threads, limiting threads to {MOST_THREADS}."));
+        }
+        Ok(())
+    }),
+    flag(&["--cluster"], Who::Both, "Enable cluster mode. It is not there yet.", |_| {
+        Err(not_there("--cluster"))
+    }),
+    flag(&["--enable-tracking"], Who::Both, "Send CLIENT TRACKING on before starting benchmark.", |asked| {
+        asked.tracks = true;
+        Ok(())
+    }),
+    value(&["-k"], Who::Both, ("<boolean>", "1=keep alive 0=reconnect (default 1)"), |asked, text| {
+        asked.keep_alive = Some(atoi(text));
+        Ok(())
+    }),
+    value(
+        &["-r"],
+        Who::Both,
+        (
+            "<keyspacelen>",
+            "Replace __rand_int__ in arguments by a random number in 12 digits from 0 to keyspacelen-1, another one each \
+             time: random keys for SET/GET/INCR, random values for SADD, random members and scores for ZADD. Without -r \
+             it is sent as it is, and all commands use the same key.",
+        ),
+        |asked, text| {
+            let digits = text.strip_prefix('-');
+            if digits.is_some_and(|digits| !digits.starts_with(|first: char| first.is_ascii_digit())) {
+                return Err(Refusal::Invalid);
+            }
+            asked.keyspace = Some(atoi(text).clamp(0, MOST_KEYS) as u64);
+            Ok(())
+        },
+    ),
+    value(
+        &["-P"],
+        Who::Both,
+        (
+            "<numreq>",
+            "Pipeline <numreq> requests: send them before waiting for the replies. Default 1 (no pipeline).",
+        ),
+        |asked, text| {
+            asked.pipeline = Some(atoi(text));
+            Ok(())
+        },
+    ),
+    flag(&["-q"], Who::Both, "Quiet. Just show query/sec values", |asked| {
+        asked.is_quiet = true;
+        Ok(())
+    }),
+    value(
+        &["--precision"],
+        Who::Both,
+        (
+            "<digits>",
+            "Taken, and without effect: latencies always have three significant digits, from 1 ns on",
+        ),
+        |_, _| Ok(()),
+    ),
+    flag(&["--csv"], Who::Both, "Output in CSV format", |asked| {
+        asked.is_csv = true;
+        Ok(())
+    }),
+    flag(&["-l"], Who::Both, "Loop. Run the tests forever", |asked| {
+        asked.loops = true;
+        Ok(())
+    }),
+    value(
+        &["-t"],
+        Who::Both,
+        (
+            "<tests>",
+            "Only run the comma separated list of tests. The test names are the same as the ones produced as output; \
+             others are ignored. The -t option is ignored if a specific command is supplied on the command line.",
+        ),
+        |asked, text| {
+            asked.tests = Some(format!(",{},", text.to_ascii_lowercase()));
+            Ok(())
+        },
+    ),
+    flag(&["-I"], Who::Both, "Idle mode. Just open N idle connections and wait.", |asked| {
+        asked.is_idle = true;
+        Ok(())
+    }),
+    value(
+        &["--seed"],
+        Who::Both,
+        ("<num>", "Set the seed for random number generator. Default seed is another one each time."),
+        |asked, text| {
+            asked.seed = Some(atoi(text) as u64);
+            Ok(())
+        },
+    ),
+    flag(&["-e"], Who::Both, "Taken, and without effect: an error always ends the run.", |asked| {
+        asked.warnings.push(
+            "WARNING: -e option has no effect. We now immediately exit on error to avoid false results."
+                .to_owned(),
+        );
+        Ok(())
+    }),
+    value(
+        &["--num-functions"],
+        Who::Valkey,
+        ("<num>", "Number of functions in the library that the test 'function_load' loads (default 10)."),
+        |asked, text| {
+            asked.num_functions = Some(atoi(text));
+            Ok(())
+        },
+    ),
+    value(
+        &["--num-keys-in-fcall"],
+        Who::Valkey,
+        ("<num>", "Number of keys passed to FCALL in the test 'fcall' (default 1)."),
+        |asked, text| {
+            asked.num_keys_in_fcall = Some(atoi(text));
+            Ok(())
+        },
+    ),
+    flag(&["--tls"], Who::Both, "Establish a secure TLS connection.", |asked| {
+        asked.is_tls = true;
+        Ok(())
+    }),
+    value(&["--sni"], Who::Both, ("<host>", "Server name indication for TLS."), |asked, text| {
+        asked.tls.server_name = Some(text.to_owned());
+        Ok(())
+    }),
+    value(&["--cacert"], Who::Both, ("<file>", "CA certificate file to verify with."), |asked, text| {
+        asked.trust(|file, _| *file = Some(text.into()));
+        Ok(())
+    }),
+    value(
+        &["--cacertdir"],
+        Who::Both,
+        (
+            "<dir>",
+            "Directory of trusted CA certificates. Without --cacert and --cacertdir the system's are trusted.",
+        ),
+        |asked, text| {
+            asked.trust(|_, directory| *directory = Some(text.into()));
+            Ok(())
+        },
+    ),
+    flag(&["--insecure"], Who::Both, "Allow insecure TLS connection by skipping cert validation.", |asked| {
+        asked.tls.trust = Trust::Anybody;
+        Ok(())
+    }),
+    value(&["--cert"], Who::Both, ("<file>", "Client certificate to authenticate with."), |asked, text| {
+        asked.certificate = Some(PathBuf::from(text));
+        Ok(())
+    }),
+    value(&["--key"], Who::Both, ("<file>", "Private key file to authenticate with."), |asked, text| {
+        asked.key = Some(PathBuf::from(text));
+        Ok(())
+    }),
+    value(
+        &["--tls-ciphers"],
+        Who::Both,
+        ("<list>", "Taken, and without effect: TLS 1.2 and 1.3 are spoken with the ciphers of rustls"),
+        |_, _| Ok(()),
+    ),
+    value(&["--tls-ciphersuites"], Who::Both, ("<list>", "Taken, and without effect, likewise"), |_, _| {
+        Ok(())
+    }),
+    flag(&["--mptcp"], Who::Valkey, "Enable an MPTCP connection. It is not there yet.", |_| {
+        Err(not_there("--mptcp"))
+    }),
+    value(
+        &["--rfr"],
+        Who::Valkey,
+        ("<mode>", "Read from replicas in cluster mode: no, yes or all. Without --cluster it has no effect."),
+        |_, text| if ["no", "yes", "all"].contains(&text) { Ok(()) } else { Err(Refusal::Invalid) },
+    ),
+    flag(
+        &["--json"],
+        Who::Ours,
+        "A JSON object a test, with redyno's own figures and the distribution",
+        |asked| {
+            asked.is_json = true;
+            Ok(())
+        },
+    ),
+];
+
+/// More threads are not taken.
+const MOST_THREADS: i64 = 500;
+/// As many numbers as twelve digits have, but one.
+const MOST_KEYS: i64 = 999_999_999_999;
+
+/// What has its place in the table, and nowhere else yet.
+fn not_there(option: &str) -> Refusal {
+    Refusal::Told(format!("{option} is not there yet in redyno bench"))
+}
+
+/// A port, as a number that was read.
+pub(super) fn port(number: i64) -> Result<u16, Refusal> {
+    u16::try_from(number).map_err(|_| Refusal::Told("Invalid server port.".to_owned()))
+}
+
+/// C's atoi: the whole number that a text begins with, else 0. Beyond 64 bits it is the last that there is.
+pub(super) fn atoi(text: &str) -> i64 {
+    let text = text.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.bytes().take_while(u8::is_ascii_digit);
+    let number = digits.fold(0_i64, |n, digit| n.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
+    sign * number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_c_reads_them() {
+        for (text, number) in [
+            ("5", 5),
+            (" -7x", -7),
+            ("+3", 3),
+            ("x", 0),
+            ("", 0),
+            ("1k", 1),
+            ("99999999999999999999", i64::MAX),
+        ] {
+            assert_eq!(atoi(text), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_option_stands_twice() {
+        let names: Vec<_> = OPTIONS.iter().flat_map(|option| option.names).collect();
+        for (n, name) in names.iter().enumerate() {
+            assert!(!names[..n].contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Runs what is asked for: one test after the other, each with connections of its own.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+use super::{
+    Flavour,
+    asked::{Asked, Form},
+    catalogue,
+    conversation::{Answer, Conversation, without_number},
+    custom, idle,
+    layout::{Behind, CSV_HEADER, Progress, Report, Setting},
+    parse::{Parsed, parse},
+    payload::Payload,
+    server_config::ServerConfig,
+    suite::Test,
+    target::{self, place},
+};
+use crate::{
+    cli::words::Words,
+    clock::Clock,
+    happening::Happening,
+    load::{FirstWords, Knobs, Plan},
+    protocol::Step,
+    session::{Alone, End, Event, Record},
+    signals::{Signal, listen},
+    target::Target,
+    workload::KeyNames,
+};
+
+/// How often a load is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What theirs says of -k 0.
+const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for \
+    Linux and 'sudo sysctl -w net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests\n";
+
+/// Why a run ends before its end.
+enum Stop {
+    /// This is printed on standard error.
+    Told(String),
+    /// Nobody takes what is written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Whose benchmark a command line asks for, if it does, and the words of it.
+pub fn called(args: &[OsString]) -> Option<(Flavour, &[OsString])> {
+    let (program, words) = args.split_first()?;
+    match Flavour::of_program(program) {
+        Some(flavour) => Some((flavour, words)),
+        None => words
+            .split_first()
+            .filter(|(first, _)| *first == "bench")
+            .map(|(_, rest)| (Flavour::Redyno, rest)),
+    }
+}
+
+/// Runs the benchmark that these words ask for, and says so itself if it fails.
+pub fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
+    let (mut out, mut err) = (Words::stdout(), Words::stderr());
+    // Nobody is left to be told of a stream that is gone.
+    let mut complain = |text: &str| drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
+    let asked = match parse(flavour, words) {
+        Parsed::Run(asked) => asked,
+        Parsed::Answer(answer, complaint, code) => {
+            complain(&complaint);
+            let _ = out.write_all(answer.as_bytes());
+            return ExitCode::from(code);
+        }
+    };
+    // As theirs: it goes on when the terminal is gone.
+    drop(listen(&[Signal::HangUp]));
+    match Bench::begin(flavour, *asked, out, &mut complain).and_then(|mut bench| bench.run()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our lines has had enough, as `head` does.
+        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Stop::Output(error)) => {
+            complain(&format!("cannot write to stdout: {error}\n"));
+            ExitCode::FAILURE
+        }
+        Err(Stop::Told(text)) => {
+            complain(&(text + "\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A run.
+struct Bench {
+    flavour: Flavour,
+    asked: Asked,
+    target: Target,
+    setting: Setting,
+    seed: u64,
+    clock: Clock,
+    payload: Payload,
+    out: Words,
+}
+
+impl Bench {
+    /// Asks the server for its configuration, and says what is to be said before.
+    fn begin(
+        flavour: Flavour,
+        asked: Asked,
+        out: Words,
+        complain: &mut impl FnMut(&str),
+    ) -> Result<Self, Stop> {
+        asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
+        let told = |error| Stop::Told(format!("Could not negotiate a TLS connection: {error}"));
+        let target = target::target(&asked).map_err(told)?;
+        let config = ServerConfig::fetch(&target, flavour.server()).map_err(Stop::Told)?;
+        if config.is_none() {
+            complain("WARNING: Could not fetch server CONFIG\n");
+        }
+        if asked.keep_alive() == 0 {
+            complain(NO_KEEP_ALIVE);
+        }
+        if !asked.command.is_empty() && asked.tests.is_some() {
+            complain("WARNING: Option -t is ignored.\n");
+        }
+        let (clients, keep_alive, threads) = (asked.clients(), asked.keep_alive(), asked.threads);
+        let setting = Setting { clients, keep_alive, threads, config };
+        let seed = asked.seed.unwrap_or_else(rand::random);
+        let (clock, payload) = (Clock::start(), Payload::new());
+        Ok(Self { flavour, asked, target, setting, seed, clock, payload, out })
+    }
+
+    fn run(&mut self) -> Result<(), Stop> {
+        if self.asked.is_idle {
+            let held = idle::hold(&self.target, self.asked.clients(), &mut self.out);
+            return held.map_err(|error| self.lost(&error));
+        }
+        if self.asked.form() == Form::Csv {
+            self.print(CSV_HEADER)?;
+        }
+        loop {
+            if self.asked.command.is_empty() {
+                for test in catalogue::tests(self.flavour, &self.asked, &mut self.payload) {
+                    self.run_test(&test)?;
+                }
+                if matches!(self.asked.form(), Form::Normal | Form::Quiet) {
+                    self.print("\n")?;
+                }
+            } else if let Some(test) = custom::test(self.flavour, &self.asked, &mut self.payload) {
+                self.run_test(&test)?;
+            }
+            if !self.asked.loops {
+                return Ok(());
+            }
+        }
+    }
+
+    fn run_test(&mut self, test: &Test) -> Result<(), Stop> {
+        if let Some(command) = &test.before {
+            self.ask_before(command)?;
+        }
+        let mut progress = Progress::new();
+        let end = self.measure(test, &mut progress)?;
+        let report = Report {
+            title: &test.title,
+            requests: end.summary.ops * test.commands,
+            requests_per_s: end.summary.ops_per_s * test.commands as f64,
+            commands: test.commands,
+            end: &end,
+            setting: &self.setting,
+            payload: test.payload,
+        };
+        let form = self.asked.form();
+        let cleared =
+            if matches!(form, Form::Normal | Form::Quiet) { progress.clear() } else { String::new() };
+        let lines = report.lines(form);
+        self.print(&(cleared + &lines))
+    }
+
+    /// Sends a command once, on a connection of its own.
+    fn ask_before(&self, command: &[Vec<u8>]) -> Result<(), Stop> {
+        let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
+        let mut conversation = Conversation::open(&self.target, self.flavour.server()).map_err(Stop::Told)?;
+        match conversation.ask(&words) {
+            Ok(Answer::Error(error)) => Err(Stop::Told(format!("Error from server: {error}"))),
+            Ok(_) => Ok(()),
+            Err(error) => Err(Stop::Told(format!("Error: {}", without_number(&error.to_string())))),
+        }
+    }
+
+    fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<End, Stop> {
+        let failed = |error| Stop::Told(format!("Could not start: {error}"));
+        let mut alone = Alone::start(&self.plan(test), self.knobs(test), None, self.clock).map_err(failed)?;
+        let shows = matches!(self.asked.form(), Form::Normal | Form::Quiet);
+        let behind = if self.flavour == Flavour::Valkey { Behind::Requests } else { Behind::Nothing };
+        while !alone.is_over() {
+            std::thread::sleep(LOOK_EVERY);
+            for record in alone.take() {
+                self.heed(&record)?;
+                if let Record::Interval(interval) = record
+                    && shows
+                {
+                    let title = (test.title.as_str(), test.commands);
+                    let line = progress.line(title, &interval, alone.summary(), behind);
+                    self.print(&line)?;
+                }
+            }
+        }
+        let mut end = None;
+        for record in alone.finish() {
+            self.heed(&record)?;
+            if let Record::End(record) = record {
+                end = Some(*record);
+            }
+        }
+        Ok(end.expect("the last record of a load is its end"))
+    }
+
+    fn plan(&self, test: &Test) -> Plan {
+        let clients = usize::try_from(self.setting.clients.max(1)).unwrap_or(1);
+        Plan {
+            target: self.target.clone(),
+            first_words: FirstWords::Bare { tracks: self.asked.tracks },
+            // A thread without clients has nothing to do.
+            threads: usize::try_from(self.asked.threads).unwrap_or(0).clamp(1, clients),
+            seed: self.seed,
+            names: KeyNames::given(""),
+            // Theirs waits for as long as it takes.
+            timeout: Duration::MAX,
+            requests: Some(self.asked.requests().div_ceil(test.commands)),
+            length: None,
+        }
+    }
+
+    fn knobs(&self, test: &Test) -> Knobs {
+        Knobs {
+            load: true,
+            clients: u32::try_from(self.setting.clients.max(1)).unwrap_or(u32::MAX),
+            pipeline: self.asked.pipeline(),
+            // A batch is finished first, so that it is one a batch.
+            reconnect: (self.setting.keep_alive == 0).then_some(1),
+            workload: std::sync::Arc::clone(&test.workload),
+            value_size: 1,
+            ..Knobs::default()
+        }
+    }
+
+    /// The first error ends everything.
+    fn heed(&self, record: &Record) -> Result<(), Stop> {
+        match record {
+            Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
+                Err(self.error(error, message))
+            }
+            Record::Event(Event { what: Happening::WorkerDied { cause }, .. }) => {
+                Err(Stop::Told(format!("Error: {}", without_number(cause))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is said of the first error of this kind.
+    fn error(&self, kind: &str, message: &str) -> Stop {
+        // The kinds that a server names are in capitals.
+        let is_servers = kind.starts_with(|first: char| first.is_ascii_uppercase());
+        if is_servers || kind == "maxclients" {
+            return Stop::Told(format!("Error from server: {}", without_step(message)));
+        }
+        match kind {
+            "refused" | "unreachable" => self.lost(&io::Error::other(message.to_owned())),
+            "tls" => Stop::Told(format!("Could not negotiate a TLS connection: {message}")),
+            _ if message == "the server closed the connection" => {
+                Stop::Told("Error: Server closed the connection".to_owned())
+            }
+            _ => Stop::Told(format!("Error: {}", without_number(message))),
+        }
+    }
+
+    fn lost(&self, error: &io::Error) -> Stop {
+        let (server, place) = (self.flavour.server(), place(&self.target));
+        Stop::Told(format!(
+            "Could not connect to {server} at {place}: {}",
+            without_number(&error.to_string())
+        ))
+    }
+
+    fn print(&mut self, text: &str) -> Result<(), Stop> {
+        self.out.write_all(text.as_bytes())?;
+        Ok(self.out.flush()?)
+    }
+}
+
+/// A server's error without what we say of the step that it refuses.
+fn without_step(message: &str) -> &str {
+    let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
+    let told = |step: Step| message.strip_prefix(&format!("{step} was refused: "));
+    steps.into_iter().find_map(told).unwrap_or(message)
+}

@@ -1,0 +1,170 @@
+//! `redyno bench`'s promise: neither a script that reads redis-benchmark's output nor the server notices the difference.
+
+use std::{collections::BTreeMap, os::unix::fs::symlink, process::Command};
+
+use crate::support::{
+    Server, free_port,
+    program::{Outcome, Running, redyno, run},
+};
+
+/// What `program` does with these words against `server`, and how often the server carried out each command.
+fn asked(program: Command, server: &Server, words: &str) -> (Outcome, BTreeMap<String, u64>) {
+    let mut program = program;
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    let outcome = Running::start({
+        program.args(["-p", &server.port_text()]).args(words.split(' '));
+        program
+    })
+    .end()
+    .expect_code(0);
+    let stats = server.cli(&["INFO", "commandstats"]);
+    let calls = stats.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        Some((name.to_owned(), rest.split(',').next()?.parse().expect("a count of calls")))
+    });
+    (outcome, calls.collect())
+}
+
+fn theirs() -> Command {
+    Command::new("redis-benchmark")
+}
+
+fn ours() -> Command {
+    redyno(&["bench"])
+}
+
+/// The lines as they are left on a terminal, a `#` for each row of digits and for each decimal; lines of one form that
+/// follow each other are one.
+fn forms(out: &str) -> Vec<String> {
+    let mut forms: Vec<String> =
+        out.split('\n').map(|line| form(line.rsplit('\r').next().unwrap_or(line))).collect();
+    forms.dedup();
+    forms
+}
+
+fn form(line: &str) -> String {
+    let (mut form, mut is_decimal) = (String::new(), false);
+    for next in line.chars() {
+        match next {
+            '0'..='9' if !is_decimal && form.ends_with('#') => {}
+            '0'..='9' => form.push('#'),
+            // Columns are filled up on their left.
+            ' ' if form.ends_with(' ') => {}
+            other => form.push(other),
+        }
+        is_decimal = next == '.' || is_decimal && next.is_ascii_digit();
+    }
+    form
+}
+
+#[test]
+fn every_default_test_is_asked_and_told_as_redis_benchmark_does() {
+    let servers = [Server::redis().start(), Server::redis().start()];
+    let (their, their_calls) = asked(theirs(), &servers[0], "-n 1000 -q");
+    let (our, mut our_calls) = asked(ours(), &servers[1], "-n 1000 -q");
+    assert_eq!(our.out.matches(" requests per second, p50=").count(), 21);
+    // Redis 8's suite ends with a test that the one of Redis 7 does not have.
+    let (without_last, _) = our.out.split_once("XADD: ").unwrap();
+    assert_eq!(forms(&format!("{without_last}\n")), forms(&their.out));
+    assert_eq!(our_calls.remove("xadd"), Some(1000));
+    assert_eq!(our_calls, their_calls);
+    assert_eq!((our_calls["ping"], our_calls["lpush"], our_calls["config|get"]), (2000, 2000, 2));
+    assert_eq!(our.err, their.err);
+}
+
+#[test]
+fn keys_and_values_are_those_of_redis_benchmark() {
+    let servers = [Server::redis().start(), Server::redis().start()];
+    let words = "-n 3000 -P 5 -r 20 -d 20 -q -t set,incr,sadd,hset,zadd,mset,lpush";
+    let left = [(theirs(), &servers[0]), (ours(), &servers[1])].map(|(program, server)| {
+        asked(program, server, words);
+        let cli = |words: &str| {
+            let words: Vec<_> = words.split(' ').collect();
+            let mut lines: Vec<_> = server.cli(&words).lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let score = cli("ZRANGE myzset 0 0 WITHSCORES").len();
+        [cli("KEYS *"), cli("GET key:000000000007"), cli("SMEMBERS myset"), cli("HGETALL myhash")]
+            .map(|lines| lines.join("\n") + &format!(" {score}"))
+    });
+    assert_eq!(left[1], left[0]);
+}
+
+#[test]
+fn pages_and_rows_have_the_form_of_redis_benchmarks() {
+    let server = Server::redis().with_args(&["--save", "3600 1"]).start();
+    for words in [
+        "-n 2000 -t get,lrange_300",
+        "-n 2000 --threads 2 -t set -d 100",
+        "-n 2000 --csv -t get,set",
+        "-n 300 -k 0 -q -t get",
+    ] {
+        let [their, our] = [theirs(), ours()].map(|program| asked(program, &server, words).0);
+        assert_eq!(forms(&our.out), forms(&their.out), "{words}");
+        assert_eq!(our.err, their.err, "{words}");
+    }
+}
+
+#[test]
+fn a_connection_says_first_what_redis_benchmarks_says_and_nothing_else() {
+    let server = Server::redis().start();
+    server.cli(&["ACL", "SETUSER", "ann", "on", ">pw", "~*", "+@all"]);
+    let words = "--user ann -a pw --dbnum 3 --enable-tracking -c 3 -n 20000 -q -t get";
+    let calls = [theirs(), ours()].map(|program| asked(program, &server, words).1);
+    let names = calls.clone().map(|calls| calls.into_keys().collect::<Vec<_>>());
+    assert_eq!(names[1], names[0]);
+    assert_eq!(names[1], ["auth", "client|tracking", "config|get", "config|resetstat", "get", "select"]);
+    assert_eq!((calls[1]["get"], calls[1]["config|get"]), (20_000, 2));
+    let (_, calls) = asked(ours(), &server, "-3 -n 100 -q -t get");
+    assert!(calls.contains_key("hello") && !calls.contains_key("client|setname"), "{calls:?}");
+}
+
+#[test]
+fn exactly_as_many_requests_are_sent_as_are_asked_for() {
+    let server = Server::redis().start();
+    let (outcome, calls) = asked(ours(), &server, "-n 10 -P 8 -t ping_mbulk --json");
+    assert_eq!(calls["ping"], 10);
+    let told: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!((&told["test"], &told["requests"]), (&"PING_MBULK".into(), &10.into()));
+}
+
+#[test]
+fn what_fails_is_said_in_the_words_of_redis_benchmark() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let nobody = free_port().to_string();
+    let refused = format!("Could not connect to Redis at 127.0.0.1:{nobody}: Connection refused\n");
+    let wrong = "Error from server: ERR wrong number of arguments for 'lpush' command\n";
+    for (words, expected) in [
+        (vec!["-p", &port, "-q", "lpush", "x"], wrong),
+        (vec!["-p", &port, "--dbnum", "99", "-q"], "Error from server: ERR DB index is out of range\n"),
+        (vec!["-p", &nobody], &refused),
+        (vec!["-p", "65536"], "Invalid server port.\n"),
+    ] {
+        let outcome = run(&[vec!["bench"], words].concat()).expect_code(1);
+        assert_eq!(outcome.err, expected);
+    }
+    server.cli(&["ACL", "SETUSER", "default", "-config"]);
+    let outcome = run(&["bench", "-p", &port, "-n", "10", "-q", "-t", "get", "-e"]).expect_code(0);
+    assert!(
+        outcome.err.ends_with("avoid false results.\nWARNING: Could not fetch server CONFIG\n"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn through_a_link_it_is_the_one_that_the_link_is_named_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let link = |name: &str| {
+        let path = directory.path().join(name);
+        symlink(env!("CARGO_BIN_EXE_redyno"), &path).unwrap();
+        Command::new(path)
+    };
+    let server = Server::valkey().start();
+    let (outcome, calls) = asked(link("valkey-benchmark"), &server, "-n 200 -q");
+    assert_eq!(outcome.out.matches(" requests per second, p50=").count(), 24, "{}", outcome.out);
+    assert_eq!((calls["fcall"], calls["function|load"], calls["mget"]), (200, 201, 200));
+    let (outcome, _) = asked(link("redis-benchmark"), &server, "-n 200 --csv -t get,mget,fcall");
+    assert_eq!(outcome.out.lines().count(), 2, "{}", outcome.out);
+}
