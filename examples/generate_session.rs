@@ -103,6 +103,7 @@ impl Session {
                 segment,
                 knobs,
                 warmup: false,
+                prefill: None,
                 config: None,
             }))?;
         }

@@ -20,6 +20,7 @@
 //! | `not permitted` | the server refuses a question; it is asked again once a minute |
 //! | `unreachable`, `reachable`, `INFO refused` | the control plane has no answer, and has one again |
 //! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections, threads and end |
+//! | `prefill` | the keys that a workload reads are made |
 //! | `paused` | redyno itself was stopped (Ctrl-Z) and went on |
 //! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and answers |
 //! | `error` | the first error of its kind |
@@ -31,10 +32,12 @@
 //! What the server tells is as late as a poll, a second at the most.
 
 mod found;
+mod prefilled;
 
 use std::fmt;
 
 pub use found::{Best, Found, KneeAt, SweptStep};
+pub use prefilled::Prefilled;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{self, counted, were};
@@ -155,6 +158,8 @@ happenings! {
     WorkerDied { cause: String } "worker died" cause;
     /// The load was turned off because of this.
     LoadStopped { cause: String } "load stopped" cause;
+    /// The keys were made that the load reads.
+    Prefilled { prefilled: Prefilled } "prefill" prefilled.to_string();
     /// The first error of its kind, with its message, which mostly begins with the kind.
     FirstError { error: String, message: String } "error"
         if message.starts_with(error) { message.clone() } else { format!("{error}: {message}") };

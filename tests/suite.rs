@@ -30,6 +30,7 @@ mod operations;
 mod outage;
 mod ping;
 mod ping_parts;
+mod prefill;
 mod reach;
 mod readme;
 mod reconnect;

@@ -35,16 +35,14 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     }
 }
 
-/// What `segment` is about, after the one `before`: the parameter of the server that was set, else as [`change`]; the
-/// warm-up is said first.
+/// What `segment` is about, after the one `before`: the parameter of the server that was set, else as [`change`]; prefill
+/// and warm-up are said first.
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {
         Some(set) => vec![format!("{} {}", set.name, value_words(&set.to))],
         None => change(before.map(|before| &before.knobs), &segment.knobs),
     };
-    if segment.warmup {
-        words.insert(0, "warm-up".to_owned());
-    }
+    words.splice(0..0, segment.aside().map(str::to_owned));
     words
 }
 

@@ -83,12 +83,26 @@ fn workload(asked: &Workload) -> Option<String> {
     let ratio = (Workload::ratio(set, get), format!(" --ratio {set}:{get}"));
     let presets = presets().map(|preset| (Arc::clone(preset), format!(" --workload {}", preset.name)));
     let known: Vec<_> = presets.chain([ratio]).collect();
-    if let Some((_, option)) = known.iter().find(|(known, _)| is_same(known)) {
-        return Some(option.clone());
+    let (known, option) = match known.iter().find(|(known, _)| is_same(known)) {
+        Some((known, option)) => (known, option.clone()),
+        None => {
+            let drawn = asked.keys.values().next()?.distribution;
+            let (known, option) = known.iter().find(|(known, _)| is_same(&known.drawn_by(drawn)))?;
+            (known, format!("{option} --distribution {}", quoted(&drawn.to_string())))
+        }
+    };
+    Some(option + prefill(known, asked)?)
+}
+
+/// The option that makes the prefill of a `known` workload that of the one that is `asked`.
+fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
+    if known.prefill == asked.prefill {
+        return Some("");
     }
-    let drawn = asked.keys.values().next()?.distribution;
-    let (_, option) = known.into_iter().find(|(known, _)| is_same(&known.drawn_by(drawn)))?;
-    Some(format!("{option} --distribution {}", quoted(&drawn.to_string())))
+    if asked.prefill.is_empty() {
+        return Some(" --no-prefill");
+    }
+    known.with_prefill().is_ok_and(|known| known.prefill == asked.prefill).then_some(" --prefill")
 }
 
 impl Model {
@@ -149,7 +163,7 @@ mod tests {
 
     fn begin(model: &mut Model, segment: u32, knobs: Knobs, config: Option<ConfigChange>) {
         let t_s = f64::from(segment);
-        model.push(&Record::Segment(Segment { t_s, segment, knobs, warmup: false, config }));
+        model.push(&Record::Segment(Segment { t_s, segment, knobs, warmup: false, prefill: None, config }));
     }
 
     #[test]
@@ -179,6 +193,9 @@ mod tests {
         }
         assert_eq!(told(&Workload::ratio(3, 7)), " --ratio 3:7");
         assert_eq!(told(&preset("cache").unwrap().with_read_percent(25)), " --ratio 3:1");
+        let filled = preset("get").unwrap().with_prefill().unwrap();
+        assert_eq!(told(&filled), " --workload get --prefill");
+        assert_eq!(told(&filled.without_prefill()), " --workload get");
         let drawn = |by: &str| preset("get").unwrap().drawn_by(by.parse().unwrap());
         assert_eq!(told(&drawn("sequential")), " --workload get --distribution sequential");
         assert_eq!(told(&drawn("zipfian")), " --workload get --distribution 'zipfian 0.99'");

@@ -180,7 +180,14 @@ mod tests {
             self.segment += 1;
             self.knobs = knobs.clone();
             let (t_s, segment) = (self.now_s(), self.segment);
-            self.tell(Record::Segment(Segment { t_s, segment, knobs, warmup: false, config: None }));
+            self.tell(Record::Segment(Segment {
+                t_s,
+                segment,
+                knobs,
+                warmup: false,
+                prefill: None,
+                config: None,
+            }));
         }
 
         fn tell(&mut self, record: Record) {

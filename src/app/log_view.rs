@@ -243,6 +243,7 @@ mod tests {
                 segment: 1,
                 knobs: Knobs::default(),
                 warmup: false,
+                prefill: None,
                 config: None,
             }),
             slow(3.0, 14_000, "KEYS *"),

@@ -77,7 +77,14 @@ mod tests {
         let mut model = Model::new(knobs.clone(), TimelineOptions::default());
         take(
             &mut model,
-            Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None }),
+            Record::Segment(Segment {
+                t_s: 0.0,
+                segment: 1,
+                knobs,
+                warmup: false,
+                prefill: None,
+                config: None,
+            }),
         );
         let memory = [(Gauge::MaxMemory, f64::from(16 << 20)), (Gauge::UsedMemory, f64::from(1 << 20))];
         let mut gauges = Gauges::from(memory);

@@ -165,6 +165,7 @@ mod tests {
                 segment,
                 knobs: knobs.clone(),
                 warmup: false,
+                prefill: None,
                 config: None,
             }));
             if knobs.load {

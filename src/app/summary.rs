@@ -20,6 +20,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
     let is_one_setting =
         timeline.segments().forgotten() == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
     let mut text = head(timeline);
+    prefills(&mut text, timeline);
     if sum.ops > 0 || sum.due > 0 || !sum.errors.is_empty() {
         load(&mut text, &sum, &rows, is_one_setting);
         if sum.outage_s > 0.0 {
@@ -60,6 +61,26 @@ fn head(timeline: &Timeline) -> String {
         text += "  ";
     }
     text + &format!("{} measured\n", units::elapsed((timeline.now_s() * 1e9) as u64))
+}
+
+/// Which keys were made before anything was measured, and whether that went to its end.
+fn prefills(text: &mut String, timeline: &Timeline) {
+    let mut segments = timeline.segments().iter().peekable();
+    while let Some(segment) = segments.next() {
+        let Some(prefill) = segment.start.prefill else { continue };
+        let mut answered = segment.total.ops;
+        let mut length_s = segment.total.length_s;
+        // Each turn of a knob began another segment of it.
+        while let Some(next) =
+            segments.next_if(|next| next.start.prefill.is_some_and(|p| p.requests == prefill.requests))
+        {
+            answered += next.total.ops;
+            length_s += next.total.length_s;
+        }
+        let done = format!("{answered} of {} requests answered in {length_s:.1} s", prefill.requests);
+        let stopped = if answered < prefill.requests { ": not all keys were made" } else { "" };
+        line(text, "prefill", &format!("{done}{stopped}"));
+    }
 }
 
 /// When a request took longest, where it is known why.
@@ -140,7 +161,7 @@ fn send_lag(sum: &Summary) -> String {
 /// That redyno itself was the limit, in which segments, and why in the first of them.
 fn client(text: &mut String, timeline: &Timeline) {
     let segments = timeline.segments().iter();
-    let counted: Vec<_> = segments.filter(|s| s.start.knobs.load && !s.start.warmup).collect();
+    let counted: Vec<_> = segments.filter(|s| s.start.knobs.load && s.start.aside().is_none()).collect();
     let judged = counted.iter().filter_map(|s| Some((s.start.segment, ClientLimit::of(&s.total)?)));
     let limited: Vec<_> = judged.collect();
     let Some((_, limit)) = limited.first() else { return };
@@ -175,7 +196,14 @@ mod tests {
     };
 
     fn begin(timeline: &mut Timeline, segment: u32, knobs: Knobs) {
-        timeline.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false, config: None }));
+        timeline.push(&Record::Segment(Segment {
+            t_s: 0.0,
+            segment,
+            knobs,
+            warmup: false,
+            prefill: None,
+            config: None,
+        }));
     }
 
     #[test]

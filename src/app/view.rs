@@ -174,6 +174,7 @@ pub(super) mod tests {
                     segment,
                     knobs,
                     warmup: false,
+                    prefill: None,
                     config: None,
                 }));
             }

@@ -18,7 +18,7 @@ use crate::{
     load::Knobs,
     probe::{Ping, Timing},
     server::Status,
-    session::{Interval, Record, SessionStart, Sink, Span, Timeline, figures::Row},
+    session::{Interval, Progress, Record, SessionStart, Sink, Span, Timeline, figures::Row},
 };
 
 /// Lines between two headings.
@@ -90,8 +90,11 @@ impl Lines {
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
                 self.client.push(record);
-                let warmup = if segment.warmup { "warm-up, " } else { "" };
-                lines.push(format!("segment {}: {warmup}{}", segment.segment, segment.knobs));
+                let aside = match &segment.prefill {
+                    Some(prefill) => format!("{prefill}, "),
+                    None => segment.aside().map_or_else(String::new, |aside| format!("{aside}, ")),
+                };
+                lines.push(format!("segment {}: {aside}{}", segment.segment, segment.knobs));
                 self.knobs = segment.knobs.clone();
                 self.since_heading = None;
             }
@@ -125,6 +128,12 @@ impl Lines {
         self.timing = ping.body.timing.or(self.timing);
     }
 
+    /// How far the making of keys is, if it goes on.
+    fn progress(&self) -> Option<Progress> {
+        let current = self.timeline.segments().current()?;
+        Progress::of(&current.start, &current.total)
+    }
+
     fn client_limit(&self) -> String {
         match (self.client.limit(), self.client.advice()) {
             (Some(limit), Some(advice)) => format!("{limit}; {advice}"),
@@ -150,8 +159,9 @@ impl Lines {
         }
         let ping = ping.map_or_else(|| " ".repeat(35), |ping| ping_columns(&ping.body));
         let server = self.server.as_ref().map_or_else(String::new, server_columns);
+        let progress = self.progress().map_or_else(String::new, |progress| format!("  prefill {progress}"));
         let outage = if outage_s > 0.0 { format!("  outage {outage_s:.2} s") } else { String::new() };
-        lines.push(format!("{t_s:5.1} s {load} | {ping} | {server}{outage}").trim_end().to_owned());
+        lines.push(format!("{t_s:5.1} s {load} | {ping} | {server}{outage}{progress}").trim_end().to_owned());
         lines.extend(self.verdict.take());
     }
 }
@@ -187,7 +197,14 @@ mod tests {
     fn a_second_is_one_line_under_its_heading() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None });
+        let segment = Record::Segment(Segment {
+            t_s: 0.0,
+            segment: 1,
+            knobs,
+            warmup: false,
+            prefill: None,
+            config: None,
+        });
         let all: Vec<_> =
             [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.lines_of(r)).collect();
         assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys");
@@ -206,7 +223,14 @@ mod tests {
     fn an_open_loop_has_columns_for_response_times_under_their_names() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
-        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None });
+        let segment = Record::Segment(Segment {
+            t_s: 0.0,
+            segment: 1,
+            knobs,
+            warmup: false,
+            prefill: None,
+            config: None,
+        });
         let Record::Interval(mut interval) = interval(1.0) else { panic!("an interval") };
         interval.response = Some(latency(2000));
         (interval.behind_us, interval.shed) = (1500, 3);
@@ -269,7 +293,14 @@ mod tests {
     fn that_the_client_is_the_limit_is_told_when_it_begins_and_when_it_ends() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Record::Segment(Segment { t_s: 0.0, segment: 1, knobs, warmup: false, config: None });
+        let segment = Record::Segment(Segment {
+            t_s: 0.0,
+            segment: 1,
+            knobs,
+            warmup: false,
+            prefill: None,
+            config: None,
+        });
         let second = |t_s, cpu| {
             let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
             Record::Interval(Box::new(Interval {

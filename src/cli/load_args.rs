@@ -56,6 +56,13 @@ pub struct LoadArgs {
     /// 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: as the workload says]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
+    /// Make the keys that the workload reads before anything is measured, also where it has no table for that: by the
+    /// operation of it that writes them, else by SET
+    #[arg(long, conflicts_with = "no_prefill")]
+    pub prefill: bool,
+    /// Leave out the prefill that the workload has
+    #[arg(long)]
+    pub no_prefill: bool,
     /// Worker threads [default: cores less one, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -97,7 +104,7 @@ impl LoadArgs {
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         let is_given = self.chosen.is_some() || self.workload.is_some();
         let is_chosen = is_given || self.ratio.is_some() || self.distribution.is_some();
-        self.load || is_shaped || is_chosen
+        self.load || self.prefill || is_shaped || is_chosen
     }
 
     /// Reads what the workload's name or file says, and what load it suggests where no option says otherwise. How many
@@ -124,6 +131,12 @@ impl LoadArgs {
     /// Names the first knob that is out of its range.
     pub fn knobs(&self, unless_told: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
+        let workload = self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
+        let workload = match (self.prefill, self.no_prefill) {
+            (true, _) => Arc::new(workload.with_prefill()?),
+            (_, true) => Arc::new(workload.without_prefill()),
+            _ => workload,
+        };
         let knobs = Knobs {
             load: !self.no_load && (unless_told || self.asks_for_load()),
             clients: self.clients.unwrap_or(usual.clients),
@@ -132,7 +145,7 @@ impl LoadArgs {
             arrivals: self.arrivals.unwrap_or(usual.arrivals),
             backlog: self.backlog.unwrap_or(usual.backlog),
             reconnect: self.reconnect,
-            workload: self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?,
+            workload,
             value_size: self.data_size.unwrap_or(usual.value_size),
             keyspace: self.keys.unwrap_or(usual.keyspace),
         };

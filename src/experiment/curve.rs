@@ -171,7 +171,8 @@ fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Other
         config.entry(change.name.as_str()).or_insert(change.from.as_str());
     }
     for segment in segments {
-        let Segment { knobs, warmup, config: change, .. } = &segment.start;
+        let Segment { knobs, config: change, .. } = &segment.start;
+        let is_aside = segment.start.aside().is_some();
         if let Some(change) = change {
             config.insert(&change.name, &change.to);
         }
@@ -179,7 +180,7 @@ fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Other
             Dimension::Knob(_) => dimension.value(knobs),
             Dimension::Parameter(parameter) => config.get(parameter.name).and_then(|now| now.parse().ok()),
         };
-        if let Some(value) = value.filter(|_| knobs.load && !warmup && segment.total.length_s > 0.0) {
+        if let Some(value) = value.filter(|_| knobs.load && !is_aside && segment.total.length_s > 0.0) {
             let name = dimension.name();
             let config = config.iter().filter(|(set, _)| **set != name);
             let config = config.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -223,7 +224,14 @@ mod tests {
                 to: to.to_owned(),
             });
             let t_s = f64::from(number);
-            timeline.push(&Record::Segment(Segment { t_s, segment: number, knobs, warmup: false, config }));
+            timeline.push(&Record::Segment(Segment {
+                t_s,
+                segment: number,
+                knobs,
+                warmup: false,
+                prefill: None,
+                config,
+            }));
             timeline.push(&Record::Interval(Box::new(second(number, ops, 100))));
         }
         timeline

@@ -77,7 +77,8 @@ impl Simulated {
     fn begin_segment(&mut self) -> Delivery {
         self.segment += 1;
         let (knobs, t_s) = (self.knobs.clone(), self.now_s());
-        let record = Segment { t_s, segment: self.segment, knobs, warmup: false, config: None };
+        let record =
+            Segment { t_s, segment: self.segment, knobs, warmup: false, prefill: None, config: None };
         Delivery::Record(Arc::new(Record::Segment(record)))
     }
 }

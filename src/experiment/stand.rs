@@ -133,7 +133,7 @@ impl Stand {
 
     fn has_knobs(&self) -> bool {
         let wanted = self.wanted.as_ref();
-        self.knobs.as_ref().is_some_and(|(knobs, is_warmup)| !is_warmup && Some(knobs) == wanted)
+        self.knobs.as_ref().is_some_and(|(knobs, is_aside)| !is_aside && Some(knobs) == wanted)
     }
 
     /// What a delivery means.
@@ -180,7 +180,7 @@ impl Stand {
 
     fn on_segment(&mut self, segment: &Segment) -> Seen<'static> {
         self.start.get_or_insert_with(|| segment.knobs.clone());
-        self.knobs = Some((segment.knobs.clone(), segment.warmup));
+        self.knobs = Some((segment.knobs.clone(), segment.aside().is_some()));
         let set =
             segment.config.as_ref().and_then(|change| Some((change, self.tuned.get_mut(&*change.name)?)));
         let is_awaited = set.is_some_and(|(change, tuned)| {
@@ -217,7 +217,7 @@ mod tests {
 
     fn segment(number: u32, knobs: &Knobs) -> Segment {
         let t_s = f64::from(number);
-        Segment { t_s, segment: number, knobs: knobs.clone(), warmup: false, config: None }
+        Segment { t_s, segment: number, knobs: knobs.clone(), warmup: false, prefill: None, config: None }
     }
 
     fn tuned(number: u32, knobs: &Knobs, from: &str, to: &str) -> Segment {

@@ -17,7 +17,10 @@ use std::{
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::connection::{Connection, Phase};
+use super::{
+    connection::{Connection, Phase},
+    quota::Allowance,
+};
 use crate::{target::BackOff, workload::Draws};
 
 /// Connections that all workers together have in the making at a time. As many wait in the server's queue of
@@ -33,6 +36,8 @@ pub(super) struct Client {
     pub(super) link: Link,
     /// What its requests are drawn from: two clients never ask the same.
     pub(super) draws: Draws,
+    /// The numbers of the requests of its batch, where each has to be answered.
+    pub(super) numbers: Vec<u64>,
     /// Whether it stands in the queue of those that may write.
     queued: bool,
     /// Whether it stands in the queue of those whose sockets hold more.
@@ -52,6 +57,7 @@ impl Client {
         Self {
             link: Link::Down,
             draws,
+            numbers: Vec::new(),
             queued: false,
             unread: false,
             back_off: BackOff::new(),
@@ -365,6 +371,31 @@ impl Clients {
         if !std::mem::replace(&mut self.all[i].queued, true) {
             self.ready.push_back(i);
         }
+    }
+
+    /// Every client that is idle may write when its turn comes.
+    pub(super) fn queue_idle(&mut self) {
+        let is_idle =
+            |(i, connection): (usize, &mut Connection)| (connection.phase == Phase::Idle).then_some(i);
+        let idle: Vec<_> = self.connections().filter_map(is_idle).collect();
+        idle.into_iter().for_each(|i| self.queue(i));
+    }
+
+    /// What the clients have in flight is not to be given back any more.
+    pub(super) fn forget_numbers(&mut self) {
+        self.all.iter_mut().for_each(|client| client.numbers.clear());
+    }
+
+    /// Gives those requests of client `i` back that are not answered, where each has to be. Whether there are any.
+    pub(super) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
+        let answered = self.connection(i).map_or(0, |connection| connection.answered());
+        let mut numbers = std::mem::take(&mut self.all[i].numbers);
+        let lost = numbers.get(answered..).unwrap_or_default();
+        to.give_back(lost);
+        let any = !lost.is_empty();
+        numbers.clear();
+        self.all[i].numbers = numbers;
+        any
     }
 
     /// Whether a client waits for its turn to write.

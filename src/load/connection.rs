@@ -149,6 +149,11 @@ impl Connection {
         }
     }
 
+    /// How many requests of its last batch are answered.
+    pub(super) fn answered(&self) -> usize {
+        self.answered.place()
+    }
+
     fn unanswered(&self) -> &[OpId] {
         &self.operations[self.answered.place()..]
     }

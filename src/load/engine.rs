@@ -14,14 +14,15 @@ use mio::{Poll, Waker};
 
 use super::{
     Knobs, LoadError, LossReport, Plan, RingEnd, most_clients,
-    phase::{Phase, Stops},
+    phase::{Filling, Phase, Stops},
+    prefilling::Prefilling,
     quota::Quota,
     ring,
     worker::{Setup, WAKE, Worker},
 };
 use crate::{
     clock::Clock,
-    workload::{Program, Values},
+    workload::{Program, Values, Workload},
 };
 
 /// What the workers go by at the moment.
@@ -36,20 +37,62 @@ pub(super) struct Setting {
     pub(super) phase: Phase,
     /// What is asked. Made by who turns the knobs: a pool of values may take a tenth of a second.
     pub(super) program: Arc<Program>,
+    /// The workloads whose keys were made.
+    pub(super) filled: Vec<Arc<Workload>>,
 }
 
 impl Setting {
-    /// What is asked under `knobs`; what is asked now, or with the values of now, where that is the same.
-    fn program_for(&self, knobs: &Knobs, plan: &Plan) -> Arc<Program> {
+    /// Requests that a client writes before it waits.
+    #[inline]
+    pub(super) fn pipeline(&self) -> u32 {
+        self.phase.filling().map_or(self.knobs.pipeline, |filling| filling.pipeline)
+    }
+
+    /// After how many requests a client makes a new connection. While keys are made, connections are kept.
+    #[inline]
+    pub(super) fn reconnect(&self) -> Option<u32> {
+        self.knobs.reconnect.filter(|_| self.phase.filling().is_none())
+    }
+
+    /// Whether the keys of `knobs` are being made, and go on being made with them.
+    fn goes_on_filling(&self, knobs: &Knobs) -> bool {
+        let is_same =
+            self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
+        self.phase.filling().is_some() && is_same
+    }
+
+    /// The phase from `since_ns` on that `knobs` are turned at, and the workloads whose keys are made then; `is_filled` is
+    /// whether those of now are.
+    fn phase_for(
+        &self,
+        knobs: &Knobs,
+        since_ns: u64,
+        stops: &Stops,
+        is_filled: bool,
+    ) -> (Phase, Vec<Arc<Workload>>) {
+        let mut filled = self.filled.clone();
+        if self.goes_on_filling(knobs) && !is_filled {
+            return (self.phase.clone(), filled);
+        }
+        if is_filled {
+            filled.push(Arc::clone(&self.knobs.workload));
+        }
+        let phase = self.phase.without_prefill(since_ns).at(since_ns, stops);
+        (fill_first(phase, knobs, since_ns, &filled), filled)
+    }
+
+    /// What is asked under `knobs` in `phase`; what is asked now, or with the values of now, where that is the same.
+    fn program_for(&self, knobs: &Knobs, plan: &Plan, phase: &Phase) -> Arc<Program> {
         // How many clients there are is asked only where keys are parted among them.
         let parts = |knobs: &Knobs| knobs.workload.is_parted().then_some(knobs.clients);
         let asks =
             |knobs: &Knobs| (knobs.value_size, knobs.keyspace, parts(knobs), Arc::clone(&knobs.workload));
-        if asks(knobs) == asks(&self.knobs) {
+        let is_same_phase = phase.filling().is_some() == self.phase.filling().is_some();
+        if is_same_phase && asks(knobs) == asks(&self.knobs) {
             return Arc::clone(&self.program);
         }
         let values = self.program.values().again(&knobs.workload, knobs.value_size);
-        Arc::new(plan.program(knobs, values).after(&self.program))
+        Arc::new(plan.program(knobs, phase, values).after(&self.program))
     }
 
     /// That of the usual knobs.
@@ -58,8 +101,25 @@ impl Setting {
         let knobs = Knobs::default();
         let program = super::testing::program();
         let phase = Phase::Measured { until_ns: None, quota: None };
-        Self { generation, knobs, since_ns: 0, phase, program }
+        Self { generation, knobs, since_ns: 0, phase, program, filled: Vec::new() }
     }
+}
+
+/// Whether the same keys are made of the same for both.
+fn has_same_prefill(one: &Workload, other: &Workload) -> bool {
+    one.prefill == other.prefill && one.keys == other.keys
+}
+
+/// `phase`, after the making of the keys that a load of `knobs` reads, unless they are made.
+fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[Arc<Workload>]) -> Phase {
+    let workload = &knobs.workload;
+    let is_filled = || filled.iter().any(|other| has_same_prefill(workload, other));
+    if !knobs.load || workload.prefill.is_empty() || matches!(phase, Phase::Ended { .. }) || is_filled() {
+        return phase;
+    }
+    let quota = Quota::new(workload.prefill_requests(knobs.keyspace));
+    let filling = Filling { quota, pipeline: knobs.prefill_pipeline(), since_ns };
+    Phase::Prefill { filling, then: Box::new(phase) }
 }
 
 /// A turn of the knobs that holds.
@@ -71,6 +131,8 @@ pub struct Turned {
     pub since_ns: u64,
     /// Whether it belongs to the warm-up.
     pub is_warmup: bool,
+    /// What it makes first, if it makes keys.
+    pub prefill: Option<Prefilling>,
 }
 
 /// Something that happened in the engine.
@@ -146,14 +208,14 @@ impl Load {
         most_clients(plan.threads, 1);
         // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
-        let program =
-            Arc::new(plan.program(&knobs, Values::new(&knobs.workload, knobs.value_size, plan.seed)));
+        let values = Values::new(&knobs.workload, knobs.value_size, plan.seed);
+        let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::new) };
+        let since_ns = clock.now_ns();
+        let phase = fill_first(Phase::first(warmup, &stops, since_ns), &knobs, since_ns, &[]);
+        let program = Arc::new(plan.program(&knobs, &phase, values));
         let plan = Arc::new(plan.clone());
         let operations = program.operations().count();
-        let since_ns = clock.now_ns();
-        let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::new) };
-        let phase = Phase::first(warmup, &stops, since_ns);
-        let first = Setting { generation: 1, knobs, since_ns, phase, program };
+        let first = Setting { generation: 1, knobs, since_ns, phase, program, filled: Vec::new() };
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
@@ -192,16 +254,30 @@ impl Load {
         Ok((load, Output { rings, events }))
     }
 
-    /// Changes the knobs; every worker learns of it at once. A warm-up whose time is over ends with that.
+    /// Changes the knobs; every worker learns of it at once. A warm-up whose time is over ends with that, and so does a
+    /// prefill that [is done](Self::is_filled) or whose keys are no longer asked for; a workload whose keys were not made
+    /// begins with one.
     pub fn set(&self, knobs: Knobs) -> Turned {
         let now = self.settings.load();
         let generation = now.generation + 1;
-        let program = now.program_for(&knobs, &self.plan);
+        let is_filled = self.is_filled();
+        let (phase, _) = now.phase_for(&knobs, self.clock.now_ns(), &self.stops, is_filled);
+        let program = now.program_for(&knobs, &self.plan, &phase);
         // Only now: values take their time, in which the old knobs hold.
         let since_ns = self.clock.now_ns();
-        let phase = now.phase.at(since_ns, &self.stops);
-        self.publish(Setting { generation, knobs, since_ns, phase, program });
+        let (phase, filled) = now.phase_for(&knobs, since_ns, &self.stops, is_filled);
+        self.publish(Setting { generation, knobs, since_ns, phase, program, filled });
         self.turned()
+    }
+
+    /// Whether all requests of the prefill that goes on are answered, or given up.
+    pub fn is_filled(&self) -> bool {
+        self.settings.load().phase.filling().is_some_and(|filling| self.is_done(&filling.quota))
+    }
+
+    fn is_done(&self, quota: &Quota) -> bool {
+        let dead = self.threads.iter().filter(|thread| thread.is_finished()).count();
+        quota.done() + dead >= self.threads.len()
     }
 
     /// Whether the time of the warm-up is over, and what is measured may begin.
@@ -213,17 +289,19 @@ impl Load {
     /// The last turn.
     pub fn turned(&self) -> Turned {
         let now = self.settings.load();
-        Turned { segment: now.generation, since_ns: now.since_ns, is_warmup: now.phase.is_warmup() }
+        let prefill = now
+            .phase
+            .filling()
+            .map(|filling| Prefilling { requests: filling.quota.total(), pipeline: filling.pipeline });
+        let (segment, since_ns, is_warmup) = (now.generation, now.since_ns, now.phase.is_warmup());
+        Turned { segment, since_ns, is_warmup, prefill }
     }
 
     /// Whether the time is over, or the quota is spent and all that was sent is answered or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
-        let is_spent = |quota: &Quota| {
-            let dead = self.threads.iter().filter(|thread| thread.is_finished()).count();
-            quota.done() + dead >= self.threads.len()
-        };
-        self.clock.now_ns() >= phase.load_ends_ns() || phase.quota().is_some_and(|quota| is_spent(quota))
+        let quota = phase.quota().filter(|_| phase.filling().is_none());
+        self.clock.now_ns() >= phase.load_ends_ns() || quota.is_some_and(|quota| self.is_done(quota))
     }
 
     /// Lets the load end now, unless it has ended already: every worker by itself sends nothing more, waits a second at the
@@ -268,11 +346,13 @@ mod tests {
         let setting = Setting::fixture(1);
         let knobs = setting.knobs.clone();
         let plan = Plan::fixture();
-        let same = setting.program_for(&Knobs { clients: 200, pipeline: 16, ..knobs.clone() }, &plan);
+        let phase = setting.phase.clone();
+        let program_for = |knobs| setting.program_for(&knobs, &plan, &phase);
+        let same = program_for(Knobs { clients: 200, pipeline: 16, ..knobs.clone() });
         assert!(Arc::ptr_eq(&same, &setting.program));
-        let fewer_keys = setting.program_for(&Knobs { keyspace: 5, ..knobs.clone() }, &plan);
+        let fewer_keys = program_for(Knobs { keyspace: 5, ..knobs.clone() });
         assert!(fewer_keys.values().shares_pools(setting.program.values()));
-        let larger = setting.program_for(&Knobs { value_size: 64, ..knobs }, &plan);
+        let larger = program_for(Knobs { value_size: 64, ..knobs });
         assert!(!larger.values().shares_pools(setting.program.values()));
     }
 
@@ -281,9 +361,9 @@ mod tests {
         let setting = Setting::fixture(1);
         let workload = setting.knobs.workload.drawn_by(Distribution::Partitioned);
         let knobs = Knobs { workload, ..setting.knobs.clone() };
-        let program = setting.program_for(&knobs, &Plan::fixture());
+        let program = setting.program_for(&knobs, &Plan::fixture(), &setting.phase);
         let setting = Setting { knobs: knobs.clone(), program, ..setting };
-        let more = setting.program_for(&Knobs { clients: 200, ..knobs }, &Plan::fixture());
+        let more = setting.program_for(&Knobs { clients: 200, ..knobs }, &Plan::fixture(), &setting.phase);
         assert!(!Arc::ptr_eq(&more, &setting.program));
     }
 }

@@ -1,10 +1,11 @@
 //! What the load is for at the moment, and what ends that: one value, which every worker goes by.
 //!
 //! ```text
-//!  warm-up ── its time ──► measured ──┬── its time ────────────────────┐
-//!     │                               ├── its quota: sent, answered ───┼──► the session ends it
-//!     └────────────── by hand ────────┴── by hand ──► ended            ┘
+//!  prefill ── its quota ──► warm-up ── its time ──► measured ──┬── its time ────────────────────┐
+//!     │                        │                               ├── its quota: sent, answered ───┼──► the session ends it
+//!     └────────────────────────┴────────────── by hand ────────┴── by hand ──► ended            ┘
 //! ```
+//! A workload that is chosen later has its prefill in the middle of what is measured, whose time stands still meanwhile.
 //! Pure.
 
 use std::{sync::Arc, time::Duration};
@@ -14,6 +15,12 @@ use super::quota::Quota;
 /// A phase of the load.
 #[derive(Debug, Clone)]
 pub(super) enum Phase {
+    /// Makes the keys that a workload reads.
+    Prefill {
+        filling: Filling,
+        /// What goes on after it.
+        then: Box<Phase>,
+    },
     /// Counts for nothing but itself; the measured phase follows when this is over.
     WarmUp {
         /// When that is.
@@ -31,6 +38,17 @@ pub(super) enum Phase {
         /// When.
         at_ns: u64,
     },
+}
+
+/// The making of keys.
+#[derive(Debug, Clone)]
+pub(super) struct Filling {
+    /// All its requests: each is sent until it is answered.
+    pub(super) quota: Arc<Quota>,
+    /// Requests that a client writes before it waits.
+    pub(super) pipeline: u32,
+    /// Since when.
+    pub(super) since_ns: u64,
 }
 
 /// How the phases of a load end.
@@ -56,7 +74,30 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// The phase that holds at `now_ns`: this one, or what follows it.
+    /// The phase that goes on at `now_ns`, a prefill left out.
+    pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
+        match self {
+            Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
+            other => other.clone(),
+        }
+    }
+
+    fn later_by(&self, pause_ns: u64) -> Self {
+        match self.clone() {
+            Self::WarmUp { until_ns } => Self::WarmUp { until_ns: until_ns.saturating_add(pause_ns) },
+            Self::Measured { until_ns, quota } => {
+                Self::Measured { until_ns: until_ns.map(|ns| ns.saturating_add(pause_ns)), quota }
+            }
+            other => other,
+        }
+    }
+
+    /// The prefill that this is.
+    pub(super) fn filling(&self) -> Option<&Filling> {
+        if let Self::Prefill { filling, .. } = self { Some(filling) } else { None }
+    }
+
+    /// The phase that holds at `now_ns`: this one, or what follows it by time.
     pub(super) fn at(&self, now_ns: u64, stops: &Stops) -> Self {
         match self {
             Self::WarmUp { until_ns } if now_ns >= *until_ns => Self::measured(stops, now_ns),
@@ -64,7 +105,7 @@ impl Phase {
         }
     }
 
-    /// Whether it counts for nothing but itself.
+    /// Whether it is the warm-up, which counts for nothing but itself.
     pub(super) fn is_warmup(&self) -> bool {
         matches!(self, Self::WarmUp { .. })
     }
@@ -72,14 +113,15 @@ impl Phase {
     /// When the load is over; far away where that is not known.
     pub(super) fn load_ends_ns(&self) -> u64 {
         match self {
-            Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,
+            Self::Prefill { .. } | Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,
             Self::Measured { until_ns: Some(at_ns), .. } | Self::Ended { at_ns } => *at_ns,
         }
     }
 
-    /// What may be sent; `None` is no limit.
+    /// What may be sent of what is measured, now or after what comes before that; `None` is no limit.
     pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
         match self {
+            Self::Prefill { then, .. } => then.quota(),
             Self::Measured { quota, .. } => quota.as_ref(),
             Self::WarmUp { .. } | Self::Ended { .. } => None,
         }
@@ -93,6 +135,23 @@ fn after(length: Duration, since_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn while_keys_are_made_the_time_of_what_follows_stands_still() {
+        let stops = Stops { length: Some(Duration::from_nanos(100)), quota: None };
+        let fill = |then: Phase, since_ns| {
+            let filling = Filling { quota: Quota::new(9), pipeline: 16, since_ns };
+            Phase::Prefill { filling, then: Box::new(then) }
+        };
+        let first = fill(Phase::first(Some(Duration::from_nanos(50)), &stops, 10), 10);
+        let requests = first.filling().map(|filling| filling.quota.total());
+        assert_eq!((first.load_ends_ns(), requests), (u64::MAX, Some(9)));
+        assert!(!first.at(1000, &stops).is_warmup(), "no time ends it");
+        let warmup = first.without_prefill(1010);
+        assert!(warmup.at(1059, &stops).is_warmup() && !warmup.at(1060, &stops).is_warmup());
+        let measured = Phase::first(None, &stops, 0);
+        assert_eq!(fill(measured, 40).without_prefill(240).load_ends_ns(), 300);
+    }
 
     #[test]
     fn a_warm_up_has_neither_the_time_nor_the_quota_of_what_is_measured() {

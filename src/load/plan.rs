@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::Knobs;
+use super::{Knobs, phase::Phase};
 use crate::{
     target::{Address, Endpoints, Greeting, Target},
     workload::{KeyNames, Program, Values},
@@ -76,9 +76,10 @@ impl Plan {
         }
     }
 
-    /// What is asked under `knobs`, with these values.
-    pub(super) fn program(&self, knobs: &Knobs, values: Values) -> Program {
-        let program = Program::new(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
+    /// What is asked under `knobs` in this phase, with these values.
+    pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values) -> Program {
+        let make = if phase.filling().is_some() { Program::of_prefill } else { Program::new };
+        let program = make(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
         program.for_clients(knobs.clients)
     }
 

@@ -2,12 +2,18 @@
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
+//!                                                        ▲ given back: lost, to be sent again
 //! ```
-//! The shared counter is touched once a claim, so that workers share no cache line per request.
+//! The shared counter is touched once a claim, so that workers share no cache line per request. Each operation has a number
+//! of its own, from 0, by which one that was lost is asked for again where each has to be answered.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
 };
 
 /// The most that a worker claims at a time.
@@ -15,9 +21,13 @@ const CLAIM: u64 = 4096;
 /// A claim leaves the others at least this many times as much, so that all end together.
 const LEFT_FOR_OTHERS: u64 = 64;
 
+/// So often one operation is sent at the most.
+const MOST_ATTEMPTS: u8 = 5;
+
 /// What all workers may still send.
 #[derive(Debug)]
 pub(super) struct Quota {
+    total: u64,
     left: AtomicU64,
     /// Workers that have nothing left to send, and wait for no reply.
     done: AtomicUsize,
@@ -26,7 +36,12 @@ pub(super) struct Quota {
 impl Quota {
     /// So many operations.
     pub(super) fn new(operations: u64) -> Arc<Self> {
-        Arc::new(Self { left: AtomicU64::new(operations), done: AtomicUsize::new(0) })
+        Arc::new(Self { total: operations, left: AtomicU64::new(operations), done: AtomicUsize::new(0) })
+    }
+
+    /// How many operations it was.
+    pub(super) fn total(&self) -> u64 {
+        self.total
     }
 
     /// How many workers are done with it.
@@ -34,11 +49,12 @@ impl Quota {
         self.done.load(Ordering::Relaxed)
     }
 
-    fn claim(&self) -> u64 {
+    /// The numbers of a part of them.
+    fn claim(&self) -> Range<u64> {
         let part = |left: u64| (left / LEFT_FOR_OTHERS).clamp(1, CLAIM).min(left);
         let update =
             self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left - part(left)));
-        update.map_or(0, part)
+        update.map_or(0..0, |left| self.total - left..self.total - left + part(left))
     }
 }
 
@@ -47,34 +63,55 @@ impl Quota {
 pub(super) struct Allowance {
     /// `None` is no limit.
     quota: Option<Arc<Quota>>,
-    claimed: u64,
+    claimed: Range<u64>,
+    /// Numbers that were lost.
+    again: Vec<u64>,
+    /// How often these were sent.
+    attempts: HashMap<u64, u8>,
 }
 
 impl Allowance {
     /// A worker's part of `quota`.
     pub(super) fn of(quota: Option<Arc<Quota>>) -> Self {
-        Self { quota, claimed: 0 }
+        Self { quota, claimed: 0..0, again: Vec::new(), attempts: HashMap::new() }
     }
 
-    /// Goes by `quota` from now on. What is claimed of the same one stays claimed.
-    pub(super) fn follow(&mut self, quota: Option<&Arc<Quota>>) {
-        if quota.map(Arc::as_ptr) != self.quota.as_ref().map(Arc::as_ptr) {
+    /// Goes by `quota` from now on. What is claimed of the same one stays claimed. Whether it is another.
+    pub(super) fn follow(&mut self, quota: Option<&Arc<Quota>>) -> bool {
+        let is_another = quota.map(Arc::as_ptr) != self.quota.as_ref().map(Arc::as_ptr);
+        if is_another {
             *self = Self::of(quota.cloned());
         }
+        is_another
     }
 
     /// Takes one request; whether it may be sent.
     #[inline]
     pub(super) fn take(&mut self) -> bool {
-        let Some(quota) = &self.quota else {
-            return true;
-        };
-        if self.claimed == 0 {
-            self.claimed = quota.claim();
+        self.quota.is_none() || self.next().is_some()
+    }
+
+    /// Takes the next request of the quota: its number, one that was given back before others.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<u64> {
+        if let Some(number) = self.again.pop() {
+            return Some(number);
         }
-        let may = self.claimed > 0;
-        self.claimed -= u64::from(may);
-        may
+        if self.claimed.is_empty() {
+            self.claimed = self.quota.as_ref()?.claim();
+        }
+        self.claimed.next()
+    }
+
+    /// Gives back requests that were sent and lost. Those that were too often are given up.
+    pub(super) fn give_back(&mut self, numbers: &[u64]) {
+        for &number in numbers {
+            let attempts = self.attempts.entry(number).or_insert(0);
+            *attempts += 1;
+            if *attempts < MOST_ATTEMPTS {
+                self.again.push(number);
+            }
+        }
     }
 
     /// Takes as many requests as may be sent of `wanted`.
@@ -88,7 +125,8 @@ impl Allowance {
 
     /// Whether this worker has nothing left to send.
     pub(super) fn is_spent(&self) -> bool {
-        self.claimed == 0 && self.quota.as_ref().is_some_and(|quota| quota.left.load(Ordering::Relaxed) == 0)
+        let has_none = self.claimed.is_empty() && self.again.is_empty();
+        has_none && self.quota.as_ref().is_some_and(|quota| quota.left.load(Ordering::Relaxed) == 0)
     }
 
     /// All that this worker sent is answered or lost, and it [is spent](Self::is_spent).
@@ -134,9 +172,24 @@ mod tests {
         let quota = Quota::new(1000);
         let mut allowance = Allowance::of(Some(Arc::clone(&quota)));
         assert!(allowance.take());
-        allowance.follow(Some(&quota));
+        assert!(!allowance.follow(Some(&quota)));
         assert_eq!(std::iter::from_fn(|| allowance.take().then_some(())).count(), 999);
-        allowance.follow(Some(&Quota::new(1)));
+        assert!(allowance.follow(Some(&Quota::new(1))));
         assert!(allowance.take() && !allowance.take());
+    }
+
+    #[test]
+    fn each_request_has_a_number_and_what_is_lost_is_taken_again_but_not_for_ever() {
+        let mut allowance = Allowance::of(Some(Quota::new(5000)));
+        let numbers: Vec<_> = std::iter::from_fn(|| allowance.next()).collect();
+        assert_eq!(numbers, (0..5000).collect::<Vec<_>>());
+        for _ in 1..MOST_ATTEMPTS {
+            assert!(allowance.is_spent());
+            allowance.give_back(&[7]);
+            assert!(!allowance.is_spent());
+            assert_eq!((allowance.next(), allowance.next()), (Some(7), None));
+        }
+        allowance.give_back(&[7]);
+        assert!(allowance.is_spent() && allowance.next().is_none());
     }
 }

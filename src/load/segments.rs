@@ -77,6 +77,18 @@ impl Segments {
         self.ended_ns.get_or_insert(at_ns);
     }
 
+    /// The load goes on after all, as if it had not ended.
+    pub(super) fn go_on(&mut self) {
+        self.ended_ns = None;
+    }
+
+    /// The load goes on at `at_ns` after an end, with a segment that has just begun.
+    pub(super) fn begin_again(&mut self, at_ns: u64) {
+        self.ended_ns = None;
+        let buffer = &mut self.current.buffer;
+        (buffer.start_ns, buffer.end_ns) = (at_ns, at_ns);
+    }
+
     /// Ends the stretch of the current segment.
     fn end_stretch(&mut self, now_ns: u64, connected: u32) {
         let buffer = &mut self.current.buffer;

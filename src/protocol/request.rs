@@ -78,12 +78,6 @@ pub trait Fill {
     fn value(&mut self, kind: u16) -> (Self::Value, usize);
     /// Appends a value, or notes that it is written from where it lies; how many of its bytes are left out then.
     fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
-    /// Draws and writes the next value of a kind whose values are all as long.
-    #[inline]
-    fn fixed_value(&mut self, kind: u16, out: &mut Vec<u8>) {
-        let (value, _) = self.value(kind);
-        self.write(value, out);
-    }
     /// What stands from this place on has moved by so many bytes.
     fn move_left_out(&mut self, from: usize, by: usize);
 }
@@ -167,7 +161,10 @@ impl Template {
             out.truncate(start + piece.length);
             match &piece.then {
                 Then::Piece => {}
-                Then::Value(kind) => fill.fixed_value(*kind, out),
+                Then::Value(kind) => {
+                    let (value, _) = fill.value(*kind);
+                    fill.write(value, out);
+                }
                 Then::Sized(head, kind) => {
                     let (value, length) = fill.value(*kind);
                     head.append(length, fill, out);

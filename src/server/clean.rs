@@ -8,7 +8,7 @@
 //! The rest is as long as the server took, so it has at least half of its time for everybody else.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     fmt,
     future::Future,
     sync::{
@@ -18,17 +18,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 
-use super::{
-    Answer, Ledger, Marker, ServerError,
-    link::Wire,
-    place::{Place, slot},
-    registry,
-};
+use super::{Answer, Ledger, Marker, ServerError, link::Wire, place::Place, registry};
 use crate::{
     units::{self, counted},
     workload::{KeyNames, KeySpan, OwnKey, RunId},
@@ -240,28 +232,13 @@ impl Store for Keyspace<'_> {
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        if !self.place.is_cluster() {
-            return remove(self.wire, keys).await;
+        // Before Redis 4 a server does not know UNLINK.
+        match self.place.of_keys(self.wire, "UNLINK", keys).await {
+            Err(error) if error.is_refusal("ERR unknown command") => {
+                self.place.of_keys(self.wire, "DEL", keys).await
+            }
+            removed => removed,
         }
-        // One slot at a time; what stands on other nodes is not here to be removed.
-        let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
-        for key in keys.iter().filter(|key| self.place.holds(key)) {
-            by_slot.entry(slot(key)).or_default().push(key.clone());
-        }
-        let mut commands = JoinSet::new();
-        for keys in by_slot.into_values() {
-            let wire = self.wire.clone();
-            commands.spawn(async move { remove(&wire, &keys).await });
-        }
-        commands.join_all().await.into_iter().sum()
-    }
-}
-
-/// Removes by UNLINK, or by DEL where the server does not know it (before Redis 4).
-async fn remove(wire: &Wire, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-    match wire.remove("UNLINK", keys).await {
-        Err(error) if error.is_refusal("ERR unknown command") => wire.remove("DEL", keys).await,
-        removed => removed,
     }
 }
 

@@ -13,12 +13,16 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, Ledger, Made, Marker, Message, Parameter, Restored, SetUp, Survey, Tuned, Turned,
-    clean,
+    Answer, Cleaning, Counted, Ledger, Made, Marker, Message, Parameter, Restored, SetUp, Survey, Tuned,
+    Turned, clean,
     tune::Turn,
     watch::{Order, Watch},
 };
-use crate::{clock::Clock, target::Target, workload::SetupCommand};
+use crate::{
+    clock::Clock,
+    target::Target,
+    workload::{KeyNames, KeySpan, SetupCommand},
+};
 
 /// The control plane of one target. Dropping it ends its thread at once, even when the server hangs; what was ordered
 /// and not done then is answered with [`ServerError::Stopped`](super::ServerError::Stopped).
@@ -93,6 +97,13 @@ impl Control {
         let shared = Arc::new(clean::Shared::default());
         self.order(Order::Clean(runs, Arc::clone(&shared), reply));
         Cleaning { shared, answer }
+    }
+
+    /// Looks for the keys of `span` that are called so; of very many for a part that is spread evenly.
+    pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<Counted> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::Count(span, names, reply));
+        answer
     }
 
     /// Sets one of the [`PARAMETERS`](super::PARAMETERS). What is to be set back stands in `ledger` and its marker before;

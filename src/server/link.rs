@@ -178,8 +178,8 @@ impl Wire {
         understood().ok_or_else(|| unexpected("SCAN"))
     }
 
-    /// Removes keys by `command` (UNLINK or DEL); how many were there.
-    pub(super) async fn remove(&self, command: &str, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
+    /// Gives keys to `command` (EXISTS, UNLINK or DEL); how many were there.
+    pub(super) async fn of_keys(&self, command: &str, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
         let keys = keys.iter().map(|key| Value::Bytes(key.clone().into())).collect();
         self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
     }

@@ -4,6 +4,10 @@
 //! list of runs and their markers stand in the first of the slots of `{0}`, `{1}`, … that it holds, so that whoever asks
 //! the same node finds them without looking through its keys.
 
+use std::collections::BTreeMap;
+
+use tokio::task::JoinSet;
+
 use super::{ServerError, link::Wire};
 use crate::workload::{NAMESPACE, RunId};
 
@@ -60,9 +64,27 @@ impl Place {
         format!("{NAMESPACE}{run}{}", self.tag)
     }
 
-    /// Whether a command may name only keys of one slot.
-    pub(super) fn is_cluster(&self) -> bool {
-        self.slots.is_some()
+    /// Gives `keys` to a command that says how many of them were there. On a node of a cluster that is one command a slot;
+    /// what stands on other nodes is not here.
+    pub(super) async fn of_keys(
+        &self,
+        wire: &Wire,
+        command: &'static str,
+        keys: &[Vec<u8>],
+    ) -> Result<u64, ServerError> {
+        if self.slots.is_none() {
+            return wire.of_keys(command, keys).await;
+        }
+        let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
+        for key in keys.iter().filter(|key| self.holds(key)) {
+            by_slot.entry(slot(key)).or_default().push(key.clone());
+        }
+        let mut commands = JoinSet::new();
+        for keys in by_slot.into_values() {
+            let wire = wire.clone();
+            commands.spawn(async move { wire.of_keys(command, &keys).await });
+        }
+        commands.join_all().await.into_iter().sum()
     }
 
     /// Whether `key` can stand here.

@@ -18,9 +18,9 @@ use tokio::{
 };
 
 use super::{
-    Cleaned, Ledger, Made, Marker, Message, Restored, ServerError, SetUp, Survey, Tuned, Turned,
+    Cleaned, Counted, Ledger, Made, Marker, Message, Restored, ServerError, SetUp, Survey, Tuned, Turned,
     answer::Reply,
-    clean,
+    clean, count,
     link::Link,
     link::Wire,
     poll::{Polled, Poller},
@@ -32,7 +32,7 @@ use crate::{
     clock::Clock,
     happening::Happening,
     target::{BackOff, Target, reach},
-    workload::SetupCommand,
+    workload::{KeyNames, KeySpan, SetupCommand},
 };
 
 /// How long one attempt to connect may take.
@@ -46,6 +46,7 @@ pub(super) enum Order {
     Mark(Ledger, Reply<()>),
     FindLeftovers(Reply<Vec<Marker>>),
     Clean(Vec<Ledger>, Arc<clean::Shared>, Reply<Cleaned>),
+    Count(KeySpan, KeyNames, Reply<Counted>),
     SetConfig(Turn, Reply<Turned>),
     RestoreConfig(Tuned, Ledger, Reply<Restored>),
     SetUp(Vec<SetupCommand>, Ledger, Reply<SetUp>),
@@ -62,6 +63,7 @@ impl Order {
             Self::Mark(ledger, reply) => drop(reply.send(registry::bring(&wire, &ledger).await)),
             Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
             Self::Clean(runs, shared, reply) => drop(reply.send(clean::clean(&wire, &runs, &shared).await)),
+            Self::Count(span, names, reply) => drop(reply.send(count::count(&wire, &span, &names).await)),
             Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &turn).await)),
             Self::RestoreConfig(tuned, ledger, reply) => {
                 drop(reply.send(tune::restore(&wire, &tuned, &ledger).await));
@@ -93,6 +95,7 @@ impl Order {
             Self::Mark(_, reply) => drop(reply.send(Err(error))),
             Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
             Self::Clean(.., reply) => drop(reply.send(Err(error))),
+            Self::Count(.., reply) => drop(reply.send(Err(error))),
             Self::SetConfig(_, reply) => drop(reply.send(Err(error))),
             Self::RestoreConfig(.., reply) => drop(reply.send(Err(error))),
             Self::SetUp(.., reply) => drop(reply.send(Err(error))),

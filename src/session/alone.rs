@@ -44,13 +44,15 @@ impl Alone {
             segment: turned.segment,
             knobs: self.knobs.clone(),
             warmup: turned.is_warmup,
+            prefill: turned.prefill,
             config: None,
         });
     }
 
-    /// What it told since it was asked last. A warm-up whose time is over ends with that.
+    /// What it told since it was asked last. A warm-up whose time is over ends with that, and a prefill
+    /// that is done.
     pub fn take(&mut self) -> Vec<Record> {
-        if self.load.is_warm() {
+        if self.load.is_warm() || self.load.is_filled() {
             self.load.set(self.knobs.clone());
             self.begin_segment();
         }
@@ -59,7 +61,8 @@ impl Alone {
 
     /// Whether what is measured has not begun yet.
     pub fn is_warming_up(&self) -> bool {
-        self.load.turned().is_warmup
+        let turned = self.load.turned();
+        turned.is_warmup || turned.prefill.is_some()
     }
 
     /// Whether the time is over, or all that was to be sent is answered or lost.

@@ -218,6 +218,7 @@ mod tests {
             segment: 2,
             knobs: Knobs::default(),
             warmup: false,
+            prefill: None,
             config: None,
         }));
         let records =

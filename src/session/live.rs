@@ -126,6 +126,16 @@ impl Live {
         self.targets.iter_mut().for_each(Measured::settle);
     }
 
+    /// Whether the keys that a load reads are made at some target, where it waits to go on.
+    pub fn is_filled(&self) -> bool {
+        self.targets.iter().any(Measured::is_filled)
+    }
+
+    /// Lets the loads go on whose keys are made.
+    pub fn go_on(&mut self) {
+        self.targets.iter_mut().filter(|target| target.is_filled()).for_each(Measured::go_on);
+    }
+
     /// Whether the time is over that was asked for, or all requests that were asked for are sent, and answered or lost, at
     /// every target.
     pub fn is_over(&self) -> bool {

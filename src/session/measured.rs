@@ -67,9 +67,19 @@ impl Measured {
         let now_ns = self.clock.now_ns();
         let is_turned = self.wanted != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
         if self.load.is_warm() || is_turned {
-            self.in_force = self.wanted.clone();
-            self.changed_ns = self.begin_segment(None);
+            self.go_on();
         }
+    }
+
+    /// Whether the keys that the load reads are made, and it waits to go on.
+    pub(super) fn is_filled(&self) -> bool {
+        self.load.is_filled()
+    }
+
+    /// Lets the load go on whose keys are made.
+    pub(super) fn go_on(&mut self) {
+        self.in_force = self.wanted.clone();
+        self.changed_ns = self.begin_segment(None);
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
@@ -92,7 +102,7 @@ impl Measured {
     }
 
     fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Segment {
-        let Turned { segment, since_ns, is_warmup: warmup } = turned;
-        Segment { t_s: seconds(since_ns), segment, knobs: self.in_force.clone(), warmup, config }
+        let Turned { segment, since_ns, is_warmup: warmup, prefill } = turned;
+        Segment { t_s: seconds(since_ns), segment, knobs: self.in_force.clone(), warmup, prefill, config }
     }
 }

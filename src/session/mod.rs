@@ -17,6 +17,7 @@ mod measured;
 mod older;
 mod pauses;
 mod places;
+mod progress;
 mod reader;
 mod record;
 mod recorder;
@@ -38,6 +39,7 @@ pub use fresh::fresh_file;
 pub use interval::{Interval, Opening, OperationInterval, Summary, add_counts};
 pub use live::{Beginning, Live, LiveError, TargetBeginning};
 pub use measured::Measured;
+pub use progress::Progress;
 pub use reader::{ReadError, Reader};
 pub use record::{
     Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span,

@@ -20,7 +20,7 @@ use super::{Beside, Event, Interval, Summary};
 use crate::{
     clock::{SECOND_NS, tick_of},
     happening::{Best, Found},
-    load::Knobs,
+    load::{Knobs, Prefilling},
     probe, server,
 };
 
@@ -193,9 +193,20 @@ pub struct Segment {
     /// Whether this is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub warmup: bool,
+    /// What makes the keys that the load of these knobs reads, if this is that; the summary leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefill: Option<Prefilling>,
     /// The parameter of the server that was set, if it was that and no knob that was turned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
+}
+
+impl Segment {
+    /// What it is, if it counts for nothing but itself: `prefill`, `warm-up`.
+    pub fn aside(&self) -> Option<&'static str> {
+        let prefill = self.prefill.map(|_| "prefill");
+        prefill.or(self.warmup.then_some("warm-up"))
+    }
 }
 
 /// A person's note on the time axis.

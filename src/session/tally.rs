@@ -21,8 +21,8 @@ enum Weight {
     Load,
     /// No load: only the last replies of the segment before come in.
     Rest,
-    /// Left out.
-    Warmup,
+    /// Left out: warm-up, prefill.
+    Aside,
 }
 
 impl Tally {
@@ -30,15 +30,15 @@ impl Tally {
     pub fn push(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) => {
-                let part = match (segment.warmup, segment.knobs.load) {
-                    (true, _) => Weight::Warmup,
+                let part = match (segment.aside().is_some(), segment.knobs.load) {
+                    (true, _) => Weight::Aside,
                     (false, true) => Weight::Load,
                     (false, false) => Weight::Rest,
                 };
                 self.segments.insert(segment.segment, part);
             }
             Record::Interval(interval) => match self.segments.get(&interval.segment) {
-                Some(Weight::Warmup) => {}
+                Some(Weight::Aside) => {}
                 part => self.summary.add(interval, part == Some(&Weight::Load)),
             },
             Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
@@ -74,7 +74,14 @@ mod tests {
         let mut tally = Tally::default();
         for (segment, load, ops) in [(1, false, 0), (2, true, 300), (3, false, 2)] {
             let knobs = Knobs { load, ..Knobs::default() };
-            tally.push(&Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false, config: None }));
+            tally.push(&Record::Segment(Segment {
+                t_s: 0.0,
+                segment,
+                knobs,
+                warmup: false,
+                prefill: None,
+                config: None,
+            }));
             let interval = Interval { length_s: 2.0, segment, ops, ..Interval::default() };
             tally.push(&Record::Interval(Box::new(interval)));
         }
@@ -92,6 +99,7 @@ mod tests {
                 segment,
                 knobs: knobs.clone(),
                 warmup,
+                prefill: None,
                 config: None,
             }));
             tally.push(&Record::Interval(Box::new(Interval {

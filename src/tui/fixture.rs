@@ -87,6 +87,7 @@ impl MadeUp {
             segment: self.segment,
             knobs,
             warmup: false,
+            prefill: None,
             config: None,
         })
     }

@@ -166,6 +166,71 @@ pub(super) fn only_reads(command: &str) -> bool {
     is_in(&FINDING, command) || is_in(&READING, command)
 }
 
+/// Reading commands of keys that SET makes.
+const OF_STRINGS: [&str; 14] = [
+    "BITCOUNT",
+    "BITPOS",
+    "DUMP",
+    "EXISTS",
+    "EXPIRETIME",
+    "GET",
+    "GETBIT",
+    "GETRANGE",
+    "MGET",
+    "PTTL",
+    "STRLEN",
+    "SUBSTR",
+    "TTL",
+    "TYPE",
+];
+
+/// Writing commands that make no key, but change one or take it away.
+const KEEPING: [&str; 33] = [
+    "BLPOP",
+    "BRPOP",
+    "BZPOPMAX",
+    "BZPOPMIN",
+    "DEL",
+    "EXPIRE",
+    "EXPIREAT",
+    "GETDEL",
+    "GETEX",
+    "HDEL",
+    "LINSERT",
+    "LPOP",
+    "LPUSHX",
+    "LREM",
+    "LSET",
+    "LTRIM",
+    "MOVE",
+    "PERSIST",
+    "PEXPIRE",
+    "PEXPIREAT",
+    "RPOP",
+    "RPUSHX",
+    "SPOP",
+    "SREM",
+    "TOUCH",
+    "UNLINK",
+    "XDEL",
+    "XTRIM",
+    "ZPOPMAX",
+    "ZPOPMIN",
+    "ZREM",
+    "ZREMRANGEBYRANK",
+    "ZREMRANGEBYSCORE",
+];
+
+/// Whether `command` reads keys that SET makes.
+pub(super) fn reads_strings(command: &str) -> bool {
+    OF_STRINGS.contains(&command)
+}
+
+/// Whether `command` is known to make no key though it writes.
+pub(super) fn keeps_keys(command: &str) -> bool {
+    KEEPING.contains(&command)
+}
+
 /// Which replies of `command` are misses.
 pub(super) fn misses(command: &str) -> Misses {
     if is_in(&FINDING, command) { Misses::Null } else { Misses::Never }

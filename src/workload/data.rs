@@ -198,11 +198,6 @@ impl Workload {
         operation.steps.iter().flat_map(|step| self.step(step))
     }
 
-    /// The steps of the prefill of a workload that can be run, read.
-    pub(super) fn prefill_steps(&self) -> impl Iterator<Item = Step> {
-        self.prefill.steps.iter().flat_map(|step| self.step(step))
-    }
-
     /// The steps of the setup of a workload that can be run, read.
     pub(super) fn setup_steps(&self) -> impl Iterator<Item = Step> {
         self.setup.steps.iter().flat_map(|step| self.step(step))

@@ -6,8 +6,9 @@ use rand_pcg::Pcg64Mcg;
 use super::{
     Values,
     chooser::Chooser,
+    outgoing::{LARGE, LeftOut},
     step::Fragment,
-    values::{Cut, LeftOut},
+    values::Cut,
 };
 use crate::{clock, protocol::Fill};
 
@@ -84,6 +85,8 @@ pub(super) enum Source {
     Number(u64, u64),
     /// A key of the set with this number that is drawn and noted if it `is_new`, and else the one that was noted last.
     Repeated { set: u16, is_new: bool },
+    /// The key of this set whose turn it is, which is noted.
+    Given(u16),
     /// The time in milliseconds since 1970.
     Now,
 }
@@ -95,6 +98,7 @@ impl Source {
             Fragment::Key(set) => {
                 repeated.contains(set).then_some(Self::Repeated { set: *set, is_new: true })
             }
+            Fragment::Given(set) => Some(Self::Given(*set)),
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
@@ -115,15 +119,24 @@ pub(super) struct Filling<'a> {
     pub(super) left_out: &'a mut Vec<LeftOut>,
     /// The keys of this operation that were noted, by their sets.
     pub(super) noted: &'a mut Vec<u64>,
+    /// The key whose turn it is, where each has one.
+    pub(super) given: u64,
 }
 
 impl Filling<'_> {
     /// Draws a key of a set that may be repeated later in the operation.
     pub(super) fn note(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
+        let drawn = self.sets[place].choose(place, self.draws);
+        self.keep(set, drawn)
+    }
+
+    /// Notes a key of a set.
+    fn keep(&mut self, set: u16, key: u64) -> u64 {
+        let place = usize::from(set);
         self.noted.resize(self.noted.len().max(place + 1), 0);
-        self.noted[place] = self.sets[place].choose(place, self.draws);
-        self.noted[place]
+        self.noted[place] = key;
+        key
     }
 
     /// Draws a whole number from the first to the last.
@@ -133,8 +146,8 @@ impl Filling<'_> {
     }
 }
 
-impl<'a> Fill for Filling<'a> {
-    type Value = Cut<'a>;
+impl Fill for Filling<'_> {
+    type Value = Cut;
 
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
@@ -146,27 +159,32 @@ impl<'a> Fill for Filling<'a> {
             Source::Number(from, to) => self.between(from, to),
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
+            Source::Given(set) => self.keep(set, self.given),
             Source::Now => clock::unix_ms(),
         }
     }
 
     #[inline]
-    fn value(&mut self, kind: u16) -> (Cut<'a>, usize) {
+    fn value(&mut self, kind: u16) -> (Cut, usize) {
         self.values.draw(kind, self.draws.random.next_u64())
     }
 
     #[inline]
     fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
-        cut.append(out, Some(self.left_out))
-    }
-
-    #[inline]
-    fn fixed_value(&mut self, kind: u16, out: &mut Vec<u8>) {
-        let draw = self.draws.random.next_u64();
-        match self.values.plain(kind, draw) {
-            Some(bytes) => out.extend_from_slice(bytes),
-            None => _ = self.values.draw(kind, draw).0.append(out, Some(self.left_out)),
+        let frame = self.values.frame(cut);
+        if let Some([before, _]) = frame {
+            out.extend_from_slice(before);
         }
+        let is_large = cut.size() > LARGE;
+        if is_large {
+            self.left_out.push(LeftOut { at: out.len(), cut });
+        } else {
+            out.extend_from_slice(self.values.bytes(cut));
+        }
+        if let Some([_, behind]) = frame {
+            out.extend_from_slice(behind);
+        }
+        if is_large { cut.size() } else { 0 }
     }
 
     fn move_left_out(&mut self, from: usize, by: usize) {

@@ -47,7 +47,7 @@ pub use key_span::KeySpan;
 pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
 pub use parameters::{ParameterError, Setting, Settings};
-pub use prefill::Prefill;
+pub use prefill::{NoPrefill, Prefill};
 pub use presets::{ChoiceError, NoPreset, RatioError, preset, preset_names, presets, usual};
 pub use program::Program;
 pub use setup::{Setup, SetupCommand};

@@ -1,6 +1,16 @@
 //! What makes the keys that a workload reads: steps that are run once for every key, before anything is measured.
 
+use std::{collections::BTreeSet, ops::Range};
+
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{
+    KeySpan, Operation, Workload,
+    commands::{keeps_keys, only_reads, reads_strings},
+    data::command,
+    step::{Fragment, Step},
+};
 
 /// Steps that make keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,9 +20,192 @@ pub struct Prefill {
     pub steps: Vec<String>,
 }
 
+/// Why no prefill can be made for a workload.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum NoPrefill {
+    /// It has no keys.
+    #[error("the workload '{0}' has no keys that a prefill could make")]
+    NoKeys(String),
+    /// Nobody knows how.
+    #[error(
+        "the workload '{workload}' reads its keys '{keys}' by {command}, and none of its operations makes them: give it a \
+         [prefill] table"
+    )]
+    Unknown {
+        /// The workload.
+        workload: String,
+        /// The set of keys.
+        keys: String,
+        /// The command that reads them.
+        command: String,
+    },
+}
+
+/// A step, and the numbers of the keys that it is run for.
+pub(super) struct Filled {
+    pub(super) step: Step,
+    pub(super) numbers: Range<u64>,
+    /// The set of these keys.
+    set: u16,
+}
+
 impl Prefill {
     /// Whether there is nothing to be made.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// Its steps as operations, each by the name of its command.
+    pub(super) fn operations(&self) -> Vec<Operation> {
+        let mut all: Vec<Operation> = Vec::new();
+        for step in &self.steps {
+            let mut operation = Operation::command(step, 1);
+            let same = all.iter().filter(|other| command(&other.steps[0]) == command(step)).count();
+            if same > 0 {
+                operation.name += &format!(" {}", same + 1);
+            }
+            all.push(operation);
+        }
+        all
+    }
+}
+
+/// The set of which a step draws a key first.
+fn first_set(step: &Step) -> Option<u16> {
+    step.fragments().find_map(Fragment::draws)
+}
+
+impl Workload {
+    /// The steps of the prefill over `keyspace` keys, the first key that each draws given.
+    pub(super) fn fillings(&self, keyspace: u64) -> impl Iterator<Item = Filled> {
+        let filled = move |text: &String| {
+            let mut step = self.step(text).ok()?;
+            let set = first_set(&step)?;
+            let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws().is_some())?;
+            *first = Fragment::Given(set);
+            let numbers = self.keys.values().nth(set.into())?.numbers(keyspace);
+            Some(Filled { step, numbers, set })
+        };
+        self.prefill.steps.iter().filter_map(filled)
+    }
+
+    /// How many requests the prefill is over `keyspace` keys.
+    pub fn prefill_requests(&self, keyspace: u64) -> u64 {
+        let requests = self.fillings(keyspace).map(|filled| filled.numbers.end - filled.numbers.start);
+        requests.fold(0, u64::saturating_add)
+    }
+
+    /// The keys that the prefill makes over `keyspace` keys.
+    pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
+        let prefix = |set: u16| self.keys.values().nth(set.into()).map(|keys| keys.prefix.clone());
+        let keys = |filled: Filled| Some((prefix(filled.set)?, filled.numbers));
+        self.fillings(keyspace).filter_map(keys).collect()
+    }
+
+    /// The same without a prefill.
+    #[must_use]
+    pub fn without_prefill(&self) -> Self {
+        Self { prefill: Prefill::default(), ..self.clone() }
+    }
+
+    /// The same with a prefill, if it has none: for each set of keys that it reads (or, if it reads none, has) by the
+    /// operation that makes them, whatever its weight, else by SET.
+    ///
+    /// # Errors
+    /// When there are no keys, or nobody knows how they are made.
+    pub fn with_prefill(&self) -> Result<Self, NoPrefill> {
+        if !self.prefill.is_empty() {
+            return Ok(self.clone());
+        }
+        let drawn = |is_wanted: &dyn Fn(&Step) -> bool| -> BTreeSet<u16> {
+            let steps = self.asked().flat_map(|operation| self.steps(operation)).filter(is_wanted);
+            steps.flat_map(|step| step.fragments().filter_map(Fragment::draws).collect::<Vec<_>>()).collect()
+        };
+        let read = drawn(&|step| step.command().is_some_and(|command| only_reads(&command)));
+        let sets = if read.is_empty() { drawn(&|_| true) } else { read };
+        if sets.is_empty() {
+            return Err(NoPrefill::NoKeys(self.name.clone()));
+        }
+        let steps = sets.into_iter().map(|set| self.maker(set)).collect::<Result<_, _>>()?;
+        Ok(Self { prefill: Prefill { steps }, ..self.clone() })
+    }
+
+    /// The step that makes the keys of a set.
+    fn maker(&self, set: u16) -> Result<String, NoPrefill> {
+        let makes = |text: &&String| {
+            let Ok(step) = self.step(text) else { return false };
+            let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
+            let makes = step.command().is_some_and(|command| !only_reads(&command) && !keeps_keys(&command));
+            makes && !repeats && first_set(&step) == Some(set)
+        };
+        let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
+        if let Some(step) = steps.find(makes) {
+            return Ok(step.clone());
+        }
+        let keys = self.keys.keys().nth(set.into()).cloned().unwrap_or_default();
+        let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws() == Some(set));
+        let mut reading = self.asked().flat_map(|operation| self.steps(operation)).filter(draws);
+        let is_unknown = |command: &String| !reads_strings(command);
+        match reading.find_map(|step| step.command().filter(is_unknown)) {
+            Some(command) => Err(NoPrefill::Unknown { workload: self.name.clone(), keys, command }),
+            None => Ok(format!("SET {{{keys}}} {{value}}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{Draws, KeyNames, Keyspace, Outgoing, Program, Values, preset},
+    };
+
+    fn of(operations: &[&str], prefill: &[&str]) -> Workload {
+        let keys = [("a", 0, Some(3)), ("b", 7, Some(2)), ("c", 0, None)].map(|(name, first, count)| {
+            (name.to_owned(), Keyspace { prefix: format!("{name}:"), first, count, ..Keyspace::default() })
+        });
+        let operations = operations.iter().map(|step| Operation::command(step, 1)).collect();
+        let prefill = Prefill { steps: prefill.iter().map(|step| (*step).to_owned()).collect() };
+        Workload { name: "test".to_owned(), keys: keys.into(), operations, prefill, ..Workload::default() }
+    }
+
+    #[test]
+    fn every_step_is_asked_once_for_every_key_of_the_set_that_it_draws_first() {
+        let steps = ["SET {a} <{a.same}>", "SADD {b} {number 5..5}", "LPUSH {b} {a}"];
+        let workload = of(&["GET {a}"], &steps);
+        assert_eq!(workload.prefill_requests(10), 7);
+        let names = KeyNames::given("k:");
+        let values = Values::new(&workload, 4, 1);
+        let program = Program::of_prefill(&workload, Dialect::Resp2, 10, values, &names);
+        let asked = |number| {
+            let mut out = Outgoing::default();
+            let op = program.append_nth(number, &mut Draws::new(1), &mut out);
+            let text = String::from_utf8(out.bytes).unwrap();
+            let words: Vec<_> = text.split("\r\n").skip(1).skip(1).step_by(2).map(str::to_owned).collect();
+            (program.operations().of(op).label.clone(), words.join(" ").trim_end().to_owned())
+        };
+        let key = |set: &str, n: u64| format!("k:{set}:{n:012}");
+        assert_eq!(asked(2), ("SET".to_owned(), format!("SET {} <{}>", key("a", 2), key("a", 2))));
+        assert_eq!(asked(4), ("SADD".to_owned(), format!("SADD {} 5", key("b", 8))));
+        let (label, last) = asked(6);
+        assert!(label == "LPUSH" && last.starts_with(&format!("LPUSH {} k:a:", key("b", 8))), "{last}");
+        let span: Vec<_> = workload.prefilled_keys(10).iter().map(|(p, n)| (p.to_owned(), n)).collect();
+        assert_eq!(span, [("a:".to_owned(), 0..3), ("b:".to_owned(), 7..9)]);
+    }
+
+    #[test]
+    fn a_prefill_is_made_of_what_the_workload_writes_or_of_set() {
+        let made = |workload: Workload| workload.with_prefill().map(|workload| workload.prefill.steps);
+        let preset = |name: &str| Workload::clone(&preset(name).unwrap());
+        assert_eq!(made(preset("get")), Ok(vec!["SET {key} {value}".to_owned()]));
+        assert_eq!(made(preset("cache")), Ok(vec!["SET {key} {value}".to_owned()]));
+        assert_eq!(made(preset("incr")), Ok(vec!["INCR {counter}".to_owned()]));
+        assert_eq!(made(preset("ping")), Err(NoPrefill::NoKeys("ping".to_owned())));
+        let hashes = of(&["HGET {a} f", "DEL {a}", "HSET {a} f {value}", "GET {b}", "SET {c} 1"], &[]);
+        assert_eq!(made(hashes), Ok(vec!["HSET {a} f {value}".to_owned(), "SET {b} {value}".to_owned()]));
+        let error = made(of(&["HGET {a} f"], &[])).unwrap_err().to_string();
+        assert!(error.contains("reads its keys 'a' by HGET") && error.contains("[prefill] table"), "{error}");
+        assert_eq!(made(of(&["GET {a}"], &["SET {a} mine"])), Ok(vec!["SET {a} mine".to_owned()]));
     }
 }

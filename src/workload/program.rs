@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Draws, KeyNames, OpId, Operations, Outgoing, Together, Values, Workload,
+    Draws, KeyNames, OpId, Operation, Operations, Outgoing, Together, Values, Workload,
     chooser::{Chooser, Counters},
     draws::{Filling, Source},
     operations::{EXEC, MULTI},
@@ -25,6 +25,8 @@ pub struct Program {
     /// The operations with a weight, and the sum of the weights up to and with each.
     asked: Vec<(u64, OpId, Template)>,
     total: u64,
+    /// The first key of each operation, where each key of its set has a turn.
+    firsts: Vec<u64>,
     sets: Vec<Chooser>,
     sources: Vec<Source>,
     /// What the sets of keys are called, and what stands before their numbers.
@@ -45,26 +47,69 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
+        let asked = workload.operations.iter().enumerate().filter(|(_, operation)| operation.weight > 0);
+        let asked = asked.map(|(place, operation)| Asked {
+            share: operation.weight.into(),
+            place,
+            steps: workload.steps(operation).collect(),
+        });
+        let program = Self::empty(workload, keyspace, values, names);
+        let program = program.asking(asked, &workload.operations, dialect);
+        assert!(program.total > 0, "a workload that can be run has an operation with a weight");
+        program
+    }
+
+    /// Compiles the prefill of a workload likewise. Each of its requests has a number, by which it is
+    /// [appended](Self::append_nth): the steps one after the other, and in each the keys.
+    pub fn of_prefill(
+        workload: &Workload,
+        dialect: Dialect,
+        keyspace: u64,
+        values: Values,
+        names: &KeyNames,
+    ) -> Self {
+        let mut program = Self::empty(workload, keyspace, values, names);
+        let filled: Vec<_> = workload.fillings(keyspace).collect();
+        program.firsts = filled.iter().map(|filled| filled.numbers.start).collect();
+        let asked = filled.into_iter().enumerate().map(|(place, filled)| Asked {
+            share: filled.numbers.end - filled.numbers.start,
+            place,
+            steps: vec![filled.step],
+        });
+        program.asking(asked, &workload.prefill.operations(), dialect)
+    }
+
+    /// One that asks for nothing yet.
+    fn empty(workload: &Workload, keyspace: u64, values: Values, names: &KeyNames) -> Self {
         let (sets, prefixes) = workload.sets(keyspace, names);
-        let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes.clone()).collect();
+        let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
-        let mut making = Making { dialect, sources: Vec::new(), prefixes, values: &values };
-        let (mut asked, mut total) = (Vec::new(), 0);
-        for (place, operation) in workload.operations.iter().enumerate() {
-            if operation.weight > 0 {
-                total += u64::from(operation.weight);
-                let steps: Vec<_> = workload.steps(operation).collect();
-                let template = match operation.is_raw {
-                    true => Template::raw(operation.steps.concat().as_bytes()),
-                    false => making.template(&steps, operation.together),
-                };
-                asked.push((total, OpId(place as u16), template));
-            }
+        let operations = Arc::default();
+        let (asked, firsts, sources) = (Vec::new(), Vec::new(), Vec::new());
+        Self { asked, total: 0, firsts, sets, sources, called, counted, values, operations }
+    }
+
+    /// The same with what it asks for, of these operations.
+    fn asking(
+        mut self,
+        asked: impl Iterator<Item = Asked>,
+        operations: &[Operation],
+        dialect: Dialect,
+    ) -> Self {
+        self.operations = Arc::new(Operations::of_all(operations, dialect));
+        let prefixes = self.called.iter().map(|(_, prefix)| prefix.clone()).collect();
+        let mut making = Making { dialect, sources: Vec::new(), prefixes, values: &self.values };
+        for Asked { share, place, steps } in asked {
+            self.total = self.total.saturating_add(share);
+            let operation = &operations[place];
+            let template = match operation.is_raw {
+                true => Template::raw(operation.steps.concat().as_bytes()),
+                false => making.template(&steps, operation.together),
+            };
+            self.asked.push((self.total, OpId(place as u16), template));
         }
-        assert!(total > 0, "a workload that can be run has an operation with a weight");
-        let operations = Arc::new(Operations::of_all(&workload.operations, dialect));
-        let sources = making.sources;
-        Self { asked, total, sets, sources, called, counted, values, operations }
+        self.sources = making.sources;
+        self
     }
 
     /// The same, going on where `before` was with each set of keys that it had too, or one before it.
@@ -98,7 +143,7 @@ impl Program {
     /// Appends the requests of the next operation of the stream `draws` to `out`, and says which it is.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
-        let (_, op, template) = match self.asked.as_slice() {
+        let asked = match self.asked.as_slice() {
             [only] => only,
             several => {
                 let drawn = draws.below(self.total);
@@ -106,12 +151,39 @@ impl Program {
                 next.expect("the last sum is the total, above every draw")
             }
         };
+        self.fill(asked, 0, draws, out)
+    }
+
+    /// Appends the request of a prefill with this number, and says which of its operations it is.
+    pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
+        let place = self.asked.partition_point(|(upto, ..)| *upto <= number);
+        let before = place.checked_sub(1).map_or(0, |before| self.asked[before].0);
+        self.fill(&self.asked[place], self.firsts[place] + (number - before), draws, out)
+    }
+
+    #[inline]
+    fn fill(
+        &self,
+        (_, op, template): &(u64, OpId, Template),
+        given: u64,
+        draws: &mut Draws,
+        out: &mut Outgoing,
+    ) -> OpId {
         let (sets, sources, values) = (self.sets.as_slice(), self.sources.as_slice(), &self.values);
-        let mut filling =
-            Filling { sets, sources, values, draws, left_out: &mut out.left_out, noted: &mut out.noted };
+        let (left_out, noted) = (&mut out.left_out, &mut out.noted);
+        let mut filling = Filling { sets, sources, values, draws, left_out, noted, given };
         template.append(&mut filling, &mut out.bytes);
         *op
     }
+}
+
+/// An operation that is to be compiled.
+struct Asked {
+    /// How often it is asked for, in relation to the others.
+    share: u64,
+    /// Its place among the operations.
+    place: usize,
+    steps: Vec<Step>,
 }
 
 /// A program that is being made.
@@ -158,7 +230,7 @@ impl Making<'_> {
         };
         match fragment {
             Fragment::Text(text) => vec![Part::Text(text)],
-            Fragment::Key(set) | Fragment::Same(set) => {
+            Fragment::Key(set) | Fragment::Given(set) | Fragment::Same(set) => {
                 let prefix = self.prefixes[usize::from(*set)].as_bytes();
                 vec![Part::Text(prefix), Part::Digits(number().unwrap_or(*set))]
             }
@@ -175,7 +247,7 @@ impl Making<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Distribution, Keyspace, Misses, Operation, preset};
+    use crate::workload::{Distribution, Keyspace, Misses, preset};
 
     fn program(workload: &Workload, keyspace: u64) -> Program {
         Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))

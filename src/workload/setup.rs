@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Draws, KeyNames, Prefill, Values, Workload,
+    Draws, KeyNames, Values, Workload,
     chooser::Chooser,
     draws::Filling,
     step::{Fragment, Step},
@@ -59,8 +59,7 @@ impl Workload {
         seed: u64,
     ) -> Vec<SetupCommand> {
         let steps: Vec<_> = self.setup_steps().collect();
-        let alone = Self { operations: Vec::new(), prefill: Prefill::default(), ..self.clone() };
-        let values = Values::new(&alone, value_size, seed);
+        let values = Values::new(&Self { operations: Vec::new(), ..self.clone() }, value_size, seed);
         let (sets, prefixes) = self.sets(keyspace, names);
         let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
         let mut filling = Filling {
@@ -70,6 +69,7 @@ impl Workload {
             draws: &mut draws,
             left_out: &mut left_out,
             noted: &mut noted,
+            given: 0,
         };
         let mut word = |word: &Vec<Fragment>| {
             word.iter().flat_map(|fragment| bytes(fragment, &prefixes, &mut filling)).collect()
@@ -94,12 +94,12 @@ fn bytes(fragment: &Fragment, prefixes: &[String], filling: &mut Filling) -> Vec
     let key = |set: u16, number| format!("{}{number:0KEY_DIGITS$}", prefixes[usize::from(set)]).into_bytes();
     match *fragment {
         Fragment::Text(ref text) => text.clone(),
-        Fragment::Key(set) => key(set, filling.note(set)),
+        Fragment::Key(set) | Fragment::Given(set) => key(set, filling.note(set)),
         Fragment::Same(set) => key(set, filling.noted[usize::from(set)]),
         Fragment::Value(kind) => {
-            let mut whole = Vec::new();
-            filling.value(kind).0.append(&mut whole, None);
-            whole
+            let (cut, _) = filling.value(kind);
+            let [before, behind] = filling.values.frame(cut).unwrap_or_default();
+            [before, filling.values.bytes(cut), behind].concat()
         }
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
         Fragment::Now => clock::unix_ms().to_string().into_bytes(),

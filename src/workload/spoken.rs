@@ -43,7 +43,7 @@ impl Workload {
                 self.check_step(&step, dialect, names).map_err(whose)?;
             }
         }
-        for step in self.prefill_steps() {
+        for step in self.prefill.steps.iter().flat_map(|step| self.step(step)) {
             let whose = |why| WorkloadError::Unspoken(format!("the prefill: {why}"));
             self.check_step(&step, dialect, names).map_err(whose)?;
         }
@@ -60,7 +60,7 @@ impl Workload {
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
-            Fragment::Key(set) | Fragment::Same(set) => {
+            Fragment::Key(set) | Fragment::Given(set) | Fragment::Same(set) => {
                 let prefix = self.keys.values().nth(usize::from(*set)).map_or("", |keys| &keys.prefix);
                 Some(format!("{}{prefix}{:0KEY_DIGITS$}", names.prefix(), 0).into_bytes())
             }

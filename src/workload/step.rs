@@ -14,6 +14,8 @@ pub(super) enum Fragment {
     Text(Vec<u8>),
     /// A key of the set with this number, in the order of their names.
     Key(u16),
+    /// The key of this set whose turn it is, where each has one.
+    Given(u16),
     /// The key of this set that was drawn last within the operation.
     Same(u16),
     /// A value of the kind with this number.

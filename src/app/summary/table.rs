@@ -56,19 +56,18 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
     let mut set_before = Tuned::default();
     for segment in timeline.segments().iter() {
         set.take(&segment.start);
-        if !segment.start.knobs.load {
+        if !segment.start.knobs.load || segment.start.prefill.is_some() {
             continue;
         }
         let before = rows.last().map(|row| &row.segment.start);
         let is_same = before.is_some_and(|before| before.knobs == segment.start.knobs);
         let mut turned = set.since(&set_before);
-        let is_as_before = is_same && turned.is_empty() && before.is_some_and(|before| !before.warmup);
+        let is_as_before =
+            is_same && turned.is_empty() && before.is_some_and(|before| before.aside().is_none());
         if !is_same || turned.is_empty() {
             turned.splice(0..0, change(before.map(|before| &before.knobs), &segment.start.knobs));
         }
-        if segment.start.warmup {
-            turned.insert(0, "warm-up".to_owned());
-        }
+        turned.splice(0..0, segment.start.aside().map(str::to_owned));
         rows.push(SegmentRow { segment, turned, is_as_before });
         set_before = set.clone();
     }
@@ -84,7 +83,7 @@ pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
     }
     let mut is_limited = false;
     for row in rows {
-        let limit = ClientLimit::of(&row.segment.total).filter(|_| !row.segment.start.warmup);
+        let limit = ClientLimit::of(&row.segment.total).filter(|_| row.segment.start.aside().is_none());
         is_limited |= limit.is_some();
         lines.extend(lines_of(row, limit.is_some()));
     }
@@ -178,7 +177,14 @@ mod tests {
         });
         let response = knobs.rate.map(|_| repeated(800_000, 20_000));
         let t_s = timeline.now_s();
-        timeline.push(&Record::Segment(Segment { t_s, segment, knobs, warmup: false, config }));
+        timeline.push(&Record::Segment(Segment {
+            t_s,
+            segment,
+            knobs,
+            warmup: false,
+            prefill: None,
+            config,
+        }));
         timeline.push(&Record::Interval(Box::new(Interval {
             t_s: t_s + 10.0,
             length_s: 10.0,

@@ -29,7 +29,8 @@ fn deliver(model: &mut Model, notice: Notice) {
 }
 
 fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
-    let record = Record::Segment(Segment { t_s, segment: 1, knobs, warmup: false, config: None });
+    let record =
+        Record::Segment(Segment { t_s, segment: 1, knobs, warmup: false, prefill: None, config: None });
     update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
 }
 

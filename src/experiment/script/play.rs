@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn segment(t_s: f64, knobs: Knobs) -> Delivery {
-        let segment = Segment { t_s, segment: 1, knobs, warmup: false, config: None };
+        let segment = Segment { t_s, segment: 1, knobs, warmup: false, prefill: None, config: None };
         Delivery::Record(Arc::new(Record::Segment(segment)))
     }
 

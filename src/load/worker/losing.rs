@@ -19,6 +19,7 @@ impl Worker {
                 if !matches!(broken, Broken::Unanswered) {
                     self.segments.count_lost_connection(&kind);
                 }
+                self.take_back(i);
             }
         }
         self.begin(now_ns);

@@ -89,6 +89,9 @@ pub(super) struct Worker {
     segments: Segments,
     pace: Pace,
     allowance: Allowance,
+    /// The same of the keys that are made before, while they are.
+    filling: Allowance,
+    is_filling: bool,
     /// Since when a client is free to write.
     free_since_ns: u64,
     /// Why the last connection was lost; the kind of those requests that come due while there is none.
@@ -120,6 +123,8 @@ impl Worker {
             segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, ring),
             pace: Pace::new(),
             allowance: Allowance::of(setting.phase.quota().cloned()),
+            filling: Allowance::of(setting.phase.filling().map(|filling| Arc::clone(&filling.quota))),
+            is_filling: setting.phase.filling().is_some(),
             free_since_ns: now_ns,
             outage: ErrorKind::Unreachable,
             next_tick_ns: next_tick_ns(now_ns),
@@ -302,7 +307,7 @@ impl Worker {
     /// Whether client `i` has had all the replies that it is to have over one connection, and may send more.
     #[inline]
     fn is_used_up(&self, i: usize) -> bool {
-        let most = self.setting.knobs.reconnect.filter(|_| self.stage == Stage::Sending);
+        let most = self.setting.reconnect().filter(|_| self.stage == Stage::Sending);
         most.is_some_and(|most| self.clients.served(i) >= most)
     }
 

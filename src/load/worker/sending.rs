@@ -49,20 +49,30 @@ impl Worker {
         };
         self.out.clear();
         let batch = connection.next_batch();
-        let pipeline = self.setting.knobs.pipeline;
-        if self.pace.is_closed() {
+        let pipeline = self.setting.pipeline();
+        let is_closed = self.pace.is_closed();
+        client.numbers.clear();
+        if is_closed && !self.is_filling {
             let n = self.allowance.take_of(pipeline);
             let append = |_| self.setting.program.append(&mut client.draws, &mut self.out);
             batch.operations.extend((0..n).map(append));
-            self.segments.count_due(n.into());
         } else {
-            for _ in 0..pipeline {
-                if !self.pace.is_due(now_ns) || !self.allowance.take() {
+            while batch.operations.len() < pipeline as usize && self.pace.is_due(now_ns) {
+                let op = if self.is_filling {
+                    let Some(number) = self.filling.next() else { break };
+                    client.numbers.push(number);
+                    self.setting.program.append_nth(number, &mut client.draws, &mut self.out)
+                } else if self.allowance.take() {
+                    self.setting.program.append(&mut client.draws, &mut self.out)
+                } else {
                     break;
-                }
+                };
                 batch.dues.extend(self.pace.take());
-                batch.operations.push(self.setting.program.append(&mut client.draws, &mut self.out));
+                batch.operations.push(op);
             }
+        }
+        if is_closed {
+            self.segments.count_due(batch.operations.len() as u64);
         }
         if batch.operations.is_empty() {
             return;

@@ -1,6 +1,6 @@
 //! What ends a worker's sending, and then the worker. Whether a load stops is decided here and nowhere else.
 
-use super::{Broken, Connection, LAST_REPLIES_NS, Phase, Worker};
+use super::{Allowance, Broken, Connection, LAST_REPLIES_NS, Phase, Worker};
 use crate::load::phase;
 
 /// How far a worker is in the phase that holds.
@@ -21,10 +21,39 @@ pub(super) enum Stage {
 }
 
 impl Worker {
-    /// Goes by `phase` from now on.
-    pub(super) fn follow_phase(&mut self, phase: &phase::Phase) {
+    /// Goes by `phase` from now on. Whether it sends again after it had sent all.
+    pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
-        self.allowance.follow(phase.quota());
+        self.is_filling = phase.filling().is_some();
+        let is_refilled = self.filling.follow(phase.filling().map(|filling| &filling.quota));
+        let is_another = self.allowance.follow(phase.quota()) || is_refilled;
+        if is_refilled {
+            self.clients.forget_numbers();
+        }
+        let goes_on = is_another && !matches!(phase, phase::Phase::Ended { .. });
+        goes_on && self.send_again()
+    }
+
+    /// What may be sent in the phase that holds.
+    fn may_be_sent(&self) -> &Allowance {
+        if self.is_filling { &self.filling } else { &self.allowance }
+    }
+
+    /// There is more to be sent. Whether all was sent before.
+    fn send_again(&mut self) -> bool {
+        let was_spent = matches!(self.stage, Stage::Spent { .. });
+        if was_spent {
+            self.stage = Stage::Sending;
+            self.clients.queue_idle();
+        }
+        was_spent
+    }
+
+    /// Takes the requests of client `i` back that are lost with its connection, where each has to be answered.
+    pub(super) fn take_back(&mut self, i: usize) {
+        if self.clients.give_back(i, &mut self.filling) && !self.filling.is_spent() && self.send_again() {
+            self.segments.go_on();
+        }
     }
 
     /// Whether requests are sent: the load is on and not over, by the last reading of the clock.
@@ -51,7 +80,7 @@ impl Worker {
             self.end_load(self.until_ns);
             return;
         }
-        if self.stage == Stage::Sending && self.allowance.is_spent() {
+        if self.stage == Stage::Sending && self.may_be_sent().is_spent() {
             self.stage = Stage::Spent { is_answered: false };
             if !self.pace.is_closed() {
                 self.end_load(now_ns);
@@ -60,7 +89,7 @@ impl Worker {
         if self.stage == (Stage::Spent { is_answered: false }) && self.segments.in_flight() == 0 {
             self.stage = Stage::Spent { is_answered: true };
             self.end_load(now_ns);
-            self.allowance.finish();
+            self.may_be_sent().finish();
         }
     }
 

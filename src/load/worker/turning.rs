@@ -1,13 +1,16 @@
 //! How a worker follows the knobs.
 
 use super::{Worker, stopping::Stage};
-use crate::{load::schedule::Share, workload::Draws};
+use crate::{
+    load::{pacing::Pace, schedule::Share},
+    workload::Draws,
+};
 
 impl Worker {
     #[cold]
     pub(super) fn take_setting(&mut self) {
         let new = self.setup.settings.load_full();
-        self.follow_phase(&new.phase);
+        let sends_again = self.follow_phase(&new.phase);
         if new.generation == self.setting.generation {
             return;
         }
@@ -15,12 +18,19 @@ impl Worker {
         self.send_before(since_ns);
         let old = std::mem::replace(&mut self.setting, new);
         let connected = self.clients.connected() as u32;
+        if sends_again {
+            // Nothing was due in between.
+            self.pace = Pace::new();
+        }
         self.follow_knobs();
         self.count_lap();
         // The largest batch so far may have been far larger than those to come.
         self.segments.leave(old, std::mem::take(&mut self.out));
         let operations = self.setting.program.operations();
         self.segments.cut(self.setting.generation, operations, since_ns, connected);
+        if sends_again {
+            self.segments.begin_again(since_ns);
+        }
     }
 
     /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is

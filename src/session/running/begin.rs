@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::{
     Commission, Ended, Notice, Order, Peer,
     conduct::Running,
+    fill::Fill,
     gate::{Admission, Gate, Keys},
     peer::Peers,
     recordings::Recordings,
@@ -147,6 +148,7 @@ fn begin(
     })?;
     Ok(Running {
         refusals: Refusals::new(commission.keeps_going),
+        fill: Fill::default(),
         commission,
         live,
         control,

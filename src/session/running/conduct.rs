@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     Commission, Notice, Order,
+    fill::Fill,
     gate::{Admission, Gate},
     peer::Peers,
     recordings::Recordings,
@@ -34,6 +35,7 @@ pub(super) struct Running {
     pub(super) control: Control,
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
+    pub(super) fill: Fill,
     pub(super) tuning: Tuning,
     pub(super) records: Receiver<Arc<Record>>,
     pub(super) recordings: Recordings,
@@ -52,9 +54,11 @@ impl Running {
         self.look_at_tuning();
         self.look_for_leftovers();
         self.look_at_recording();
+        self.look_at_fill();
         let mut refused = None;
         while let Ok(record) = self.records.try_recv() {
             refused = refused.or(self.look_for_refusal(&record));
+            self.fill.push(&record);
             if let Some(notice) = self.notice(&record) {
                 self.peers.tell(notice);
             }
@@ -176,6 +180,14 @@ impl Running {
         notices.into_iter().for_each(|notice| self.peers.tell(notice));
         if let Some(error) = failed {
             self.live.event(Happening::RecordingFailed { cause: error.to_string() });
+        }
+    }
+
+    fn look_at_fill(&mut self) {
+        let prefilled = self.fill.look(&mut self.live, &self.control, self.gate.names());
+        if let Some(prefilled) = prefilled.filter(|prefilled| !prefilled.is_whole()) {
+            let text = format!("the prefill left keys out: {prefilled}; reads of these will miss");
+            self.peers.tell(Notice::Warning(text));
         }
     }
 

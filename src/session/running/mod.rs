@@ -11,6 +11,7 @@
 mod begin;
 mod commission;
 mod conduct;
+mod fill;
 mod gate;
 mod order;
 mod peer;

@@ -72,7 +72,7 @@ impl Segments {
         self.forgotten
     }
 
-    /// All segments but the warm-up in one. First errors are not known here.
+    /// All segments but prefill and warm-up in one. First errors are not known here.
     pub fn summary(&self) -> Summary {
         let mut sum = self.older.clone();
         self.iter().for_each(|segment| add(&mut sum, segment));
@@ -127,7 +127,7 @@ impl Segments {
 }
 
 fn add(sum: &mut Summary, segment: &SegmentTotal) {
-    if !segment.start.warmup {
+    if segment.start.aside().is_none() {
         sum.add(&segment.total, segment.start.knobs.load);
     }
 }
@@ -139,7 +139,7 @@ mod tests {
 
     fn segment(number: u32, warmup: bool) -> Segment {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        Segment { t_s: f64::from(number), segment: number, knobs, warmup, config: None }
+        Segment { t_s: f64::from(number), segment: number, knobs, warmup, prefill: None, config: None }
     }
 
     fn interval(segment: u32, ops: u64) -> Interval {

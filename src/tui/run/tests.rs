@@ -103,6 +103,7 @@ fn keys_become_effects_and_the_loop_ends_at_q() {
         segment: 1,
         knobs: Knobs::default(),
         warmup: false,
+        prefill: None,
         config: None,
     });
     source.deliveries.push(Delivery::Record(Arc::new(record)));

@@ -120,8 +120,8 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         put((format!("reconnect {after}"), Ink::Text), 4);
     }
     if let Some(segment) = reading.segment().filter(|_| width >= 60) {
-        let warmup = if segment.start.warmup { " warm-up" } else { "" };
-        put((format!("segment {}{warmup}", segment.start.segment), Ink::Text), 8);
+        let aside = segment.start.aside().map_or_else(String::new, |aside| format!(" {aside}"));
+        put((format!("segment {}{aside}", segment.start.segment), Ink::Text), 8);
     }
     put((units::elapsed((reading.now_s() * 1e9) as u64), Ink::Text), 0);
     parts.push((" ".to_owned(), Ink::Text, 9));

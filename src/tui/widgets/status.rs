@@ -6,7 +6,10 @@ use crate::{
     app::{Course, Knob, Model, Playback, Reachability, Tone},
     experiment::Experiment,
     load::Knobs,
-    session::timeline::{Level, SegmentTotal},
+    session::{
+        Progress,
+        timeline::{Level, SegmentTotal},
+    },
     tui::{
         paint::{Paint, row, wrapped},
         theme::Ink,
@@ -65,7 +68,13 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
             Ink::Warn,
         );
     }
-    if let Some(text) = outage(model).or_else(|| silence(model)) {
+    if let Some(text) = outage(model) {
+        return (text, Ink::Bad);
+    }
+    if let Some(progress) = prefill(model) {
+        return (progress, Ink::Strong);
+    }
+    if let Some(text) = silence(model) {
         return (text, Ink::Bad);
     }
     let experiment = model.experiment();
@@ -118,6 +127,24 @@ fn outage(model: &Model) -> Option<String> {
     let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
     let for_s = timeline.now_s() - since_s;
     Some(format!("all load connections lost, reconnecting for {for_s:.1} s; this is in no latency"))
+}
+
+/// How far the making of the keys is that the load will read.
+fn prefill(model: &Model) -> Option<String> {
+    let current = model.timeline().segments().current()?;
+    let progress = Progress::of(&current.start, &current.total)?;
+    let errors: u64 = current.total.errors.values().sum();
+    let errors = if errors > 0 { format!(", {errors} errors") } else { String::new() };
+    if !model.in_force().load {
+        return Some(format!("prefill, paused: {progress}{errors}"));
+    }
+    Some(match progress.answered < progress.requests {
+        true => format!("prefill, before anything is measured: {progress}{errors}"),
+        false => format!(
+            "prefill: {} keys answered, looking whether they are there",
+            units::count(progress.requests as f64)
+        ),
+    })
 }
 
 /// So long a silence is no pause between two requests: a second, the slowest rate, and a tick or two.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     Content, Size, ValueKind,
     kind::JSON,
-    pool::{BLOCK, Pool, SPREAD},
+    pool::{Pool, SPREAD},
 };
 use crate::workload::{Workload, draws::share};
 
@@ -24,8 +24,6 @@ struct Cutter {
     pool: Pool,
     /// What stands around what is cut.
     frame: Option<[&'static [u8]; 2]>,
-    /// How many bytes all have, where they are plain: cut anywhere in the pool, with nothing around them, and copied.
-    plain: Option<usize>,
 }
 
 /// The sizes of what is cut.
@@ -38,79 +36,19 @@ enum Sizes {
     Weights(Vec<(u64, u32)>),
 }
 
-/// Values of more bytes are not copied.
-pub(in crate::workload) const LARGE: usize = 64 * 1024;
-
-/// A value that is left out.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::workload) struct LeftOut {
-    /// Behind how many bytes it stands.
-    pub(in crate::workload) at: usize,
-    pub(in crate::workload) place: Place,
-}
-
-/// Where a value lies in the pool of its kind.
+/// What a value is cut from its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Cut {
     kind: u16,
     offset: u32,
     size: u32,
 }
 
-impl Place {
+impl Cut {
     /// How many bytes it has.
     #[inline]
     pub(in crate::workload) fn size(self) -> usize {
         self.size as usize
-    }
-}
-
-/// A value that is drawn.
-#[derive(Debug, Clone, Copy)]
-pub struct Cut<'v> {
-    cutter: &'v Cutter,
-    place: Place,
-}
-
-impl Cut<'_> {
-    /// How many bytes it has in all.
-    #[inline]
-    fn length(self) -> usize {
-        self.place.size() + self.cutter.around()
-    }
-
-    /// Appends the value, but what is cut of it where that is large and may be left out; how many bytes are.
-    // Called, it would be handed its value through memory, which costs more than what it does.
-    #[inline(always)]
-    pub(in crate::workload) fn append(self, out: &mut Vec<u8>, left_out: Option<&mut Vec<LeftOut>>) -> usize {
-        let Self { cutter, place } = self;
-        if let Some([before, _]) = cutter.frame {
-            out.extend_from_slice(before);
-        }
-        let apart = left_out.filter(|_| place.size() > LARGE);
-        let is_apart = apart.is_some();
-        match apart {
-            Some(left_out) => left_out.push(LeftOut { at: out.len(), place }),
-            None => append_cut(&cutter.pool.bytes[place.offset as usize..], place.size(), out),
-        }
-        if let Some([_, behind]) = cutter.frame {
-            out.extend_from_slice(behind);
-        }
-        if is_apart { place.size() } else { 0 }
-    }
-}
-
-/// Appends the first bytes of a pool: few of them in one block, with a little too much that is taken back. That takes a few
-/// vector moves where a copy of the exact length is a call.
-#[inline]
-fn append_cut(pool: &[u8], size: usize, out: &mut Vec<u8>) {
-    match pool.first_chunk::<BLOCK>() {
-        Some(block) if size <= BLOCK => {
-            let end = out.len() + size;
-            out.extend_from_slice(block);
-            out.truncate(end);
-        }
-        _ => out.extend_from_slice(&pool[..size]),
     }
 }
 
@@ -139,7 +77,7 @@ impl Values {
             let pool = if used.contains(&(number as u16)) {
                 let (content, largest) = (kind.content.pool(), largest_of(kind.content.pool()));
                 let mut known = known.iter().chain(&cutters).map(|cutter| &cutter.pool);
-                let is_same = |pool: &&Pool| pool.content == content && pool.largest() == largest;
+                let is_same = |pool: &&Pool| pool.content == content && pool.bytes.len() == largest + SPREAD;
                 known.find(is_same).cloned().unwrap_or_else(|| Pool::new(content, largest, seed))
             } else {
                 Pool::none()
@@ -168,30 +106,28 @@ impl Values {
 
     /// The value of a kind that belongs to the random number `draw`, and how many bytes it has in all.
     #[inline]
-    pub(in crate::workload) fn draw(&self, kind: u16, draw: u64) -> (Cut<'_>, usize) {
+    pub(in crate::workload) fn draw(&self, kind: u16, draw: u64) -> (Cut, usize) {
         let cutter = &self.kinds[usize::from(kind)];
         let size = match &cutter.sizes {
             Sizes::Fixed(size) => *size,
             Sizes::Range(from, count) => from + share(draw, *count) as u32,
             Sizes::Weights(upto) => weighted(upto, draw),
         };
-        let cut = Cut { cutter, place: Place { kind, offset: cutter.pool.offset(draw) as u32, size } };
-        (cut, cut.length())
+        let cut = Cut { kind, offset: cutter.pool.offset(draw) as u32, size };
+        (cut, cut.size() + cutter.around())
     }
 
-    /// The value of a kind that belongs to the random number `draw`, if it is plain: the path of the commonest requests.
+    /// What stands before and behind a cut.
     #[inline]
-    pub(in crate::workload) fn plain(&self, kind: u16, draw: u64) -> Option<&[u8]> {
-        let cutter = &self.kinds[usize::from(kind)];
-        let offset = draw as usize % SPREAD;
-        cutter.plain.map(|size| &cutter.pool.bytes[offset..offset + size])
+    pub(in crate::workload) fn frame(&self, cut: Cut) -> Option<[&'static [u8]; 2]> {
+        self.kinds[usize::from(cut.kind)].frame
     }
 
-    /// The bytes of a place.
+    /// The bytes of a cut.
     #[inline]
-    pub(in crate::workload) fn bytes(&self, place: Place) -> &[u8] {
-        let from = place.offset as usize;
-        &self.kinds[usize::from(place.kind)].pool.bytes[from..from + place.size()]
+    pub(in crate::workload) fn bytes(&self, cut: Cut) -> &[u8] {
+        let (from, size) = (cut.offset as usize, cut.size());
+        &self.kinds[usize::from(cut.kind)].pool.bytes[from..from + size]
     }
 }
 
@@ -204,7 +140,7 @@ fn weighted(upto: &[(u64, u32)], draw: u64) -> u32 {
 impl Cutter {
     fn new(kind: &ValueKind, value_size: u32, pool: Pool) -> Self {
         let frame = (kind.content == Content::Json).then_some(JSON);
-        let mut cutter = Self { sizes: Sizes::Fixed(0), pool, frame, plain: None };
+        let mut cutter = Self { sizes: Sizes::Fixed(0), pool, frame };
         let around = cutter.around() as u32;
         let bounds = kind.size.bounds(value_size);
         let (from, to) = (bounds.start() - around, bounds.end() - around);
@@ -219,11 +155,6 @@ impl Cutter {
                 Sizes::Weights(asked.collect())
             }
             _ => Sizes::Range(from, u64::from(to - from) + 1),
-        };
-        let is_whole = frame.is_none() && cutter.pool.starts.is_empty();
-        cutter.plain = match cutter.sizes {
-            Sizes::Fixed(size) => Some(size as usize).filter(|size| is_whole && *size <= LARGE),
-            _ => None,
         };
         cutter
     }
@@ -263,8 +194,8 @@ mod tests {
 
     fn whole(values: &Values, kind: u16, draw: u64) -> Vec<u8> {
         let (cut, length) = values.draw(kind, draw);
-        let mut whole = Vec::new();
-        assert_eq!(cut.append(&mut whole, None), 0);
+        let [before, behind] = values.frame(cut).unwrap_or_default();
+        let whole = [before, values.bytes(cut), behind].concat();
         assert_eq!(whole.len(), length);
         whole
     }
@@ -331,7 +262,7 @@ mod tests {
         let mut halves = [[0_u32; 2]; 2];
         for _ in 0..40_000 {
             let (cut, length) = values.draw(0, random.next_u64());
-            halves[length - 100][usize::from(cut.place.offset >= 32_768)] += 1;
+            halves[length - 100][usize::from(cut.offset as usize >= SPREAD / 2)] += 1;
         }
         assert!(halves.iter().flatten().all(|n| n.abs_diff(10_000) < 400), "{halves:?}");
     }
@@ -346,7 +277,7 @@ mod tests {
             std::ptr::eq(pool(&values, 0), pool(&values, 1))
                 && std::ptr::eq(pool(&values, 0), pool(&values, 2))
         );
-        assert_eq!(values.kinds[0].pool.largest(), 64);
+        assert_eq!(values.kinds[0].pool.bytes.len(), 64 + SPREAD);
         assert_eq!(values.kinds.last().unwrap().pool.bytes.len(), 0, "no operation sends plain values");
         let again = values.again(&workload(&["64 text", "9"]), 128);
         assert!(
@@ -354,6 +285,6 @@ mod tests {
                 && std::ptr::eq(pool(&values, 3), pool(&again, 1))
         );
         let larger = values.again(&workload(&["65 text"]), 32);
-        assert_eq!(larger.kinds[0].pool.largest(), 65);
+        assert_eq!(larger.kinds[0].pool.bytes.len(), 65 + SPREAD);
     }
 }

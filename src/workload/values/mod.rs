@@ -11,9 +11,7 @@ mod pool;
 mod used;
 mod written;
 
-#[cfg(test)]
-pub(super) use cutting::LARGE;
+pub(super) use cutting::Cut;
 pub use cutting::Values;
-pub(super) use cutting::{Cut, LeftOut};
 pub use kind::{Content, MAX_VALUE_SIZE, Size, ValueError, ValueKind};
 pub use written::NoValueKind;

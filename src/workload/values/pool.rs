@@ -11,9 +11,6 @@ use crate::workload::draws::share;
 /// Bytes of a pool beyond the size of its largest value: as many different values as there are offsets.
 pub(super) const SPREAD: usize = 64 * 1024;
 
-/// Bytes behind the last value, so that a small one is copied in one block of a fixed size.
-pub(super) const BLOCK: usize = 64;
-
 /// The bytes of a printable value: 64 of them, so six bits of entropy a byte; neither compression nor
 /// deduplication in a server or on the way finds a single repeated letter to work on.
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
@@ -52,7 +49,7 @@ impl Pool {
     /// A pool for values of up to `largest` bytes. The same seed gives the same pool.
     pub(super) fn new(content: Content, largest: usize, seed: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let mut bytes = vec![0; largest + SPREAD + BLOCK];
+        let mut bytes = vec![0; largest + SPREAD];
         let mut starts = Vec::new();
         match content {
             Content::Printable => {
@@ -64,11 +61,6 @@ impl Pool {
             Content::Compressible(share) => write_stretches(&mut bytes, share, &mut random),
         }
         Self { content, bytes: bytes.into(), starts: starts.into() }
-    }
-
-    /// The most bytes of a value.
-    pub(super) fn largest(&self) -> usize {
-        self.bytes.len().saturating_sub(SPREAD + BLOCK)
     }
 
     /// Where the value that belongs to this random number begins. The upper bits are its size's.

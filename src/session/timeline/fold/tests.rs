@@ -8,7 +8,14 @@ use crate::{
 };
 
 fn segment(t_s: f64, number: u32) -> Record {
-    Record::Segment(Segment { t_s, segment: number, knobs: Knobs::default(), warmup: false, config: None })
+    Record::Segment(Segment {
+        t_s,
+        segment: number,
+        knobs: Knobs::default(),
+        warmup: false,
+        prefill: None,
+        config: None,
+    })
 }
 
 fn interval(segment: u32, t_s: f64, length_s: f64, latency: Latency) -> Record {

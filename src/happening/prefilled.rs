@@ -1,0 +1,84 @@
+//! What a prefill came to.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{self, counted, grouped};
+
+/// How the making of keys ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prefilled {
+    /// Requests that were to be answered.
+    pub requests: u64,
+    /// Those that were, without an error.
+    pub answered: u64,
+    /// How long it took.
+    pub length_s: f64,
+    /// Errors by kind; what was lost with its connection was asked for again.
+    pub errors: BTreeMap<String, u64>,
+    /// Keys that were looked for on the server.
+    pub looked_for: u64,
+    /// Those that are there.
+    pub there: u64,
+    /// Why none were looked for.
+    pub unseen: Option<String>,
+}
+
+impl Prefilled {
+    /// Whether every request was answered, and every key is there that was looked for.
+    pub fn is_whole(&self) -> bool {
+        self.answered == self.requests && self.there == self.looked_for
+    }
+}
+
+impl fmt::Display for Prefilled {
+    /// `1 000 000 requests answered in 8.2 s, 122 k/s; all 100 000 keys that were looked for are there`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requests, answered, length_s, looked_for, there, .. } = *self;
+        if answered < requests {
+            write!(f, "only {} of ", grouped(answered))?;
+        }
+        write!(f, "{} answered in {length_s:.1} s", counted(requests, "request"))?;
+        if length_s > 0.0 {
+            write!(f, ", {}", units::rate(answered as f64 / length_s))?;
+        }
+        if !self.errors.is_empty() {
+            let errors: Vec<_> = self.errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+            write!(f, "; errors: {}", errors.join(", "))?;
+        }
+        let keys = counted(looked_for, "key");
+        match &self.unseen {
+            Some(cause) => write!(f, "; the keys were not looked for: {cause}"),
+            None if there == looked_for => write!(f, "; all {keys} that were looked for are there"),
+            None => write!(f, "; of {keys} that were looked for only {} are there", grouped(there)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_with_what_failed() {
+        let whole = Prefilled {
+            requests: 20_000,
+            answered: 20_000,
+            length_s: 2.0,
+            looked_for: 20_000,
+            there: 20_000,
+            ..Prefilled::default()
+        };
+        let said =
+            "20 000 requests answered in 2.0 s, 10.0 k/s; all 20 000 keys that were looked for are there";
+        assert_eq!((whole.to_string().as_str(), whole.is_whole()), (said, true));
+        let errors = [("OOM".to_owned(), 37)].into();
+        let some = Prefilled { answered: 19_963, there: 19_963, errors, ..whole };
+        let said = "only 19 963 of 20 000 requests answered in 2.0 s, 9.98 k/s; errors: OOM 37; of 20 000 keys that \
+                    were looked for only 19 963 are there";
+        assert_eq!((some.to_string().as_str(), some.is_whole()), (said, false));
+        let unseen = Prefilled { unseen: Some("not permitted".to_owned()), ..Prefilled::default() };
+        assert!(unseen.to_string().ends_with("; the keys were not looked for: not permitted"));
+    }
+}

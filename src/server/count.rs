@@ -1,0 +1,66 @@
+//! Looks whether keys are there: all of them, or of many a part that is spread evenly.
+
+use super::{ServerError, link::Wire, place::Place};
+use crate::{
+    protocol::KEY_DIGITS,
+    workload::{KeyNames, KeySpan},
+};
+
+/// So many keys are looked for at the most: a tenth of a second of the server's time.
+const MOST: u64 = 100_000;
+/// Keys that one command asks for.
+const CHUNK: usize = 500;
+
+/// What a look found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// How many keys were looked for.
+    pub looked_for: u64,
+    /// How many of them are there.
+    pub there: u64,
+}
+
+/// Looks for the keys of `span`. On a node of a cluster for those that belong there.
+pub(super) async fn count(wire: &Wire, span: &KeySpan, names: &KeyNames) -> Result<Counted, ServerError> {
+    let place = Place::of(wire).await?;
+    let mut counted = Counted::default();
+    let mut wanted = spread(span, names).filter(|key| place.holds(key));
+    loop {
+        let chunk: Vec<_> = wanted.by_ref().take(CHUNK).collect();
+        if chunk.is_empty() {
+            return Ok(counted);
+        }
+        counted.there += place.of_keys(wire, "EXISTS", &chunk).await?;
+        counted.looked_for += chunk.len() as u64;
+    }
+}
+
+/// The names of `span`, or of more than [`MOST`] every so many.
+fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
+    let step = usize::try_from(span.total().div_ceil(MOST).max(1)).unwrap_or(usize::MAX);
+    let of_set = move |(prefix, numbers): (&'a str, std::ops::Range<u64>)| {
+        let named = move |number| format!("{}{prefix}{number:0KEY_DIGITS$}", names.prefix()).into_bytes();
+        numbers.step_by(step).map(named)
+    };
+    span.iter().flat_map(of_set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_keys_are_all_looked_for_and_of_many_a_part_of_each_set() {
+        let names = KeyNames::given("k:");
+        let of = |sets: [(&str, std::ops::Range<u64>); 2]| -> Vec<String> {
+            let sets = sets.map(|(prefix, numbers)| (prefix.to_owned(), numbers));
+            let span: KeySpan = sets.into_iter().collect();
+            spread(&span, &names).map(|name| String::from_utf8(name).unwrap()).collect()
+        };
+        let few = of([("", 0..2), ("post:", 7..8)]);
+        assert_eq!(few, ["k:000000000000", "k:000000000001", "k:post:000000000007"]);
+        let many = of([("", 0..900_000), ("post:", 0..100_000)]);
+        assert_eq!((many.len(), many[1].as_str()), (100_000, "k:000000000010"));
+        assert_eq!(many.last().unwrap(), "k:post:000000099990");
+    }
+}

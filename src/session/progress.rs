@@ -1,0 +1,72 @@
+//! How far the making of keys is.
+
+use std::fmt;
+
+use super::{Interval, Segment};
+use crate::units;
+
+/// How far a prefill is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Requests that are answered, and how many there are.
+    pub answered: u64,
+    /// See above.
+    pub requests: u64,
+    /// How many a second are.
+    pub per_s: f64,
+}
+
+impl Progress {
+    /// That of a segment whose intervals are `total` so far; `None` where no keys are made.
+    pub fn of(segment: &Segment, total: &Interval) -> Option<Self> {
+        let requests = segment.prefill?.requests;
+        Some(Self { answered: total.ops.min(requests), requests, per_s: total.ops_per_s })
+    }
+
+    /// Seconds that are left, by the pace so far.
+    pub fn left_s(&self) -> Option<f64> {
+        (self.per_s > 0.0).then(|| (self.requests - self.answered) as f64 / self.per_s)
+    }
+}
+
+impl fmt::Display for Progress {
+    /// `43 %, 120 k keys/s, 5 s left`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let share = self.answered as f64 / self.requests.max(1) as f64;
+        // What is not done yet is not all.
+        let percent = if self.answered < self.requests { (share * 100.0).min(99.0).floor() } else { 100.0 };
+        write!(f, "{percent:.0} %, {} keys/s", units::count(self.per_s))?;
+        match self.left_s().filter(|_| self.answered < self.requests) {
+            Some(left_s) => write!(f, ", {} left", units::elapsed((left_s * 1e9) as u64)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Knobs, Prefilling};
+
+    #[test]
+    fn a_prefill_says_how_far_it_is_and_how_long_it_still_takes() {
+        let prefill = Some(Prefilling { requests: 1000, pipeline: 16 });
+        let segment = |prefill| Segment {
+            t_s: 0.0,
+            segment: 1,
+            knobs: Knobs::default(),
+            warmup: false,
+            prefill,
+            config: None,
+        };
+        let said = |ops, ops_per_s| {
+            let total = Interval { ops, ops_per_s, ..Interval::default() };
+            Progress::of(&segment(prefill), &total).unwrap().to_string()
+        };
+        assert_eq!(said(430, 114.0), "43 %, 114 keys/s, 00:00:05 left");
+        assert_eq!(said(999, 100.0), "99 %, 100 keys/s, 00:00:00 left");
+        assert_eq!(said(1000, 100.0), "100 %, 100 keys/s");
+        assert_eq!(said(0, 0.0), "0 %, 0 keys/s");
+        assert_eq!(Progress::of(&segment(None), &Interval::default()), None);
+    }
+}

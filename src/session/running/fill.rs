@@ -1,0 +1,92 @@
+//! The making of the keys that a load reads: what became of it, and whether they are there, before the load goes on.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    happening::{Happening, Prefilled},
+    load::{Knobs, Prefilling},
+    server::{Answer, Control, Counted},
+    session::{Interval, Live, Record, add_counts},
+    workload::KeyNames,
+};
+
+/// How long the last counts of the workers may take.
+const COUNTS_LIMIT: Duration = Duration::from_secs(1);
+
+/// A prefill that goes on, if one does.
+#[derive(Debug, Default)]
+pub(super) struct Fill {
+    /// The segments that it is in: each turn of a knob begins another.
+    segments: BTreeSet<u32>,
+    /// The knobs of the last of them, and how many requests there are.
+    current: Option<(Knobs, Prefilling)>,
+    sum: Interval,
+    /// Since when all is answered.
+    since: Option<Instant>,
+    looking: Option<Answer<Counted>>,
+}
+
+impl Fill {
+    /// Takes a record.
+    pub fn push(&mut self, record: &Record) {
+        match record {
+            Record::Segment(segment) => match segment.prefill {
+                None => *self = Self::default(),
+                Some(prefill) => {
+                    let is_same = |(knobs, before): &(Knobs, Prefilling)| {
+                        let (one, other) = (&knobs.workload, &segment.knobs.workload);
+                        before.requests == prefill.requests
+                            && one.prefill == other.prefill
+                            && one.keys == other.keys
+                    };
+                    if !self.current.as_ref().is_some_and(is_same) {
+                        *self = Self::default();
+                    }
+                    self.segments.insert(segment.segment);
+                    self.current = Some((segment.knobs.clone(), prefill));
+                }
+            },
+            Record::Interval(interval) if self.segments.contains(&interval.segment) => {
+                self.sum.ops += interval.ops;
+                self.sum.length_s += interval.length_s;
+                add_counts(&mut self.sum.errors, &interval.errors);
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks for the keys when all requests are answered, and lets the load go on when that is known. What it came to, once.
+    pub fn look(&mut self, live: &mut Live, control: &Control, names: &KeyNames) -> Option<Prefilled> {
+        if !live.is_filled() {
+            return None;
+        }
+        let (knobs, prefill) = self.current.as_ref()?;
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if self.sum.ops < prefill.requests && since.elapsed() < COUNTS_LIMIT {
+            return None;
+        }
+        let span = || knobs.workload.prefilled_keys(knobs.keyspace);
+        let looking = self.looking.get_or_insert_with(|| control.count(span(), names.clone()));
+        let found = looking.wait(Duration::ZERO)?;
+        let (counted, unseen) = match found {
+            Ok(counted) => (counted, None),
+            Err(error) => (Counted::default(), Some(error.to_string())),
+        };
+        let prefilled = Prefilled {
+            requests: prefill.requests,
+            answered: self.sum.ops,
+            length_s: self.sum.length_s,
+            errors: self.sum.errors.clone(),
+            looked_for: counted.looked_for,
+            there: counted.there,
+            unseen,
+        };
+        *self = Self::default();
+        live.event(Happening::Prefilled { prefilled: prefilled.clone() });
+        live.go_on();
+        Some(prefilled)
+    }
+}

@@ -1,0 +1,201 @@
+//! The keys that a workload reads are made before anything is measured: every one, whatever happens, and in no figure of
+//! what is measured.
+
+use std::io::Write as _;
+
+use crate::support::{
+    Server,
+    program::{Running, redyno, run},
+};
+use redyno::session::{End, Interval, Record, Segment};
+use rustix::process::Signal;
+
+/// All that a run told.
+struct Told {
+    segments: Vec<Segment>,
+    intervals: Vec<Interval>,
+    prefills: Vec<String>,
+    end: End,
+}
+
+impl Told {
+    fn of(records: Vec<Record>) -> Self {
+        let (mut segments, mut intervals, mut prefills, mut end) = (Vec::new(), Vec::new(), Vec::new(), None);
+        for record in records {
+            match record {
+                Record::Segment(segment) => segments.push(segment),
+                Record::Interval(interval) => intervals.push(*interval),
+                Record::Event(event) if event.what.name() == "prefill" => {
+                    prefills.push(event.what.to_string());
+                }
+                Record::End(last) => end = Some(*last),
+                _ => {}
+            }
+        }
+        Self { segments, intervals, prefills, end: end.expect("an end record") }
+    }
+
+    /// Good replies of one segment.
+    fn ops(&self, segment: u32) -> u64 {
+        self.intervals
+            .iter()
+            .filter(|interval| interval.segment == segment)
+            .map(|interval| interval.ops)
+            .sum()
+    }
+}
+
+/// Runs redyno against `server` and gives what it told.
+fn told(server: &Server, args: &[&str]) -> Told {
+    let port = server.port_text();
+    let usual = ["-p", &port, "--headless", "--json", "--yes"];
+    Told::of(run(&[&usual[..], args].concat()).expect_code(0).records())
+}
+
+#[test]
+fn every_key_is_made_once_and_what_is_measured_begins_after_that() {
+    let server = Server::redis().start();
+    let args = ["--workload", "get", "--prefill", "-r", "20k", "-n", "5000", "-c", "20", "--threads", "2"];
+    let told = told(&server, &args);
+    let kinds: Vec<_> =
+        told.segments.iter().map(|segment| segment.prefill.map(|fill| fill.requests)).collect();
+    assert_eq!(kinds, [Some(20_000), None]);
+    assert_eq!((told.ops(1), told.ops(2)), (20_000, 5000));
+    let summary = &told.end.summary;
+    assert_eq!((summary.ops, summary.hits, summary.misses), (5000, 5000, 0));
+    assert_eq!((server.calls(&[], "set"), server.calls(&[], "get")), (20_000, 5000));
+    assert_eq!(told.prefills.len(), 1);
+    assert!(told.prefills[0].starts_with("20 000 requests answered in "), "{:?}", told.prefills);
+    assert!(
+        told.prefills[0].ends_with("; all 20 000 keys that were looked for are there"),
+        "{:?}",
+        told.prefills
+    );
+    assert_eq!(server.cli(&["DBSIZE"]), "0", "they are the run's own");
+}
+
+#[test]
+fn the_time_and_the_warm_up_are_those_of_what_is_measured() {
+    let server = Server::redis().start();
+    let args = [
+        "--workload",
+        "get",
+        "--prefill",
+        "-r",
+        "1000",
+        "--rate",
+        "2000",
+        "--warmup",
+        "0.3",
+        "--duration",
+        "0.5",
+    ];
+    let told = told(&server, &args);
+    let asides: Vec<_> = told.segments.iter().map(Segment::aside).collect();
+    assert_eq!(asides, [Some("prefill"), Some("warm-up"), None]);
+    let summary = &told.end.summary;
+    // By the schedule's count, nothing of it while the keys were made or looked for.
+    assert!((990..=1010).contains(&summary.due), "{}", summary.due);
+    assert_eq!((summary.misses, summary.errors.len()), (0, 0));
+    let length_s: f64 = told.intervals.iter().filter(|i| i.segment == 1).map(|i| i.length_s).sum();
+    assert!(length_s > 0.45, "a thousand at that rate take half a second at the least, not {length_s}");
+}
+
+#[test]
+fn a_table_of_steps_makes_each_set_and_no_prefill_leaves_it_out() {
+    let server = Server::valkey().start();
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    let text = r#"
+        name = "boards"
+        [keys.board]
+        prefix = "board:"
+        count = 30
+        [keys.post]
+        prefix = "post:"
+        first = 5
+        count = 2000
+        [[operation]]
+        name = "look"
+        steps = ["ZSCORE {board} x", "GET {post}"]
+        [prefill]
+        steps = ["SET {post} {value}", "ZADD {board} 1 x"]
+    "#;
+    file.write_all(text.as_bytes()).unwrap();
+    let path = file.path().to_str().unwrap();
+    let filled = told(&server, &["--workload", path, "-n", "100"]);
+    assert_eq!((filled.ops(1), filled.end.summary.ops, filled.end.summary.misses), (2030, 100, 0));
+    assert_eq!((server.calls(&[], "set"), server.calls(&[], "zadd")), (2000, 30));
+    let empty = told(&server, &["--workload", path, "-n", "100", "--no-prefill"]);
+    assert_eq!((empty.segments.len(), empty.end.summary.misses > 0), (1, true));
+    assert_eq!(server.calls(&[], "set"), 2000);
+}
+
+#[test]
+fn what_is_lost_with_its_connection_is_sent_again() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", "get", "--prefill", "-r", "400k"];
+    let running = Running::start(redyno(&[&args[..], &["-c", "8", "-n", "1000"]].concat()));
+    for round in 1..=5 {
+        crate::support::wait_for("some keys", || {
+            let keys: u64 = server.cli(&["DBSIZE"]).parse().ok()?;
+            (keys > round * 20_000).then_some(())
+        });
+        server.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    }
+    let told = Told::of(running.end().expect_code(0).records());
+    assert_eq!(told.ops(1), 400_000, "{:?}", told.prefills);
+    let lost: u64 = told.intervals.iter().filter(|i| i.segment == 1).flat_map(|i| i.errors.values()).sum();
+    assert!(lost > 0, "no request was in flight when its connection was closed");
+    assert!(told.prefills[0].contains("errors: reset "), "{:?}", told.prefills);
+    assert!(
+        told.prefills[0].ends_with("; all 100 000 keys that were looked for are there"),
+        "{:?}",
+        told.prefills
+    );
+    let summary = &told.end.summary;
+    assert_eq!((summary.hits, summary.misses, &summary.errors), (1000, 0, &[].into()));
+}
+
+#[test]
+fn what_the_server_refuses_is_named_and_not_passed_over() {
+    let server =
+        Server::redis().with_args(&["--maxmemory", "8mb", "--maxmemory-policy", "noeviction"]).start();
+    let told = told(&server, &["--workload", "get", "--prefill", "-r", "20k", "-d", "1000", "-n", "100"]);
+    let made = told.ops(1);
+    assert!(made > 0 && made < 20_000, "{made}");
+    let said = &told.prefills[0];
+    assert!(said.starts_with("only ") && said.contains(&format!("errors: OOM {}", 20_000 - made)), "{said}");
+    assert!(said.contains("of 20 000 keys that were looked for only "), "{said}");
+}
+
+#[test]
+fn a_prefill_that_is_stopped_says_how_far_it_came_and_leaves_nothing() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let args =
+        ["-p", &port, "--headless", "--yes", "--workload", "get", "--prefill", "-r", "1M", "--rate", "2000"];
+    let running = Running::start(redyno(&args));
+    running.wait_for_lines(1, "keys/s");
+    running.signal(Signal::INT);
+    let outcome = running.end();
+    assert!(
+        outcome.out.contains("segment 1: prefill of 1 M requests, 16 in flight each, "),
+        "{}",
+        outcome.out
+    );
+    assert!(outcome.out.contains(" of 1000000 requests answered in "), "{}", outcome.out);
+    assert!(outcome.out.contains(": not all keys were made\n"), "{}", outcome.out);
+    assert!(outcome.err.contains("removed "), "{}", outcome.err);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_workload_without_keys_has_none_to_make_and_a_plain_preset_makes_none_by_itself() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let refused = run(&["-p", &port, "--workload", "ping", "--prefill"]).expect_code(2).err;
+    assert_eq!(refused, "redyno: the workload 'ping' has no keys that a prefill could make\n");
+    let plain = told(&server, &["--workload", "get", "-n", "100"]);
+    assert_eq!((plain.segments.len(), plain.end.summary.misses), (1, 100));
+}
