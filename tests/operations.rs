@@ -29,7 +29,7 @@ fn operation(name: &str, weight: u32, together: Together, steps: &[&str]) -> Ope
 
 /// Reads, writes, transactions; two that always fail, for `word` holds no number; keys, numbers and values inside of words.
 fn workload() -> Arc<Workload> {
-    use Together::{Multi, Pipeline};
+    use Together::{Multi, Pipeline, Sequence};
     let keyspace = |prefix: &str| Keyspace { prefix: prefix.to_owned(), ..Keyspace::default() };
     let keys = [("key".to_owned(), keyspace("")), ("counter".to_owned(), keyspace("counter:"))].into();
     let operations = vec![
@@ -39,6 +39,8 @@ fn workload() -> Arc<Workload> {
         operation("move", 2, Multi, &["GET {key}", "SET {key} {value}", "INCR {counter}"]),
         operation("wrong", 1, Multi, &["GET {key}", "INCR redyno:word"]),
         operation("half", 1, Pipeline, &["GET {key}", "INCR redyno:word", "GET {key}"]),
+        operation("modify", 3, Sequence, &["GET {key}", "SET {key.same} {value}"]),
+        operation("vain", 1, Sequence, &["INCR redyno:word", "GET {key}", "GET {key.same}"]),
     ];
     Arc::new(Workload { name: "several".to_owned(), keys, operations, ..Workload::default() })
 }
@@ -66,18 +68,19 @@ fn operations(past: &Past) -> BTreeMap<String, OperationInterval> {
 fn assert_agreement(past: &Past, greeting: &[&str], commandstats: &str) {
     let all = operations(past);
     let count = |label: &str| all[label].ops + all[label].errors.values().sum::<u64>();
-    for label in ["read", "twice", "write", "move"] {
+    for label in ["read", "twice", "write", "move", "modify"] {
         assert_eq!((&all[label].errors, all[label].service.count()), (&BTreeMap::new(), all[label].ops));
     }
-    for label in ["wrong", "half"] {
+    for label in ["wrong", "half", "vain"] {
         let kinds: Vec<_> = all[label].errors.keys().map(String::as_str).collect();
         assert_eq!((all[label].ops, kinds), (0, vec!["ERR"]));
     }
-    assert_eq!(past.errors()["ERR"], count("wrong") + count("half"));
+    assert_eq!(past.errors()["ERR"], count("wrong") + count("half") + count("vain"));
     let looked = |label: &str| all[label].hits + all[label].misses;
     assert_eq!(looked("read"), count("read"));
     assert_eq!(looked("twice"), 2 * count("twice"));
     assert_eq!(looked("half"), 2 * count("half"), "what came before and after the error is no error");
+    assert_eq!((looked("modify"), looked("vain")), (count("modify"), 2 * count("vain")));
     assert_eq!(looked("move"), count("move"), "the GET of a transaction found something or nothing");
     assert_eq!(looked("wrong"), count("wrong"), "though another of its commands failed");
     assert!(["read", "move", "wrong"].iter().all(|label| all[*label].hits > 0 && all[*label].misses > 0));
@@ -210,7 +213,7 @@ fn another_workload_is_chosen_under_load() {
     let past = session.finish();
     let labels = |segment| past.segment(segment).commands.into_keys().collect::<Vec<_>>();
     assert_eq!(labels(1), ["GET", "SET"]);
-    assert_eq!(labels(several), ["half", "move", "read", "twice", "write", "wrong"]);
+    assert_eq!(labels(several), ["half", "modify", "move", "read", "twice", "vain", "write", "wrong"]);
     assert_eq!(labels(back), ["GET"]);
     assert_eq!(past.errors().into_keys().collect::<Vec<_>>(), ["ERR"]);
 }

@@ -69,6 +69,7 @@ impl Client {
 }
 
 /// A client's connection.
+#[allow(clippy::large_enum_variant, reason = "nearly all of them are connections")]
 pub(super) enum Link {
     /// None, and none wanted.
     Down,

@@ -20,6 +20,7 @@ use super::{
     reading::{FirstErrors, Reading},
     replies::Replies,
     segments::Segments,
+    sequence::Sequence,
     unsent::Unsent,
 };
 use crate::{
@@ -39,6 +40,8 @@ pub(super) enum Phase {
     Idle,
     /// Waits for the replies to its batch.
     Busy,
+    /// Those to a step of its batch have come, and the next is to be written.
+    Between,
 }
 
 /// How much more room than the last batch took is too much, and how much is none to speak of.
@@ -61,6 +64,8 @@ pub(super) struct Connection {
     /// When each was due; empty in closed loop.
     dues: Vec<u64>,
     answered: Answered,
+    /// Where steps of the batch wait for one another; those that were written last are all of the above.
+    sequence: Option<Box<Sequence>>,
     generation: u32,
     /// When the batch was written, or the connection begun.
     since_ns: u64,
@@ -99,6 +104,7 @@ impl Connection {
             operations: Vec::new(),
             dues: Vec::new(),
             answered: Answered::default(),
+            sequence: None,
             generation: 0,
             since_ns: now_ns,
             heard_ns: now_ns,
@@ -114,7 +120,7 @@ impl Connection {
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             Phase::Idle => return None,
-            Phase::Busy => self.since_ns.max(self.heard_ns),
+            Phase::Busy | Phase::Between => self.since_ns.max(self.heard_ns),
             Phase::Connecting | Phase::Greeting(_) => self.since_ns,
         };
         Some(since_ns.saturating_add(timeout_ns))
@@ -128,7 +134,7 @@ impl Connection {
     /// How many requests its last batch has.
     #[inline]
     pub(super) fn batch(&self) -> u32 {
-        self.operations.len() as u32
+        self.sequence.as_ref().map_or(self.operations.len() as u32, |sequence| sequence.batch())
     }
 
     /// Whether the socket may hold more than was read, of which no event will tell.
@@ -144,7 +150,11 @@ impl Connection {
     /// Counts the operations of the batch in flight that are not answered as lost.
     pub(super) fn count_lost(&self, kind: &ErrorKind, segments: &mut Segments) {
         let unanswered = self.unanswered();
-        if !unanswered.is_empty() {
+        if let Some(sequence) = &self.sequence {
+            for (op, has_failed) in sequence.unanswered(unanswered, self.answered) {
+                segments.replies(self.generation, 0).count_lost(&[op], has_failed, kind);
+            }
+        } else if !unanswered.is_empty() {
             segments.replies(self.generation, 0).count_lost(unanswered, self.answered.has_failed, kind);
         }
     }
@@ -224,6 +234,7 @@ impl Connection {
         self.operations.clear();
         self.dues.clear();
         self.answered = Answered::default();
+        self.sequence = None;
         Batch { operations: &mut self.operations, dues: &mut self.dues }
     }
 
@@ -232,14 +243,40 @@ impl Connection {
     pub(super) fn send(
         &mut self,
         registry: &Registry,
-        (out, values): (&Outgoing, &Values),
+        (out, values): (&mut Outgoing, &Values),
         now_ns: u64,
         segments: &mut Segments,
     ) -> Result<(), Broken> {
         self.phase = Phase::Busy;
+        if let Some(later) = out.take_later() {
+            self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
+        }
         self.since_ns = now_ns;
         self.generation = segments.generation();
         segments.wrote(self.operations.len(), out.length());
+        self.write_out(registry, out, values)
+    }
+
+    /// Writes the next step of the batch, for which those before are answered.
+    pub(super) fn go_on(
+        &mut self,
+        registry: &Registry,
+        segments: &mut Segments,
+        now_ns: u64,
+    ) -> Result<(), Broken> {
+        let Some(sequence) = &mut self.sequence else { return Ok(()) };
+        let Some((out, values)) = sequence.next(&mut self.operations, &mut self.dues, &mut self.answered)
+        else {
+            return Ok(());
+        };
+        self.phase = Phase::Busy;
+        self.heard_ns = now_ns;
+        segments.wrote(0, out.length());
+        self.write_out(registry, &out, &values)
+    }
+
+    #[inline]
+    fn write_out(&mut self, registry: &Registry, out: &Outgoing, values: &Values) -> Result<(), Broken> {
         match out.as_whole() {
             Some(bytes) => self.write(registry, bytes),
             None => self.write_on(registry, Box::new(Unsent::apart(out, values))),
@@ -318,7 +355,7 @@ impl Connection {
                 self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
             }
             Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
-            Phase::Idle | Phase::Connecting => Err(Broken::Unasked),
+            Phase::Idle | Phase::Between | Phase::Connecting => Err(Broken::Unasked),
         }
     }
 
@@ -337,7 +374,8 @@ impl Connection {
             self.heard_ns = now_ns;
         }
         if self.answered.place() == self.operations.len() {
-            self.phase = Phase::Idle;
+            let goes_on = self.sequence.as_ref().is_some_and(|sequence| sequence.goes_on());
+            self.phase = if goes_on { Phase::Between } else { Phase::Idle };
             // An idle connection does not keep the room of a batch far larger than its last.
             if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
                 self.operations.shrink_to(self.operations.len());
@@ -355,7 +393,7 @@ impl Connection {
         replies: &mut Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        let Self { skipper, operations, dues, answered, .. } = self;
+        let Self { skipper, operations, dues, answered, sequence, .. } = self;
         skipper.each(bytes, replies.wants_elements(), |piece| {
             let Some(op) = operations.get(answered.place()).copied() else {
                 return Err(Broken::Unasked);
@@ -374,9 +412,17 @@ impl Connection {
             {
                 first_errors.push(line.to_vec());
             }
-            if (is_error || replies.replies_of(op) > 1) && !answered.take_part(op, is_null, is_error, replies)
-            {
-                return Ok(());
+            if is_error || replies.replies_of(op) > 1 {
+                let is_good = match sequence {
+                    Some(sequence) if replies.is_sequence(op) => {
+                        let due_ns = dues.get(answered.place()).copied();
+                        sequence.take_step((op, due_ns), (!is_error).then_some(is_null), answered, replies)
+                    }
+                    _ => answered.take_part(op, is_null, is_error, replies),
+                };
+                if !is_good {
+                    return Ok(());
+                }
             }
             let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
             answered.whole += 1;

@@ -35,6 +35,7 @@ mod replies;
 mod ring;
 mod schedule;
 mod segments;
+mod sequence;
 #[doc(hidden)]
 pub mod stages;
 #[cfg(test)]

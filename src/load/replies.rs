@@ -14,6 +14,8 @@ pub(super) struct Taken {
     nulls: u32,
     /// How many replies one has.
     replies: u16,
+    /// Whether each reply is waited for before the next request.
+    is_sequence: bool,
     /// Whether a null is a miss, and anything else a hit.
     has_misses: bool,
 }
@@ -25,6 +27,7 @@ impl Taken {
             good: 0,
             nulls: 0,
             replies: expected.requests.len() as u16,
+            is_sequence: expected.is_sequence,
             has_misses: matches!(&*expected.requests, [only] if only.misses == Misses::Null),
         }
     }
@@ -73,6 +76,11 @@ impl<'a> Replies<'a> {
     #[inline]
     pub(super) fn replies_of(&self, op: OpId) -> u16 {
         self.taken[op.index()].replies
+    }
+
+    /// Whether each of its replies is waited for before the next request.
+    pub(super) fn is_sequence(&self, op: OpId) -> bool {
+        self.taken[op.index()].is_sequence
     }
 
     /// Takes an operation into account whose last good reply came, which is null or not, and in open loop came so long

@@ -92,6 +92,8 @@ pub enum Together {
     Pipeline,
     /// Written at once, between MULTI and EXEC.
     Multi,
+    /// Written one after the other, each when the reply to the one before has come, be that an error or not.
+    Sequence,
 }
 
 fn one() -> u32 {

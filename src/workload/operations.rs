@@ -33,6 +33,8 @@ pub struct Expected {
     pub label: String,
     /// Its requests on the wire, one reply each.
     pub requests: Vec<Request>,
+    /// Whether each of several requests waits for the reply to the one before.
+    pub is_sequence: bool,
     /// Which elements of its last reply are misses: those of the array that EXEC is answered with. Empty without one.
     pub elements: Vec<Misses>,
 }
@@ -89,7 +91,9 @@ impl Expected {
         let misses: Vec<_> = commands.clone().map(|command| spoken::misses(dialect, &command)).collect();
         let request = |(command, misses)| Request { command, misses };
         let (requests, elements) = match operation.together {
-            Together::Pipeline => (commands.zip(misses).map(request).collect(), Vec::new()),
+            Together::Pipeline | Together::Sequence => {
+                (commands.zip(misses).map(request).collect(), Vec::new())
+            }
             // Its steps are answered with QUEUED, and what they found is in the array that EXEC is answered with.
             Together::Multi => {
                 let [multi, exec] = [MULTI, EXEC].map(str::to_owned);
@@ -97,6 +101,7 @@ impl Expected {
                 (all.map(|command| request((command, Misses::Never))).collect(), misses)
             }
         };
-        Self { label: operation.name.clone(), requests, elements }
+        let is_sequence = operation.together == Together::Sequence && operation.steps.len() > 1;
+        Self { label: operation.name.clone(), requests, is_sequence, elements }
     }
 }

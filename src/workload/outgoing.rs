@@ -20,6 +20,8 @@ pub struct Outgoing {
     pub(super) left_out: Vec<LeftOut>,
     /// The keys that the operation which is being put together repeats, by their sets.
     pub(super) noted: Vec<u64>,
+    /// What is to be written later: the second steps of operations whose steps wait for one another, the third, ...
+    pub(super) later: Vec<Outgoing>,
 }
 
 /// A value that is left out.
@@ -40,6 +42,13 @@ impl Outgoing {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.left_out.clear();
+        self.later.clear();
+    }
+
+    /// Takes out what is to be written later, by steps; nothing where all is written at once.
+    #[inline]
+    pub fn take_later(&mut self) -> Option<Vec<Self>> {
+        (!self.later.is_empty()).then(|| std::mem::take(&mut self.later))
     }
 
     /// The bytes, if no value lies elsewhere.

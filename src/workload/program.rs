@@ -27,6 +27,8 @@ pub struct Program {
     total: u64,
     /// The first key of each operation, where each key of its set has a turn.
     firsts: Vec<u64>,
+    /// The steps of operations that are written later.
+    later: Vec<(OpId, Vec<Template>)>,
     sets: Vec<Chooser>,
     sources: Vec<Source>,
     /// What the sets of keys are called, and what stands before their numbers.
@@ -85,8 +87,8 @@ impl Program {
         let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
         let operations = Arc::default();
-        let (asked, firsts, sources) = (Vec::new(), Vec::new(), Vec::new());
-        Self { asked, total: 0, firsts, sets, sources, called, counted, values, operations }
+        let (asked, later, firsts, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { asked, total: 0, firsts, later, sets, sources, called, counted, values, operations }
     }
 
     /// The same with what it asks for, of these operations.
@@ -102,11 +104,14 @@ impl Program {
         for Asked { share, place, steps } in asked {
             self.total = self.total.saturating_add(share);
             let operation = &operations[place];
-            let template = match operation.is_raw {
-                true => Template::raw(operation.steps.concat().as_bytes()),
-                false => making.template(&steps, operation.together),
+            let templates = match operation.is_raw {
+                true => vec![Template::raw(operation.steps.concat().as_bytes())],
+                false => making.templates(&steps, operation.together),
             };
-            self.asked.push((self.total, OpId(place as u16), template));
+            let (op, mut templates) = (OpId(place as u16), templates.into_iter());
+            self.asked.extend(templates.next().map(|first| (self.total, op, first)));
+            let rest: Vec<_> = templates.collect();
+            self.later.extend((!rest.is_empty()).then_some((op, rest)));
         }
         self.sources = making.sources;
         self
@@ -173,7 +178,32 @@ impl Program {
         let (left_out, noted) = (&mut out.left_out, &mut out.noted);
         let mut filling = Filling { sets, sources, values, draws, left_out, noted, given };
         template.append(&mut filling, &mut out.bytes);
+        if !self.later.is_empty() {
+            self.append_later(*op, draws, out);
+        }
         *op
+    }
+
+    /// Appends the steps of an operation that are written later. All is drawn at once, and the keys are those of its first.
+    #[inline(never)]
+    fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) {
+        let steps = self.later.iter().find(|(known, _)| *known == op);
+        for (place, template) in steps.iter().flat_map(|(_, steps)| steps).enumerate() {
+            if out.later.len() <= place {
+                out.later.push(Outgoing::default());
+            }
+            let step = &mut out.later[place];
+            let mut filling = Filling {
+                sets: &self.sets,
+                sources: &self.sources,
+                values: &self.values,
+                draws,
+                left_out: &mut step.left_out,
+                noted: &mut out.noted,
+                given: 0,
+            };
+            template.append(&mut filling, &mut step.bytes);
+        }
     }
 }
 
@@ -196,7 +226,8 @@ struct Making<'v> {
 }
 
 impl Making<'_> {
-    fn template(&mut self, steps: &[Step], together: Together) -> Template {
+    /// What is written of an operation, each when the reply to the one before has come.
+    fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
         let fragments = || steps.iter().flat_map(Step::fragments);
         let repeated: Vec<_> = fragments().filter_map(Fragment::repeats).collect();
         let sources = fragments().filter_map(|fragment| Source::of(fragment, &repeated));
@@ -208,11 +239,15 @@ impl Making<'_> {
             arguments.collect::<Vec<_>>()
         });
         let commands: Vec<_> = match together {
-            Together::Pipeline => inner.collect(),
+            Together::Pipeline | Together::Sequence => inner.collect(),
             Together::Multi => [alone(MULTI)].into_iter().chain(inner).chain([alone(EXEC)]).collect(),
         };
-        let template = Template::new(self.dialect, &commands);
-        template.expect("a workload that can be run has commands of its dialect only")
+        let at_once = if together == Together::Sequence { 1 } else { commands.len() };
+        let template = |commands: &[_]| {
+            let template = Template::new(self.dialect, commands);
+            template.expect("a workload that can be run has commands of its dialect only")
+        };
+        commands.chunks(at_once).map(template).collect()
     }
 
     fn add(&mut self, source: Source) {

@@ -9,6 +9,7 @@ use crate::{
     clock::Clock,
     load::{IntervalBuffer, core_waits::CoreWaits, ring, testing},
     target::{Greeting, Target},
+    workload::{Draws, KeyNames, Operation, Program, Together, Workload},
 };
 
 /// A reply of 32 bytes.
@@ -30,6 +31,11 @@ struct Bench {
 impl Bench {
     /// A connection that is greeted.
     fn new() -> Self {
+        Self::of(&testing::program())
+    }
+
+    /// The same where this is asked.
+    fn of(program: &Program) -> Self {
         let (ours, server) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         let (ring, end) = ring::pair(2);
@@ -47,13 +53,14 @@ impl Bench {
             has_more: false,
             is_closing: false,
             is_connected: true,
+            sequence: None,
             unsent: None,
         };
         Self {
             connection,
             server,
             poll: Poll::new().unwrap(),
-            segments: Segments::new(1, testing::program().operations(), 0, ring),
+            segments: Segments::new(1, program.operations(), 0, ring),
             end,
             greeting: Greeting::new(&Target::default(), "test"),
             clock: Clock::start(),
@@ -69,11 +76,48 @@ impl Bench {
         self.connection
             .send(
                 self.poll.registry(),
-                (&Outgoing::whole(b"x".to_vec()), program.values()),
+                (&mut Outgoing::whole(b"x".to_vec()), program.values()),
                 0,
                 &mut self.segments,
             )
             .unwrap();
+    }
+
+    /// Writes a batch of these operations of the program, in the order of their names, at the moment 0; each was due then
+    /// where the loop `is_open`.
+    fn ask_for(&mut self, program: &Program, names: &[&str], is_open: bool) {
+        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let batch = self.connection.next_batch();
+        while batch.operations.len() < names.len() {
+            let (mut next, before) = (Outgoing::default(), draws.clone());
+            let op = program.append(&mut draws, &mut next);
+            if program.operations().of(op).label == names[batch.operations.len()] {
+                batch.operations.push(program.append(&mut before.clone(), &mut out));
+                batch.dues.extend(is_open.then_some(0));
+            }
+        }
+        self.connection
+            .send(self.poll.registry(), (&mut out, program.values()), 0, &mut self.segments)
+            .unwrap();
+    }
+
+    /// What was written.
+    fn written(&mut self) -> String {
+        self.server.set_nonblocking(true).unwrap();
+        let mut bytes = vec![0; BUFFER];
+        let n = self.server.read(&mut bytes).unwrap_or(0);
+        let text = String::from_utf8_lossy(&bytes[..n]).into_owned();
+        let is_word = |word: &&str| !word.is_empty() && !word.starts_with(['*', '$']);
+        text.split("\r\n").filter(is_word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// These replies come at `now_ns`, and what is to be written then is.
+    fn answer(&mut self, replies: &str, now_ns: u64) {
+        self.server.write_all(replies.as_bytes()).unwrap();
+        self.read(now_ns).unwrap();
+        if self.connection.phase == Phase::Between {
+            self.connection.go_on(self.poll.registry(), &mut self.segments, now_ns).unwrap();
+        }
     }
 
     /// An event at `now_ns`. The first errors.
@@ -174,4 +218,108 @@ fn the_deadline_of_a_batch_moves_on_with_its_replies_and_not_with_their_bytes() 
         bench.read(now_ns).unwrap();
         assert_eq!(bench.connection.deadline_ns(500), deadline_ns);
     }
+}
+
+/// `rmw` and `three` wait for their replies; `get` is one request, `both` two at once.
+fn sequences() -> Program {
+    let operation = |name: &str, together, steps: &[&str]| Operation {
+        name: name.to_owned(),
+        weight: 1,
+        together,
+        steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+        ..Operation::default()
+    };
+    let operations = vec![
+        operation("rmw", Together::Sequence, &["GET a", "SET a b"]),
+        operation("three", Together::Sequence, &["GET 1", "GET 2", "INCR 3"]),
+        operation("get", Together::Sequence, &["GET c"]),
+        operation("both", Together::Pipeline, &["GET d", "GET e"]),
+    ];
+    let workload = Workload { operations, ..Workload::default() };
+    let values = Values::new(&workload, 32, 7);
+    Program::new(&workload, crate::protocol::Dialect::Resp2, 1, values, &KeyNames::given("k:"))
+}
+
+/// The errors of the operation at this place, by kind.
+fn errors(counted: &IntervalBuffer, place: usize) -> String {
+    let mut errors = std::collections::BTreeMap::new();
+    counted.counts[place].errors.add_to(&mut errors);
+    errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn a_step_is_written_when_the_replies_to_those_before_have_come() {
+    let program = sequences();
+    let mut bench = Bench::of(&program);
+    bench.ask_for(&program, &["rmw", "get", "three", "both"], false);
+    assert_eq!(bench.written(), "GET a GET c GET 1 GET d GET e");
+    bench.answer("$-1\r\n$1\r\nx\r\n$1\r\nx\r\n$1\r\nx\r\n", 10);
+    assert_eq!(bench.written(), "", "a reply is missing");
+    bench.answer("$-1\r\n", 20);
+    assert_eq!(bench.written(), "SET a b GET 2");
+    assert_eq!(bench.connection.deadline_ns(500), Some(520), "it waits since the step was written");
+    bench.answer("+OK\r\n", 30);
+    bench.answer("$1\r\nx\r\n", 40);
+    assert_eq!((bench.written().as_str(), bench.connection.phase), ("INCR 3", Phase::Busy));
+    bench.answer(":1\r\n", 50);
+    assert_eq!((bench.connection.phase, bench.connection.batch()), (Phase::Idle, 4));
+    let counted = bench.counted();
+    let of = |place: usize| {
+        let counts = &counted.counts[place];
+        (counts.service.latency().cells().to_vec(), counts.hits, counts.misses)
+    };
+    assert_eq!(of(0), (vec![(30, 1)], 0, 1), "from the first write to the last reply");
+    assert_eq!(of(1), (vec![(50, 1)], 2, 0));
+    assert_eq!(of(2), (vec![(10, 1)], 1, 0));
+    assert_eq!(of(3), (vec![(20, 1)], 1, 1));
+    assert_eq!(bench.segments.in_flight(), 0);
+}
+
+#[test]
+fn an_error_of_any_step_is_one_of_its_operation_whose_other_steps_are_asked_all_the_same() {
+    let program = sequences();
+    let mut bench = Bench::of(&program);
+    bench.ask_for(&program, &["rmw", "rmw", "three", "rmw"], true);
+    bench.written();
+    bench.answer("$-1\r\n-ERR a\r\n-ERR b\r\n$-1\r\n", 10);
+    assert_eq!(bench.written(), "SET a b SET a b GET 2 SET a b");
+    bench.answer("-OOM c\r\n-OOM d\r\n-ERR e\r\n+OK\r\n", 20);
+    assert_eq!(bench.written(), "INCR 3");
+    bench.answer(":1\r\n", 30);
+    let counted = bench.counted();
+    assert_eq!([0, 1].map(|place| errors(&counted, place)), ["ERR 1, OOM 1", "ERR 1"]);
+    let [rmw, three] = [0, 1].map(|place| &counted.counts[place]);
+    assert_eq!((rmw.ops, rmw.answered, three.ops, three.answered), (1, 3, 0, 1));
+    assert_eq!(counted.response.latency().cells(), [(20, 1)]);
+    assert_eq!(bench.segments.in_flight(), 0);
+}
+
+#[test]
+fn operations_that_are_lost_between_their_steps_are_errors_once() {
+    let program = sequences();
+    for (first, second, lost, told) in [
+        ("-ERR a\r\n", "", 3, "ERR 1, reset 2"),
+        ("-ERR a\r\n$-1\r\n-ERR b\r\n", "", 3, "ERR 2, reset 1"),
+        ("-ERR a\r\n$-1\r\n-ERR b\r\n", "+OK\r\n+OK\r\n", 1, "ERR 2"),
+    ] {
+        let mut bench = Bench::of(&program);
+        bench.ask_for(&program, &["rmw", "rmw", "rmw"], false);
+        bench.answer(first, 10);
+        bench.answer(second, 20);
+        assert_eq!(bench.segments.in_flight(), lost);
+        bench.connection.count_lost(&ErrorKind::Reset, &mut bench.segments);
+        let counted = bench.counted();
+        assert_eq!((errors(&counted, 0).as_str(), bench.segments.in_flight()), (told, 0));
+    }
+}
+
+#[test]
+fn a_reply_that_comes_before_its_step_is_asked_for_was_not_asked_for() {
+    let program = sequences();
+    let mut bench = Bench::of(&program);
+    bench.ask_for(&program, &["rmw"], false);
+    bench.server.write_all(b"$-1\r\n+OK\r\n").unwrap();
+    assert!(matches!(bench.read(1), Err(Broken::Unasked)));
+    bench.connection.count_lost(&ErrorKind::Protocol, &mut bench.segments);
+    assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }

@@ -262,6 +262,9 @@ impl Worker {
         if result.is_ok() && ready.to_read && connection.phase != Phase::Connecting {
             result = connection.readable(&mut self.buffer, &mut reading);
         }
+        if result.is_ok() && connection.phase == Phase::Between {
+            result = connection.go_on(self.poll.registry(), reading.segments, reading.now_ns);
+        }
         let has_more = connection.has_more();
         let is_idle = connection.phase == Phase::Idle;
         let batch = if had_batch { connection.batch() } else { 0 };

@@ -87,7 +87,7 @@ impl Worker {
         }
         let sent = connection.send(
             self.poll.registry(),
-            (&self.out, self.setting.program.values()),
+            (&mut self.out, self.setting.program.values()),
             now_ns,
             &mut self.segments,
         );
