@@ -14,25 +14,39 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
     }
-    let turned = |base: &Knobs, setting: &Adjustable| match setting {
-        // That a rate opens the loop says the rate.
-        Adjustable::Knob(Knob::Arrivals) => base.arrivals != now.arrivals && now.rate.is_some(),
-        setting => setting.value(base) != setting.value(now),
-    };
-    let told = |setting: Adjustable| format!("{} {}", setting.word(), setting.value(now));
-    let all = || Knob::ALL.into_iter().map(Adjustable::Knob).chain([Adjustable::Reconnect]);
     match before.filter(|before| before.load) {
         Some(before) => {
-            let words: Vec<_> = all().filter(|setting| turned(before, setting)).map(told).collect();
+            let words = turned(before, now, |_| true);
             if words.is_empty() { vec!["as before".to_owned()] } else { words }
         }
         None => {
             let shape = format!("{}×{}", now.clients, now.pipeline);
-            let others = all().skip_while(|setting| *setting != Adjustable::Knob(Knob::Rate));
-            let unusual = others.filter(|setting| turned(&Knobs::default(), setting)).map(told);
-            std::iter::once(shape).chain(unusual).collect()
+            let is_other = |knob: Knob| !matches!(knob, Knob::Clients | Knob::Pipeline);
+            std::iter::once(shape).chain(turned(&Knobs::default(), now, is_other)).collect()
         }
     }
+}
+
+/// What `is_told` of that in which `now` differs from `base`. Of another workload its weights are no difference.
+fn turned(base: &Knobs, now: &Knobs, is_told: impl Fn(Knob) -> bool) -> Vec<String> {
+    let is_other = !now.workload.has_operations_of(&base.workload);
+    let differs = |knob: &Knob| match knob {
+        // That a rate opens the loop says the rate.
+        Knob::Arrivals => base.arrivals != now.arrivals && now.rate.is_some(),
+        Knob::Reads | Knob::Weight(_) if is_other => false,
+        knob => knob.value(base) != knob.value(now),
+    };
+    let word = |knob: Knob| match knob {
+        Knob::Weight(_) => format!("weight {}", knob.called(now)),
+        knob => knob.name().to_owned(),
+    };
+    let knobs = Knob::of(now).into_iter().filter(|knob| is_told(*knob) && differs(knob));
+    let told = knobs.map(|knob| format!("{} {}", word(knob), knob.value(now)));
+    let workload = is_other.then(|| format!("workload {}", now.workload));
+    let reconnect = Adjustable::Reconnect;
+    let reconnects =
+        (base.reconnect != now.reconnect).then(|| format!("{} {}", reconnect.word(), reconnect.value(now)));
+    workload.into_iter().chain(told).chain(reconnects).collect()
 }
 
 /// What `segment` is about, after the one `before`: the parameter of the server that was set, else as [`change`]; prefill
@@ -69,6 +83,7 @@ impl<'a> Tuned<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::{Operation, Workload, preset};
 
     #[test]
     fn a_segment_is_named_by_what_was_turned() {
@@ -85,5 +100,29 @@ mod tests {
         let anew = Knobs { reconnect: Some(100), ..more.clone() };
         assert_eq!(change(Some(&more), &anew), "reconnect 100");
         assert_eq!(change(Some(&anew), &more), "reconnect never");
+    }
+
+    #[test]
+    fn another_workload_is_named_and_of_the_same_one_what_was_turned() {
+        let on = Knobs { load: true, ..Knobs::default() };
+        let with = |workload| Knobs { workload, ..on.clone() };
+        fn change(before: Option<&Knobs>, now: &Knobs) -> String {
+            super::change(before, now).join(", ")
+        }
+        let zipfian = with(on.workload.drawn_by("zipfian 1.2".parse().unwrap()));
+        assert_eq!(change(Some(&on), &with(on.workload.with_read_percent(50))), "reads 50 %");
+        assert_eq!(change(Some(&on), &zipfian), "distribution zipfian, exponent 1.2");
+        assert_eq!(change(Some(&zipfian), &with(zipfian.workload.with_exponent(1.3))), "exponent 1.3");
+        assert_eq!(change(Some(&zipfian), &on), "distribution uniform");
+        assert_eq!(change(Some(&on), &with(preset("incr").unwrap())), "workload INCR");
+        assert_eq!(
+            change(Some(&with(preset("ping").unwrap())), &on),
+            "workload GET:SET 10:1, distribution uniform"
+        );
+        let mut three = Workload::clone(&on.workload);
+        three.operations.push(Operation::command("PING", 3));
+        let turned = with(three.with_weight(2, 5));
+        assert_eq!(change(Some(&with(three.into())), &turned), "weight PING 5");
+        assert_eq!(change(None, &turned), "50×1, workload GET:SET:PING 10:1:5");
     }
 }

@@ -19,7 +19,7 @@ impl Kind {
 
     fn takes(self, c: char) -> bool {
         match self {
-            Self::Quantity => c.is_ascii_alphanumeric() || " .%/".contains(c),
+            Self::Quantity => c.is_ascii_alphanumeric() || " .-%/".contains(c),
             Self::Sentence => !c.is_control(),
         }
     }

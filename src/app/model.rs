@@ -259,6 +259,11 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
+    /// The knobs that the session began with.
+    pub(super) fn initial(&self) -> &Knobs {
+        &self.initial
+    }
+
     /// What the load does, or is about to do.
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (self.panel.wanted(), self.in_force());

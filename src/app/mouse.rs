@@ -1,6 +1,8 @@
 //! What the mouse does. It never does what no key can.
 
-use super::{Action, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act};
+use super::{
+    Action, Direction, Key, KeyCode, Knob, Mode, Model, Purpose, Screen, Typing, action, update::act,
+};
 
 /// What lies under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +69,11 @@ impl Model {
         }
     }
 
-    /// Zooms over charts; elsewhere it goes through what the screen lists, as the arrows do.
+    /// Zooms over charts, goes through the knobs over them; elsewhere through what the screen lists, as the arrows do.
     fn wheel(&mut self, spot: Spot, up: bool) {
+        if let Spot::Knob(_) = spot {
+            return act(self, Action::Select(if up { Direction::Up } else { Direction::Down }));
+        }
         if let Spot::Chart { .. } = spot {
             return act(self, if up { Action::ZoomIn } else { Action::ZoomOut });
         }
@@ -111,6 +116,19 @@ mod tests {
         assert_eq!(model.cursor_s(), Some(model.axis(60).start_s(21)), "the end of the column");
         click(&mut model, Spot::Chart { column: 59 });
         assert_eq!(model.cursor_s(), Some(50.0), "what has not come yet cannot be shown");
+    }
+
+    #[test]
+    fn the_wheel_goes_through_the_knobs_where_it_lies_over_them() {
+        let mut model = model();
+        let wheel = |model: &mut Model, up| {
+            update(model, Msg::Mouse(Mouse::Wheel { spot: Spot::Knob(Knob::Keys), up }));
+            model.panel.selected()
+        };
+        assert_eq!(
+            [false, false, true].map(|up| wheel(&mut model, up)),
+            [Knob::Pipeline, Knob::Rate, Knob::Pipeline]
+        );
     }
 
     #[test]

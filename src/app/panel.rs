@@ -26,14 +26,14 @@ pub(super) enum Turned {
 #[derive(Debug, Clone)]
 pub struct Panel {
     wanted: Knobs,
-    selected: usize,
+    selected: Knob,
     undo: Vec<Turned>,
 }
 
 impl Panel {
     /// A panel that wants `knobs`, with the first knob selected.
     pub fn new(knobs: Knobs) -> Self {
-        Self { wanted: knobs, selected: 0, undo: Vec::new() }
+        Self { wanted: knobs, selected: Knob::Clients, undo: Vec::new() }
     }
 
     /// The knobs as wanted; what is in force is the timeline's current segment.
@@ -41,20 +41,27 @@ impl Panel {
         &self.wanted
     }
 
-    /// The knob that arrows turn.
+    /// The knobs that there are, in their order.
+    pub fn knobs(&self) -> Vec<Knob> {
+        Knob::of(&self.wanted)
+    }
+
+    /// The knob that arrows turn: the first where that which was selected is no more.
     pub fn selected(&self) -> Knob {
-        Knob::ALL[self.selected]
+        if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
 
     /// Selects the next knob in `direction`, round the ends.
     pub(super) fn select(&mut self, direction: Direction) {
+        let knobs = self.knobs();
+        let now = knobs.iter().position(|knob| *knob == self.selected()).unwrap_or(0);
         // Up the panel is towards its first knob.
-        self.selected = turned(self.selected, direction.reversed(), Knob::ALL.len());
+        self.selected = knobs[turned(now, direction.reversed(), knobs.len())];
     }
 
     /// Selects `knob`.
     pub(super) fn select_knob(&mut self, knob: Knob) {
-        self.selected = Knob::ALL.iter().position(|known| *known == knob).unwrap_or(self.selected);
+        self.selected = knob;
     }
 
     /// The knobs with the selected one turned a step.
@@ -123,6 +130,7 @@ impl Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::preset;
 
     #[test]
     fn undo_brings_the_last_setting_back_and_leaves_the_load_on() {
@@ -146,8 +154,18 @@ mod tests {
     fn the_selection_goes_round() {
         let mut panel = Panel::new(Knobs::default());
         panel.select(Direction::Up);
-        assert_eq!(panel.selected(), Knob::Keys);
+        assert_eq!(panel.selected(), Knob::Distribution);
         panel.select(Direction::Down);
         assert_eq!(panel.selected(), Knob::Clients);
+    }
+
+    #[test]
+    fn a_knob_that_is_no_more_is_not_selected() {
+        let mut panel = Panel::new(Knobs::default());
+        panel.select_knob(Knob::Reads);
+        panel.want(Knobs { workload: preset("ping").unwrap(), ..Knobs::default() });
+        assert_eq!(panel.selected(), Knob::Clients);
+        panel.select(Direction::Down);
+        assert_eq!(panel.selected(), Knob::Pipeline);
     }
 }

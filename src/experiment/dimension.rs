@@ -52,7 +52,7 @@ impl Dimension {
     }
 
     fn knobs() -> impl Iterator<Item = Self> {
-        Knob::ALL.into_iter().filter(|knob| *knob != Knob::Arrivals).map(Self::Knob)
+        Knob::ALL.into_iter().filter(|knob| knob.is_whole_number()).map(Self::Knob)
     }
 
     fn parameters() -> impl Iterator<Item = Self> {
@@ -74,7 +74,7 @@ impl Dimension {
             return Ok((found.ok_or_else(|| DimensionError::Parameter(name.to_owned()))?, rest.trim()));
         }
         match Adjustable::in_query(text) {
-            Some((Adjustable::Knob(knob), rest)) if knob != Knob::Arrivals => Ok((Self::Knob(knob), rest)),
+            Some((Adjustable::Knob(knob), rest)) if knob.is_whole_number() => Ok((Self::Knob(knob), rest)),
             _ => Err(unknown()),
         }
     }
@@ -141,10 +141,10 @@ impl Dimension {
             Knob::Clients => Some(knobs.clients.into()),
             Knob::Pipeline => Some(knobs.pipeline.into()),
             Knob::Rate => knobs.rate.map(u64::from),
-            Knob::Arrivals => None,
+            Knob::Arrivals | Knob::Distribution | Knob::Exponent | Knob::Weight(_) => None,
             Knob::Reads => knobs.workload.read_share().map(|share| (share * 100.0).round() as u64),
             Knob::ValueSize => (!knobs.workload.has_own_sizes()).then_some(knobs.value_size.into()),
-            Knob::Keys => Some(knobs.keyspace),
+            Knob::Keys => (!knobs.workload.has_own_keys()).then_some(knobs.keyspace),
         }
     }
 
@@ -169,7 +169,7 @@ impl Dimension {
             }
             Self::Knob(Knob::ValueSize) => knobs.value_size = usual.value_size,
             Self::Knob(Knob::Keys) => knobs.keyspace = usual.keyspace,
-            Self::Knob(Knob::Arrivals | Knob::Reads) | Self::Parameter(_) => {}
+            Self::Knob(_) | Self::Parameter(_) => {}
         }
         knobs
     }

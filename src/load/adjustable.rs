@@ -1,9 +1,9 @@
-//! What can be set by a word and a value: `clients 200`, `rate max`, `backlog shed`, `workload get`.
+//! What can be set by a word and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`, `workload get`.
 
 use super::{Arrivals, Backlog, Knob, Knobs, TurnError};
 use crate::{
     units,
-    workload::{preset, presets},
+    workload::{Chosen, Distribution, presets},
 };
 
 /// The word for connections that are kept.
@@ -14,6 +14,8 @@ const NEVER: &str = "never";
 pub enum Adjustable {
     /// A knob of the panel.
     Knob(Knob),
+    /// How often an operation is asked for, by its name.
+    Weight,
     /// What becomes of requests that cannot be sent in time.
     Backlog,
     /// After how many requests a client makes a new connection.
@@ -25,7 +27,8 @@ pub enum Adjustable {
 impl Adjustable {
     /// All of them: the knobs in the order of the panel, then the others.
     pub fn all() -> impl Iterator<Item = Self> {
-        Knob::ALL.into_iter().map(Self::Knob).chain([Self::Backlog, Self::Reconnect, Self::Workload])
+        let others = [Self::Weight, Self::Backlog, Self::Reconnect, Self::Workload];
+        Knob::ALL.into_iter().map(Self::Knob).chain(others)
     }
 
     /// The setting that a query begins with, by its word or the beginning of one, and the value after it.
@@ -44,6 +47,7 @@ impl Adjustable {
     pub fn word(self) -> &'static str {
         match self {
             Self::Knob(knob) => knob.name(),
+            Self::Weight => "weight",
             Self::Backlog => "backlog",
             Self::Reconnect => "reconnect",
             Self::Workload => "workload",
@@ -56,7 +60,7 @@ impl Adjustable {
             Self::Knob(knob) => knob.value(knobs),
             Self::Backlog => knobs.backlog.to_string(),
             Self::Reconnect => knobs.reconnect.map_or_else(|| NEVER.to_owned(), |n| n.to_string()),
-            Self::Workload => knobs.workload.to_string(),
+            Self::Weight | Self::Workload => knobs.workload.to_string(),
         }
     }
 
@@ -65,7 +69,8 @@ impl Adjustable {
         match self {
             Self::Knob(Knob::Rate) => vec!["max"],
             Self::Knob(Knob::Arrivals) => vec![Arrivals::Constant.name(), Arrivals::Poisson.name()],
-            Self::Knob(_) => Vec::new(),
+            Self::Knob(Knob::Distribution) => Distribution::turned_through().to_vec(),
+            Self::Knob(_) | Self::Weight => Vec::new(),
             Self::Backlog => vec![Backlog::Queue.name(), Backlog::Shed.name()],
             Self::Reconnect => vec![NEVER],
             Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),
@@ -80,6 +85,12 @@ impl Adjustable {
             Self::Knob(Knob::Reads) => "percent",
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",
             Self::Knob(Knob::Arrivals) => "constant or poisson",
+            Self::Knob(Knob::Distribution) => {
+                "one of its names, with its parameters: zipfian 1.1, hotspot 0.2 0.8"
+            }
+            Self::Knob(Knob::Exponent) => "a number above 0, up to 10",
+            Self::Knob(Knob::Weight(_)) => "a number, 0 for not at all",
+            Self::Weight => "an operation and a number, 0 for not at all: GET 5",
             Self::Backlog => "queue or shed",
             Self::Reconnect => "after so many requests of a client, or never",
             Self::Workload => "one of its names",
@@ -93,6 +104,7 @@ impl Adjustable {
     pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, TurnError> {
         match self {
             Self::Knob(knob) => knob.typed(knobs, value),
+            Self::Weight => weighed(knobs, value),
             Self::Reconnect => {
                 let after =
                     Some(value).filter(|value| *value != NEVER).map(units::parse_count).transpose()?;
@@ -101,14 +113,45 @@ impl Adjustable {
                 Ok(Knobs { reconnect, ..knobs.clone() }.checked()?)
             }
             Self::Backlog => Ok(Knobs { backlog: value.parse()?, ..knobs.clone() }.checked()?),
-            Self::Workload => Ok(Knobs { workload: preset(value)?, ..knobs.clone() }.checked()?),
+            Self::Workload => Ok(running(&Chosen::of_preset(value)?, knobs).checked()?),
         }
+    }
+}
+
+/// `knobs` with the weight that `GET 5` says.
+fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
+    let text = text.trim();
+    let operations = &knobs.workload.operations;
+    let place = |name: &str| {
+        let is_alike = |known: &&str| known.eq_ignore_ascii_case(name);
+        let names = || operations.iter().map(|operation| operation.name.as_str());
+        names().position(|known| known == name).or_else(|| names().position(|known| is_alike(&known)))
+    };
+    let found = text.rsplit_once(' ').and_then(|(name, weight)| Some((place(name.trim())?, weight)));
+    let first = operations.first().map_or("GET", |operation| &operation.name);
+    let (place, weight) =
+        found.ok_or_else(|| TurnError::NoOperation(text.to_owned(), format!("weight {first}")))?;
+    Knob::Weight(place as u16).typed(knobs, weight)
+}
+
+/// `knobs` with this workload, and the load that it suggests.
+fn running(chosen: &Chosen, knobs: &Knobs) -> Knobs {
+    let load = &chosen.load;
+    Knobs {
+        workload: chosen.workload.clone(),
+        clients: load.clients.unwrap_or(knobs.clients),
+        pipeline: load.pipeline.unwrap_or(knobs.pipeline),
+        rate: load.rate.or(knobs.rate),
+        value_size: load.data_size.unwrap_or(knobs.value_size),
+        keyspace: load.keys.unwrap_or(knobs.keyspace),
+        ..knobs.clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::preset;
 
     #[test]
     fn a_query_names_a_setting_by_its_word_or_its_beginning() {
@@ -117,9 +160,27 @@ mod tests {
         assert_eq!(found("cl 200"), Some(("clients", "200")));
         assert_eq!(found("value size 4k"), Some(("value size", "4k")));
         assert_eq!(found("value 4k"), Some(("value size", "4k")));
+        assert_eq!(found("dist zipfian 1.1"), Some(("distribution", "zipfian 1.1")));
+        assert_eq!(found("weight GET 5"), Some(("weight", "GET 5")));
         assert_eq!(found("rate "), Some(("rate", "")));
         assert_eq!(found("rate"), None, "no value is begun");
         assert_eq!(found("preset cache"), None);
+    }
+
+    #[test]
+    fn a_weight_is_set_by_the_name_of_its_operation() {
+        let knobs = Knobs::default();
+        let set = |text| Adjustable::Weight.typed(&knobs, text).map(|knobs| knobs.workload.to_string());
+        for text in ["GET 5", "get 5", " GET  5 "] {
+            assert_eq!(set(text), Ok("GET:SET 5:1".to_owned()), "{text}");
+        }
+        for (text, told) in [
+            ("INCR 5", "'INCR 5' is no weight of an operation; write for example weight GET 5"),
+            ("GET", "'GET' is no weight of an operation; write for example weight GET 5"),
+            ("GET x", "'x' is not a count such as 50, 100k or 1.5M"),
+        ] {
+            assert_eq!(set(text).unwrap_err().to_string(), told);
+        }
     }
 
     #[test]
@@ -137,6 +198,7 @@ mod tests {
         for setting in Adjustable::all() {
             assert!(setting.typed(&knobs, "?").is_err(), "{setting:?}");
             let open = Knobs { rate: Some(1000), ..knobs.clone() };
+            assert!(!setting.range().is_empty());
             for choice in setting.choices() {
                 assert!(setting.typed(&open, choice).is_ok(), "{setting:?} {choice}");
             }

@@ -1,19 +1,17 @@
 //! One knob: its name, how its value is written, how it turns and what may be typed into it.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::{Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseChoiceError};
 use crate::{
     units::{self, ParseQuantityError},
-    workload::{MAX_VALUE_SIZE, NoPreset},
+    workload::{
+        DistributionError, MAX_EXPONENT, MAX_VALUE_SIZE, MAX_WEIGHT, NoPreset, Operation, WorkloadError,
+    },
 };
+use steps::{doubled, step_125, stepped, turned_exponent, turned_percent, turned_rate, turned_weight};
 
-/// The highest rate that turning reaches; above it is "max". Typing goes on to the top of the range.
-const HIGHEST_TURNED_RATE: u64 = 5_000_000;
-/// How far one step turns the share of reads, in percent.
-const READS_STEP: u32 = 5;
+mod steps;
 
 /// A setting that a person can turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +30,12 @@ pub enum Knob {
     ValueSize,
     /// Keys to choose from.
     Keys,
+    /// How often each key is drawn.
+    Distribution,
+    /// How steep that is, where it has an exponent.
+    Exponent,
+    /// How often an operation is asked for, by its place in the workload.
+    Weight(u16),
 }
 
 /// Which way a knob turns.
@@ -58,13 +62,38 @@ impl Direction {
 pub enum TurnError {
     /// Turned against its stop.
     #[error("{0} is at its {1}, {2}")]
-    AtTheEnd(Knob, &'static str, String),
+    AtTheEnd(String, &'static str, String),
     /// The workload has neither GET nor SET.
     #[error("this workload has neither GET nor SET, so there is no share of reads to turn")]
     NoReads,
     /// Every value has a size that the workload says.
     #[error("the values of this workload have sizes of its own, so there is no value size to turn")]
     OwnSizes,
+    /// Every set of keys has a number that the workload says.
+    #[error("the keys of this workload have a number of its own, so there is no number to turn")]
+    OwnKeys,
+    /// Sets of keys are drawn in different ways.
+    #[error(
+        "the keys of this workload are drawn in several ways; type one for all of them, such as zipfian 1.1"
+    )]
+    Several,
+    /// No set of keys, or no two alike, have an exponent.
+    #[error(
+        "the keys of this workload have no exponent in common; choose a distribution that has one first, such as zipfian 0.99"
+    )]
+    NoExponent,
+    /// Nothing would be asked any more.
+    #[error("{0} is the only operation left with a weight; give another one a weight first")]
+    LastOperation(String),
+    /// There is no such operation.
+    #[error("'{0}' is no weight of an operation; write for example {1} 5")]
+    NoOperation(String, String),
+    /// The text is no number.
+    #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
+    Exponent(String),
+    /// The text is no distribution.
+    #[error(transparent)]
+    Distribution(#[from] DistributionError),
     /// Without a rate nothing is due.
     #[error("the loop is closed: give the rate a value first, then requests come due")]
     Closed,
@@ -88,16 +117,46 @@ pub enum TurnError {
     Share(u64),
 }
 
-impl fmt::Display for Knob {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 impl Knob {
-    /// All knobs, in the order of the panel.
-    pub const ALL: [Self; 7] =
-        [Self::Clients, Self::Pipeline, Self::Rate, Self::Arrivals, Self::Reads, Self::ValueSize, Self::Keys];
+    /// All knobs that do not belong to a single operation.
+    pub const ALL: [Self; 9] = [
+        Self::Clients,
+        Self::Pipeline,
+        Self::Rate,
+        Self::Arrivals,
+        Self::Reads,
+        Self::ValueSize,
+        Self::Keys,
+        Self::Distribution,
+        Self::Exponent,
+    ];
+
+    /// The knobs that there are with these settings, in the order of the panel: of GET and SET the share of reads, of more
+    /// operations, or others, the weight of each.
+    pub fn of(knobs: &Knobs) -> Vec<Self> {
+        let workload = &knobs.workload;
+        let is_there = |knob: &Self| match knob {
+            Self::Reads => workload.has_get_and_set_alone(),
+            Self::Distribution => !workload.keys.is_empty(),
+            Self::Exponent => workload.exponent().is_some(),
+            _ => true,
+        };
+        let several = workload.operations.len() > 1 && !workload.has_get_and_set_alone();
+        let operations = if several { workload.operations.len() } else { 0 };
+        let weights = (0..operations).map(|place| Self::Weight(place as u16));
+        Self::ALL.into_iter().filter(is_there).chain(weights).collect()
+    }
+
+    /// The operation that it is the weight of.
+    fn operation(self, knobs: &Knobs) -> Option<&Operation> {
+        let Self::Weight(place) = self else { return None };
+        knobs.workload.operations.get(usize::from(place))
+    }
+
+    /// What it is called beside others: its name, or the operation that it is the weight of.
+    pub fn called(self, knobs: &Knobs) -> &str {
+        self.operation(knobs).map_or(self.name(), |operation| &operation.name)
+    }
 
     /// Its name on screen.
     pub fn name(self) -> &'static str {
@@ -109,7 +168,15 @@ impl Knob {
             Self::Reads => "reads",
             Self::ValueSize => "value size",
             Self::Keys => "keys",
+            Self::Distribution => "distribution",
+            Self::Exponent => "exponent",
+            Self::Weight(_) => "weight",
         }
+    }
+
+    /// Whether its values are whole numbers whatever the workload, so that a curve can lie over them.
+    pub fn is_whole_number(self) -> bool {
+        !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
     }
 
     /// Its value in `knobs`, with its unit.
@@ -122,9 +189,23 @@ impl Knob {
             }
             Self::Arrivals => knobs.rate.map_or("closed", |_| knobs.arrivals.name()).to_owned(),
             Self::Reads => knobs.workload.read_share().map_or_else(|| "none".to_owned(), units::percent),
-            Self::ValueSize if knobs.workload.has_own_sizes() => "the workload's".to_owned(),
+            Self::ValueSize if knobs.workload.has_own_sizes() => "its own".to_owned(),
             Self::ValueSize => units::bytes(knobs.value_size.into()),
+            Self::Keys if knobs.workload.has_own_keys() => "its own".to_owned(),
             Self::Keys => units::setting(knobs.keyspace),
+            Self::Distribution => match knobs.workload.distribution() {
+                None if knobs.workload.keys.is_empty() => "none".to_owned(),
+                None => "several".to_owned(),
+                // The exponent is a knob of its own.
+                Some(distribution) if distribution.exponent().is_some() => distribution.name(),
+                Some(distribution) => distribution.to_string(),
+            },
+            Self::Exponent => {
+                knobs.workload.exponent().map_or_else(|| "none".to_owned(), |exponent| exponent.to_string())
+            }
+            Self::Weight(_) => {
+                self.operation(knobs).map_or_else(|| "none".to_owned(), |o| o.weight.to_string())
+            }
         }
     }
 
@@ -157,17 +238,32 @@ impl Knob {
             }
             Self::ValueSize if knobs.workload.has_own_sizes() => return Err(TurnError::OwnSizes),
             Self::ValueSize => turned.value_size = doubled(knobs.value_size, direction, MAX_VALUE_SIZE),
+            Self::Keys if knobs.workload.has_own_keys() => return Err(TurnError::OwnKeys),
             Self::Keys => turned.keyspace = step_125(knobs.keyspace, direction).clamp(1, MAX_KEYSPACE),
+            Self::Distribution => {
+                let distribution = knobs.workload.distribution().ok_or(TurnError::Several)?;
+                turned.workload = knobs.workload.drawn_by(distribution.next(direction == Direction::Up));
+            }
+            Self::Exponent => {
+                let exponent = knobs.workload.exponent().ok_or(TurnError::NoExponent)?;
+                turned.workload =
+                    knobs.workload.with_exponent(turned_exponent(exponent, direction, MAX_EXPONENT));
+            }
+            Self::Weight(place) => {
+                let weight = self.operation(knobs).map_or(0, |operation| operation.weight);
+                let weight = turned_weight(weight, direction, MAX_WEIGHT);
+                turned = self.weighing(knobs, place.into(), weight)?;
+            }
         }
         if turned == *knobs {
             let end = if direction == Direction::Up { "highest" } else { "lowest" };
-            return Err(TurnError::AtTheEnd(self, end, self.value(knobs)));
+            return Err(TurnError::AtTheEnd(self.called(knobs).to_owned(), end, self.value(knobs)));
         }
         Ok(turned.checked()?)
     }
 
-    /// `knobs` with this one set to what was typed: a count or size with an optional suffix, a percentage,
-    /// `max` for a rate.
+    /// `knobs` with this one set to what was typed: a count or size with an optional suffix, a percentage, `max` for a rate,
+    /// a distribution with its parameters.
     ///
     /// # Errors
     /// When the text is no such quantity or lies outside the range; the message says which.
@@ -196,9 +292,30 @@ impl Knob {
             }
             Self::ValueSize if knobs.workload.has_own_sizes() => return Err(TurnError::OwnSizes),
             Self::ValueSize => typed.value_size = narrow(units::parse_bytes(text)?)?,
+            Self::Keys if knobs.workload.has_own_keys() => return Err(TurnError::OwnKeys),
             Self::Keys => typed.keyspace = units::parse_count(text)?,
+            Self::Distribution if knobs.workload.keys.is_empty() => {
+                return Err(KnobError::from(WorkloadError::NoKeys(knobs.workload.name.clone())).into());
+            }
+            Self::Distribution => typed.workload = knobs.workload.drawn_by(text.parse()?),
+            Self::Exponent => {
+                knobs.workload.exponent().ok_or(TurnError::NoExponent)?;
+                let exponent = text.parse().map_err(|_| TurnError::Exponent(text.to_owned()))?;
+                typed.workload = knobs.workload.with_exponent(exponent);
+            }
+            Self::Weight(place) => {
+                typed = self.weighing(knobs, place.into(), narrow(units::parse_count(text)?)?)?;
+            }
         }
         Ok(typed.checked()?)
+    }
+
+    /// `knobs` with the operation at `place` having this weight.
+    fn weighing(self, knobs: &Knobs, place: usize, weight: u32) -> Result<Knobs, TurnError> {
+        if weight == 0 && knobs.workload.asks_alone(place) {
+            return Err(TurnError::LastOperation(self.called(knobs).to_owned()));
+        }
+        Ok(Knobs { workload: knobs.workload.with_weight(place, weight), ..knobs.clone() })
     }
 }
 
@@ -206,158 +323,5 @@ fn percent_of(text: &str) -> u64 {
     units::parse_count(text.trim_end_matches('%').trim_end()).unwrap_or(u64::MAX)
 }
 
-/// The next of 1, 2, 5, 10, 20, 50, … beyond `n`.
-fn step_125(n: u64, direction: Direction) -> u64 {
-    let mut decade = 1_u64;
-    while decade <= n / 10 {
-        decade *= 10;
-    }
-    match direction {
-        Direction::Up => [1, 2, 5, 10].iter().map(|d| d * decade).find(|step| *step > n).unwrap_or(n),
-        Direction::Down => {
-            let below = [5, 2, 1].iter().map(|d| d * decade).find(|step| *step < n);
-            below.unwrap_or(decade / 2).max(1)
-        }
-    }
-}
-
-fn stepped(n: u32, direction: Direction, highest: u32) -> u32 {
-    u32::try_from(step_125(n.into(), direction)).unwrap_or(highest).min(highest)
-}
-
-/// The next power of two beyond `n`.
-fn doubled(n: u32, direction: Direction, highest: u32) -> u32 {
-    let power = n.checked_ilog2().map_or(1, |log| 1 << log);
-    match direction {
-        Direction::Up => (power * 2).min(highest),
-        Direction::Down if power < n => power,
-        Direction::Down => (power / 2).max(1),
-    }
-}
-
-fn turned_rate(rate: Option<u32>, direction: Direction, ops_per_s: Option<f64>) -> Option<u32> {
-    let next = match (rate, direction) {
-        (None, Direction::Up) => return None,
-        (None, Direction::Down) => {
-            let reached = ops_per_s.map_or(HIGHEST_TURNED_RATE, |ops| ops as u64);
-            step_125(reached.clamp(2, HIGHEST_TURNED_RATE + 1), direction)
-        }
-        (Some(rate), _) => step_125(rate.into(), direction),
-    };
-    u32::try_from(next).ok().filter(|next| u64::from(*next) <= HIGHEST_TURNED_RATE)
-}
-
-/// The next multiple of the step beyond `percent`.
-fn turned_percent(percent: f64, direction: Direction) -> u32 {
-    let steps = percent / f64::from(READS_STEP);
-    let next = match direction {
-        Direction::Up => (steps + 1e-9).floor() + 1.0,
-        Direction::Down => (steps - 1e-9).ceil() - 1.0,
-    };
-    (next.max(0.0) as u32 * READS_STEP).min(100)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workload::{Workload, preset};
-
-    fn walk(knob: Knob, direction: Direction, from: Knobs, steps: usize) -> Vec<String> {
-        let mut knobs = from;
-        (0..steps)
-            .map_while(|_| {
-                knobs = knob.turned(&knobs, direction, Some(121_300.0)).ok()?;
-                Some(knob.value(&knobs))
-            })
-            .collect()
-    }
-
-    #[test]
-    fn counts_step_by_one_two_five_and_sizes_double() {
-        let knobs = Knobs::default();
-        assert_eq!(
-            walk(Knob::Clients, Direction::Up, knobs.clone(), 99).join(" "),
-            "100 200 500 1000 2000 5000 10000"
-        );
-        assert_eq!(walk(Knob::Clients, Direction::Down, knobs.clone(), 99).join(" "), "20 10 5 2 1");
-        assert_eq!(walk(Knob::ValueSize, Direction::Up, knobs.clone(), 3).join(", "), "64 B, 128 B, 256 B");
-        let odd = Knobs { clients: 37, value_size: 100, ..knobs };
-        assert_eq!(walk(Knob::Clients, Direction::Down, odd.clone(), 1), ["20"]);
-        assert_eq!(walk(Knob::ValueSize, Direction::Down, odd, 1), ["64 B"]);
-    }
-
-    #[test]
-    fn the_rate_comes_down_from_max_to_just_below_what_is_reached() {
-        let knobs = Knobs::default();
-        assert_eq!(walk(Knob::Rate, Direction::Down, knobs.clone(), 3).join(", "), "100 k/s, 50 k/s, 20 k/s");
-        let high = Knobs { rate: Some(2_000_000), ..knobs.clone() };
-        assert_eq!(walk(Knob::Rate, Direction::Up, high, 9).join(", "), "5 M/s, max");
-        let idle = Knob::Rate.turned(&knobs, Direction::Down, None).unwrap();
-        assert_eq!(idle.rate, Some(2_000_000));
-    }
-
-    #[test]
-    fn arrivals_turn_once_there_is_a_rate() {
-        let closed = Knobs::default();
-        assert_eq!(Knob::Arrivals.value(&closed), "closed");
-        assert_eq!(Knob::Arrivals.turned(&closed, Direction::Up, None), Err(TurnError::Closed));
-        let open = Knobs { rate: Some(1000), ..closed };
-        assert_eq!(walk(Knob::Arrivals, Direction::Up, open.clone(), 9), ["poisson"]);
-        assert_eq!(Knob::Arrivals.typed(&open, "poisson").unwrap().arrivals, Arrivals::Poisson);
-        let error = Knob::Arrivals.typed(&open, "x").unwrap_err().to_string();
-        assert_eq!(error, "'x' is neither constant nor poisson");
-    }
-
-    #[test]
-    fn reads_turn_by_five_percent_to_round_numbers() {
-        let knobs = Knobs::default();
-        assert_eq!(walk(Knob::Reads, Direction::Up, knobs.clone(), 9).join(" "), "95 % 100 %");
-        assert_eq!(walk(Knob::Reads, Direction::Down, knobs.clone(), 2).join(" "), "90 % 85 %");
-        let ping = Knobs { workload: preset("ping").unwrap(), ..knobs };
-        assert_eq!(Knob::Reads.turned(&ping, Direction::Up, None), Err(TurnError::NoReads));
-    }
-
-    #[test]
-    fn the_value_size_turns_where_a_value_follows_it() {
-        let mut workload = Workload::clone(&Workload::ratio(1, 1));
-        workload.values.insert("value".to_owned(), "64..1024".parse().unwrap());
-        let own = Knobs { workload: workload.clone().into(), ..Knobs::default() };
-        assert_eq!(Knob::ValueSize.value(&own), "the workload's");
-        assert_eq!(Knob::ValueSize.turned(&own, Direction::Up, None), Err(TurnError::OwnSizes));
-        assert_eq!(Knob::ValueSize.typed(&own, "64"), Err(TurnError::OwnSizes));
-        workload.values.insert("value".to_owned(), "json".parse().unwrap());
-        let json = Knobs { workload: workload.into(), ..own };
-        assert_eq!(walk(Knob::ValueSize, Direction::Up, json.clone(), 1), ["64 B"]);
-        let error = Knob::ValueSize.typed(&json, "8").unwrap_err().to_string();
-        assert_eq!(error, "the values 'value' cannot be: an object of JSON has at least 11 bytes, not 8");
-    }
-
-    #[test]
-    fn a_stop_is_said_and_not_swallowed() {
-        let knobs = Knobs { clients: MAX_CLIENTS, ..Knobs::default() };
-        let error = Knob::Clients.turned(&knobs, Direction::Up, None).unwrap_err();
-        assert_eq!(error.to_string(), "clients is at its highest, 10000");
-        assert!(Knob::Rate.turned(&knobs, Direction::Up, None).is_err());
-        let most = Knobs { keyspace: MAX_KEYSPACE, value_size: MAX_VALUE_SIZE, ..knobs };
-        assert!(Knob::Keys.turned(&most, Direction::Up, None).is_err());
-        assert!(Knob::ValueSize.turned(&most, Direction::Up, None).is_err());
-    }
-
-    #[test]
-    fn typed_values_take_suffixes_and_bad_ones_say_why() {
-        let knobs = Knobs::default();
-        assert_eq!(Knob::Keys.typed(&knobs, "1M").unwrap().keyspace, 1_000_000);
-        assert_eq!(Knob::ValueSize.typed(&knobs, "4k").unwrap().value_size, 4096);
-        assert_eq!(Knob::Rate.typed(&knobs, "5k/s").unwrap().rate, Some(5000));
-        assert_eq!(Knob::Rate.typed(&Knobs { rate: Some(1), ..knobs.clone() }, "max").unwrap().rate, None);
-        assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().workload.to_string(), "GET:SET 1:1");
-        for (knob, text, message) in [
-            (Knob::Clients, "0", "clients must lie between 1 and 10000, not 0"),
-            (Knob::Clients, "9G", "clients cannot be as high as 9000000000"),
-            (Knob::Reads, "101", "reads must lie between 0 and 100 percent, not 101"),
-            (Knob::Pipeline, "x", "'x' is not a count such as 50, 100k or 1.5M"),
-        ] {
-            assert_eq!(knob.typed(&knobs, text).unwrap_err().to_string(), message);
-        }
-    }
-}
+mod tests;

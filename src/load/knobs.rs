@@ -167,7 +167,7 @@ impl Knobs {
     /// How many keys, and how they are drawn where that is not uniformly: `10 k keys`, `10 k keys, zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
-        format!("{} keys{}", units::setting(self.keyspace), drawn.collect::<String>())
+        format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
     }
 }
 

@@ -31,7 +31,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Knob, Model, Screen},
+        app::{Model, Screen},
         load::Knobs,
         session::TimelineOptions,
         tui::{
@@ -65,7 +65,7 @@ mod tests {
     fn what_is_drawn_somewhere_is_found_there() {
         let model = Model::new(Knobs::default(), TimelineOptions::default());
         let (rows, spots) = drawn(&model);
-        for knob in Knob::ALL {
+        for knob in model.panel.knobs() {
             let (x, y) = find(&rows, knob.name());
             assert_eq!(spots.at(x, y), Spot::Knob(knob));
         }

@@ -206,14 +206,41 @@ impl Workload {
     }
 }
 
+/// So many operations are told by their names.
+const MOST_NAMES: usize = 4;
+
 impl fmt::Display for Workload {
-    /// `GET:SET 10:1`, with the operations that have a weight; one alone is just its name.
+    /// `GET:SET 10:1`, with the operations that have a weight; one alone is just its name, and of many there is their number,
+    /// `ycsb (20 operations)`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let names: Vec<_> = self.asked().map(|operation| operation.name.as_str()).collect();
         let weights: Vec<_> = self.asked().map(|operation| operation.weight.to_string()).collect();
         match names.len() {
             1 => f.write_str(names[0]),
+            many if many > MOST_NAMES => write!(f, "{} ({many} operations)", self.name),
             _ => write!(f, "{} {}", names.join(":"), weights.join(":")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_operations_are_told_by_their_names_and_many_by_their_number() {
+        let of = |n: usize| {
+            let operations =
+                (0..n).map(|n| Operation { name: format!("o{n}"), weight: 2, ..Operation::default() });
+            Workload { name: "mine".to_owned(), operations: operations.collect(), ..Workload::default() }
+        };
+        let told = [1, 2, 4, 5, 20].map(|n| of(n).to_string());
+        assert_eq!(
+            told,
+            ["o0", "o0:o1 2:2", "o0:o1:o2:o3 2:2:2:2", "mine (5 operations)", "mine (20 operations)"]
+        );
+        let mut few = of(20);
+        few.operations.iter_mut().skip(1).for_each(|operation| operation.weight = 0);
+        assert_eq!(few.to_string(), "o0", "what has no weight is not asked for");
     }
 }

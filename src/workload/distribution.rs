@@ -14,7 +14,7 @@ use thiserror::Error;
 /// The exponent where none is given: YCSB's.
 const USUAL_EXPONENT: f64 = 0.99;
 /// The steepest exponent.
-const MAX_EXPONENT: f64 = 10.0;
+pub const MAX_EXPONENT: f64 = 10.0;
 
 /// How often each key of a set is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]

@@ -9,7 +9,9 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Chosen, FileError, Keyspace, MAX_WEIGHT, Operation, ParameterError, Settings, Workload};
+use super::{
+    Chosen, FileError, Keyspace, MAX_WEIGHT, Operation, ParameterError, Settings, Suggested, Workload,
+};
 
 /// What stands before the numbers of counters, which share no key with values.
 pub(super) const COUNTER: &str = "counter:";
@@ -89,6 +91,22 @@ impl Chosen {
             }
             Source::File(file) => Ok(Self::parse(file, (text, text), settings)?),
         }
+    }
+
+    /// The preset called `name`, with the load that it suggests.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn of_preset(name: &str) -> Result<Self, NoPreset> {
+        let Preset { usual, source } = found(name)?;
+        let load = match source {
+            Source::Plain => Suggested::default(),
+            Source::File(text) => {
+                let chosen = Self::parse(text, (name, name), &Settings::default());
+                chosen.expect("a test reads every preset's file").load
+            }
+        };
+        Ok(Self { workload: Arc::clone(usual), load })
     }
 
     /// What a file would say of the preset called `name`.

@@ -3,7 +3,8 @@
 //! ```text
 //!   key table ──► actions  ─┐
 //!   knobs     ──► settings ─┼─► offers ──► ranked by what was typed ──► Enter carries one out
-//!   presets, themes ────────┤
+//!   presets, workloads ─────┤
+//!   themes ─────────────────┤
 //!   experiments ────────────┘
 //! ```
 
@@ -12,5 +13,6 @@ mod experiments;
 mod fuzzy;
 mod offers;
 mod open;
+mod workloads;
 
 pub use offers::{Command, Offer};

@@ -79,10 +79,18 @@ impl Model {
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
         let spelled = Adjustable::in_query(query).filter(|(_, value)| !value.is_empty());
         if let Some((setting, value)) = spelled {
-            return vec![self.setting(setting, value)];
+            let begun = if setting == Adjustable::Weight { self.begun_weights(query) } else { Vec::new() };
+            if !begun.is_empty() {
+                return begun;
+            }
+            let first = self.first_workload().filter(|offer| offer.title == query.trim());
+            return vec![first.unwrap_or_else(|| self.setting(setting, value))];
         }
         if let Some(offers) = self.experiment_in(query) {
             return offers;
+        }
+        if let Some(name) = query.trim_start().strip_prefix("preset ") {
+            return best_first(name, self.presets());
         }
         if let Some(offers) = self.parameter_in(query) {
             return offers;
@@ -90,10 +98,7 @@ impl Model {
         if query.trim().is_empty() {
             return self.usual_first();
         }
-        let mut offers: Vec<_> =
-            self.everything().into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
-        offers.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
-        offers.into_iter().map(|(_, offer)| offer).collect()
+        best_first(query, self.everything())
     }
 
     /// Everything: what was used most in this session, then what this screen can do and what is used most elsewhere.
@@ -126,17 +131,13 @@ impl Model {
         let wanted = self.panel.wanted();
         for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
-            let title = format!("{} …", setting.word());
-            let command = Command::Type(format!("{} ", setting.word()));
-            offers.push(Offer { title, keys: String::new(), help, command });
-            offers.extend(setting.choices().into_iter().map(|choice| self.setting(setting, choice)));
+            offers.push(typed_on(setting.word(), help));
+            // Each workload is offered with what it is like.
+            let choices = if setting == Adjustable::Workload { Vec::new() } else { setting.choices() };
+            offers.extend(choices.into_iter().map(|choice| self.setting(setting, choice)));
         }
-        offers.extend(PRESETS.iter().map(|preset| Offer {
-            title: format!("preset {}", preset.name),
-            keys: String::new(),
-            help: format!("{}: {}", preset.like, preset.settings()),
-            command: Command::Set(preset.of(wanted)),
-        }));
+        offers.extend(self.weights());
+        offers.extend(self.presets());
         offers.extend(self.themes.iter().map(|theme| Offer {
             title: format!("theme {theme}"),
             keys: String::new(),
@@ -144,6 +145,18 @@ impl Model {
             command: Command::Theme(theme),
         }));
         offers
+    }
+
+    /// Named settings of all knobs, and of what is asked.
+    fn presets(&self) -> Vec<Offer> {
+        let wanted = self.panel.wanted();
+        let presets = PRESETS.iter().map(|preset| Offer {
+            title: format!("preset {}", preset.name),
+            keys: String::new(),
+            help: format!("{}: {}", preset.like, preset.settings()),
+            command: Command::Set(preset.of(wanted)),
+        });
+        presets.chain(self.workloads()).collect()
     }
 
     /// The actions of the key table that can be done here, each once.
@@ -174,7 +187,7 @@ impl Model {
         offers
     }
 
-    fn setting(&self, setting: Adjustable, value: &str) -> Offer {
+    pub(super) fn setting(&self, setting: Adjustable, value: &str) -> Offer {
         let wanted = self.panel.wanted();
         let (help, command) = match setting.typed(wanted, value) {
             Ok(knobs) => {
@@ -187,6 +200,22 @@ impl Model {
         };
         Offer { title: format!("{} {value}", setting.word()), keys: String::new(), help, command }
     }
+}
+
+/// The offers that answer `query`, the best first, as they are where it is empty.
+pub(super) fn best_first(query: &str, offers: Vec<Offer>) -> Vec<Offer> {
+    if query.trim().is_empty() {
+        return offers;
+    }
+    let mut ranked: Vec<_> = offers.into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
+    ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+    ranked.into_iter().map(|(_, offer)| offer).collect()
+}
+
+/// The offer to go on typing behind `word`.
+pub(super) fn typed_on(word: &str, help: String) -> Offer {
+    let command = Command::Type(format!("{word} "));
+    Offer { title: format!("{word} …"), keys: String::new(), help, command }
 }
 
 fn rank(query: &str, offer: &Offer) -> Option<u32> {

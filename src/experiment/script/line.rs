@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::ramp::{Ramp, RampError};
 use crate::{
     experiment::{DimensionError, SettingError, range::RangeError},
-    load::{Adjustable, Knob},
+    load::Adjustable,
     units::{ParseQuantityError, parse_duration},
 };
 
@@ -123,7 +123,7 @@ fn seconds(text: &str) -> Result<f64, ParseQuantityError> {
 /// What a setting turns.
 fn named(part: &str) -> Vec<String> {
     match part.split_once(' ') {
-        Some(("preset", _)) => Knob::ALL.map(|knob| knob.name().to_owned()).into(),
+        Some(("preset", _)) => Adjustable::all().map(|named| named.word().to_owned()).collect(),
         Some(("config", rest)) => vec![format!("config {}", rest.split_whitespace().next().unwrap_or(""))],
         _ => Adjustable::in_query(part).map(|(named, _)| named.word().to_owned()).into_iter().collect(),
     }

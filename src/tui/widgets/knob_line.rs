@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::input;
 use crate::{
-    app::{Knob, Model, Purpose},
+    app::{Model, Purpose},
     tui::{
         paint::{Paint, from_column},
         theme::Ink,
@@ -15,7 +15,7 @@ use crate::{
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let selected = model.panel.selected();
-    let name = format!(" {} {}", glyphs.pointer, selected.name());
+    let name = format!(" {} {}", glyphs.pointer, selected.called(model.panel.wanted()));
     let rest = from_column(area, paint.text(area, &name, Ink::Selected) + 1);
     let x = match model.entry(Purpose::Knob) {
         Some(entry) => input::draw(paint, rest, entry),
@@ -24,9 +24,10 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
             paint.text(rest, &format!("{value} {} {} ", glyphs.less, glyphs.more), Ink::Selected)
         }
     };
-    let others = Knob::ALL.into_iter().filter(|knob| *knob != selected);
+    let wanted = model.panel.wanted();
+    let others = model.panel.knobs().into_iter().filter(|knob| *knob != selected);
     let others: Vec<_> =
-        others.map(|knob| format!("  {} {}", knob.name(), knob.value(model.panel.wanted()))).collect();
+        others.map(|knob| format!("  {} {}", knob.called(wanted), knob.value(wanted))).collect();
     let others: Vec<_> = others.iter().map(|text| (text.as_str(), Ink::Faint)).collect();
     paint.parts(from_column(rest, x), &others);
 }

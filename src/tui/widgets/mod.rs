@@ -34,6 +34,7 @@ pub mod overlay;
 pub mod pairs;
 pub mod palette;
 pub mod panel;
+mod panel_knobs;
 pub mod percentiles;
 pub mod ping_parts;
 pub mod probes;

@@ -9,13 +9,13 @@
 
 use ratatui::layout::Rect;
 
-use super::{input, openings, ping_parts, results, spectrum, tables};
+use super::{openings, panel_knobs, ping_parts, results, spectrum, tables};
 use crate::{
-    app::{Knob, Model, Purpose, Spot, Subject},
+    app::{Model, Subject},
     experiment::Experiment,
     session::timeline::Reading,
     tui::{
-        paint::{Paint, from_column, row, wrapped},
+        paint::{Paint, row, wrapped},
         theme::Ink,
     },
 };
@@ -30,8 +30,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         paint.dot(area.x, y, glyphs.vertical, Ink::Faint);
     }
     let mut rest = area;
-    let knobs = section(paint, &mut rest, "knobs", 1 + Knob::ALL.len() as u16);
-    draw_knobs(paint, knobs, model);
+    panel_knobs::draw(paint, &mut rest, model);
     if let Some(segment) = reading.segment()
         && let Some(after) = segment.start.knobs.reconnect
     {
@@ -130,7 +129,7 @@ fn roomy(area: Rect) -> Rect {
 const MACHINE_ROWS: u16 = 2;
 
 /// Takes a heading and `rows` rows from the top of `rest`; what is inside.
-fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
+pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     let height = (rows + 1).min(rest.height);
     let area = Rect { height, ..*rest };
     *rest = Rect { y: rest.y + height, height: rest.height - height, ..*rest };
@@ -147,49 +146,4 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     };
     paint.dot(area.x, area.y, joint, Ink::Faint);
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 2, height: height - 1 }
-}
-
-/// Width of the names, the pointer before them included.
-const NAME: u16 = 12;
-/// Width of the values: `1.50 KiB`.
-const VALUE: u16 = 8;
-
-fn draw_knobs(paint: &mut Paint, area: Rect, model: &Model) {
-    let glyphs = paint.glyphs();
-    let wanted = model.panel.wanted();
-    let (load, ink) = if wanted.load { ("on", Ink::Good) } else { ("off", Ink::Text) };
-    let value =
-        |area: Rect| Rect { x: area.x + NAME, width: VALUE.min(area.width.saturating_sub(NAME)), ..area };
-    let first = row(area, 0);
-    paint.text(first, "  load", Ink::Text);
-    paint.right(value(first), load, ink);
-    if wanted.load != model.in_force().load {
-        paint.text(
-            Rect { x: first.x + NAME + VALUE, width: first.width.saturating_sub(NAME + VALUE), ..first },
-            " …",
-            Ink::Warn,
-        );
-    }
-    for (n, knob) in Knob::ALL.into_iter().enumerate() {
-        let line = row(area, n as u16 + 1);
-        paint.spot(line, Spot::Knob(knob));
-        let selected = model.panel.selected() == knob;
-        let ink = if selected { Ink::Selected } else { Ink::Text };
-        let pointer = if selected { glyphs.pointer } else { ' ' };
-        let width = usize::from(NAME + VALUE - 2);
-        paint.text(line, &format!("{pointer} {:<width$}", knob.name()), ink);
-        let after = Rect { x: line.x + NAME + VALUE, width: line.width.saturating_sub(NAME + VALUE), ..line };
-        match model.entry(Purpose::Knob).filter(|_| selected) {
-            Some(entry) => drop(input::draw(paint, from_column(line, line.x + NAME + 1), entry)),
-            None => {
-                paint.right(value(line), &knob.value(wanted), ink);
-                let in_force = knob.value(model.in_force());
-                if in_force != knob.value(wanted) {
-                    paint.parts(after, &[(" was ", Ink::Warn), (&in_force, Ink::Warn)]);
-                } else if selected {
-                    paint.text(after, &format!(" {}{}", glyphs.less, glyphs.more), Ink::Selected);
-                }
-            }
-        }
-    }
 }

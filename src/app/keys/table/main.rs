@@ -31,7 +31,7 @@ pub(super) const STEER: &[Binding] = key_table! {
         "←, →", Some(("←→", "turn", 2)),
         "Turn the selected knob down or up. The load follows at once and a new segment begins.";
     &[(key(KeyCode::Enter), Action::BeginEntry)], "Enter", Some(("Enter", "type", 4)),
-        "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max.";
+        "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max, for a distribution zipfian 1.1.";
     &[(on('u'), Action::Undo)], "u", Some(("u", "undo", 5)),
         "Take the last change back, of a knob or of a parameter of the server.";
     &[(on(' '), Action::Freeze)], "Space", Some(("Space", "freeze", 3)),
@@ -53,9 +53,9 @@ pub(super) const KEEP: &[Binding] = key_table! {
     &[(on(':'), Action::Palette), (Pattern::Ctrl('p'), Action::Palette)],
         ":, Ctrl-P", Some((":", "commands", 5)),
         "Find a command by a few letters of its name, or set a knob in words: clients 200, rate 5k, backlog \
-         shed, workload get, config maxmemory 1gb. Or begin an experiment: find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
+         shed, weight GET 5, distribution latest 1.2, workload get, config maxmemory 1gb. Or begin an experiment: find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
     &[(on('p'), Action::Presets)], "p", Some(("p", "preset", 9)),
-        "Choose a preset: a named setting of all knobs.";
+        "Choose a preset, a named setting of all knobs, or a workload: which operations, how often. u takes it back.";
     &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),
         "Put a note of yours on the time axis, at the moment of the key.";
     &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),

@@ -1,0 +1,129 @@
+//! What the palette offers of what is asked: workloads, and the weights of the operations of this one.
+
+use super::{
+    Command, Offer,
+    offers::{best_first, typed_on},
+};
+use crate::{
+    app::{Knob, Model},
+    load::{Adjustable, Knobs},
+    workload::{Workload, presets},
+};
+
+impl Model {
+    /// All that can be asked instead: what the session began with, where it has no name that is known, and all presets.
+    pub(super) fn workloads(&self) -> Vec<Offer> {
+        let offer = |workload: &Workload| {
+            let offer = self.setting(Adjustable::Workload, &workload.name);
+            let help = match &offer.command {
+                Command::Set(_) => about(workload),
+                _ => offer.help,
+            };
+            Offer { help, ..offer }
+        };
+        self.first_workload().into_iter().chain(presets().map(|preset| offer(preset))).collect()
+    }
+
+    /// The workload that the session began with, its keys and its values, where it is none of the presets.
+    pub(super) fn first_workload(&self) -> Option<Offer> {
+        let Knobs { workload, value_size, keyspace, .. } = self.initial();
+        if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
+            return None;
+        }
+        let is_taken = presets().any(|preset| preset.name == workload.name);
+        let name = if is_taken { format!("{}, as at first", workload.name) } else { workload.name.clone() };
+        let (workload, value_size, keyspace) = (workload.clone(), *value_size, *keyspace);
+        let help = format!("what this session began with: {}", about(&workload));
+        let command = Command::Set(Knobs { workload, value_size, keyspace, ..self.panel.wanted().clone() });
+        Some(Offer { title: format!("workload {name}"), keys: String::new(), help, command })
+    }
+
+    /// The weights that `query` names without a number yet.
+    pub(super) fn begun_weights(&self, query: &str) -> Vec<Offer> {
+        let is_begun = |offer: &Offer| !query.starts_with(offer.title.trim_end_matches('…'));
+        if self.weights().all(|offer| is_begun(&offer)) {
+            best_first(query, self.weights().collect())
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The weights of the operations, where they are knobs.
+    pub(super) fn weights(&self) -> impl Iterator<Item = Offer> {
+        let wanted = self.panel.wanted();
+        let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
+        weights.map(move |knob| {
+            let help = format!("{} now; type a number, 0 for not at all", knob.value(wanted));
+            typed_on(&format!("weight {}", knob.called(wanted)), help)
+        })
+    }
+}
+
+/// What a workload is like, and what it asks.
+fn about(workload: &Workload) -> String {
+    if workload.about.is_empty() { workload.to_string() } else { format!("{}: {workload}", workload.about) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        session::TimelineOptions,
+        workload::{Operation, preset},
+    };
+
+    fn mine() -> Workload {
+        let mut mine = Workload::clone(&preset("cache").unwrap());
+        mine.operations.push(Operation::command("PING", 3));
+        Workload { name: "mine".to_owned(), about: "all of mine".to_owned(), ..mine }
+    }
+
+    fn model(workload: Workload) -> Model {
+        let knobs = Knobs { workload: workload.into(), keyspace: 77, ..Knobs::default() };
+        Model::new(knobs, TimelineOptions::default())
+    }
+
+    fn titles(model: &Model, query: &str) -> Vec<String> {
+        model.offers(query).into_iter().map(|offer| offer.title).collect()
+    }
+
+    #[test]
+    fn presets_are_listed_with_all_workloads_and_the_one_that_came_from_a_file() {
+        let model = model(mine());
+        let offers = model.offers("preset ");
+        let of = |title: &str| offers.iter().find(|offer| offer.title == title).unwrap();
+        assert_eq!(
+            of("workload mine").help,
+            "what this session began with: all of mine: GET:SET:PING 10:1:3"
+        );
+        assert_eq!(of("workload incr").help, "INCR of counters: INCR");
+        assert_eq!(offers[0].title, "preset cache");
+        assert_eq!(titles(&model, "preset incr")[0], "workload incr");
+        assert_eq!(titles(&model, "preset gentle")[0], "preset gentle");
+    }
+
+    #[test]
+    fn the_first_workload_is_come_back_to_with_its_keys() {
+        let mut model = model(mine());
+        let [offer] = &model.offers("workload mine")[..] else { panic!("one offer") };
+        let first = model.panel.wanted().clone();
+        assert_eq!(offer.command, Command::Set(first.clone()));
+        model.panel.want(Knobs { workload: preset("get").unwrap(), keyspace: 5, ..first.clone() });
+        assert_eq!(model.offers("workload mine")[0].command, Command::Set(first));
+        let drawn = preset("get").unwrap().drawn_by("zipfian".parse().unwrap());
+        assert_eq!(
+            self::model(drawn.as_ref().clone()).first_workload().unwrap().title,
+            "workload get, as at first"
+        );
+        assert_eq!(self::model(preset("get").unwrap().as_ref().clone()).first_workload(), None);
+    }
+
+    #[test]
+    fn weights_are_offered_by_their_operations_and_set_when_spelled_out() {
+        let model = model(mine());
+        assert_eq!(titles(&model, "weight PI")[0], "weight PING …");
+        let offer = &model.offers("weight PING 9")[0];
+        assert_eq!(offer.help, "GET:SET:PING 10:1:3 now, then GET:SET:PING 10:1:9");
+        assert_eq!(titles(&self::model(preset("get").unwrap().as_ref().clone()), "weight"), ["weight …"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! The knobs in the panel: the switch of the load, then a row for each; of more than there is room for, those around the
+//! selected one.
+//!
+//! ```text
+//! ├─ knobs 4 to 11 of 26 ───
+//! │   load          on
+//! │   rate         max
+//! │ ▸ distribution zipfian ◂▸
+//! │   HGETALL        5 was 1
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::{input, panel::section, scroll};
+use crate::{
+    app::{Knob, Model, Purpose, Spot},
+    tui::{
+        paint::{Paint, from_column, row},
+        theme::Ink,
+    },
+};
+
+/// Width of the names, the pointer before them included.
+const NAME: u16 = 12;
+/// Width of the values: `1.50 KiB`.
+const VALUE: u16 = 8;
+/// A pointer and a blank.
+const POINTER: u16 = 2;
+/// What is left of the longest name beside a long value.
+const LEAST_NAME: usize = 6;
+/// So many rows there are at the least: those of a plain load.
+const LEAST_ROWS: u16 = 8;
+
+/// Takes a section from the top of `rest`, half of it at the most, and draws the knobs.
+pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
+    let knobs = model.panel.knobs();
+    let most = (rest.height / 2).max(LEAST_ROWS);
+    let rows = (1 + knobs.len() as u16).min(most);
+    let selected = knobs.iter().position(|knob| *knob == model.panel.selected()).unwrap_or(0);
+    let shown = scroll::around(selected, knobs.len(), rows - 1);
+    let title = match shown.len() {
+        all if all == knobs.len() => "knobs".to_owned(),
+        _ => format!("knobs {} to {} of {}", shown.start + 1, shown.end, knobs.len()),
+    };
+    let area = section(paint, rest, &title, rows);
+    load(paint, row(area, 0), model);
+    for (n, knob) in (1..).zip(&knobs[shown]) {
+        let line = row(area, n);
+        paint.spot(line, Spot::Knob(*knob));
+        Line::of(*knob, model, line.width.into()).draw(paint, line, model);
+    }
+}
+
+fn load(paint: &mut Paint, line: Rect, model: &Model) {
+    let wanted = model.panel.wanted();
+    let (load, ink) = if wanted.load { ("on", Ink::Good) } else { ("off", Ink::Text) };
+    paint.text(line, "  load", Ink::Text);
+    let value = Rect { x: line.x + NAME, width: VALUE.min(line.width.saturating_sub(NAME)), ..line };
+    paint.right(value, load, ink);
+    if wanted.load != model.in_force().load {
+        paint.text(from_column(line, line.x + NAME + VALUE), " …", Ink::Warn);
+    }
+}
+
+/// What stands in the row of a knob.
+#[derive(Debug, PartialEq)]
+struct Line {
+    knob: Knob,
+    name: String,
+    value: String,
+    /// Where the value ends, in columns.
+    end: usize,
+}
+
+impl Line {
+    /// In `width` columns: values stand below each other; a long one goes on to the right, and cuts its name, and at last
+    /// is cut itself.
+    fn of(knob: Knob, model: &Model, width: usize) -> Self {
+        let wanted = model.panel.wanted();
+        let pointer = usize::from(POINTER);
+        let room = width.saturating_sub(pointer + 1);
+        let value = cut(&knob.value(wanted), room.saturating_sub(LEAST_NAME));
+        let name = cut(knob.called(wanted), room.saturating_sub(value.chars().count()));
+        let end = pointer + name.chars().count() + 1 + value.chars().count();
+        Self { knob, name, value, end: end.max(usize::from(NAME + VALUE)) }
+    }
+
+    fn draw(&self, paint: &mut Paint, line: Rect, model: &Model) {
+        let glyphs = paint.glyphs();
+        let Self { knob, name, value, end } = self;
+        let selected = model.panel.selected() == *knob;
+        let ink = if selected { Ink::Selected } else { Ink::Text };
+        let pointer = if selected { glyphs.pointer } else { ' ' };
+        if let Some(entry) = model.entry(Purpose::Knob).filter(|_| selected) {
+            let from = NAME.max(POINTER + name.chars().count() as u16);
+            paint.text(line, &format!("{pointer} {name}"), ink);
+            input::draw(paint, from_column(line, line.x + from + 1), entry);
+            return;
+        }
+        let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
+        let after = from_column(line, paint.text(line, &format!("{pointer} {name:<room$}{value}"), ink));
+        let (wanted, in_force) = (model.panel.wanted(), model.in_force());
+        // Of another workload the weights are not of before.
+        let before = knob.value(in_force);
+        if before != knob.value(wanted) && knob.called(in_force) == knob.called(wanted) {
+            paint.parts(after, &[(" was ", Ink::Warn), (&before, Ink::Warn)]);
+        } else if selected {
+            paint.text(after, &format!(" {}{}", glyphs.less, glyphs.more), Ink::Selected);
+        }
+    }
+}
+
+/// `text` in `width` columns at the most.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).take(width).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{load::Knobs, session::TimelineOptions, workload::Workload};
+
+    fn line(knob: Knob, knobs: &Knobs, width: usize) -> (String, String, usize) {
+        let model = Model::new(knobs.clone(), TimelineOptions::default());
+        let Line { name, value, end, .. } = Line::of(knob, &model, width);
+        (name, value, end)
+    }
+
+    #[test]
+    fn values_stand_below_each_other_and_a_long_one_goes_on_to_the_right() {
+        let drawn = |text: &str| Knob::Distribution.typed(&Knobs::default(), text).unwrap();
+        let told = |name: &str, value: &str, end| (name.to_owned(), value.to_owned(), end);
+        assert_eq!(line(Knob::Clients, &Knobs::default(), 23), told("clients", "50", 20));
+        assert_eq!(line(Knob::Distribution, &drawn("uniform"), 23), told("distribution", "uniform", 22));
+        assert_eq!(line(Knob::Distribution, &drawn("sequential"), 23), told("distribut…", "sequential", 23));
+        assert_eq!(
+            line(Knob::Distribution, &drawn("hotspot 0.25 0.8"), 23),
+            told("distr…", "hotspot 0.25 …", 23)
+        );
+    }
+
+    #[test]
+    fn a_long_name_of_an_operation_is_cut_before_its_weight() {
+        let mut workload = Workload::clone(&Workload::ratio(1, 1000));
+        workload.operations[0].name = "a name that goes on and on".to_owned();
+        let knobs = Knobs { workload: workload.into(), ..Knobs::default() };
+        let told = ("a name that goe…".to_owned(), "1000".to_owned(), 23);
+        assert_eq!(line(Knob::Weight(0), &knobs, 23), told);
+    }
+}
