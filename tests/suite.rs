@@ -57,3 +57,4 @@ mod traps;
 mod turning;
 mod unfit;
 mod usage;
+mod weights;

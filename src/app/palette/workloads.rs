@@ -124,6 +124,6 @@ mod tests {
         assert_eq!(titles(&model, "weight PI")[0], "weight PING …");
         let offer = &model.offers("weight PING 9")[0];
         assert_eq!(offer.help, "GET:SET:PING 10:1:3 now, then GET:SET:PING 10:1:9");
-        assert_eq!(titles(&self::model(preset("get").unwrap().as_ref().clone()), "weight"), ["weight …"]);
+        assert_eq!(titles(&self::model(preset("get").unwrap().as_ref().clone()), "weight")[0], "weight …");
     }
 }
