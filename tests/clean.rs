@@ -237,16 +237,15 @@ fn sets_of_keys() -> Arc<Workload> {
     Arc::new(Workload { name: "posts".to_owned(), keys, operations, ..Workload::default() })
 }
 
-/// A session over these keys as kill -9 leaves it: its marker stands, its keys too.
-fn leave(server: &Server, keyspace: u64) -> String {
-    let (run, knobs) =
-        (RunId::random(), Knobs { load: true, workload: sets_of_keys(), keyspace, ..Knobs::default() });
+/// A session of these knobs as kill -9 leaves it: its marker stands, its keys too.
+fn leave(server: &Server, knobs: &Knobs, least: u64) -> String {
+    let run = RunId::random();
     let (control, ledger) = (control(server), Ledger::new(run, Owner::default()));
-    ledger.add_keys(KeySpan::written_by(&knobs.workload, keyspace), false);
+    ledger.add_keys(KeySpan::written_by(&knobs.workload, knobs.keyspace), false);
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
     let plan = Plan { names: KeyNames::of_run(run), ..plan(at_port(server.port())) };
-    let mut session = Driven::start(&plan, knobs);
-    session.wait_for_work(1, 50, 2000);
+    let mut session = Driven::start(&plan, knobs.clone());
+    session.wait_for_work(1, 50, least);
     assert!(session.finish().errors().is_empty());
     run.to_string()
 }
@@ -256,7 +255,8 @@ fn a_users_sets_of_keys_are_cleaned_exactly_by_their_names_and_by_a_scan() {
     for server in [Server::redis().start(), Server::valkey().start()] {
         server.cli(&["EVAL", "for i=1,20000 do redis.call('SET','user:'..i,1) end", "0"]);
         for (keyspace, by_names) in [(200, true), (1_000_000, false)] {
-            let run = leave(&server, keyspace);
+            let knobs = Knobs { load: true, workload: sets_of_keys(), keyspace, ..Knobs::default() };
+            let run = leave(&server, &knobs, 2000);
             let own = |key: &str| format!("redyno:{run}:{key}");
             assert_eq!(server.cli(&["EXISTS", &own("{b} of 7000000000000")]), "1");
             let last = format!("post:{:012}", 100 + keyspace);
@@ -291,5 +291,31 @@ fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
         server.cli(&["SET", "redyno:4g7k2m9q", "mine"]);
         run_clean(&["-p", &port]).0.unwrap();
         assert_eq!((server.cli(&["GET", "redyno:4g7k2m9q"]), dbsize(&server)), ("mine".to_owned(), 1));
+    }
+}
+
+/// A workload whose set of users grows, by names that are hashes, as YCSB inserts records.
+fn users_that_grow() -> Arc<Workload> {
+    let keys = Keyspace { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyspace::default() };
+    let keys = [("user".to_owned(), keys)].into();
+    let operations = vec![
+        Operation::command("SET {user} {value}", 1),
+        Operation { name: "insert".to_owned(), ..Operation::command("SET {user.new} {value}", 1) },
+    ];
+    Arc::new(Workload { name: "users".to_owned(), keys, operations, ..Workload::default() })
+}
+
+#[test]
+fn a_set_that_grew_is_cleaned_as_far_as_it_grew() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        server.cli(&["SET", "user1", "mine"]);
+        let knobs = Knobs { load: true, workload: users_that_grow(), keyspace: 10, ..Knobs::default() };
+        let run = leave(&server, &knobs, 100);
+        assert!(dbsize(&server) > 50, "it grew: {}", dbsize(&server));
+        let theirs = format!("redyno:{run}:user01");
+        server.cli(&["SET", &theirs, "theirs"]);
+        run_clean(&["-p", &server.port_text()]).0.unwrap();
+        assert_eq!(dbsize(&server), 2, "what has not the form of a hash is somebody's");
+        assert_eq!(server.cli(&["DEL", "user1", &theirs]), "2");
     }
 }

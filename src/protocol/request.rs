@@ -26,6 +26,8 @@ pub enum Part<'a> {
     Digits(u16),
     /// A number of this source in as many digits as it has.
     Number(u16),
+    /// The same with leading zeros up to so many digits.
+    Padded(u16, u8),
     /// A value.
     Value {
         /// The number of its kind.
@@ -42,7 +44,7 @@ impl Part<'_> {
             Self::Text(text) => Some(text.len()),
             Self::Digits(_) => Some(KEY_DIGITS),
             Self::Value { size, .. } => size,
-            Self::Number(_) => None,
+            Self::Number(_) | Self::Padded(..) => None,
         }
     }
 }
@@ -110,7 +112,9 @@ enum Then {
     Sized(Head<Fragment>, u16),
     /// A number of this source in as many digits as it has.
     Number(u16),
-    /// An argument that is such a number, behind its length.
+    /// The same with leading zeros up to so many digits.
+    Padded(u16, u8),
+    /// An argument that is a number of this source, behind its length.
     SizedNumber(u16),
     /// Another argument whose length is known when it is filled.
     Argument(Head<Fragment>, Vec<Fragment>),
@@ -122,6 +126,7 @@ enum Fragment {
     Text(Vec<u8>),
     Digits(u16),
     Number(u16),
+    Padded(u16, u8),
     Value(u16),
 }
 
@@ -171,6 +176,7 @@ impl Template {
                     fill.write(value, out);
                 }
                 Then::Number(source) => append_number(fill.number(*source), out),
+                Then::Padded(source, least) => append_padded(fill.number(*source), *least, out),
                 Then::SizedNumber(source) => append_sized_number(fill.number(*source), out),
                 Then::Argument(head, fragments) => append_argument(head, fragments, fill, out),
             }
@@ -181,6 +187,14 @@ impl Template {
 #[inline]
 fn append_number(number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Appends a number with leading zeros up to so many digits.
+fn append_padded(number: u64, least: u8, out: &mut Vec<u8>) {
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(number).as_bytes();
+    out.resize(out.len() + usize::from(least).saturating_sub(digits.len()), b'0');
+    out.extend_from_slice(digits);
 }
 
 /// Appends a number as RESP has it, behind its length.
@@ -217,6 +231,7 @@ impl Fragment {
             Self::Text(text) => out.extend_from_slice(text),
             Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
             Self::Number(source) => append_number(fill.number(*source), out),
+            Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
             Self::Value(kind) => {
                 let (value, _) = fill.value(*kind);
                 return fill.write(value, out);
@@ -287,6 +302,7 @@ impl Making {
                 self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
             }
             Part::Number(source) => self.end_piece(Then::Number(source)),
+            Part::Padded(source, least) => self.end_piece(Then::Padded(source, least)),
             Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
         }
     }
@@ -314,6 +330,7 @@ impl Fragment {
             Part::Text(text) => Self::Text(text.to_vec()),
             Part::Digits(source) => Self::Digits(source),
             Part::Number(source) => Self::Number(source),
+            Part::Padded(source, least) => Self::Padded(source, least),
             Part::Value { kind, .. } => Self::Value(kind),
         }
     }
@@ -398,6 +415,15 @@ mod tests {
             filled(1, &[words, mixed]),
             "*4\r\n$3\r\nSET\r\n$7\r\nabcdefg\r\n$2\r\nEX\r\n$2\r\n30\r\n\
              *1\r\n$25\r\n<abcdefghijk000000000000>\r\n"
+        );
+    }
+
+    #[test]
+    fn a_number_has_leading_zeros_up_to_its_digits_and_more_where_it_needs_them() {
+        let key = |digits| vec![Part::Text(b"k"), Part::Padded(1, digits)];
+        assert_eq!(
+            filled(1, &[vec![key(4), key(1), vec![Part::Padded(1, 20)]]]),
+            "*3\r\n$5\r\nk0010\r\n$3\r\nk11\r\n$20\r\n00000000000000000012\r\n"
         );
     }
 

@@ -211,7 +211,7 @@ impl<S: Store> Removal<'_, S> {
 /// How many names there are to go through, if they are all known and take no more commands than a SCAN of `size` keys.
 /// Others may have written more names of a run that was kept.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
-    let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).map(KeySpan::total);
+    let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).and_then(KeySpan::total);
     let names: Option<u64> = markers.iter().map(known).sum();
     names.filter(|names| names.div_ceil(CHUNK as u64) <= size.div_ceil(SCAN_COUNT).max(1))
 }

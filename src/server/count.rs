@@ -1,10 +1,7 @@
 //! Looks whether keys are there: all of them, or of many a part that is spread evenly.
 
 use super::{ServerError, link::Wire, place::Place};
-use crate::{
-    protocol::KEY_DIGITS,
-    workload::{KeyNames, KeySpan},
-};
+use crate::workload::{KeyNames, KeySpan, NameSet};
 
 /// So many keys are looked for at the most: a tenth of a second of the server's time.
 const MOST: u64 = 100_000;
@@ -37,10 +34,12 @@ pub(super) async fn count(wire: &Wire, span: &KeySpan, names: &KeyNames) -> Resu
 
 /// The names of `span`, or of more than [`MOST`] every so many.
 fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
-    let step = usize::try_from(span.total().div_ceil(MOST).max(1)).unwrap_or(usize::MAX);
-    let of_set = move |(prefix, numbers): (&'a str, std::ops::Range<u64>)| {
-        let named = move |number| format!("{}{prefix}{number:0KEY_DIGITS$}", names.prefix()).into_bytes();
-        numbers.step_by(step).map(named)
+    let total = span.total().unwrap_or(u64::MAX);
+    let step = usize::try_from(total.div_ceil(MOST).max(1)).unwrap_or(usize::MAX);
+    let of_set = move |set: &'a NameSet| {
+        let named =
+            move |number| [names.prefix(), &set.prefix, &set.form.write(number)].concat().into_bytes();
+        set.numbers.clone().step_by(step).map(named)
     };
     span.iter().flat_map(of_set)
 }

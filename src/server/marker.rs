@@ -4,7 +4,9 @@
 //! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …
 //! redyno:4g7k2m9q    started  host  pid          whose it is
 //!                    keys                        {"":[0,10000],"post:":[100,50]}: of each set of keys that may be written
-//!                                                what stands before the number, the lowest number, and how many
+//!                                                what stands before the number, the lowest number, and how many; a list
+//!                                                [{"prefix":"user","first":0,"count":9,"digits":0,"hashed":true,"open":true}]
+//!                                                where any set has other digits than twelve, hashes, or no known end
 //!                    kept                        yes: its keys were left on purpose
 //!                    made                        [{"library":"mylib"}]: what setups made, the last one last
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
@@ -12,12 +14,14 @@
 //! What it says comes from the server's keys, which others can write: whatever has not exactly the form that a session
 //! writes counts as not there. Runs of earlier versions had `values` and `counters`, two counts, for `keys`. Pure; [`registry`](super::registry) reads and writes it.
 
-use std::{collections::BTreeMap, fmt, ops::Range};
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
 
 use super::{Made, PARAMETERS, Tuned};
 use crate::{
     protocol::KEY_DIGITS,
-    workload::{KeySpan, LONGEST_PREFIX, OwnKey, RunId},
+    workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet, OwnKey, RunId},
 };
 
 /// The field of what setups made.
@@ -81,10 +85,14 @@ impl Marker {
     }
 
     /// Whether `key` is one that its run may have written. Of a run that was kept others may have written more, and of one
-    /// whose marker does not say nobody knows: all keys of their form are.
+    /// whose marker does not say nobody knows: all keys of twelve digits are, and all of a form that the marker names.
     pub(super) fn owns(&self, key: &OwnKey) -> bool {
-        let is_named = || self.span.as_ref().is_none_or(|span| span.has(key.prefix, key.number));
-        self.run == key.run && (self.kept || is_named())
+        let is_of_form = || key.is_usual() || self.span.as_ref().is_some_and(|span| span.has_form(key.name));
+        let is_own = match &self.span {
+            Some(span) if !self.kept => span.has(key.name),
+            _ => is_of_form(),
+        };
+        self.run == key.run && is_own
     }
 
     /// Whether there is anything to undo.
@@ -210,25 +218,78 @@ fn read_count(text: &str) -> Option<u64> {
     is_plain.then(|| text.parse().ok())?.filter(|count| *count <= NUMBERS)
 }
 
-/// Prefix, lowest number and count of each set of keys.
-type Keys = BTreeMap<String, (u64, u64)>;
+/// The sets of keys.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Keys {
+    /// Lowest number and count of each, by its prefix, where all are of twelve digits and of a known end.
+    Usual(BTreeMap<String, (u64, u64)>),
+    Any(Vec<Set>),
+}
+
+/// A set of keys of any form.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Set {
+    prefix: String,
+    first: u64,
+    count: u64,
+    digits: u8,
+    hashed: bool,
+    open: bool,
+}
+
+impl Set {
+    fn of(set: &NameSet) -> Self {
+        let NameSet { prefix, form: KeyForm { digits, hashed }, numbers, is_open } = set.clone();
+        Self {
+            prefix,
+            first: numbers.start,
+            count: numbers.end - numbers.start,
+            digits,
+            hashed,
+            open: is_open,
+        }
+    }
+
+    fn usual((prefix, (first, count)): (String, (u64, u64))) -> Self {
+        let KeyForm { digits, hashed } = KeyForm::default();
+        Self { prefix, first, count, digits, hashed, open: false }
+    }
+
+    fn is_usual(&self) -> bool {
+        KeyForm { digits: self.digits, hashed: self.hashed } == KeyForm::default() && !self.open
+    }
+
+    /// `None` where it is none that a session writes.
+    fn names(self) -> Option<NameSet> {
+        let is_sound = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
+        let end = self
+            .first
+            .checked_add(self.count)
+            .filter(|end| is_sound && (!self.is_usual() || *end <= NUMBERS))?;
+        let form = KeyForm { digits: self.digits, hashed: self.hashed };
+        Some(NameSet { prefix: self.prefix, form, numbers: self.first..end, is_open: self.open })
+    }
+}
 
 fn write_keys(span: Option<&KeySpan>) -> String {
-    let set = |(prefix, numbers): (&str, Range<u64>)| {
-        (prefix.to_owned(), (numbers.start, numbers.end - numbers.start))
+    let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(Set::of).collect();
+    let keys = if sets.iter().all(Set::is_usual) {
+        Keys::Usual(sets.into_iter().map(|set| (set.prefix, (set.first, set.count))).collect())
+    } else {
+        Keys::Any(sets)
     };
-    let keys: Keys = span.into_iter().flat_map(KeySpan::iter).map(set).collect();
     serde_json::to_string(&keys).expect("texts and numbers are JSON")
 }
 
 /// `None` where it is none that a session writes.
 fn read_keys(text: &str) -> Option<KeySpan> {
-    let keys: Keys = serde_json::from_str(text).ok()?;
-    let set = |(prefix, (first, count)): (String, (u64, u64))| {
-        let end = first.checked_add(count).filter(|end| *end <= NUMBERS && prefix.len() <= LONGEST_PREFIX)?;
-        Some((prefix, first..end))
+    let sets = match serde_json::from_str(text).ok()? {
+        Keys::Usual(sets) => sets.into_iter().map(Set::usual).collect(),
+        Keys::Any(sets) => sets,
     };
-    keys.into_iter().map(set).collect()
+    sets.into_iter().map(Set::names).collect()
 }
 
 #[cfg(test)]
@@ -313,6 +374,30 @@ mod tests {
     }
 
     #[test]
+    fn sets_of_any_form_are_read_as_they_were_written_and_own_names_of_that_form() {
+        let text = r#"[{"prefix":"user","first":0,"count":10,"digits":0,"hashed":true,"open":true},
+            {"prefix":"","first":5,"count":5,"digits":3,"hashed":false,"open":false}]"#;
+        let marker = read(&[("keys", text)]);
+        let span = marker.span.clone().unwrap();
+        assert_eq!(read_keys(&write_keys(Some(&span))), Some(span));
+        let kept = Marker { kept: true, ..marker.clone() };
+        for (name, owners) in [
+            ("user6284781860667377211", [true, true]),
+            ("user01", [false, false]),
+            ("009", [true, true]),
+            ("010", [false, true]),
+            ("10", [false, false]),
+            ("000000000009", [false, true]),
+        ] {
+            let key = OwnKey { run: run(), name: name.as_bytes() };
+            assert_eq!([&marker, &kept].map(|marker| marker.owns(&key)), owners, "{name}");
+        }
+        let bad = text.replace("\"digits\":0", "\"digits\":21");
+        assert_eq!([&bad[..], "[1]"].map(|keys| read(&[("keys", keys)]).span), [None, None]);
+        assert_eq!(read(&[("keys", "[]")]).span, Some(KeySpan::default()));
+    }
+
+    #[test]
     fn nothing_that_no_session_writes_is_believed_or_shown() {
         let marker = read(&[
             ("started", "\x1b[2J"),
@@ -332,7 +417,7 @@ mod tests {
         };
         assert_eq!(marker, expected);
         let long = format!(r#"{{"{}":[0,1]}}"#, "p".repeat(LONGEST_PREFIX + 1));
-        for keys in ["", "[]", r#"{"a":1}"#, r#"{"a":[0,1000000000001]}"#, r#"{"a":[0,-1]}"#, &long] {
+        for keys in ["", "[1]", r#"{"a":1}"#, r#"{"a":[0,1000000000001]}"#, r#"{"a":[0,-1]}"#, &long] {
             assert_eq!(read(&[("values", "1"), ("counters", "1"), ("keys", keys)]).span, None, "{keys}");
         }
     }

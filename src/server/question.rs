@@ -1,10 +1,9 @@
 //! From what lives on a server to what a person is asked before the first write; pure.
 
-use std::{fmt, ops::Range};
+use std::fmt;
 
 use super::{Foreign, Marker, Survey};
 use crate::{
-    protocol::KEY_DIGITS,
     target::Address,
     units::{self, counted},
     workload::{KeyNames, KeySpan},
@@ -79,10 +78,7 @@ impl Writes {
     fn write_span(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let prefix = self.names.prefix();
         if self.is_users {
-            let last = |(set, numbers): (&str, Range<u64>)| {
-                format!("{prefix}{set}{:0KEY_DIGITS$}", numbers.end.saturating_sub(1))
-            };
-            let last = some_of(self.span.iter().map(last).collect());
+            let last = some_of(self.span.iter().map(|set| format!("{prefix}{}", set.last())).collect());
             return write!(
                 f,
                 "writes keys named {prefix} and a number, now up to {last}, over what they hold, and leaves them"

@@ -3,12 +3,13 @@
 use thiserror::Error;
 
 use super::{
-    MAX_VALUE_SIZE, ValueError, Workload,
+    Keyspace, MAX_VALUE_SIZE, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
     distribution::DistributionError,
+    key_form::MAX_DIGITS,
     step::{BadQuotes, Fragment, Step},
 };
-use crate::{foreign::is_obeyed, protocol::KEY_DIGITS};
+use crate::foreign::is_obeyed;
 
 /// The largest weight of an operation: turning the read share multiplies weights by up to 200, within 32 bits.
 pub const MAX_WEIGHT: u32 = 1_000_000;
@@ -76,10 +77,8 @@ pub enum WorkloadError {
         "the prefix of keys has up to {LONGEST_PREFIX} bytes and no control characters, not that of '{0}'"
     )]
     Prefix(String),
-    /// Numbers that twelve digits do not have, or none.
-    #[error(
-        "the keys '{keys}' have no numbers, or numbers beyond {KEY_DIGITS} digits: {count} from {first} on"
-    )]
+    /// Numbers that their digits do not have, or none.
+    #[error("the keys '{keys}' have no numbers, or numbers beyond {digits} digits: {count} from {first} on")]
     Numbers {
         /// The set of keys.
         keys: String,
@@ -87,6 +86,19 @@ pub enum WorkloadError {
         first: u64,
         /// How many.
         count: u64,
+        /// How many digits they are written in.
+        digits: u8,
+    },
+    /// Too many digits.
+    #[error("the numbers of keys have up to {MAX_DIGITS} digits, not those of '{0}'")]
+    Digits(String),
+    /// New keys in a setup or a prefill.
+    #[error("the {whose} inserts {{{keys}.new}}, which only operations do")]
+    NewKeys {
+        /// Which.
+        whose: &'static str,
+        /// The set of keys.
+        keys: String,
     },
     /// Too many kinds of values.
     #[error("a workload has up to {MAX_VALUE_KINDS} kinds of values, not {0}")]
@@ -143,6 +155,14 @@ impl Workload {
         let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
         self.check_steps(&self.setup.steps, || "the setup".to_owned(), is_bad)?;
         self.check_steps(&self.prefill.steps, || "the prefill".to_owned(), changes_connection)?;
+        for (whose, steps) in [("setup", &self.setup.steps), ("prefill", &self.prefill.steps)] {
+            let mut fragments =
+                steps.iter().flat_map(|step| self.step(step)).flat_map(|step| step.0).flatten();
+            let new = fragments.find_map(|fragment| fragment.inserts());
+            if let Some(keys) = new.and_then(|set| self.keys.keys().nth(usize::from(set))) {
+                return Err(WorkloadError::NewKeys { whose, keys: keys.clone() });
+            }
+        }
         let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws().is_some());
         let mut prefill = self.prefill.steps.iter();
         if let Some(step) = prefill.find(|step| !self.step(step).is_ok_and(|step| draws(&step))) {
@@ -181,6 +201,16 @@ impl Workload {
     /// # Errors
     /// Says of which keys the names are no such.
     pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
+        self.check_key_names(keyspace)?;
+        let fits = |keys: &Keyspace| keys.distribution.check_over(&keys.numbers(keyspace));
+        let mut wrong = self.keys.iter().filter_map(|(name, keys)| Some((name, fits(keys).err()?)));
+        wrong
+            .next()
+            .map_or(Ok(()), |(name, error)| Err(WorkloadError::Distribution { keys: name.clone(), error }))
+    }
+
+    /// The same, but for what a distribution asks of the numbers that it is drawn over.
+    pub(super) fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         if self.keys.len() > MAX_KEYSPACES {
             return Err(WorkloadError::Keyspaces(self.keys.len()));
         }
@@ -188,13 +218,15 @@ impl Workload {
             if keys.prefix.len() > LONGEST_PREFIX || keys.prefix.chars().any(is_obeyed) {
                 return Err(WorkloadError::Prefix(name.clone()));
             }
-            let numbers = keys.numbers(keyspace);
-            if numbers.is_empty() || numbers.end > 10_u64.pow(KEY_DIGITS as u32) {
-                let count = keys.count.unwrap_or(keyspace);
-                return Err(WorkloadError::Numbers { keys: name.clone(), first: keys.first, count });
+            let (first, count, digits) = (keys.first, keys.count.unwrap_or(keyspace), keys.digits);
+            if digits > MAX_DIGITS {
+                return Err(WorkloadError::Digits(name.clone()));
             }
-            let fits = keys.distribution.check().and_then(|()| keys.distribution.check_over(&numbers));
-            fits.map_err(|error| WorkloadError::Distribution { keys: name.clone(), error })?;
+            if count == 0 || first.checked_add(count).is_none_or(|end| end - 1 > keys.form().highest()) {
+                return Err(WorkloadError::Numbers { keys: name.clone(), first, count, digits });
+            }
+            let checked = keys.distribution.check();
+            checked.map_err(|error| WorkloadError::Distribution { keys: name.clone(), error })?;
         }
         Ok(())
     }
@@ -217,7 +249,7 @@ impl Workload {
             }
             for fragment in step.fragments() {
                 match fragment {
-                    Fragment::Key(set) => drawn.push(*set),
+                    Fragment::Key(set) | Fragment::New(set) => drawn.push(*set),
                     Fragment::Same(set) if !drawn.contains(set) => {
                         let keys = self.keys.keys().nth(usize::from(*set)).cloned().unwrap_or_default();
                         return Err(WorkloadError::Same { whose: whose(), keys });
@@ -256,6 +288,25 @@ mod tests {
         let values = (0..65).map(|n| (format!("v{n}"), crate::workload::ValueKind::default())).collect();
         let many = Workload { values, ..Workload::clone(&Workload::ratio(1, 1)) };
         assert_eq!(many.check(), Err(WorkloadError::ValueKinds(65)));
+    }
+
+    #[test]
+    fn numbers_fit_their_digits() {
+        let of = |digits, hashed, first, count| {
+            let mut workload = Workload::clone(&Workload::ratio(1, 1));
+            let keys = Keyspace { digits, hashed, first, count: Some(count), ..Keyspace::default() };
+            workload.keys.insert("key".to_owned(), keys);
+            workload.check_keys(5).err().map(|error| error.to_string())
+        };
+        let error = "the keys 'key' have no numbers, or numbers beyond 3 digits: 991 from 10 on";
+        assert_eq!((of(3, false, 10, 990), of(3, false, 10, 991).as_deref()), (None, Some(error)));
+        assert_eq!(
+            [of(3, true, 10, 991), of(0, false, 0, u64::MAX), of(20, false, 0, u64::MAX)],
+            [None, None, None]
+        );
+        assert!(of(0, false, 2, u64::MAX).is_some() && of(12, false, 0, 0).is_some());
+        let error = "the numbers of keys have up to 20 digits, not those of 'key'";
+        assert_eq!(of(21, false, 0, 1).as_deref(), Some(error));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use super::{
-    Distribution, Draws, Keyspace,
+    Distribution, Draws, KeyForm, Keyspace,
     scatter::{scattered, ycsb_hash},
     zipf::{YcsbZipf, Zipf},
 };
@@ -21,6 +21,8 @@ const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
 pub(super) struct Counters {
     /// Keys that were drawn one after the other.
     drawn: AtomicU64,
+    /// New keys.
+    inserted: AtomicU64,
 }
 
 /// Draws keys of a set.
@@ -28,9 +30,14 @@ pub(super) struct Counters {
 pub(super) struct Chooser {
     /// The lowest number.
     first: u64,
-    /// How many there are, at least 1.
+    /// How many there are before any is inserted, at least 1.
     count: u64,
     how: How,
+    form: KeyForm,
+    /// How many new ones an operation has at the most.
+    inserts: u64,
+    /// New ones that may not be acknowledged yet.
+    unsettled: u64,
     /// How many clients draw.
     clients: u64,
     counters: Arc<Counters>,
@@ -52,8 +59,8 @@ enum How {
 }
 
 impl Chooser {
-    /// Of a set of keys, where the knob says `keyspace`, for one client.
-    pub(super) fn new(keys: &Keyspace, keyspace: u64) -> Self {
+    /// Of a set of keys, where the knob says `keyspace`, for one client; an operation has up to so many new ones.
+    pub(super) fn new(keys: &Keyspace, keyspace: u64, inserts: u64) -> Self {
         let numbers = keys.numbers(keyspace);
         let count = numbers.end - numbers.start;
         let zipf = |exponent| Zipf::new(count, exponent);
@@ -72,7 +79,16 @@ impl Chooser {
                 How::Gaussian { median, deviation }
             }
         };
-        Self { first: numbers.start, count, how, clients: 1, counters: Arc::default() }
+        Self {
+            first: numbers.start,
+            count,
+            how,
+            form: keys.form(),
+            inserts,
+            unsettled: inserts,
+            clients: 1,
+            counters: Arc::default(),
+        }
     }
 
     /// What the clients count together.
@@ -85,20 +101,35 @@ impl Chooser {
         self.counters = counters;
     }
 
-    /// Draws for so many clients, at least 1.
-    pub(super) fn share_among(&mut self, clients: u64) {
+    /// Draws for so many clients, at least 1, with so many operations of each in flight.
+    pub(super) fn share_among(&mut self, clients: u64, pipeline: u64) {
         self.clients = clients;
+        self.unsettled = self.inserts * clients * pipeline;
     }
 
-    /// The number of the next key, of the set with the number `set`.
+    /// The number of the next new key, as it is named. It is drawn like any other once as many were inserted after it as all
+    /// clients together have in flight: a read seldom comes before the reply to its insert then.
+    pub(super) fn insert(&self) -> u64 {
+        let inserted = self.counters.inserted.fetch_add(1, Ordering::Relaxed);
+        self.form.named(self.first + self.count + inserted)
+    }
+
+    /// A key of the set by its number, as it is named.
+    pub(super) fn named(&self, number: u64) -> u64 {
+        self.form.named(number)
+    }
+
+    /// How many keys there are to be drawn.
+    fn settled(&self) -> u64 {
+        self.count + self.counters.inserted.load(Ordering::Relaxed).saturating_sub(self.unsettled)
+    }
+
+    /// The number of the next key as it is named, of the set with the number `set`.
     #[inline]
     pub(super) fn choose(&self, set: usize, draws: &mut Draws) -> u64 {
-        let n = self.count;
-        if let How::Uniform = self.how {
-            self.first + draws.below(n)
-        } else {
-            self.first + self.place(n, set, draws)
-        }
+        let n = if self.inserts == 0 { self.count } else { self.settled() };
+        let place = if let How::Uniform = self.how { draws.below(n) } else { self.place(n, set, draws) };
+        self.form.named(self.first + place)
     }
 
     /// The place of the next key among `n`.
@@ -109,7 +140,7 @@ impl Chooser {
             How::Partitioned => self.in_own_part(n, set, draws),
             How::Zipfian(zipf) => scattered(zipf.over(n).draw(|| draws.unit()) - 1, n),
             How::ZipfianInOrder(zipf) => zipf.over(n).draw(|| draws.unit()) - 1,
-            How::YcsbZipfian(zipf) => ycsb_hash(zipf.rank(draws.unit())) % n,
+            How::YcsbZipfian(zipf) => self.ycsb(zipf, n, draws),
             How::Latest(zipf) => n - zipf.over(n).draw(|| draws.unit()),
             How::Hotspot { keys, share } => {
                 let hot = ((n as f64 * keys) as u64).clamp(1, n);
@@ -123,6 +154,18 @@ impl Chooser {
                 let median = median.unwrap_or(n as f64 / 2.0);
                 let deviation = deviation.unwrap_or(n as f64 / 6.0);
                 first_below(n, || median + deviation * draws.normal())
+            }
+        }
+    }
+
+    /// YCSB hashes onto the keys that there will be in the end, and draws again what is not there yet. How many these will be
+    /// is not known here: at first twice as many as there are, and twice as many again when those are there.
+    fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
+        let all = if self.inserts == 0 { n } else { n.next_power_of_two().max(self.count.saturating_mul(2)) };
+        loop {
+            let place = ycsb_hash(zipf.rank(draws.unit())) % all;
+            if place < n {
+                return place;
             }
         }
     }
@@ -160,7 +203,7 @@ mod tests {
     fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
         let distribution = distribution.parse().unwrap();
         let keys = Keyspace { first, count: Some(count), distribution, ..Keyspace::default() };
-        Chooser::new(&keys, 0)
+        Chooser::new(&keys, 0, 0)
     }
 
     /// How often each key came of so many draws.
@@ -235,7 +278,7 @@ mod tests {
     fn the_parts_of_clients_do_not_overlap_and_are_the_whole() {
         for (clients, keys) in [(1, 10), (3, 10), (10, 10), (7, 1000)] {
             let mut parted = chooser("partitioned", 3, keys);
-            parted.share_among(clients);
+            parted.share_among(clients, 1);
             let mut all = BTreeSet::new();
             for client in 0..clients {
                 let mut draws = Draws::of_client(9, client);
@@ -249,7 +292,7 @@ mod tests {
             assert!(all.into_iter().eq(3..3 + keys), "{clients} clients over {keys}");
         }
         let mut crowded = chooser("partitioned", 0, 2);
-        crowded.share_among(5);
+        crowded.share_among(5, 1);
         let of_client = |client| crowded.choose(0, &mut Draws::of_client(1, client));
         assert_eq!([0, 1, 2, 3, 4].map(of_client), [0, 1, 0, 1, 0]);
     }
@@ -296,6 +339,42 @@ mod tests {
         assert!(is_share(newest, N, expected), "{newest}");
     }
 
+    #[test]
+    fn new_keys_are_drawn_when_as_many_came_after_them_as_are_in_flight() {
+        let keys = |distribution: &str| Keyspace {
+            first: 100,
+            count: Some(10),
+            distribution: distribution.parse().unwrap(),
+            ..Keyspace::default()
+        };
+        let mut latest = Chooser::new(&keys("latest"), 0, 1);
+        latest.share_among(2, 4);
+        let newest = |chooser: &Chooser| counts(chooser, 1000).into_keys().max().unwrap();
+        assert_eq!((latest.insert(), newest(&latest)), (110, 109));
+        assert_eq!((0..100).fold(0, |_, _| latest.insert()), 210);
+        assert_eq!(newest(&latest), 210 - 8);
+        let hottest = counts(&latest, 1000).into_iter().max_by_key(|(_, count)| *count).unwrap();
+        assert_eq!(hottest.0, newest(&latest));
+        for name in ["uniform", "zipfian", "ycsb-zipfian", "sequential", "hotspot", "exponential", "gaussian"]
+        {
+            let mut grown = Chooser::new(&keys(name), 0, 1);
+            grown.go_on_from(Arc::clone(latest.counters()));
+            grown.share_among(2, 4);
+            let counts = counts(&grown, 5000);
+            assert!(counts.keys().all(|key| (100..203).contains(key)), "{name}");
+            assert!(counts.keys().any(|key| *key >= 150), "{name} draws none of those that are new");
+        }
+    }
+
+    #[test]
+    fn hashed_keys_are_named_by_their_hashes() {
+        let keys = Keyspace { hashed: true, distribution: Distribution::Sequential, ..Keyspace::default() };
+        let chooser = Chooser::new(&keys, 2, 1);
+        let mut draws = Draws::new(1);
+        assert_eq!([chooser.choose(0, &mut draws), chooser.choose(0, &mut draws)], [0, 1].map(ycsb_hash));
+        assert_eq!(chooser.insert(), ycsb_hash(2));
+    }
+
     proptest! {
         #[test]
         fn every_draw_lies_in_the_set(
@@ -310,7 +389,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let mut chooser = chooser(name, first, count);
-            chooser.share_among(clients);
+            chooser.share_among(clients, 1);
             let mut draws = Draws::of_client(seed, seed % clients);
             for _ in 0..100 {
                 let drawn = chooser.choose(0, &mut draws);

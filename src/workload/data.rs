@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Distribution, Prefill, Setup, ValueKind,
+    Distribution, KeyForm, Prefill, Setup, ValueKind,
     quantity::{quantity, some_quantity},
     recorded::Recorded,
     step::{BadQuotes, Step},
@@ -42,7 +42,7 @@ pub struct Workload {
 }
 
 /// A set of keys, whose names are a prefix and a number.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyspace {
     /// What stands before the number, behind the prefix of all keys of the run.
@@ -54,8 +54,36 @@ pub struct Keyspace {
     /// How many there are; `None` is as many as the knob of keys says.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// Digits of a number at the least, up to 20; 0 is as many as it has.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub digits: u8,
+    /// Whether YCSB's hash of the number stands for it: `user6284781860667377211`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub hashed: bool,
     /// How often each is drawn.
     pub distribution: Distribution,
+}
+
+impl Default for Keyspace {
+    /// As many as the knob says, in twelve digits.
+    fn default() -> Self {
+        let KeyForm { digits, hashed } = KeyForm::default();
+        Self {
+            prefix: String::new(),
+            first: 0,
+            count: None,
+            digits,
+            hashed,
+            distribution: Distribution::Uniform,
+        }
+    }
+}
+
+impl Keyspace {
+    /// How its numbers are written.
+    pub fn form(&self) -> KeyForm {
+        KeyForm { digits: self.digits, hashed: self.hashed }
+    }
 }
 
 /// One or more commands that are asked for and timed as one.
@@ -98,6 +126,14 @@ pub enum Together {
 
 fn one() -> u32 {
     1
+}
+
+fn is_usual(digits: &u8) -> bool {
+    *digits == KeyForm::default().digits
+}
+
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -160,9 +196,22 @@ impl Workload {
         all
     }
 
-    /// Whether what a client asks depends on how many clients there are.
-    pub fn is_parted(&self) -> bool {
-        self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
+    /// Whether what a client asks depends on how many clients there are, and on how much they have in flight.
+    pub fn depends_on_clients(&self) -> bool {
+        let is_parted = |keys: &Keyspace| keys.distribution == Distribution::Partitioned;
+        self.keys.values().any(is_parted) || self.inserts().any(|inserts| inserts > 0)
+    }
+
+    /// Of each set of keys how many new ones an operation has at the most.
+    pub(super) fn inserts(&self) -> impl Iterator<Item = u64> {
+        let mut most = vec![0; self.keys.len()];
+        for operation in &self.operations {
+            let mut here = vec![0; self.keys.len()];
+            let steps = self.steps(operation).flat_map(|step| step.0).flatten();
+            steps.filter_map(|fragment| fragment.inserts()).for_each(|set| here[usize::from(set)] += 1);
+            most.iter_mut().zip(here).for_each(|(most, here)| *most = here.max(*most));
+        }
+        most.into_iter()
     }
 
     /// The place of the operation called `name`.
@@ -170,8 +219,8 @@ impl Workload {
         self.operations.iter().position(|operation| operation.name == name)
     }
 
-    /// The sets of keys that operations with a weight, setup and prefill may write to.
-    pub fn written_keys(&self) -> impl Iterator<Item = &Keyspace> {
+    /// The sets of keys that operations with a weight, setup and prefill may write to, and whether new keys are among those.
+    pub fn written_keys(&self) -> impl Iterator<Item = (&Keyspace, bool)> {
         let writing = self.asked().filter(|operation| operation.writes());
         let before = self.setup.steps.iter().chain(&self.prefill.steps);
         let before = before.filter(|step| !only_reads(step));
@@ -179,8 +228,8 @@ impl Workload {
         let steps = steps.chain(before.flat_map(|step| self.step(step)));
         let keys = |step: Step| step.0.into_iter().flatten().filter_map(|fragment| fragment.draws());
         let written: BTreeSet<_> = steps.flat_map(keys).collect();
-        let sets = self.keys.values().enumerate();
-        sets.filter(move |(n, _)| written.contains(&(*n as u16))).map(|(_, keyspace)| keyspace)
+        let sets = (0..).zip(self.keys.values().zip(self.inserts().map(|inserts| inserts > 0)));
+        sets.filter(move |(n, _)| written.contains(n)).map(|(_, set)| set)
     }
 
     /// The commands of operations with a weight, and of the prefill, that may write to keys which are not the run's own: by

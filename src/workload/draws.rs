@@ -87,6 +87,8 @@ pub(super) enum Source {
     Repeated { set: u16, is_new: bool },
     /// The key of this set whose turn it is, which is noted.
     Given(u16),
+    /// A new key of the set with this number, which is noted.
+    Inserted(u16),
     /// The time in milliseconds since 1970.
     Now,
 }
@@ -99,6 +101,7 @@ impl Source {
                 repeated.contains(set).then_some(Self::Repeated { set: *set, is_new: true })
             }
             Fragment::Given(set) => Some(Self::Given(*set)),
+            Fragment::New(set) => Some(Self::Inserted(*set)),
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
@@ -131,6 +134,12 @@ impl Filling<'_> {
         self.keep(set, drawn)
     }
 
+    /// The next new key of a set, which may be repeated later in the operation.
+    fn insert(&mut self, set: u16) -> u64 {
+        let inserted = self.sets[usize::from(set)].insert();
+        self.keep(set, inserted)
+    }
+
     /// Notes a key of a set.
     fn keep(&mut self, set: u16, key: u64) -> u64 {
         let place = usize::from(set);
@@ -157,9 +166,10 @@ impl Fill for Filling<'_> {
         }
         match self.sources[place - self.sets.len()] {
             Source::Number(from, to) => self.between(from, to),
+            Source::Inserted(set) => self.insert(set),
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
-            Source::Given(set) => self.keep(set, self.given),
+            Source::Given(set) => self.keep(set, self.sets[usize::from(set)].named(self.given)),
             Source::Now => clock::unix_ms(),
         }
     }

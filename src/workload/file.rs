@@ -157,7 +157,7 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
     for (name, keys) in &written.keys {
         let one = BTreeMap::from([(name.clone(), keys.get_ref().clone())]);
         let alone = Workload { keys: one, ..Workload::default() };
-        alone.check_keys(1).map_err(|error| Wrong::at(offset(keys.span()), error))?;
+        alone.check_key_names(1).map_err(|error| Wrong::at(offset(keys.span()), error))?;
     }
     for (name, kind) in &written.values {
         let one = BTreeMap::from([(name.clone(), kind.get_ref().clone())]);

@@ -3,9 +3,10 @@
 //! ```text
 //! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix
 //! redyno:4g7k2m9q:counter:000000000042    that of the set whose prefix is counter:
+//! redyno:4g7k2m9q:user8517097267634966620 that of a set whose numbers are hashed, or have their own digits
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
-//! Every other key is somebody's, whatever its name. Which sets a run has, and which numbers, a
+//! Every other key is somebody's, whatever its name. Which sets a run has, in which form, and which numbers, a
 //! [`KeySpan`](super::KeySpan) says.
 
 use std::{fmt, str::FromStr, sync::Arc};
@@ -96,26 +97,26 @@ impl KeyNames {
     }
 }
 
-/// A key whose name has exactly the form of one that a run writes.
+/// A key that stands below a run's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnKey<'a> {
     /// The run.
     pub run: RunId,
-    /// What stands between the run's name and the number.
-    pub prefix: &'a [u8],
-    /// The number.
-    pub number: u64,
+    /// What stands behind the run's name: the prefix of a set, and a number.
+    pub name: &'a [u8],
 }
 
 impl<'a> OwnKey<'a> {
     /// Reads the name of a key; `None` for every other form.
     pub fn read(key: &'a [u8]) -> Option<Self> {
         let (run, rest) = key.strip_prefix(NAMESPACE.as_bytes())?.split_at_checked(RUN_LETTERS)?;
-        let rest = rest.strip_prefix(b":")?;
-        let (prefix, digits) = rest.split_at_checked(rest.len().checked_sub(KEY_DIGITS)?)?;
-        let is_number = digits.iter().all(u8::is_ascii_digit);
-        let number = digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
-        is_number.then_some(Self { run: RunId::read(run)?, prefix, number })
+        Some(Self { run: RunId::read(run)?, name: rest.strip_prefix(b":")? })
+    }
+
+    /// Whether it ends in twelve digits, as the keys of most sets do, whatever stands before them.
+    pub fn is_usual(&self) -> bool {
+        let digits = self.name.last_chunk::<KEY_DIGITS>();
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
     }
 }
 
@@ -144,26 +145,27 @@ mod tests {
     }
 
     #[test]
-    fn only_a_name_of_exactly_the_form_is_a_runs_own() {
+    fn only_a_name_below_a_runs_is_a_runs_own() {
         let run: RunId = "4g7k2m9q".parse().unwrap();
-        let own = |prefix: &'static str, number| Some(OwnKey { run, prefix: prefix.as_bytes(), number });
+        let own = |name: &'static str, is_usual| Some((OwnKey { run, name: name.as_bytes() }, is_usual));
         for (key, expected) in [
-            ("redyno:4g7k2m9q:000000000000", own("", 0)),
-            ("redyno:4g7k2m9q:counter:000000000017", own("counter:", 17)),
-            ("redyno:4g7k2m9q:7999999999999", own("7", 999_999_999_999)),
+            ("redyno:4g7k2m9q:000000000000", own("000000000000", true)),
+            ("redyno:4g7k2m9q:counter:000000000017", own("counter:000000000017", true)),
+            ("redyno:4g7k2m9q:7999999999999", own("7999999999999", true)),
             ("redyno:foo", None),
             ("redyno:000000000007", None),
             ("redyno:4g7k2m9q", None),
-            ("redyno:4g7k2m9q:", None),
-            ("redyno:4g7k2m9q:00000000000", None),
-            ("redyno:4g7k2m9q:00000000000x", None),
-            ("redyno:4g7k2m9q:counter:", None),
+            ("redyno:4g7k2m9q:", own("", false)),
+            ("redyno:4g7k2m9q:00000000000", own("00000000000", false)),
+            ("redyno:4g7k2m9q:00000000000x", own("00000000000x", false)),
+            ("redyno:4g7k2m9q:counter:", own("counter:", false)),
             ("redyno:4g7k2m9l:000000000000", None),
             ("redyno:counter:000000000000", None),
             ("xredyno:4g7k2m9q:000000000000", None),
             ("redyno:\u{e9}7k2m9q:000000000000", None),
         ] {
-            assert_eq!(OwnKey::read(key.as_bytes()), expected, "{key}");
+            let read = OwnKey::read(key.as_bytes()).map(|own| (own, own.is_usual()));
+            assert_eq!(read, expected, "{key}");
         }
     }
 }

@@ -1,25 +1,78 @@
 //! Which keys a load may have written, so that exactly these can be removed.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{cmp::Ordering, ops::Range};
 
-use super::{KeyNames, Keyspace, Workload, presets::COUNTER};
-use crate::protocol::KEY_DIGITS;
+use super::{KeyForm, KeyNames, Keyspace, Workload, presets::COUNTER};
 
-/// Names that a load may have written: of each set of keys what stands before the number, and the numbers.
+/// Names that a load may have written, by the sets of keys that they belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeySpan(BTreeMap<String, Range<u64>>);
+pub struct KeySpan(Vec<NameSet>);
+
+/// The names of one set of keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameSet {
+    /// What stands before the number.
+    pub prefix: String,
+    /// How the number is written.
+    pub form: KeyForm,
+    /// The numbers.
+    pub numbers: Range<u64>,
+    /// Whether all higher numbers are among them: the set grows, and nobody knows how far before it is over.
+    pub is_open: bool,
+}
 
 impl Keyspace {
-    /// The numbers of its keys, where the knob says `keyspace`.
+    /// The numbers of its keys, where the knob says `keyspace`, before any is inserted.
     pub fn numbers(&self, keyspace: u64) -> Range<u64> {
         self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
+    }
+}
+
+impl From<(String, Range<u64>)> for NameSet {
+    /// Numbers of twelve digits.
+    fn from((prefix, numbers): (String, Range<u64>)) -> Self {
+        Self { prefix, form: KeyForm::default(), numbers, is_open: false }
+    }
+}
+
+impl NameSet {
+    fn order(&self, other: &Self) -> Ordering {
+        (&self.prefix, self.form).cmp(&(&other.prefix, other.form))
+    }
+
+    /// What stands as a number behind its prefix, if `name` has both.
+    fn number(&self, name: &[u8]) -> Option<u64> {
+        self.form.read(name.strip_prefix(self.prefix.as_bytes())?)
+    }
+
+    /// A hash does not tell its number: every one is taken to be of the set.
+    fn has(&self, name: &[u8]) -> bool {
+        let reaches = |number| number >= self.numbers.start && (self.is_open || number < self.numbers.end);
+        self.number(name).is_some_and(|number| self.form.hashed || reaches(number))
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        let ends_behind = self.is_open || !other.is_open && other.numbers.end <= self.numbers.end;
+        self.order(other).is_eq() && self.numbers.start <= other.numbers.start && ends_behind
+    }
+
+    /// The name of its highest number that is known.
+    pub fn last(&self) -> String {
+        let name = self.prefix.clone() + &self.form.write(self.numbers.end.saturating_sub(1));
+        name + if self.is_open { " and on" } else { "" }
     }
 }
 
 impl KeySpan {
     /// What a load of `workload` over `keyspace` keys may write.
     pub fn written_by(workload: &Workload, keyspace: u64) -> Self {
-        workload.written_keys().map(|keys| (keys.prefix.clone(), keys.numbers(keyspace))).collect()
+        let set = |(keys, is_open): (&Keyspace, bool)| NameSet {
+            prefix: keys.prefix.clone(),
+            form: keys.form(),
+            numbers: keys.numbers(keyspace),
+            is_open,
+        };
+        workload.written_keys().map(set).collect()
     }
 
     /// What a run of before sets of keys had prefixes of their own may have written.
@@ -27,14 +80,15 @@ impl KeySpan {
         [(String::new(), 0..values), (COUNTER.to_owned(), 0..counters)].into_iter().collect()
     }
 
-    /// Prefix and numbers of each set.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Range<u64>)> {
-        self.0.iter().map(|(prefix, numbers)| (prefix.as_str(), numbers.clone()))
+    /// Its sets, in the order of their prefixes.
+    pub fn iter(&self) -> impl Iterator<Item = &NameSet> {
+        self.0.iter()
     }
 
-    /// How many names it is in all.
-    pub fn total(&self) -> u64 {
-        self.0.values().fold(0, |total, numbers| total.saturating_add(numbers.end - numbers.start))
+    /// How many names it is in all; `None` where that is not known.
+    pub fn total(&self) -> Option<u64> {
+        let count = |set: &NameSet| (!set.is_open).then(|| set.numbers.end - set.numbers.start);
+        self.0.iter().try_fold(0_u64, |total, set| Some(total.saturating_add(count(set)?)))
     }
 
     /// Whether it is none.
@@ -42,17 +96,19 @@ impl KeySpan {
         self.0.is_empty()
     }
 
-    /// Whether it has the name of this prefix and number.
-    pub fn has(&self, prefix: &[u8], number: u64) -> bool {
-        self.0.iter().any(|(own, numbers)| own.as_bytes() == prefix && numbers.contains(&number))
+    /// Whether it has this name, which stands behind what all names of the run begin with.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.0.iter().any(|set| set.has(name))
+    }
+
+    /// Whether a name has the prefix and the form of one of its sets.
+    pub fn has_form(&self, name: &[u8]) -> bool {
+        self.0.iter().any(|set| set.number(name).is_some())
     }
 
     /// Whether `other` names nothing that this does not.
     pub fn covers(&self, other: &Self) -> bool {
-        let has = |(prefix, numbers): (&String, &Range<u64>)| {
-            self.0.get(prefix).is_some_and(|own| own.start <= numbers.start && numbers.end <= own.end)
-        };
-        other.0.iter().all(has)
+        other.0.iter().all(|other| self.0.iter().any(|set| set.covers(other)))
     }
 
     /// Both together, and what lies between their numbers.
@@ -61,23 +117,30 @@ impl KeySpan {
         self.0.into_iter().chain(other.0).collect()
     }
 
-    /// All these names.
+    /// All these names, up to the highest numbers that are known.
     pub fn names(self, names: &KeyNames) -> impl Iterator<Item = Vec<u8>> + use<> {
         let run = names.prefix().to_owned();
-        self.0.into_iter().flat_map(move |(prefix, numbers)| {
-            let prefix = format!("{run}{prefix}");
-            numbers.map(move |number| format!("{prefix}{number:0KEY_DIGITS$}").into_bytes())
+        self.0.into_iter().flat_map(move |set| {
+            let prefix = format!("{run}{}", set.prefix);
+            set.numbers.map(move |number| format!("{prefix}{}", set.form.write(number)).into_bytes())
         })
     }
 }
 
-impl FromIterator<(String, Range<u64>)> for KeySpan {
-    /// Sets of one prefix are one.
-    fn from_iter<I: IntoIterator<Item = (String, Range<u64>)>>(sets: I) -> Self {
-        let mut all = BTreeMap::<String, Range<u64>>::new();
-        for (prefix, numbers) in sets.into_iter().filter(|(_, numbers)| !numbers.is_empty()) {
-            let known = all.entry(prefix).or_insert_with(|| numbers.clone());
-            *known = known.start.min(numbers.start)..known.end.max(numbers.end);
+impl<S: Into<NameSet>> FromIterator<S> for KeySpan {
+    /// Sets of one prefix and one form are one.
+    fn from_iter<I: IntoIterator<Item = S>>(sets: I) -> Self {
+        let mut all = Vec::<NameSet>::new();
+        for set in sets.into_iter().map(Into::into).filter(|set| !set.numbers.is_empty() || set.is_open) {
+            match all.binary_search_by(|known| known.order(&set)) {
+                Ok(place) => {
+                    let known = &mut all[place];
+                    let (start, end) = (known.numbers.start, known.numbers.end);
+                    known.numbers = start.min(set.numbers.start)..end.max(set.numbers.end);
+                    known.is_open |= set.is_open;
+                }
+                Err(place) => all.insert(place, set),
+            }
         }
         Self(all)
     }
@@ -124,8 +187,10 @@ mod tests {
         );
         let written = KeySpan::written_by(&workload, 50);
         assert_eq!(written, span(&[("", 0..50), ("board", 0..1), ("post:", 100..150)]));
-        assert_eq!(written.total(), 101);
-        assert!(written.has(b"post:", 149) && !written.has(b"post:", 150) && !written.has(b"r", 0));
+        assert_eq!(written.total(), Some(101));
+        let has = |name: &str| written.has(name.as_bytes());
+        assert!(has("post:000000000149") && !has("post:000000000150") && !has("r000000000000"));
+        assert!(!has("post:149") && !has("post:0000000000149"));
         let grown = written.with(span(&[("post:", 20..30), ("r", 5..5)]));
         assert_eq!(grown, span(&[("", 0..50), ("board", 0..1), ("post:", 20..150)]));
     }
@@ -141,9 +206,35 @@ mod tests {
             b"redyno:4g7k2m9q:post:000000000007",
         ];
         assert_eq!(names, expected);
-        let is_own = |name: &Vec<u8>| {
-            OwnKey::read(name).is_some_and(|own| own.run == run && span.has(own.prefix, own.number))
-        };
+        let is_own =
+            |name: &Vec<u8>| OwnKey::read(name).is_some_and(|own| own.run == run && span.has(own.name));
         assert!(names.iter().all(is_own));
+    }
+
+    #[test]
+    fn a_set_that_grows_has_no_end_and_one_that_is_hashed_has_names_of_digits() {
+        let mut workload = Workload::clone(&Workload::ratio(1, 1));
+        workload.operations.push(Operation::command("SET {user.new} {value}", 1));
+        let user = Keyspace { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyspace::default() };
+        workload.keys.insert("user".to_owned(), user);
+        let span = KeySpan::written_by(&workload, 2);
+        assert_eq!((span.total(), span.covers(&span)), (None, true));
+        let names: Vec<_> = span.clone().names(&KeyNames::given("k:")).collect();
+        let names: Vec<_> = names.iter().map(|name| std::str::from_utf8(name).unwrap()).collect();
+        let hashes = ["k:user6284781860667377211", "k:user8517097267634966620"];
+        assert_eq!(names, ["k:000000000000", "k:000000000001", hashes[0], hashes[1]]);
+        let has = |name: &str| span.has(name.as_bytes());
+        assert!(has("user1820151046732198393"), "a new one");
+        assert!(!has("user") && !has("user01") && !has("users") && !has("user9999999999999999999"));
+        let last: Vec<_> = span.iter().map(NameSet::last).collect();
+        assert_eq!(last, ["000000000001", "user8517097267634966620 and on"]);
+        workload.keys.get_mut("user").unwrap().hashed = false;
+        let plain = KeySpan::written_by(&workload, 2);
+        assert!(plain.has(b"user0") && plain.has(b"user18446744073709551615") && !plain.has(b"user00"));
+        assert!(!span.covers(&plain), "other names");
+        let closed = KeySpan::from_iter(plain.iter().cloned().map(|set| NameSet { is_open: false, ..set }));
+        assert!(
+            plain.covers(&closed) && !closed.covers(&plain) && closed.clone().with(plain.clone()) == plain
+        );
     }
 }

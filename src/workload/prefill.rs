@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{
-    KeySpan, Operation, Workload,
+    KeySpan, NameSet, Operation, Workload,
     commands::{keeps_keys, only_reads, reads_strings},
     data::command,
     step::{Fragment, Step},
@@ -97,8 +97,11 @@ impl Workload {
 
     /// The keys that the prefill makes over `keyspace` keys.
     pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
-        let prefix = |set: u16| self.keys.values().nth(set.into()).map(|keys| keys.prefix.clone());
-        let keys = |filled: Filled| Some((prefix(filled.set)?, filled.numbers));
+        let keys = |filled: Filled| {
+            let keys = self.keys.values().nth(filled.set.into())?;
+            let (prefix, form) = (keys.prefix.clone(), keys.form());
+            Some(NameSet { prefix, form, numbers: filled.numbers, is_open: false })
+        };
         self.fillings(keyspace).filter_map(keys).collect()
     }
 
@@ -190,8 +193,8 @@ mod tests {
         assert_eq!(asked(4), ("SADD".to_owned(), format!("SADD {} 5", key("b", 8))));
         let (label, last) = asked(6);
         assert!(label == "LPUSH" && last.starts_with(&format!("LPUSH {} k:a:", key("b", 8))), "{last}");
-        let span: Vec<_> = workload.prefilled_keys(10).iter().map(|(p, n)| (p.to_owned(), n)).collect();
-        assert_eq!(span, [("a:".to_owned(), 0..3), ("b:".to_owned(), 7..9)]);
+        let span: KeySpan = [("a:".to_owned(), 0..3), ("b:".to_owned(), 7..9)].into_iter().collect();
+        assert_eq!(workload.prefilled_keys(10), span);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::{
     Draws, KeyNames, OpId, Operation, Operations, Outgoing, Together, Values, Workload,
     chooser::{Chooser, Counters},
     draws::{Filling, Source},
+    key_form::SetNames,
     operations::{EXEC, MULTI},
     step::{Fragment, Step},
 };
@@ -31,6 +32,8 @@ pub struct Program {
     later: Vec<(OpId, Vec<Template>)>,
     sets: Vec<Chooser>,
     sources: Vec<Source>,
+    /// How the keys of the sets are named.
+    names: Vec<SetNames>,
     /// What the sets of keys are called, and what stands before their numbers.
     called: Vec<SetName>,
     /// What the clients count together of each set that this program had, or one before it.
@@ -83,12 +86,13 @@ impl Program {
 
     /// One that asks for nothing yet.
     fn empty(workload: &Workload, keyspace: u64, values: Values, names: &KeyNames) -> Self {
-        let (sets, prefixes) = workload.sets(keyspace, names);
+        let (sets, names) = workload.sets(keyspace, names);
+        let prefixes = names.iter().map(|set| set.prefix.clone());
         let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
         let operations = Arc::default();
         let (asked, later, firsts, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { asked, total: 0, firsts, later, sets, sources, called, counted, values, operations }
+        Self { asked, total: 0, firsts, later, sets, names, sources, called, counted, values, operations }
     }
 
     /// The same with what it asks for, of these operations.
@@ -99,8 +103,7 @@ impl Program {
         dialect: Dialect,
     ) -> Self {
         self.operations = Arc::new(Operations::of_all(operations, dialect));
-        let prefixes = self.called.iter().map(|(_, prefix)| prefix.clone()).collect();
-        let mut making = Making { dialect, sources: Vec::new(), prefixes, values: &self.values };
+        let mut making = Making { dialect, sources: Vec::new(), names: &self.names, values: &self.values };
         for Asked { share, place, steps } in asked {
             self.total = self.total.saturating_add(share);
             let operation = &operations[place];
@@ -128,10 +131,10 @@ impl Program {
         self
     }
 
-    /// The same for so many clients.
+    /// The same for so many clients, at least 1, with so many operations of each in flight.
     #[must_use]
-    pub fn for_clients(mut self, clients: u32) -> Self {
-        self.sets.iter_mut().for_each(|set| set.share_among(clients.max(1).into()));
+    pub fn for_clients(mut self, clients: u32, pipeline: u32) -> Self {
+        self.sets.iter_mut().for_each(|set| set.share_among(clients.into(), pipeline.into()));
         self
     }
 
@@ -220,7 +223,7 @@ struct Asked {
 struct Making<'v> {
     /// The sources behind the sets of keys, whose numbers are their own.
     sources: Vec<Source>,
-    prefixes: Vec<String>,
+    names: &'v [SetNames],
     values: &'v Values,
     dialect: Dialect,
 }
@@ -261,13 +264,12 @@ impl Making<'_> {
         let number = || {
             let source = Source::of(fragment, repeated)?;
             let place = self.sources.iter().position(|known| *known == source)?;
-            Some((self.prefixes.len() + place) as u16)
+            Some((self.names.len() + place) as u16)
         };
         match fragment {
             Fragment::Text(text) => vec![Part::Text(text)],
-            Fragment::Key(set) | Fragment::Given(set) | Fragment::Same(set) => {
-                let prefix = self.prefixes[usize::from(*set)].as_bytes();
-                vec![Part::Text(prefix), Part::Digits(number().unwrap_or(*set))]
+            Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) | Fragment::Same(set) => {
+                self.names[usize::from(*set)].parts(number().unwrap_or(*set))
             }
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
@@ -443,6 +445,63 @@ mod tests {
         let unclosed = of(vec![Operation::command("GET \"{key}", 1)]).check().unwrap_err();
         assert!(unclosed.to_string().contains("the step 'GET \"{key}'"), "{unclosed}");
         assert!(of(vec![Operation::command("{key} x", 1)]).check().is_err());
+    }
+
+    #[test]
+    fn new_keys_follow_those_of_the_set_and_are_repeated_within_their_operation() {
+        let operation = Operation {
+            name: "insert".to_owned(),
+            weight: 1,
+            steps: ["SET {key.new} x", "ZADD z 1 {key.same}"].map(str::to_owned).into(),
+            ..Operation::default()
+        };
+        let mut workload = of(vec![operation, Operation::command("GET {key}", 1)]);
+        let keys = |workload: &Workload| {
+            let (labels, text) = drawn(workload, 3, 200, 3);
+            let words: Vec<_> = text.split("\r\n").filter(|word| word.starts_with("k:key:")).collect();
+            (labels, words.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let (labels, words) = keys(&workload);
+        let mut words = words.into_iter();
+        let mut inserted = 3;
+        for label in labels {
+            let key = words.next().unwrap();
+            if label == "insert" {
+                assert_eq!((&key, words.next().as_ref()), (&format!("k:key:{inserted:012}"), Some(&key)));
+                inserted += 1;
+            } else {
+                assert!(key[6..].parse::<u64>().unwrap() < inserted, "{key} of {inserted}");
+            }
+        }
+        workload.keys.get_mut("key").unwrap().digits = 2;
+        assert!(
+            keys(&workload).1.iter().any(|key| key == "k:key:03")
+                && keys(&workload).1.contains(&"k:key:100".to_owned())
+        );
+        workload.setup.steps.push("SET {key.new} x".to_owned());
+        assert_eq!(
+            workload.check().unwrap_err().to_string(),
+            "the setup inserts {key.new}, which only operations do"
+        );
+    }
+
+    #[test]
+    fn numbers_are_written_as_their_set_says() {
+        let text = |digits, hashed| {
+            let mut workload = of(vec![Operation::command("GET {key}", 1)]);
+            let keys = Keyspace { prefix: "user".to_owned(), digits, hashed, ..Keyspace::default() };
+            workload.keys.insert("key".to_owned(), keys);
+            let command = "EXPIRE {key} 9".to_owned();
+            workload.setup.steps.push(command);
+            let setup = workload.setup_commands(1, &KeyNames::given("k:"), 4, 1);
+            let (_, text) = drawn(&workload, 1, 1, 3);
+            let key = text.split("\r\n").nth(4).unwrap().to_owned();
+            assert_eq!(setup[0].words[1], key.as_bytes());
+            key
+        };
+        assert_eq!([text(0, false), text(1, false), text(5, false)], ["k:user0", "k:user0", "k:user00000"]);
+        assert_eq!([text(0, true), text(12, true)], ["k:user6284781860667377211"; 2]);
+        assert_eq!(text(20, true), "k:user06284781860667377211");
     }
 
     #[test]

@@ -68,7 +68,12 @@ mod tests {
         let mut with_values = with_setup.clone();
         let kinds = ["64..1024 text", "64:9,4k:1", "compressible 0.5", "json"].into_iter();
         with_values.values.extend(kinds.map(|kind| (kind.to_owned(), kind.parse().unwrap())));
-        for workload in presets().map(|preset| &**preset).chain([&with_setup, &with_values]) {
+        let users = Keyspace { digits: 0, hashed: true, ..Keyspace::default() };
+        let mut with_users =
+            Workload::clone(&Workload::ratio(1, 10).drawn_by("zipfian 1.1".parse().unwrap()));
+        with_users.keys.insert("user".to_owned(), users);
+        let others = [&with_setup, &with_values, &with_users];
+        for workload in presets().map(|preset| &**preset).chain(others) {
             let written = serde_json::to_string(workload).unwrap();
             assert_eq!(serde_json::from_str::<Workload>(&written).unwrap(), *workload, "{written}");
         }

@@ -6,15 +6,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Draws, KeyNames, Values, Workload,
+    Draws, KeyNames, Keyspace, Prefill, Values, Workload,
     chooser::Chooser,
     draws::Filling,
+    key_form::SetNames,
     step::{Fragment, Step},
 };
-use crate::{
-    clock,
-    protocol::{Fill, KEY_DIGITS},
-};
+use crate::{clock, protocol::Fill};
 
 /// What is run once before a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,8 +57,9 @@ impl Workload {
         seed: u64,
     ) -> Vec<SetupCommand> {
         let steps: Vec<_> = self.setup_steps().collect();
-        let values = Values::new(&Self { operations: Vec::new(), ..self.clone() }, value_size, seed);
-        let (sets, prefixes) = self.sets(keyspace, names);
+        let alone = Self { operations: Vec::new(), prefill: Prefill::default(), ..self.clone() };
+        let values = Values::new(&alone, value_size, seed);
+        let (sets, names) = self.sets(keyspace, names);
         let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
         let mut filling = Filling {
             sets: &sets,
@@ -72,7 +71,7 @@ impl Workload {
             given: 0,
         };
         let mut word = |word: &Vec<Fragment>| {
-            word.iter().flat_map(|fragment| bytes(fragment, &prefixes, &mut filling)).collect()
+            word.iter().flat_map(|fragment| bytes(fragment, &names, &mut filling)).collect()
         };
         let mut command = |step: Step| SetupCommand {
             name: step.command().unwrap_or_default(),
@@ -81,20 +80,23 @@ impl Workload {
         steps.into_iter().map(&mut command).collect()
     }
 
-    /// The sets of keys, as what draws their numbers, and what stands before these.
-    pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<String>) {
-        let set =
-            |keys: &super::Keyspace| (Chooser::new(keys, keyspace), [names.prefix(), &keys.prefix].concat());
-        self.keys.values().map(set).unzip()
+    /// The sets of keys, as what draws their numbers, and what they are called.
+    pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
+        let set = |(keys, inserts): (&Keyspace, u64)| {
+            let (prefix, form) = ([names.prefix(), &keys.prefix].concat(), keys.form());
+            (Chooser::new(keys, keyspace, inserts), SetNames { prefix, form, grows: inserts > 0 })
+        };
+        self.keys.values().zip(self.inserts()).map(set).unzip()
     }
 }
 
 /// A fragment as it is sent; what it draws is noted.
-fn bytes(fragment: &Fragment, prefixes: &[String], filling: &mut Filling) -> Vec<u8> {
-    let key = |set: u16, number| format!("{}{number:0KEY_DIGITS$}", prefixes[usize::from(set)]).into_bytes();
+fn bytes(fragment: &Fragment, names: &[SetNames], filling: &mut Filling) -> Vec<u8> {
+    let key = |set: u16, number| names[usize::from(set)].key(number);
     match *fragment {
         Fragment::Text(ref text) => text.clone(),
-        Fragment::Key(set) | Fragment::Given(set) => key(set, filling.note(set)),
+        // A setup that can be run has no new ones.
+        Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) => key(set, filling.note(set)),
         Fragment::Same(set) => key(set, filling.noted[usize::from(set)]),
         Fragment::Value(kind) => {
             let (cut, _) = filling.value(kind);

@@ -1,10 +1,10 @@
 //! What a dialect makes of a workload: whether it has its commands, and which of their replies are misses.
 
 use super::{
-    KeyNames, Misses, Together, Workload, WorkloadError, commands,
+    KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, commands,
     step::{Fragment, Step},
 };
-use crate::protocol::{Dialect, KEY_DIGITS, Part};
+use crate::protocol::{Dialect, Part};
 
 /// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
 const FINDING: [&str; 19] = [
@@ -60,9 +60,11 @@ impl Workload {
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
-            Fragment::Key(set) | Fragment::Given(set) | Fragment::Same(set) => {
-                let prefix = self.keys.values().nth(usize::from(*set)).map_or("", |keys| &keys.prefix);
-                Some(format!("{}{prefix}{:0KEY_DIGITS$}", names.prefix(), 0).into_bytes())
+            Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) | Fragment::Same(set) => {
+                let keys = self.keys.values().nth(usize::from(*set))?;
+                let is_usual = keys.form() == KeyForm::default();
+                let number = keys.form().padded(if is_usual { 0 } else { u64::MAX });
+                Some([names.prefix(), &keys.prefix, &number].concat().into_bytes())
             }
             Fragment::Value(_) => None,
             Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
@@ -80,6 +82,7 @@ fn part(part: &Option<Vec<u8>>) -> Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::KEY_DIGITS;
     use crate::workload::{Operation, Setup, preset};
 
     fn of(step: &str) -> Workload {

@@ -16,6 +16,8 @@ pub(super) enum Fragment {
     Key(u16),
     /// The key of this set whose turn it is, where each has one.
     Given(u16),
+    /// The next key beyond those of the set.
+    New(u16),
     /// The key of this set that was drawn last within the operation.
     Same(u16),
     /// A value of the kind with this number.
@@ -27,9 +29,14 @@ pub(super) enum Fragment {
 }
 
 impl Fragment {
-    /// The set of which it draws a key.
+    /// The set of which it draws a key, of those that are there or a new one.
     pub(super) fn draws(&self) -> Option<u16> {
-        if let Self::Key(set) = self { Some(*set) } else { None }
+        if let Self::Key(set) | Self::New(set) = self { Some(*set) } else { None }
+    }
+
+    /// The set that gets a new key.
+    pub(super) fn inserts(&self) -> Option<u16> {
+        if let Self::New(set) = self { Some(*set) } else { None }
     }
 
     /// The set whose last key it repeats.
@@ -44,8 +51,8 @@ pub(super) struct BadQuotes;
 
 impl Step {
     /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{number FROM..TO}` and the names of keys and
-    /// values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.same}` is the key that `{NAME}` drew
-    /// last. Other braces stay as they are.
+    /// values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.new}` is the next key beyond those of the
+    /// set, and `{NAME.same}` the key that `{NAME}` or `{NAME.new}` was last. Other braces stay as they are.
     ///
     /// Quotes are redis-cli's: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` stand for
     /// one byte; `'a b'` is one in which only `\'` does. Between braces a quote is a character, so that JSON is written as
@@ -94,8 +101,9 @@ impl Step {
         if keys.is_empty() {
             return vec![shown];
         }
-        let is_own =
-            |place: &&usize| matches!(self.0[**place].first(), Some(Fragment::Key(_) | Fragment::Same(_)));
+        let is_own = |place: &&usize| {
+            matches!(self.0[**place].first(), Some(Fragment::Key(_) | Fragment::New(_) | Fragment::Same(_)))
+        };
         let others = keys.iter().filter(|place| !is_own(place));
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
@@ -226,7 +234,11 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
             (Some(set), _) => Fragment::Key(set),
             (_, Some(kind)) => Fragment::Value(kind),
             _ if name == "now" => Fragment::Now,
-            _ => Fragment::Same(set(name.strip_suffix(".same")?)?),
+            _ => match name.rsplit_once('.')? {
+                (name, "same") => Fragment::Same(set(name)?),
+                (name, "new") => Fragment::New(set(name)?),
+                _ => return None,
+            },
         },
     };
     Some((fragment, behind))
@@ -259,17 +271,31 @@ mod tests {
             vec![text("<"), Fragment::Value(1), Fragment::Key(0), text(">")],
             vec![text("EX")],
             vec![Fragment::Number(60, 3600)],
-            vec![Fragment::Same(1), text("!")],
+            vec![Fragment::Same(1), Fragment::New(0), text("!")],
             vec![Fragment::Value(0), Fragment::Now],
         ];
-        assert_eq!(read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}! {text}{now}"), expected);
+        assert_eq!(
+            read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}{a.new}! {text}{now}"),
+            expected
+        );
     }
 
     #[test]
     fn braces_that_name_nothing_stay_as_they_are() {
-        for word in
-            ["{tag}:1", "{\"a\":1}", "{}", "{", "}", "{key", "{number}", "{{value", "{b.same}", "{text.same}"]
-        {
+        for word in [
+            "{tag}:1",
+            "{\"a\":1}",
+            "{}",
+            "{",
+            "}",
+            "{key",
+            "{number}",
+            "{{value",
+            "{b.same}",
+            "{b.new}",
+            "{a.old}",
+            "{text.same}",
+        ] {
             assert_eq!(read(word), [[text(word)]], "{word}");
         }
         assert_eq!(read("{number 9..1}"), [[text("{number")], [text("9..1}")]]);
@@ -335,6 +361,7 @@ mod tests {
         for (written, told) in [
             ("GET foo", vec![]),
             ("SET {key} foo", vec![]),
+            ("MSET {key.new} 1 {key.same} 2", vec![]),
             ("SET foo {value}", vec!["SET foo"]),
             ("set 'my foo' x", vec!["SET my foo"]),
             ("MSET {key} 1 foo 2 {a} 3", vec!["MSET foo"]),

@@ -203,7 +203,7 @@ fn check_key(key: &Word) -> Result<(), Unspoken> {
 fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
     let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let is_number = match word.as_slice() {
-        [Part::Number(_) | Part::Digits(_)] => true,
+        [Part::Number(_) | Part::Padded(..) | Part::Digits(_)] => true,
         [Part::Text(text)] => is_digits(text),
         _ => false,
     };
@@ -231,7 +231,7 @@ fn is_plain(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
         Part::Value { .. } => false,
-        Part::Digits(_) | Part::Number(_) => true,
+        Part::Digits(_) | Part::Number(_) | Part::Padded(..) => true,
     }
 }
 
