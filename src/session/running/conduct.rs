@@ -196,6 +196,8 @@ impl Running {
         match record {
             Record::Event(event) => match &event.what {
                 Happening::Unreachable { cause } => {
+                    // Whoever tells that tells its end, too.
+                    self.commission.unreachable = None;
                     Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
                 }
                 Happening::Reachable => Some(Notice::Reachable),
@@ -207,7 +209,7 @@ impl Running {
             // It answers: a load that was wanted while it did not can be looked into now.
             Record::Server(_) => {
                 self.gate.retry(&self.control);
-                None
+                self.commission.unreachable.take().map(|_| Notice::Reachable)
             }
             _ => None,
         }

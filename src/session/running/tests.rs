@@ -120,6 +120,24 @@ fn a_peer_that_takes_nothing_holds_up_neither_a_signal_nor_what_is_undone() {
 }
 
 #[test]
+fn a_target_that_came_to_life_before_it_was_asked_again_is_no_longer_unreachable() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let unreachable = Some("connection refused".to_owned());
+    let late = Commission { unreachable, is_attended: true, ..commission(&server, Keys::OwnServers) };
+    let (session, peers, _signals) = start(late, 1);
+    let mut told = Vec::new();
+    while told.last() != Some(&true) {
+        match peers[0].next_within(PATIENCE).expect("the session goes on") {
+            Delivery::Notice(Notice::Unreachable { .. }) => told.push(false),
+            Delivery::Notice(Notice::Reachable) => told.push(true),
+            _ => {}
+        }
+    }
+    peers[0].order(Order::End);
+    assert_eq!((told, session.end().by), (vec![false, true], EndedBy::Itself));
+}
+
+#[test]
 fn what_cannot_be_done_comes_back_to_whoever_wanted_it() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
