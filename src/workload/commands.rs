@@ -12,7 +12,7 @@ pub enum Misses {
 
 /// The commands that change nothing, and are never a hit or a miss. What is neither here nor among [`FINDING`] is taken to
 /// write.
-const READING: [&str; 96] = [
+const READING: &[&str] = &[
     "BITCOUNT",
     "BITFIELD_RO",
     "BITPOS",
@@ -57,6 +57,7 @@ const READING: [&str; 96] = [
     "LPOS",
     "LRANGE",
     "MG",
+    "MGET",
     "MN",
     "MULTI",
     "OBJECT|ENCODING",
@@ -112,8 +113,7 @@ const READING: [&str; 96] = [
 ];
 
 /// The commands that change nothing, and answer with a null where there is nothing.
-const FINDING: [&str; 9] =
-    ["GET", "HGET", "JSON.GET", "LINDEX", "TR.GETBIT", "ZRANK", "ZREVRANK", "ZSCORE", "MGET"];
+const FINDING: [&str; 8] = ["GET", "HGET", "JSON.GET", "LINDEX", "TR.GETBIT", "ZRANK", "ZREVRANK", "ZSCORE"];
 
 /// The commands whose second word says what is asked, and which the server counts by both.
 const GROUPS: [&str; 15] = [
@@ -163,7 +163,7 @@ fn is_in(list: &[&str], command: &str) -> bool {
 
 /// Whether `command` is known to change nothing.
 pub(super) fn only_reads(command: &str) -> bool {
-    is_in(&FINDING, command) || is_in(&READING, command)
+    is_in(&FINDING, command) || is_in(READING, command)
 }
 
 /// Reading commands of keys that SET makes.
@@ -234,6 +234,15 @@ pub(super) fn keeps_keys(command: &str) -> bool {
 /// Which replies of `command` are misses.
 pub(super) fn misses(command: &str) -> Misses {
     if is_in(&FINDING, command) { Misses::Null } else { Misses::Never }
+}
+
+/// How many elements the reply of `command` of so many words has, each of which is a null where there is nothing.
+pub(super) fn elements(command: &str, words: usize) -> usize {
+    match command {
+        "MGET" => words - 1,
+        "HMGET" | "ZMSCORE" => words.saturating_sub(2),
+        _ => 0,
+    }
 }
 
 /// Which of the `words` of `command`, which stands in the first of them, are keys that it may write to; empty where that is

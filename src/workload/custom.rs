@@ -36,7 +36,7 @@ impl Workload {
             operations.push(operation);
         }
         let keys = [("key".to_owned(), Keyspace::default())].into();
-        Ok(Self { name: "custom".to_owned(), keys, operations, ..Self::default() })
+        Ok(Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline())
     }
 }
 

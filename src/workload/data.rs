@@ -60,6 +60,9 @@ pub struct Keyspace {
     /// Whether YCSB's hash of the number stands for it: `user6284781860667377211`.
     #[serde(skip_serializing_if = "is_false")]
     pub hashed: bool,
+    /// Whether the number stands alone, without any prefix: it is a part of a name or an argument, and no key of the run.
+    #[serde(skip_serializing_if = "is_false")]
+    pub bare: bool,
     /// How often each is drawn.
     pub distribution: Distribution,
 }
@@ -74,6 +77,7 @@ impl Default for Keyspace {
             count: None,
             digits,
             hashed,
+            bare: false,
             distribution: Distribution::Uniform,
         }
     }
@@ -229,7 +233,8 @@ impl Workload {
         let keys = |step: Step| step.0.into_iter().flatten().filter_map(|fragment| fragment.draws());
         let written: BTreeSet<_> = steps.flat_map(keys).collect();
         let sets = (0..).zip(self.keys.values().zip(self.inserts().map(|inserts| inserts > 0)));
-        sets.filter(move |(n, _)| written.contains(n)).map(|(_, set)| set)
+        let sets = sets.filter(move |(n, _)| written.contains(n)).map(|(_, set)| set);
+        sets.filter(|(keyspace, _)| !keyspace.bare)
     }
 
     /// The commands of operations with a weight, and of the prefill, that may write to keys which are not the run's own: by
@@ -237,7 +242,7 @@ impl Workload {
     pub fn written_by_name(&self) -> BTreeSet<String> {
         let writing = self.asked().filter(|operation| operation.writes());
         let steps = writing.flat_map(|operation| &operation.steps).chain(&self.prefill.steps);
-        steps.flat_map(|step| self.step(step)).flat_map(|step| step.written_by_name()).collect()
+        steps.flat_map(|step| self.step(step)).flat_map(|step| step.written_by_name(self)).collect()
     }
 
     pub(super) fn step(&self, text: &str) -> Result<Step, BadQuotes> {

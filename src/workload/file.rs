@@ -164,6 +164,7 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
         let alone = Workload { values: one, ..Workload::default() };
         alone.check_values(MAX_VALUE_SIZE).map_err(|error| Wrong::at(offset(kind.span()), error))?;
     }
+    let workload = workload.with_inline();
     workload.check().map_err(Wrong::anywhere)?;
     Ok(Chosen { workload: Arc::new(workload), load: written.load })
 }

@@ -16,6 +16,7 @@ mod distribution;
 mod drawn;
 mod draws;
 mod file;
+mod inline;
 mod key_form;
 mod key_names;
 mod key_span;

@@ -1,6 +1,6 @@
 //! What the replies to operations are counted by: their labels, and the requests that they are on the wire.
 
-use super::{Misses, Operation, Together, data::command, spoken};
+use super::{Misses, Operation, Together, Workload, commands, data::command, spoken};
 use crate::protocol::Dialect;
 
 /// What a transaction begins and ends with on the wire.
@@ -35,7 +35,7 @@ pub struct Expected {
     pub requests: Vec<Request>,
     /// Whether each of several requests waits for the reply to the one before.
     pub is_sequence: bool,
-    /// Which elements of its last reply are misses: those of the array that EXEC is answered with. Empty without one.
+    /// Which elements of its last reply are misses: those of the array that EXEC is answered with, or MGET. Empty without one.
     pub elements: Vec<Misses>,
 }
 
@@ -49,9 +49,10 @@ pub struct Request {
 }
 
 impl Operations {
-    /// Of these, in the order of their numbers, in a dialect.
-    pub(super) fn of_all(operations: &[Operation], dialect: Dialect) -> Self {
-        let all: Vec<_> = operations.iter().map(|operation| Expected::of(operation, dialect)).collect();
+    /// Of these of a workload, in the order of their numbers, in a dialect.
+    pub(super) fn of_all(workload: &Workload, operations: &[Operation], dialect: Dialect) -> Self {
+        let expected = |operation| Expected::of(workload, operation, dialect);
+        let all: Vec<_> = operations.iter().map(expected).collect();
         let has_elements = all.iter().any(|expected| !expected.elements.is_empty());
         Self { all, has_elements }
     }
@@ -86,13 +87,16 @@ impl Operations {
 }
 
 impl Expected {
-    fn of(operation: &Operation, dialect: Dialect) -> Self {
+    fn of(workload: &Workload, operation: &Operation, dialect: Dialect) -> Self {
         let commands = operation.steps.iter().map(|step| command(step));
         let misses: Vec<_> = commands.clone().map(|command| spoken::misses(dialect, &command)).collect();
         let request = |(command, misses)| Request { command, misses };
         let (requests, elements) = match operation.together {
             Together::Pipeline | Together::Sequence => {
-                (commands.zip(misses).map(request).collect(), Vec::new())
+                let last = workload.steps(operation).last().filter(|_| dialect.is_resp());
+                let elements = last
+                    .map_or(0, |step| commands::elements(&step.command().unwrap_or_default(), step.0.len()));
+                (commands.zip(misses).map(request).collect(), vec![Misses::Null; elements])
             }
             // Its steps are answered with QUEUED, and what they found is in the array that EXEC is answered with.
             Together::Multi => {

@@ -59,7 +59,7 @@ impl Program {
             steps: workload.steps(operation).collect(),
         });
         let program = Self::empty(workload, keyspace, values, names);
-        let program = program.asking(asked, &workload.operations, dialect);
+        let program = program.asking(workload, asked, &workload.operations, dialect);
         assert!(program.total > 0, "a workload that can be run has an operation with a weight");
         program
     }
@@ -81,7 +81,7 @@ impl Program {
             place,
             steps: vec![filled.step],
         });
-        program.asking(asked, &workload.prefill.operations(), dialect)
+        program.asking(workload, asked, &workload.prefill.operations(), dialect)
     }
 
     /// One that asks for nothing yet.
@@ -95,14 +95,15 @@ impl Program {
         Self { asked, total: 0, firsts, later, sets, names, sources, called, counted, values, operations }
     }
 
-    /// The same with what it asks for, of these operations.
+    /// The same with what it asks for, of these operations of a workload.
     fn asking(
         mut self,
+        workload: &Workload,
         asked: impl Iterator<Item = Asked>,
         operations: &[Operation],
         dialect: Dialect,
     ) -> Self {
-        self.operations = Arc::new(Operations::of_all(operations, dialect));
+        self.operations = Arc::new(Operations::of_all(workload, operations, dialect));
         let mut making = Making { dialect, sources: Vec::new(), names: &self.names, values: &self.values };
         for Asked { share, place, steps } in asked {
             self.total = self.total.saturating_add(share);

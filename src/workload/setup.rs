@@ -83,7 +83,8 @@ impl Workload {
     /// The sets of keys, as what draws their numbers, and what they are called.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
         let set = |(keys, inserts): (&Keyspace, u64)| {
-            let (prefix, form) = ([names.prefix(), &keys.prefix].concat(), keys.form());
+            let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
+            let form = keys.form();
             (Chooser::new(keys, keyspace, inserts), SetNames { prefix, form, grows: inserts > 0 })
         };
         self.keys.values().zip(self.inserts()).map(set).unzip()

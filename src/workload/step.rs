@@ -1,6 +1,6 @@
 //! A step of an operation, read: the words of a command and the placeholders in them.
 
-use super::{Workload, commands};
+use super::{Workload, commands, inline};
 use crate::foreign;
 
 /// A command: its arguments, each a row of fragments.
@@ -50,19 +50,22 @@ impl Fragment {
 pub(super) struct BadQuotes;
 
 impl Step {
-    /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{number FROM..TO}` and the names of keys and
-    /// values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.new}` is the next key beyond those of the
-    /// set, and `{NAME.same}` the key that `{NAME}` or `{NAME.new}` was last. Other braces stay as they are.
+    /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{number FROM..TO}`, `{number below N}` and the
+    /// names of keys and values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.new}` is the next key
+    /// beyond those of the set, and `{NAME.same}` the key that `{NAME}` or `{NAME.new}` was last. `{repeat 10: field{i}
+    /// {value}}` is written out. Other braces stay as they are.
     ///
     /// Quotes are redis-cli's: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` stand for
     /// one byte; `'a b'` is one in which only `\'` does. Between braces a quote is a character, so that JSON is written as
     /// it is.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
+        let text = inline::written_out(text);
         let mut reading = Reading::default();
-        let mut rest = text;
+        let mut rest = text.as_str();
         while let Some(next) = rest.chars().next() {
             if let Some((fragment, behind)) = placeholder(rest, workload) {
-                reading.word().push(fragment);
+                let name = &rest[..rest.len() - behind.len()];
+                reading.push(fragment, inline::is_drawn_once(name));
                 rest = behind;
             } else {
                 rest = reading.take(next, &rest[next.len_utf8()..])?;
@@ -86,8 +89,9 @@ impl Step {
         }
     }
 
-    /// What it may write that is not the run's own: the command with each name, or alone where no name is known.
-    pub(super) fn written_by_name(&self) -> Vec<String> {
+    /// What it may write that is not the run's own: the command with each name, or alone where no name is known. The sets of
+    /// keys are those of the `workload`.
+    pub(super) fn written_by_name(&self, workload: &Workload) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() {
             return Vec::new();
@@ -101,8 +105,10 @@ impl Step {
         if keys.is_empty() {
             return vec![shown];
         }
-        let is_own = |place: &&usize| {
-            matches!(self.0[**place].first(), Some(Fragment::Key(_) | Fragment::New(_) | Fragment::Same(_)))
+        let has_prefix = |set: u16| workload.keys.values().nth(set.into()).is_some_and(|keys| !keys.bare);
+        let is_own = |place: &&usize| match self.0[**place].first() {
+            Some(Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)) => has_prefix(*set),
+            _ => false,
         };
         let others = keys.iter().filter(|place| !is_own(place));
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
@@ -150,6 +156,16 @@ struct Reading {
 impl Reading {
     fn word(&mut self) -> &mut Vec<Fragment> {
         self.word.get_or_insert_default()
+    }
+
+    /// Adds a fragment; a key that `is_drawn_once` is repeated from its second occurrence on.
+    fn push(&mut self, fragment: Fragment, is_drawn_once: bool) {
+        let was_drawn = || self.words.iter().chain(&self.word).flatten().any(|known| *known == fragment);
+        let fragment = match fragment {
+            Fragment::Key(set) if is_drawn_once && was_drawn() => Fragment::Same(set),
+            other => other,
+        };
+        self.word().push(fragment);
     }
 
     fn end_word(&mut self) {
@@ -222,19 +238,21 @@ fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
 
 /// The placeholder that `text` begins with, and what stands behind it.
 fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a str)> {
-    let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
     let set = |name: &str| workload.keys.keys().position(|known| known == name).map(|place| place as u16);
+    let drawn = |name: &str| match (set(name), workload.value_kind(name)) {
+        (Some(set), _) => Some(Fragment::Key(set)),
+        (_, kind) => kind.map(Fragment::Value),
+    };
+    if let Some(name) = inline::foreign_name(text) {
+        return Some((drawn(name)?, &text[name.len()..]));
+    }
+    let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
     let fragment = match name.strip_prefix("number ") {
-        Some(range) => {
-            let (from, to) = range.split_once("..")?;
-            let (from, to) = (from.parse().ok()?, to.parse().ok()?);
-            (from <= to).then_some(Fragment::Number(from, to))?
-        }
-        None => match (set(name), workload.value_kind(name)) {
-            (Some(set), _) => Fragment::Key(set),
-            (_, Some(kind)) => Fragment::Value(kind),
-            _ if name == "now" => Fragment::Now,
-            _ => match name.rsplit_once('.')? {
+        Some(range) => number(range)?,
+        None => match drawn(name) {
+            Some(drawn) => drawn,
+            None if name == "now" => Fragment::Now,
+            None => match name.rsplit_once('.')? {
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "new") => Fragment::New(set(name)?),
                 _ => return None,
@@ -244,15 +262,33 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
     Some((fragment, behind))
 }
 
+/// The numbers of `1..9`, or `below 10`.
+fn number(range: &str) -> Option<Fragment> {
+    let (from, to) = match range.strip_prefix("below ") {
+        Some(count) => (0, count.parse::<u64>().ok()?.checked_sub(1)?),
+        None => {
+            let (from, to) = range.split_once("..")?;
+            (from.parse().ok()?, to.parse().ok()?)
+        }
+    };
+    (from <= to).then_some(Fragment::Number(from, to))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workload::{Keyspace, ValueKind};
 
-    fn step(text: &str) -> Result<Step, BadQuotes> {
-        let keys = ["a", "key"].map(|name| (name.to_owned(), Keyspace::default())).into();
+    fn workload() -> Workload {
+        let bare = Keyspace { bare: true, ..Keyspace::default() };
+        let keys = [("a", Keyspace::default()), ("key", Keyspace::default()), ("zz_bare", bare)];
+        let keys = keys.map(|(name, keys)| (name.to_owned(), keys)).into();
         let values = ["text"].map(|name| (name.to_owned(), ValueKind::default())).into();
-        Step::read(text, &Workload { keys, values, ..Workload::default() })
+        Workload { keys, values, ..Workload::default() }
+    }
+
+    fn step(text: &str) -> Result<Step, BadQuotes> {
+        Step::read(text, &workload())
     }
 
     fn read(text: &str) -> Vec<Vec<Fragment>> {
@@ -298,6 +334,11 @@ mod tests {
         ] {
             assert_eq!(read(word), [[text(word)]], "{word}");
         }
+        assert_eq!(read("{number below 10}"), [[Fragment::Number(0, 9)]]);
+        assert_eq!(
+            read("{repeat 2: f{i} {a}}"),
+            [[text("f0")], [Fragment::Key(0)], [text("f1")], [Fragment::Key(0)]]
+        );
         assert_eq!(read("{number 9..1}"), [[text("{number")], [text("9..1}")]]);
         assert_eq!(read("{{key}}"), [[text("{"), Fragment::Key(1), text("}")]]);
         assert_eq!(read("{\"id\":\"{key}\"}"), [[text("{\"id\":\""), Fragment::Key(1), text("\"}")]]);
@@ -357,6 +398,24 @@ mod tests {
     }
 
     #[test]
+    fn placeholders_of_other_tools_are_those_that_the_workload_has() {
+        let keys = ["__rand_int__", "__rand_1st__"].map(|name| (name.to_owned(), Keyspace::default()));
+        let workload = Workload { keys: keys.into(), ..Workload::default() };
+        let read = |text| Step::read(text, &workload).unwrap().0;
+        let (first, any) = (Fragment::Key(0), Fragment::Key(1));
+        assert_eq!(
+            read("k:__rand_int__:x __rand_int__"),
+            [vec![text("k:"), any.clone(), text(":x")], vec![any]]
+        );
+        let once = vec![vec![first], vec![Fragment::Same(0), text("-"), Fragment::Same(0)]];
+        assert_eq!(read("__rand_1st__ __rand_1st__-__rand_1st__"), once);
+        assert_eq!(
+            read("__rand_2nd__ __data__ __"),
+            [[text("__rand_2nd__")], [text("__data__")], [text("__")]]
+        );
+    }
+
+    #[test]
     fn what_is_written_by_a_name_is_told_apart_from_the_runs_own_keys() {
         for (written, told) in [
             ("GET foo", vec![]),
@@ -375,8 +434,12 @@ mod tests {
             ("BITOP AND foo {key}", vec!["BITOP foo"]),
             ("NEWER.COMMAND idx {key}", vec!["NEWER.COMMAND idx"]),
             ("{key} foo", vec!["\u{2026}"]),
+            ("SET {zz_bare} x", vec!["SET \u{2026}"]),
+            ("SET {key}:{zz_bare} x", vec![]),
         ] {
-            assert_eq!(step(written).unwrap().written_by_name(), told, "{written}");
+            let workload = workload();
+            let step = Step::read(written, &workload).unwrap();
+            assert_eq!(step.written_by_name(&workload), told, "{written}");
         }
     }
 }
