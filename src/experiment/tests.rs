@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use super::*;
 use crate::{
     demo,
-    load::{FirstWords, Knobs, Plan as LoadPlan},
+    load::{FirstWords, Knobs, LatencyTo, Plan as LoadPlan},
     server::Parameter,
     session::{
         Record, Segment,
@@ -29,6 +29,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
     let plan = LoadPlan {
         target: Target { address, ..Target::default() },
         first_words: FirstWords::Named,
+        latency_to: LatencyTo::LastByte,
         threads: 1,
         seed: 1,
         names: KeyNames::of_run(run),

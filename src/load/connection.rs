@@ -14,7 +14,7 @@ use std::{
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    ErrorKind,
+    ErrorKind, LatencyTo,
     answered::{Answered, Batch},
     broken::Broken,
     reading::{FirstErrors, Reading},
@@ -71,6 +71,8 @@ pub(super) struct Connection {
     since_ns: u64,
     /// When the last reply to a request came; while it opens, when this stage of it began.
     heard_ns: u64,
+    /// When the first byte came of the replies to the batch, where latencies go up to that; 0 before.
+    first_ns: u64,
     /// Whether reading ended before the socket was empty.
     has_more: bool,
     /// Whether the other side has closed.
@@ -108,6 +110,7 @@ impl Connection {
             generation: 0,
             since_ns: now_ns,
             heard_ns: now_ns,
+            first_ns: 0,
             has_more: false,
             is_closing: false,
             is_connected: false,
@@ -252,6 +255,7 @@ impl Connection {
             self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
         }
         self.since_ns = now_ns;
+        self.first_ns = 0;
         self.generation = segments.generation();
         segments.wrote(self.operations.len(), out.length());
         self.write_out(registry, out, values)
@@ -347,7 +351,15 @@ impl Connection {
     fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
         match self.phase {
             Phase::Busy => {
-                let service_ns = read.now_ns.saturating_sub(self.since_ns);
+                let came_ns = match read.latency_to {
+                    LatencyTo::LastByte => read.now_ns,
+                    LatencyTo::FirstByte if self.first_ns > 0 => self.first_ns,
+                    LatencyTo::FirstByte => {
+                        self.first_ns = read.now_ns;
+                        read.now_ns
+                    }
+                };
+                let service_ns = came_ns.saturating_sub(self.since_ns);
                 let mut replies = read.segments.replies(self.generation, service_ns);
                 replies.count_bytes(bytes.len());
                 let began_ns = self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);

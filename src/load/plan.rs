@@ -23,6 +23,8 @@ pub struct Plan {
     pub target: Target,
     /// What is said first on each connection.
     pub first_words: FirstWords,
+    /// Up to when the latency of a request goes.
+    pub latency_to: LatencyTo,
     /// Worker threads, at least 1.
     pub threads: usize,
     /// Where all random numbers come from: the same seed asks the same requests.
@@ -36,6 +38,16 @@ pub struct Plan {
     pub requests: Option<u64>,
     /// How long the load lasts after its warm-up; `None` is until it is told to end.
     pub length: Option<Duration>,
+}
+
+/// Up to when a latency goes that begins with the write of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LatencyTo {
+    /// The last byte of its own reply.
+    #[default]
+    LastByte,
+    /// The first byte of the first reply to its batch, as redis-benchmark measures: all requests of a batch have one.
+    FirstByte,
 }
 
 /// What is said first on a connection.
@@ -89,7 +101,17 @@ impl Plan {
         let timeout = Duration::from_secs(5);
         let (target, names) = (Target::default(), KeyNames::given("k:"));
         let first_words = FirstWords::Named;
-        Self { target, first_words, threads: 1, seed: 7, names, timeout, requests: None, length: None }
+        Self {
+            target,
+            first_words,
+            latency_to: LatencyTo::LastByte,
+            threads: 1,
+            seed: 7,
+            names,
+            timeout,
+            requests: None,
+            length: None,
+        }
     }
 
     /// Where connections are made to: all addresses that the host's name has.

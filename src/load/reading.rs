@@ -1,6 +1,6 @@
 //! What a connection is lent by its worker while it reads.
 
-use super::{core_waits::CoreWaits, segments::Segments};
+use super::{LatencyTo, core_waits::CoreWaits, segments::Segments};
 use crate::{clock::Clock, target::Greeting};
 
 /// The lines of error replies that are each the first of its kind in this interval.
@@ -11,6 +11,7 @@ pub(super) struct Reading<'a> {
     /// When the bytes had come: at first when the poll returned that told of them.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
+    pub(super) latency_to: LatencyTo,
     pub(super) segments: &'a mut Segments,
     pub(super) greeting: &'a Greeting,
     /// When this thread waited for a core.

@@ -128,8 +128,8 @@ fn introduction(target: &Target, name: Option<&str>) -> Vec<(Step, Vec<u8>)> {
 /// How far a connection has come with its greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeter {
-    /// Replies that came.
-    answered: usize,
+    /// Replies that came. A connection holds it, and there are many of them.
+    answered: u8,
 }
 
 /// How a greeting goes on.
@@ -146,7 +146,7 @@ pub enum Turn<'g> {
 impl Greeter {
     /// The command that the next reply to `greeting`, which is not done yet, is the answer to.
     pub fn awaits(&self, greeting: &Greeting) -> Step {
-        greeting.steps[self.answered].0
+        greeting.steps[usize::from(self.answered)].0
     }
 
     /// Takes the next reply to `greeting`, which is not done yet.
@@ -154,17 +154,18 @@ impl Greeter {
     /// # Errors
     /// When it turns down what the connection cannot do without.
     pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<Turn<'g>, TurnedDown> {
+        let place = usize::from(self.answered);
         if let Reply::Error(line) = reply {
-            greeting.judge(self.answered, line)?;
-        } else if greeting.forbids_password(self.answered) {
+            greeting.judge(place, line)?;
+        } else if greeting.forbids_password(place) {
             let reply = "it answers without a password".to_owned();
             return Err(TurnedDown { step: Step::Auth, reply, refusal: Refusal::PasswordNotAsked });
         }
         self.answered += 1;
-        Ok(if self.answered == greeting.steps.len() {
+        Ok(if place + 1 == greeting.steps.len() {
             Turn::Done
         } else if greeting.is_stepwise {
-            Turn::Say(greeting.step(self.answered))
+            Turn::Say(greeting.step(place + 1))
         } else {
             Turn::Listen
         })

@@ -11,7 +11,7 @@ use std::{
 
 use redyno::{
     clock::Clock,
-    load::{FirstWords, Knobs, Plan},
+    load::{FirstWords, Knobs, LatencyTo, Plan},
     session::{
         Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
         running::{Commission, Keys},
@@ -35,7 +35,18 @@ pub fn plan(target: Target) -> Plan {
     let names = KeyNames::given("redyno:");
     let timeout = Duration::from_secs(5);
     let first_words = FirstWords::Named;
-    Plan { target, first_words, threads: 1, seed: 7, names, timeout, requests: None, length: None }
+    let latency_to = LatencyTo::LastByte;
+    Plan {
+        target,
+        first_words,
+        latency_to,
+        threads: 1,
+        seed: 7,
+        names,
+        timeout,
+        requests: None,
+        length: None,
+    }
 }
 
 /// What a session without a person is asked to do whom writing is allowed.

@@ -3,7 +3,7 @@
 use super::launch::Destination;
 use crate::{
     cli::{Failure, UsageError, args::CommandLine, headless::Form, tls_args::UNVERIFIED},
-    load::{FirstWords, MAX_CLIENTS, Plan, most_clients},
+    load::{FirstWords, LatencyTo, MAX_CLIENTS, Plan, most_clients},
     session::{
         Notice, TimelineOptions, Writer,
         running::{Commission, Keys, check_clients},
@@ -79,6 +79,7 @@ pub fn commission(
     let plan = Plan {
         target: destination.target.clone(),
         first_words: FirstWords::Named,
+        latency_to: LatencyTo::LastByte,
         threads,
         seed: line.load.seed(),
         names,

@@ -25,6 +25,7 @@ struct Bench {
     end: ring::RingEnd,
     greeting: Greeting,
     clock: Clock,
+    latency_to: LatencyTo,
     buffer: Vec<u8>,
 }
 
@@ -50,6 +51,7 @@ impl Bench {
             generation: 1,
             since_ns: 0,
             heard_ns: 0,
+            first_ns: 0,
             has_more: false,
             is_closing: false,
             is_connected: true,
@@ -64,6 +66,7 @@ impl Bench {
             end,
             greeting: Greeting::new(&Target::default(), "test"),
             clock: Clock::start(),
+            latency_to: LatencyTo::LastByte,
             buffer: vec![0; BUFFER],
         }
     }
@@ -125,6 +128,7 @@ impl Bench {
         let mut reading = Reading {
             now_ns,
             clock: self.clock,
+            latency_to: self.latency_to,
             segments: &mut self.segments,
             greeting: &self.greeting,
             waits: &CoreWaits::new(),
@@ -136,6 +140,28 @@ impl Bench {
     fn counted(&mut self) -> Box<IntervalBuffer> {
         self.segments.close_tick(1, 1, 1);
         self.end.intervals.pop().unwrap()
+    }
+}
+
+/// As redis-benchmark measures: one time for all of a batch.
+#[test]
+fn all_of_a_batch_may_have_the_time_of_the_first_byte() {
+    for (latency_to, expected) in [
+        (LatencyTo::LastByte, vec![(60, 2), (90, 1), (130, 1)]),
+        (LatencyTo::FirstByte, vec![(30, 1), (50, 3)]),
+    ] {
+        let mut bench = Bench { latency_to, ..Bench::new() };
+        bench.ask(3);
+        bench.server.write_all(&REPLY[..1]).unwrap();
+        bench.read(50).unwrap();
+        bench.server.write_all(&[&REPLY[1..], REPLY].concat()).unwrap();
+        bench.read(60).unwrap();
+        bench.server.write_all(REPLY).unwrap();
+        bench.read(90).unwrap();
+        bench.ask(1);
+        bench.server.write_all(REPLY).unwrap();
+        bench.read(if latency_to == LatencyTo::FirstByte { 30 } else { 130 }).unwrap();
+        assert_eq!(bench.counted().counts[0].service.latency().cells(), expected);
     }
 }
 

@@ -249,6 +249,7 @@ impl Worker {
         let mut reading = Reading {
             now_ns,
             clock: self.setup.clock,
+            latency_to: self.setup.plan.latency_to,
             segments: &mut self.segments,
             greeting: &self.setup.greeting,
             first_errors: Vec::new(),

@@ -8,7 +8,7 @@ use std::{
 use super::*;
 use crate::{
     demo,
-    load::{FirstWords, Knobs, Plan},
+    load::{FirstWords, Knobs, LatencyTo, Plan},
     server::Parameter,
     session::Record,
     signals::Signal,
@@ -25,6 +25,7 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
     let plan = Plan {
         target: Target { address, ..Target::default() },
         first_words: FirstWords::Named,
+        latency_to: LatencyTo::LastByte,
         threads: 1,
         seed: 1,
         names: KeyNames::of_run(run),
