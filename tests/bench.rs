@@ -121,6 +121,81 @@ fn a_connection_says_first_what_redis_benchmarks_says_and_nothing_else() {
 }
 
 #[test]
+fn commands_of_ones_own_are_sent_as_redis_benchmark_sends_them() {
+    let servers = [Server::redis().start(), Server::redis().start()];
+    let words = "-n 2000 -r 50 -P 4 -q zadd set:{tag} __rand_int__ e:__rand_int__";
+    let left = [(theirs(), &servers[0]), (ours(), &servers[1])].map(|(program, server)| {
+        let (outcome, calls) = asked(program, server, words);
+        (forms(&outcome.out), calls, server.cli(&["ZCARD", "set:{tag}"]))
+    });
+    assert_eq!(left[1], left[0]);
+    assert_eq!((left[1].1["zadd"], left[1].2.as_str()), (2000, "50"));
+}
+
+#[test]
+fn a_sequence_is_counted_by_its_commands() {
+    let server = Server::valkey().start();
+    let words = "-n 1000 -P 2 --csv -- multi ; 2 set k __data__ ; exec";
+    let (outcome, calls) = asked(ours(), &server, words);
+    assert_eq!((calls["multi"], calls["set"], calls["exec"]), (250, 500, 250));
+    assert!(outcome.out.contains("\n\"multi ; 2 set k __data__ ; exec\",\""), "{}", outcome.out);
+    assert_eq!(server.cli(&["GET", "k"]), "VXK");
+}
+
+#[test]
+fn numbers_may_come_one_after_the_other() {
+    let server = Server::redis().start();
+    asked(ours(), &server, "-n 300 -r 300 --sequential -q zadd z __rand_int__ e:__rand_1st__");
+    assert_eq!(server.cli(&["ZCARD", "z"]), "300");
+    assert_eq!(server.cli(&["ZRANGE", "z", "299", "299"]).len(), "e:".len() + 12);
+}
+
+#[test]
+fn the_last_argument_may_come_from_standard_input() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("value");
+    std::fs::write(&path, b"a\0b\n").unwrap();
+    let mut program = ours();
+    program.stdin(std::fs::File::open(path).unwrap());
+    let (outcome, calls) = asked(program, &server, "-n 5 -x -q set k");
+    assert!(outcome.out.contains("set k: ") && calls["set"] == 5, "{outcome:?}");
+    assert_eq!(server.cli(&["STRLEN", "k"]), "4");
+}
+
+#[test]
+fn a_test_may_last_for_a_time_at_a_rate_behind_a_warm_up() {
+    let server = Server::redis().start();
+    let words = "--duration 2 --warmup 1 --rps 400 -c 5 -t get";
+    let (outcome, calls) = asked(ours(), &server, words);
+    let number = |from: &str, to: &str| -> f64 {
+        let (_, rest) = outcome.out.split_once(from).unwrap_or_else(|| panic!("no {from}: {outcome:?}"));
+        rest.split_once(to).unwrap().0.trim().parse().unwrap()
+    };
+    let told = number("====== GET ======\n", " requests completed");
+    // The warm-up is asked for too, and told by nothing but the line that is drawn.
+    assert!((calls["get"] as f64) > told && told > 0.0, "{calls:?} {outcome:?}");
+    assert_eq!(number("  target RPS: ", "\n"), 400.0);
+    assert!(
+        outcome.out.contains("Warming up GET: rps=") && outcome.out.contains(" seconds\r"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn idle_connections_say_nothing() {
+    let server = Server::redis().start();
+    let running = Running::start(redyno(&["bench", "-p", &server.port_text(), "-I", "-c", "7", "-a", "x"]));
+    let refused = running.end().expect_code(1);
+    assert!(refused.err.starts_with("Node 127.0.0.1:"), "{refused:?}");
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    let running = Running::start(redyno(&["bench", "-p", &server.port_text(), "-I", "-c", "7"]));
+    running.wait_for("clients", |out| out.contains("clients: 7\r").then_some(()));
+    let idle = server.cli(&["CLIENT", "LIST"]).lines().filter(|line| line.contains(" cmd=NULL ")).count();
+    assert_eq!(idle, 7);
+}
+
+#[test]
 fn exactly_as_many_requests_are_sent_as_are_asked_for() {
     let server = Server::redis().start();
     let (outcome, calls) = asked(ours(), &server, "-n 10 -P 8 -t ping_mbulk --json");

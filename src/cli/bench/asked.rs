@@ -1,8 +1,11 @@
 //! What is asked for by the options.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use crate::target::{TlsSettings, Trust};
+use crate::{
+    load::LatencyTo,
+    target::{TlsSettings, Trust},
+};
 
 /// The form of the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,6 +55,16 @@ pub(super) struct Asked {
     pub(super) loops: bool,
     /// Whether connections are only held.
     pub(super) is_idle: bool,
+    /// Whether the numbers of placeholders come one after the other.
+    pub(super) is_sequential: bool,
+    /// How many requests are sent a second.
+    pub(super) rps: Option<u32>,
+    /// Seconds that are measured, in place of a number of requests, and those before that are not.
+    pub(super) duration_s: i64,
+    pub(super) warmup_s: i64,
+    /// Whether the last argument of the command is read from standard input.
+    pub(super) reads_stdin: bool,
+    pub(super) latency_to: LatencyTo,
     pub(super) num_functions: Option<i64>,
     pub(super) num_keys_in_fcall: Option<i64>,
     /// What is said on standard error before anything else.
@@ -84,8 +97,18 @@ impl Asked {
         self.clients.unwrap_or(50)
     }
 
-    pub(super) fn requests(&self) -> u64 {
-        u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0)
+    /// How many requests are sent; `None` is as many as there is time for.
+    pub(super) fn requests(&self) -> Option<u64> {
+        let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
+        self.duration().is_none().then_some(requests)
+    }
+
+    pub(super) fn duration(&self) -> Option<Duration> {
+        seconds(self.duration_s)
+    }
+
+    pub(super) fn warmup(&self) -> Option<Duration> {
+        seconds(self.warmup_s)
     }
 
     pub(super) fn data_size(&self) -> usize {
@@ -99,4 +122,9 @@ impl Asked {
     pub(super) fn keep_alive(&self) -> i64 {
         self.keep_alive.unwrap_or(1)
     }
+}
+
+/// So many seconds; none is no time at all.
+fn seconds(number: i64) -> Option<Duration> {
+    u64::try_from(number).ok().filter(|number| *number > 0).map(Duration::from_secs)
 }

@@ -88,7 +88,7 @@ impl Filling<'_> {
         for word in (0..row.times).flat_map(|_| &rest) {
             self.fill(word, &mut command);
         }
-        let mut steps = Steps::new(self.asked.keyspace, self.flavour != Flavour::Redis);
+        let mut steps = Steps::new(self.asked, self.flavour != Flavour::Redis);
         steps.add(&command);
         let before = (row.title == "FCALL").then(|| {
             let script = library(1, self.num_keys() > 0);

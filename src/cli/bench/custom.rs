@@ -6,15 +6,19 @@ use crate::protocol::Dialect;
 /// Stands for a value.
 const DATA: &[u8] = b"__data__";
 
-/// The test that the command line's own commands are; `None` where there is only punctuation.
-pub(super) fn test(flavour: Flavour, asked: &Asked, payload: &mut Payload) -> Option<Test> {
+/// What the command line's own commands are called.
+pub(super) fn title(asked: &Asked) -> String {
     let words: Vec<_> = asked.command.iter().map(|word| String::from_utf8_lossy(word)).collect();
-    let title = words.join(" ");
+    words.join(" ")
+}
+
+/// The test that they are; `None` where there is only punctuation.
+pub(super) fn test(flavour: Flavour, title: &str, asked: &Asked, payload: &mut Payload) -> Option<Test> {
     let mut commands = match flavour {
         Flavour::Redis => vec![(1, asked.command.clone())],
         Flavour::Redyno | Flavour::Valkey => sequence(&asked.command),
     };
-    let mut steps = Steps::new(asked.keyspace, flavour != Flavour::Redis);
+    let mut steps = Steps::new(asked, flavour != Flavour::Redis);
     let (mut all, mut bytes) = (0, 0);
     for (times, command) in &mut commands {
         if flavour != Flavour::Redis {
@@ -25,7 +29,7 @@ pub(super) fn test(flavour: Flavour, asked: &Asked, payload: &mut Payload) -> Op
         bytes += *times * Dialect::Resp2.encode(&words).len() as u64;
         (0..*times).for_each(|_| steps.add(command));
     }
-    (all > 0).then(|| Test::of(&title, steps, all, bytes))
+    (all > 0).then(|| Test::of(title, steps, all, bytes))
 }
 
 /// The commands of a sequence, each with how often it is repeated.
@@ -63,7 +67,7 @@ mod tests {
     #[test]
     fn commands_of_a_sequence_are_repeated_and_counted_one_by_one() {
         let asked = asked("multi ; 3 set k:__rand_int__ <__data__> ; exec");
-        let test = self::test(Flavour::Redyno, &asked, &mut Payload::new()).unwrap();
+        let test = self::test(Flavour::Redyno, &title(&asked), &asked, &mut Payload::new()).unwrap();
         assert_eq!(
             (test.commands, test.title.as_str()),
             (5, "multi ; 3 set k:__rand_int__ <__data__> ; exec")
@@ -80,8 +84,8 @@ mod tests {
     #[test]
     fn redis_benchmark_knows_neither_sequences_nor_values() {
         let asked = asked("3 set ; __data__");
-        let test = self::test(Flavour::Redis, &asked, &mut Payload::new()).unwrap();
+        let test = self::test(Flavour::Redis, "t", &asked, &mut Payload::new()).unwrap();
         assert_eq!(test.workload.operations[0].steps, ["\"3\" \"set\" \";\" \"\\x5f\\x5fdata\\x5f\\x5f\""]);
-        assert!(self::test(Flavour::Valkey, &self::asked(";"), &mut Payload::new()).is_none());
+        assert!(self::test(Flavour::Valkey, "t", &self::asked(";"), &mut Payload::new()).is_none());
     }
 }

@@ -6,13 +6,15 @@ use super::{
 };
 
 /// What is deliberately different from redis-benchmark and valkey-benchmark.
-pub const DEVIATIONS: [&str; 5] = [
+pub const DEVIATIONS: [&str; 6] = [
     "The latency of a request is the time from its write to the last byte of its own reply. Theirs is one time a batch, to \
-     the first byte of the first reply, recorded for each request of the batch.",
+     the first byte of the first reply, recorded for each request of the batch; --compat first-byte measures that.",
     "Latencies have three significant digits from 1 ns on by a monotonic clock, and none is cut at 3 s. Theirs come in steps \
      of 8 us, and --precision does not change that.",
     "Exactly -n requests are sent and counted, also with -P. Theirs sends up to one batch more.",
     "Numbers do not overflow at 2^31; -n 0 ends at once.",
+    "--rps counts every request, also of a sequence. Requests come due evenly and not in bursts of a millisecond, and -P is \
+     the most that are sent at once.",
     "With --threads each thread counts for itself, and a run ends with its last reply, not with the next quarter second.",
 ];
 

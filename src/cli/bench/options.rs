@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{asked::Asked, flavour::Who, target};
-use crate::target::Trust;
+use crate::{load::LatencyTo, target::Trust};
 
 /// A row of the table.
 pub(super) struct Choice {
@@ -93,8 +93,26 @@ pub(super) static OPTIONS: &[Choice] = &[
     }),
     value(&["-n"], Who::Both, ("<requests>", "Total number of requests (default 100000)"), |asked, text| {
         asked.requests = Some(atoi(text));
-        Ok(())
+        if asked.duration_s > 0 { Err(exclusive()) } else { Ok(()) }
     }),
+    value(
+        &["--duration"],
+        Who::Valkey,
+        ("<seconds>", "Run each test for so many seconds (mutually exclusive with -n)"),
+        |asked, text| {
+            asked.duration_s = atoi(text);
+            if asked.requests.is_some_and(|requests| requests > 0) { Err(exclusive()) } else { Ok(()) }
+        },
+    ),
+    value(
+        &["--warmup"],
+        Who::Valkey,
+        ("<seconds>", "Run each test for so many seconds before data is recorded"),
+        |asked, text| {
+            asked.warmup_s = atoi(text);
+            Ok(())
+        },
+    ),
     value(
         &["-d"],
         Who::Both,
@@ -149,6 +167,16 @@ pub(super) static OPTIONS: &[Choice] = &[
             Ok(())
         },
     ),
+    flag(
+        &["--sequential"],
+        Who::Valkey,
+        "With -r: numbers one after the other and not random ones, __rand_int__ and each of __rand_1st__ to __rand_9th__ by \
+         a counter of its own.",
+        |asked| {
+            asked.is_sequential = true;
+            Ok(())
+        },
+    ),
     value(
         &["-P"],
         Who::Both,
@@ -199,6 +227,22 @@ pub(super) static OPTIONS: &[Choice] = &[
         asked.is_idle = true;
         Ok(())
     }),
+    flag(&["-x"], Who::Both, "Read last argument of the command from STDIN.", |asked| {
+        asked.reads_stdin = true;
+        Ok(())
+    }),
+    value(
+        &["--rps"],
+        Who::Valkey,
+        (
+            "<requests>",
+            "Send so many requests per second, evenly, whatever the server does. Default 0 (no limit)",
+        ),
+        |asked, text| {
+            asked.rps = u32::try_from(atoi(text)).ok().filter(|rps| *rps > 0);
+            Ok(())
+        },
+    ),
     value(
         &["--seed"],
         Who::Both,
@@ -287,6 +331,26 @@ pub(super) static OPTIONS: &[Choice] = &[
         ("<mode>", "Read from replicas in cluster mode: no, yes or all. Without --cluster it has no effect."),
         |_, text| if ["no", "yes", "all"].contains(&text) { Ok(()) } else { Err(Refusal::Invalid) },
     ),
+    value(
+        &["--dataset"],
+        Who::Valkey,
+        ("<file>", "Values of __field:name__ from a file. It is not there yet."),
+        |_, _| Err(not_there("--dataset")),
+    ),
+    value(&["--maxdocs"], Who::Valkey, ("<num>", "Of --dataset."), |_, _| Ok(())),
+    value(
+        &["--compat"],
+        Who::Ours,
+        (
+            "first-byte",
+            "Measure a latency as redis-benchmark does: to the first byte of the first reply of a batch, for each of its \
+             requests",
+        ),
+        |asked, text| {
+            asked.latency_to = LatencyTo::FirstByte;
+            if text == "first-byte" { Ok(()) } else { Err(Refusal::Invalid) }
+        },
+    ),
     flag(
         &["--json"],
         Who::Ours,
@@ -302,6 +366,10 @@ pub(super) static OPTIONS: &[Choice] = &[
 const MOST_THREADS: i64 = 500;
 /// As many numbers as twelve digits have, but one.
 const MOST_KEYS: i64 = 999_999_999_999;
+
+fn exclusive() -> Refusal {
+    Refusal::Told("Options -n and --duration are mutually exclusive.".to_owned())
+}
 
 /// What has its place in the table, and nowhere else yet.
 fn not_there(option: &str) -> Refusal {

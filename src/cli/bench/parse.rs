@@ -84,7 +84,7 @@ mod tests {
     fn the_first_word_without_a_dash_begins_the_command() {
         let asked = asked("-n 10 -q lpush abc -q");
         assert_eq!(asked.command, [b"lpush".to_vec(), b"abc".to_vec(), b"-q".to_vec()]);
-        assert!(asked.is_quiet && asked.requests() == 10);
+        assert!(asked.is_quiet && asked.requests() == Some(10));
         assert_eq!(self::asked("-- -x").command, [b"-x".to_vec()]);
     }
 
@@ -118,6 +118,7 @@ mod tests {
     #[test]
     fn what_ends_it_is_told_on_standard_error() {
         for (line, expected) in [
+            ("--duration 1 -n 5", "Options -n and --duration are mutually exclusive.\n"),
             ("-p 65536", "Invalid server port.\n"),
             ("--cluster", "--cluster is not there yet in redyno bench\n"),
         ] {

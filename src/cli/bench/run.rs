@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Write},
+    io::{self, Read as _, Write},
     process::ExitCode,
     time::Duration,
 };
@@ -26,7 +26,7 @@ use crate::{
     happening::Happening,
     load::{FirstWords, Knobs, Plan},
     protocol::Step,
-    session::{Alone, End, Event, Record},
+    session::{Alone, End, Event, Record, Summary},
     signals::{Signal, listen},
     target::Target,
     workload::KeyNames,
@@ -38,6 +38,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// What theirs says of -k 0.
 const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for \
     Linux and 'sudo sysctl -w net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests\n";
+
+/// The segment that a warm-up is.
+const FIRST: u32 = 1;
 
 /// Why a run ends before its end.
 enum Stop {
@@ -101,6 +104,8 @@ struct Bench {
     asked: Asked,
     target: Target,
     setting: Setting,
+    /// What a command of one's own is called.
+    title: String,
     seed: u64,
     clock: Clock,
     payload: Payload,
@@ -111,7 +116,7 @@ impl Bench {
     /// Asks the server for its configuration, and says what is to be said before.
     fn begin(
         flavour: Flavour,
-        asked: Asked,
+        mut asked: Asked,
         out: Words,
         complain: &mut impl FnMut(&str),
     ) -> Result<Self, Stop> {
@@ -129,10 +134,16 @@ impl Bench {
             complain("WARNING: Option -t is ignored.\n");
         }
         let (clients, keep_alive, threads) = (asked.clients(), asked.keep_alive(), asked.threads);
-        let setting = Setting { clients, keep_alive, threads, config };
+        let setting = Setting { clients, keep_alive, threads, rps: asked.rps, config };
+        let title = custom::title(&asked);
+        if asked.reads_stdin && !asked.command.is_empty() {
+            let mut last = Vec::new();
+            io::stdin().read_to_end(&mut last).map_err(|error| Stop::Told(format!("Error: {error}")))?;
+            asked.command.push(last);
+        }
         let seed = asked.seed.unwrap_or_else(rand::random);
         let (clock, payload) = (Clock::start(), Payload::new());
-        Ok(Self { flavour, asked, target, setting, seed, clock, payload, out })
+        Ok(Self { flavour, asked, target, setting, title, seed, clock, payload, out })
     }
 
     fn run(&mut self) -> Result<(), Stop> {
@@ -148,10 +159,11 @@ impl Bench {
                 for test in catalogue::tests(self.flavour, &self.asked, &mut self.payload) {
                     self.run_test(&test)?;
                 }
-                if matches!(self.asked.form(), Form::Normal | Form::Quiet) {
+                if self.draws() {
                     self.print("\n")?;
                 }
-            } else if let Some(test) = custom::test(self.flavour, &self.asked, &mut self.payload) {
+            } else if let Some(test) = custom::test(self.flavour, &self.title, &self.asked, &mut self.payload)
+            {
                 self.run_test(&test)?;
             }
             if !self.asked.loops {
@@ -165,7 +177,7 @@ impl Bench {
             self.ask_before(command)?;
         }
         let mut progress = Progress::new();
-        let end = self.measure(test, &mut progress)?;
+        let (end, rates) = self.measure(test, &mut progress)?;
         let report = Report {
             title: &test.title,
             requests: end.summary.ops * test.commands,
@@ -174,10 +186,10 @@ impl Bench {
             end: &end,
             setting: &self.setting,
             payload: test.payload,
+            rates: &rates,
         };
         let form = self.asked.form();
-        let cleared =
-            if matches!(form, Form::Normal | Form::Quiet) { progress.clear() } else { String::new() };
+        let cleared = if self.draws() { progress.clear() } else { String::new() };
         let lines = report.lines(form);
         self.print(&(cleared + &lines))
     }
@@ -193,20 +205,28 @@ impl Bench {
         }
     }
 
-    fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<End, Stop> {
+    /// Runs a test; the sum of it, and the rate in each stretch.
+    fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(End, Vec<f64>), Stop> {
         let failed = |error| Stop::Told(format!("Could not start: {error}"));
-        let mut alone = Alone::start(&self.plan(test), self.knobs(test), None, self.clock).map_err(failed)?;
-        let shows = matches!(self.asked.form(), Form::Normal | Form::Quiet);
-        let behind = if self.flavour == Flavour::Valkey { Behind::Requests } else { Behind::Nothing };
+        let warmup = self.asked.warmup();
+        let mut alone =
+            Alone::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
+        let mut rates = Vec::new();
+        let mut warm = Summary::default();
         while !alone.is_over() {
             std::thread::sleep(LOOK_EVERY);
             for record in alone.take() {
                 self.heed(&record)?;
-                if let Record::Interval(interval) = record
-                    && shows
-                {
-                    let title = (test.title.as_str(), test.commands);
-                    let line = progress.line(title, &interval, alone.summary(), behind);
+                let Record::Interval(interval) = record else { continue };
+                let is_warmup = warmup.is_some() && interval.segment == FIRST;
+                if is_warmup {
+                    warm.add(&interval, true);
+                } else {
+                    rates.push(interval.ops_per_s * test.commands as f64);
+                }
+                let all = if is_warmup { &warm } else { alone.summary() };
+                let line = progress.line(test.drawn(is_warmup), &interval, all, self.behind(is_warmup, all));
+                if self.draws() {
                     self.print(&line)?;
                 }
             }
@@ -218,7 +238,20 @@ impl Bench {
                 end = Some(*record);
             }
         }
-        Ok(end.expect("the last record of a load is its end"))
+        Ok((end.expect("the last record of a load is its end"), rates))
+    }
+
+    /// Whether lines are drawn while a test runs.
+    fn draws(&self) -> bool {
+        matches!(self.asked.form(), Form::Normal | Form::Quiet)
+    }
+
+    fn behind(&self, is_warmup: bool, all: &Summary) -> Behind {
+        match self.flavour {
+            _ if is_warmup || self.asked.duration().is_some() => Behind::Seconds(all.length_s),
+            Flavour::Valkey => Behind::Requests,
+            Flavour::Redyno | Flavour::Redis => Behind::Nothing,
+        }
     }
 
     fn plan(&self, test: &Test) -> Plan {
@@ -226,14 +259,15 @@ impl Bench {
         Plan {
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: self.asked.tracks },
+            latency_to: self.asked.latency_to,
             // A thread without clients has nothing to do.
             threads: usize::try_from(self.asked.threads).unwrap_or(0).clamp(1, clients),
             seed: self.seed,
             names: KeyNames::given(""),
             // Theirs waits for as long as it takes.
             timeout: Duration::MAX,
-            requests: Some(self.asked.requests().div_ceil(test.commands)),
-            length: None,
+            requests: self.asked.requests().map(|requests| requests.div_ceil(test.commands)),
+            length: self.asked.duration(),
         }
     }
 
@@ -242,6 +276,7 @@ impl Bench {
             load: true,
             clients: u32::try_from(self.setting.clients.max(1)).unwrap_or(u32::MAX),
             pipeline: self.asked.pipeline(),
+            rate: self.asked.rps.map(|rps| u64::from(rps).div_ceil(test.commands) as u32),
             // A batch is finished first, so that it is one a batch.
             reconnect: (self.setting.keep_alive == 0).then_some(1),
             workload: std::sync::Arc::clone(&test.workload),

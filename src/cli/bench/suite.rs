@@ -33,6 +33,11 @@ impl Test {
         Self::with(title, operation, payload, |_| {})
     }
 
+    /// What it is called while it runs, and as how many requests an operation is counted.
+    pub(super) fn drawn(&self, is_warmup: bool) -> (String, u64) {
+        (if is_warmup { format!("Warming up {}", self.title) } else { self.title.clone() }, self.commands)
+    }
+
     fn with(title: &str, operation: Operation, payload: u64, change: impl FnOnce(&mut Self)) -> Self {
         let title = title.to_owned();
         let operations = vec![Operation { name: title.clone(), weight: 1, ..operation }];

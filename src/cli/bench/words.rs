@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::workload::Keyspace;
+use super::asked::Asked;
+use crate::workload::{Distribution, Keyspace};
 
 /// What stands for a number in a command, one by itself each time, or the same one for all that are called alike.
 const PLACEHOLDERS: [&[u8; 12]; 10] = [
@@ -23,6 +24,8 @@ const PLACEHOLDERS: [&[u8; 12]; 10] = [
 pub(super) struct Steps {
     /// How many numbers there are; `None` is that placeholders are no such.
     keyspace: Option<u64>,
+    /// How they are drawn.
+    distribution: Distribution,
     /// How many of the placeholders are known.
     placeholders: usize,
     pub(super) sets: BTreeMap<String, Keyspace>,
@@ -30,10 +33,11 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// With numbers below `keyspace` in place of `__rand_int__`, and of `__rand_1st__` and its like if these are known.
-    pub(super) fn new(keyspace: Option<u64>, has_ordinals: bool) -> Self {
+    /// With numbers as they are asked for in place of `__rand_int__`, and of `__rand_1st__` and its like if these are known.
+    pub(super) fn new(asked: &Asked, has_ordinals: bool) -> Self {
         let placeholders = if has_ordinals { PLACEHOLDERS.len() } else { 1 };
-        Self { keyspace, placeholders, ..Self::default() }
+        let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
+        Self { keyspace: asked.keyspace, distribution, placeholders, ..Self::default() }
     }
 
     /// Adds a command.
@@ -63,7 +67,8 @@ impl Steps {
     /// A number of placeholder `n`: those that are called alike share one.
     fn draw(&mut self, n: usize, keyspace: u64) -> String {
         let name = format!("r{n}");
-        let numbers = Keyspace { count: Some(keyspace.max(1)), ..Keyspace::default() };
+        let (count, distribution) = (Some(keyspace.max(1)), self.distribution);
+        let numbers = Keyspace { count, distribution, ..Keyspace::default() };
         let was_drawn = self.sets.insert(name.clone(), numbers).is_some();
         if n > 0 && was_drawn { format!("{{{name}.same}}") } else { format!("{{{name}}}") }
     }
@@ -87,7 +92,7 @@ mod tests {
 
     /// The words of the commands on the wire.
     fn sent(keyspace: Option<u64>, commands: &[&[&[u8]]]) -> Vec<String> {
-        let mut steps = Steps::new(keyspace, true);
+        let mut steps = Steps::new(&Asked { keyspace, ..Asked::default() }, true);
         for command in commands {
             steps.add(&command.iter().map(|word| word.to_vec()).collect::<Vec<_>>());
         }

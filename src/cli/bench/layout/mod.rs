@@ -23,6 +23,8 @@ pub(super) struct Report<'a> {
     pub(super) end: &'a End,
     pub(super) setting: &'a Setting,
     pub(super) payload: u64,
+    /// Requests a second in each stretch of the run.
+    pub(super) rates: &'a [f64],
 }
 
 /// What is the same for all tests.
@@ -30,6 +32,8 @@ pub(super) struct Setting {
     pub(super) clients: i64,
     pub(super) keep_alive: i64,
     pub(super) threads: i64,
+    /// How many requests a second were asked for.
+    pub(super) rps: Option<u32>,
     pub(super) config: Option<ServerConfig>,
 }
 

@@ -12,6 +12,8 @@ pub(in crate::cli::bench) struct Progress {
 pub(in crate::cli::bench) enum Behind {
     Nothing,
     Requests,
+    /// So many since the test began.
+    Seconds(f64),
 }
 
 impl Progress {
@@ -27,7 +29,7 @@ impl Progress {
     /// The line after one more interval, for a test in which an operation is so many requests.
     pub(in crate::cli::bench) fn line(
         &mut self,
-        (title, commands): (&str, u64),
+        (title, commands): (String, u64),
         last: &Interval,
         all: &Summary,
         behind: Behind,
@@ -43,6 +45,7 @@ impl Progress {
         match behind {
             Behind::Nothing => {}
             Behind::Requests => line += &format!(" {} requests", all.ops * commands),
+            Behind::Seconds(seconds) => line += &format!(" {seconds:.1} seconds"),
         }
         let cleared = self.clear();
         self.drawn = line.chars().count();

@@ -6,7 +6,7 @@ use crate::{
 
 fn setting() -> Setting {
     let config = ServerConfig { save: "3600 1 300 100".to_owned(), appendonly: "no".to_owned() };
-    Setting { clients: 50, keep_alive: 1, threads: 0, config: Some(config) }
+    Setting { clients: 50, keep_alive: 1, threads: 0, rps: None, config: Some(config) }
 }
 
 /// A thousand requests, most of them between 100 µs and 2 ms and some up to 12 ms.
@@ -28,6 +28,7 @@ fn lines(setting: &Setting, commands: u64, form: Form) -> String {
         end: &end,
         setting,
         payload: 3,
+        rates: &[990.0, 1010.0, 1000.0],
     };
     report.lines(form)
 }
@@ -58,6 +59,15 @@ fn threads_are_told_and_a_server_that_does_not_tell_is_left_out() {
 }
 
 #[test]
+fn a_rate_that_was_asked_for_stands_beside_those_that_came_of_it() {
+    let page = lines(&Setting { rps: Some(1000), ..setting() }, 1, Form::Normal);
+    let expected = "  multi-thread: no\n\nRPS Summary:\n  target RPS: 1000.00\n  RPS distribution (reqs/sec):\n\
+        \x20         avg       min       p50       p95       p99       max\n\
+        \x20    1000.000   990.000  1000.000  1010.000  1010.000  1010.000\n\nLatency by percentile";
+    assert!(page.contains(expected), "{page}");
+}
+
+#[test]
 fn a_line_and_a_row_are_those_of_redis_benchmark() {
     assert_eq!(lines(&setting(), 1, Form::Quiet), "SET: 25000.00 requests per second, p50=1.058 msec\n");
     let row = lines(&setting(), 1, Form::Csv);
@@ -79,10 +89,10 @@ fn as_json_it_is_the_last_record_of_a_session() {
 fn a_drawn_line_is_taken_away_by_as_many_spaces() {
     let interval = Interval { ops_per_s: 1000.0, service: Latency::of(&[2_000_000]), ..Interval::default() };
     let mut progress = Progress::new();
-    let first = progress.line(("GET", 2), &interval, &end().summary, Behind::Nothing);
+    let first = progress.line(("GET".to_owned(), 2), &interval, &end().summary, Behind::Nothing);
     let line = "GET: rps=2000.0 (overall: 50000.0) avg_msec=2.000 (overall: 1.104)";
     assert_eq!(first, format!(" \r{line}\r"));
-    let second = progress.line(("GET", 1), &interval, &end().summary, Behind::Requests);
+    let second = progress.line(("GET".to_owned(), 1), &interval, &end().summary, Behind::Requests);
     assert!(second.starts_with(&format!("{}\rGET: rps=1000.0 ", " ".repeat(line.len()))), "{second:?}");
     assert!(second.ends_with(" 1000 requests\r"), "{second:?}");
     let drawn = second.trim_start().trim_end().len();
