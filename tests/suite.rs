@@ -24,6 +24,7 @@ mod fuzz;
 mod headless;
 mod hostile;
 mod marker;
+mod memcached;
 mod oneshot;
 mod open_loop;
 mod operations;

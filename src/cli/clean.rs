@@ -50,6 +50,12 @@ pub enum CleanError {
     /// The server, or the way to it.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// What was left there cannot be found.
+    #[error(
+        "{0} is a memcached, which lists no keys, so that those of a killed session cannot be found: it evicts them, or \
+         flush_all removes them with all others"
+    )]
+    Unlisted(Address),
     /// The system.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -89,6 +95,9 @@ impl CleanError {
 /// When the server cannot be reached or refuses, when another session is at work, or when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
     let target = args.target.target()?;
+    if !target.dialect.is_resp() {
+        return Err(CleanError::Unlisted(target.address));
+    }
     let control = start(&target)?;
     let survey = control
         .survey()

@@ -83,6 +83,10 @@ pub enum Kind {
 pub enum Source {
     /// A number in INFO; negative ones mean that there is none.
     Info(&'static str),
+    /// The same, or of a memcached a number in `stats`.
+    InfoOrStat(&'static str, &'static str),
+    /// A number in `stats`, of a memcached only.
+    Stat(&'static str),
     /// Whether a field of INFO is this word.
     InfoWord(&'static str, &'static str),
     /// Its own way to read it.

@@ -2,7 +2,7 @@
 
 use super::{
     About, Alarm, Group, Kind,
-    Source::{Info, InfoWord, Own},
+    Source::{Info, InfoOrStat, InfoWord, Own, Stat},
     Unit,
     Unit::{Ago, Bytes, Count, Flag, Limit, Micros, Rate, Ratio, Seconds, Times},
 };
@@ -42,19 +42,25 @@ gauges! {
         "Share of one core used by the main thread where the server tells, else by the process.";
     Active "active" Work "active" Ratio, Share Info("used_active_time_main_thread"), 1.0 Never
         "Share of the time in which the main thread was at work (Valkey 9.1).";
+    CpuUser "cpu_user" Work "user" Ratio, Share Stat("rusage_user"), 1.0 Never
+        "Share of one core that its threads used for themselves (memcached).";
+    CpuSystem "cpu_system" Work "system" Ratio, Share Stat("rusage_system"), 1.0 Never
+        "Share of one core that the system used for them (memcached).";
+    Threads "threads" Work "threads" Count, Level Stat("threads"), 0.0 Never
+        "Threads that serve its clients (memcached).";
     OpsPerS "ops_per_s" Work "ops" Rate, Level Info("instantaneous_ops_per_sec"), 0.0 Never
         "Commands per second as the server counts them.";
     Commands "commands" Work "" Count, Level Info("total_commands_processed"), 0.0 Never
         "Commands since its start.";
-    BytesIn "traffic_input" Work "in" Bytes, Added Info("total_net_input_bytes"), 0.0 Never
+    BytesIn "traffic_input" Work "in" Bytes, Added InfoOrStat("total_net_input_bytes", "bytes_read"), 0.0 Never
         "Bytes read from its clients since the previous poll.";
-    BytesOut "traffic_output" Work "out" Bytes, Added Info("total_net_output_bytes"), 0.0 Never
+    BytesOut "traffic_output" Work "out" Bytes, Added InfoOrStat("total_net_output_bytes", "bytes_written"), 0.0 Never
         "Bytes written to its clients since the previous poll.";
-    Uptime "uptime_s" Work "up" Seconds, Level Info("uptime_in_seconds"), 0.0 Never
+    Uptime "uptime_s" Work "up" Seconds, Level InfoOrStat("uptime_in_seconds", "uptime"), 0.0 Never
         "Seconds since its start.";
-    UsedMemory "used_memory" Memory "used" Bytes, Level Info("used_memory"), 0.0 Never
+    UsedMemory "used_memory" Memory "used" Bytes, Level InfoOrStat("used_memory", "bytes"), 0.0 Never
         "Bytes that its allocator gave out.";
-    MaxMemory "maxmemory" Memory "limit" Limit, Level Info("maxmemory"), 0.0 Never
+    MaxMemory "maxmemory" Memory "limit" Limit, Level InfoOrStat("maxmemory", "limit_maxbytes"), 0.0 Never
         "Its limit of memory in bytes; 0 is none.";
     ResidentMemory "used_memory_rss" Memory "rss" Bytes, Level Info("used_memory_rss"), 0.0 Never
         "Bytes resident, as the operating system counts.";
@@ -62,14 +68,20 @@ gauges! {
         "The most bytes that its allocator ever gave out.";
     Fragmentation "memory_fragmentation" Memory "fragmentation" Times, Level Info("mem_fragmentation_ratio"), 1.0 Never
         "Resident bytes by given out bytes.";
-    Clients "clients" Clients "connected" Count, Level Info("connected_clients"), 0.0 Never
+    Clients "clients" Clients "connected" Count, Level InfoOrStat("connected_clients", "curr_connections"), 0.0 Never
         "Connections, redyno's own included.";
     BlockedClients "blocked_clients" Clients "blocked" Count, Level Info("blocked_clients"), 0.0 Some
         "Clients that wait in a blocking command.";
-    RejectedClients "connections_rejected" Clients "rejected" Count, Added Info("rejected_connections"), 0.0 Some
+    RejectedClients "connections_rejected" Clients "rejected" Count, Added InfoOrStat("rejected_connections", "rejected_connections"), 0.0 Some
         "Connections rejected at maxclients since the previous poll.";
-    MaxClients "connections_max" Clients "limit" Count, Level Info("maxclients"), 0.0 Never
+    MaxClients "connections_max" Clients "limit" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
         "The most connections that it takes.";
+    ConnYields "connections_yields" Clients "yields" Count, Added Stat("conn_yields"), 0.0 Never
+        "Times since the previous poll that a connection with more requests gave way to others (memcached's -R).";
+    ListenDisabled "listen_disabled" Clients "stops to accept" Count, Added Stat("listen_disabled_num"), 0.0 Some
+        "Times since the previous poll that it stopped to accept connections at their limit (memcached).";
+    ListenDisabledTime "listen_disabled_us" Clients "not accepting" Micros, Added Stat("time_in_listen_disabled_us"), 0.0 Some
+        "Microseconds since the previous poll for which it accepted no connection (memcached).";
     InputBuffer "connections_input_buffer" Clients "in buffer" Bytes,
         Level Info("client_recent_max_input_buffer"), 0.0 Never
         "The largest input buffer among its clients lately, in bytes.";
@@ -78,14 +90,16 @@ gauges! {
         "The largest output buffer among its clients lately, in bytes.";
     Keys "keys" Keys "held" Count, Level Own, 0.0 Never
         "Keys in all databases.";
-    Hits "hits" Keys "" Count, Added Info("keyspace_hits"), 0.0 Never
+    Hits "hits" Keys "" Count, Added InfoOrStat("keyspace_hits", "get_hits"), 0.0 Never
         "Lookups that found their key, since the previous poll.";
-    Misses "misses" Keys "" Count, Added Info("keyspace_misses"), 0.0 Never
+    Misses "misses" Keys "" Count, Added InfoOrStat("keyspace_misses", "get_misses"), 0.0 Never
         "Lookups that did not, since the previous poll.";
     HitRate "hit_rate" Keys "hits" Ratio, Level Own, 1.0 Never
         "Hits among hits and misses since the previous poll.";
-    EvictedKeys "evicted_keys" Keys "evicted" Count, Added Info("evicted_keys"), 0.0 Some
+    EvictedKeys "evicted_keys" Keys "evicted" Count, Added InfoOrStat("evicted_keys", "evictions"), 0.0 Some
         "Keys evicted since the previous poll.";
+    EvictedUnfetched "evicted_unfetched" Keys "never read" Count, Added Stat("evicted_unfetched"), 0.0 Never
+        "Keys evicted since the previous poll that nobody had read (memcached).";
     ExpiredKeys "expired_keys" Keys "expired" Count, Added Info("expired_keys"), 0.0 Never
         "Keys expired since the previous poll.";
     Saving "persistence_saving" Saving "" YES_NO, Level Info("rdb_bgsave_in_progress"), 1.0 Never

@@ -4,7 +4,9 @@
 //! It asks the operating system and judges nothing; what a figure means is told elsewhere.
 
 mod heap;
+mod own_sockets;
 mod own_thread;
 
 pub use heap::return_large_blocks;
+pub use own_sockets::connections_to;
 pub use own_thread::{Lap, OwnThread};

@@ -78,6 +78,13 @@ pub(super) struct Shared {
     total: AtomicU64,
 }
 
+impl Shared {
+    /// Keys removed so far.
+    pub(super) fn removed(&self) -> u64 {
+        self.removed.load(Ordering::Relaxed)
+    }
+}
+
 impl Cleaning {
     /// How far it is.
     pub fn progress(&self) -> Progress {
@@ -114,11 +121,11 @@ pub(super) async fn clean(wire: &Wire, runs: &[Ledger], shared: &Shared) -> Resu
             registry::strike_keys(wire, ledger).await?;
         }
     }
-    Ok(Cleaned { removed: shared.removed.load(Ordering::Relaxed), took: began.elapsed(), complete })
+    Ok(Cleaned { removed: shared.removed(), took: began.elapsed(), complete })
 }
 
 /// What a removal asks of a server.
-trait Store: Sync {
+pub(super) trait Store: Sync {
     /// How many keys it has.
     fn size(&self) -> impl Future<Output = Result<u64, ServerError>> + Send;
     /// One step through all of them from `cursor`: the next cursor, `"0"` at the end, and those that may be a run's.
@@ -127,14 +134,15 @@ trait Store: Sync {
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
-struct Removal<'a, S> {
-    store: S,
-    shared: &'a Shared,
+/// A removal from a server.
+pub(super) struct Removal<'a, S> {
+    pub(super) store: S,
+    pub(super) shared: &'a Shared,
 }
 
 impl<S: Store> Removal<'_, S> {
     /// Whether it went to its end.
-    async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
+    pub(super) async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
         if markers.is_empty() {
             return Ok(true);
         }

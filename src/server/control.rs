@@ -14,9 +14,7 @@ use tokio::{
 
 use super::{
     Answer, Cleaning, Counted, Ledger, Made, Marker, Message, Parameter, Restored, SetUp, Survey, Tuned,
-    Turned, clean,
-    tune::Turn,
-    watch::{Order, Watch},
+    Turned, clean, order::Order, tune::Turn, watch::Watch,
 };
 use crate::{
     clock::Clock,

@@ -6,7 +6,7 @@ use crate::workload::{KeyNames, KeySpan, NameSet};
 /// So many keys are looked for at the most: a tenth of a second of the server's time.
 const MOST: u64 = 100_000;
 /// Keys that one command asks for.
-const CHUNK: usize = 500;
+pub(super) const CHUNK: usize = 500;
 
 /// What a look found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) async fn count(wire: &Wire, span: &KeySpan, names: &KeyNames) -> Resu
 }
 
 /// The names of `span`, or of more than [`MOST`] every so many.
-fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
+pub(super) fn spread<'a>(span: &'a KeySpan, names: &'a KeyNames) -> impl Iterator<Item = Vec<u8>> + 'a {
     let total = span.total().unwrap_or(u64::MAX);
     let step = usize::try_from(total.div_ceil(MOST).max(1)).unwrap_or(usize::MAX);
     let of_set = move |set: &'a NameSet| {

@@ -68,6 +68,9 @@ pub enum ServerError {
         /// The command.
         command: String,
     },
+    /// What this server does not have.
+    #[error("memcached has no {0}")]
+    Missing(&'static str),
     /// A name that redyno keeps its notes under is taken.
     #[error(
         "the key {key} on this server is of another type than redyno's and so somebody else's: no run can be noted \
@@ -105,6 +108,7 @@ impl ServerError {
                 | Self::Exists { .. }
                 | Self::Nameless { .. }
                 | Self::Somebodys { .. }
+                | Self::Missing(_)
                 | Self::NoSlots
         )
     }

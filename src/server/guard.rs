@@ -97,10 +97,11 @@ impl Guard {
 }
 
 /// A stream to a server.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-async fn connect(target: &Target, reached: Reached) -> io::Result<Box<dyn Stream>> {
+/// Connects, with TLS where the target asks for it.
+pub(super) async fn connect(target: &Target, reached: Reached) -> io::Result<Box<dyn Stream>> {
     let socket = match (&target.address, reached.peer) {
         (Address::Unix(path), _) => return Ok(Box::new(UnixStream::connect(path).await?)),
         // The address that answered, not the name: that was looked up already.

@@ -73,7 +73,7 @@ impl<'a> Info<'a> {
     /// A difference is `None` the first time, after a restart, and where a counter went back (CONFIG RESETSTAT).
     pub fn status(&self, at_ns: u64, previous: Option<&Counters>) -> (Status, Counters) {
         let now = self.counters(at_ns);
-        let before = previous.filter(|before| before.run_id == now.run_id);
+        let (gauges, poll_s) = now.since(previous);
         let (name, version) = self.name_and_version();
         let status = Status {
             name: name.to_owned(),
@@ -83,8 +83,8 @@ impl<'a> Info<'a> {
             role: self.text("role").unwrap_or_default().to_owned(),
             policy: self.text("maxmemory_policy").map(str::to_owned),
             master: self.master(),
-            poll_s: before.map(|before| seconds(at_ns.saturating_sub(before.at_ns))),
-            gauges: now.since(before),
+            poll_s,
+            gauges,
             ..Status::default()
         };
         (status, now)
@@ -109,14 +109,16 @@ impl<'a> Info<'a> {
         for gauge in GAUGES {
             let value = match gauge.about().source {
                 // -1 is none so far.
-                Source::Info(name) => self.number(name).filter(|number| *number >= 0.0),
+                Source::Info(name) | Source::InfoOrStat(name, _) => {
+                    self.number(name).filter(|number| *number >= 0.0)
+                }
                 Source::InfoWord(name, word) => self.text(name).map(|text| f64::from(text == word)),
+                Source::Stat(_) => None,
                 Source::Own => self.own(gauge),
             };
             sources.set(gauge, value);
         }
-        let run_id = self.text("run_id").unwrap_or_default().to_owned();
-        Counters { at_ns, run_id, sources }
+        Counters::new(at_ns, self.text("run_id").unwrap_or_default().to_owned(), sources)
     }
 
     /// Gauges that are no single field.
@@ -144,8 +146,14 @@ impl<'a> Info<'a> {
 }
 
 impl Counters {
-    /// The gauges now, where these were those `before`.
-    fn since(&self, before: Option<&Self>) -> Gauges {
+    /// What the sources said at this moment in the life of the process called `run_id`.
+    pub(super) fn new(at_ns: u64, run_id: String, sources: Gauges) -> Self {
+        Self { at_ns, run_id, sources }
+    }
+
+    /// The gauges now, and the seconds since `previous`, where that was of the same process.
+    pub(super) fn since(&self, previous: Option<&Self>) -> (Gauges, Option<f64>) {
+        let before = previous.filter(|before| before.run_id == self.run_id);
         let mut gauges = Gauges::default();
         for gauge in GAUGES {
             let added = || {
@@ -164,7 +172,7 @@ impl Counters {
             gauges.set(gauge, value);
         }
         gauges.derive();
-        gauges
+        (gauges, before.map(|before| seconds(self.at_ns.saturating_sub(before.at_ns))))
     }
 }
 

@@ -1,4 +1,5 @@
-//! The control plane: what the server says of itself, by fred on a tokio runtime in a thread of its own.
+//! The control plane: what the server says of itself, by fred, or over a connection of our own to a memcached, on a tokio
+//! runtime in a thread of its own.
 //!
 //! ```text
 //!            orders: survey, mark, set up, clean, tune, undo
@@ -27,10 +28,13 @@ mod ledger;
 mod link;
 mod made;
 mod marker;
+mod memcached;
 mod message;
 mod news;
+mod order;
 mod parameter;
 mod place;
+mod plane;
 mod poll;
 mod question;
 mod registry;

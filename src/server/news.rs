@@ -195,14 +195,14 @@ impl FileStep {
     }
 }
 
-fn eviction(border: Border) -> Happening {
+pub(super) fn eviction(border: Border) -> Happening {
     match border {
         Border::Begins(keys) => Happening::EvictionBegan { keys },
         Border::Ends { sum: keys, length_s, .. } => Happening::EvictionEnded { keys, length_s },
     }
 }
 
-fn rejection(border: Border) -> Happening {
+pub(super) fn rejection(border: Border) -> Happening {
     match border {
         Border::Begins(connections) => Happening::RejectionBegan { connections },
         Border::Ends { sum: connections, length_s, .. } => {

@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
-    /// `redis`, `valkey`, or the name of whatever it calls itself.
+    /// `redis`, `valkey`, `memcached`, or the name of whatever it calls itself.
     pub name: String,
     /// Its own version; for Valkey the `valkey_version`, not the Redis version it is compatible with.
     pub version: String,
@@ -37,11 +37,17 @@ pub struct Status {
     pub command_stats: BTreeMap<String, CommandStat>,
     /// What its latency monitor saw last.
     pub latency_events: Vec<LatencyEvent>,
-    /// The [`PARAMETERS`](super::PARAMETERS) that it has, as CONFIG GET tells them.
+    /// The [`PARAMETERS`](super::PARAMETERS) that it has, as CONFIG GET tells them; of a memcached the settings that it was
+    /// started with.
     pub config: BTreeMap<String, String>,
 }
 
 impl Status {
+    /// Whether it is a memcached, which has no slow log, no CONFIG, and tells no times of commands.
+    pub fn is_memcached(&self) -> bool {
+        self.name == "memcached"
+    }
+
     /// A gauge in words, one that counts what was added as so much per second: `13.6 MiB`, `3.91 MiB/s`.
     pub fn told(&self, gauge: Gauge) -> Option<String> {
         let value = self.gauges[gauge]?;
@@ -102,9 +108,9 @@ impl CommandStat {
         }
     }
 
-    /// Mean execution time in microseconds; `None` without a call.
+    /// Mean execution time in microseconds; `None` without a call, and where no time was told of any: a memcached tells none.
     pub fn mean_us(&self) -> Option<f64> {
-        (self.calls > 0).then(|| self.usec as f64 / self.calls as f64)
+        (self.calls > 0 && self.usec > 0).then(|| self.usec as f64 / self.calls as f64)
     }
 }
 

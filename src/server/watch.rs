@@ -6,11 +6,7 @@
 //! └─────────────┴── tell why, wait (orders are refused meanwhile) ◄──┘
 //! ```
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, mpsc::Sender},
-    time::Duration,
-};
+use std::{sync::mpsc::Sender, time::Duration};
 
 use tokio::{
     sync::mpsc::UnboundedReceiver,
@@ -18,91 +14,20 @@ use tokio::{
 };
 
 use super::{
-    Cleaned, Counted, Ledger, Made, Marker, Message, Restored, ServerError, SetUp, Survey, Tuned, Turned,
-    answer::Reply,
-    clean, count,
-    link::Link,
-    link::Wire,
-    poll::{Polled, Poller},
+    Ledger, Message, ServerError,
+    order::Order,
+    plane::{Link, Poller, Wire},
+    poll::Polled,
     registry::{self, Kept},
-    set_up, survey,
-    tune::{self, Turn},
 };
 use crate::{
     clock::Clock,
     happening::Happening,
     target::{BackOff, Target, reach},
-    workload::{KeyNames, KeySpan, SetupCommand},
 };
 
 /// How long one attempt to connect may take.
 const REACH_LIMIT: Duration = Duration::from_secs(2);
-
-/// Something to be done on the server, and where its answer goes.
-pub(super) enum Order {
-    /// A poll besides those that come by themselves.
-    Poll(Reply<()>),
-    Survey(Reply<Survey>),
-    Mark(Ledger, Reply<()>),
-    FindLeftovers(Reply<Vec<Marker>>),
-    Clean(Vec<Ledger>, Arc<clean::Shared>, Reply<Cleaned>),
-    Count(KeySpan, KeyNames, Reply<Counted>),
-    SetConfig(Turn, Reply<Turned>),
-    RestoreConfig(Tuned, Ledger, Reply<Restored>),
-    SetUp(Vec<SetupCommand>, Ledger, Reply<SetUp>),
-    Undo(Made, Ledger, Reply<bool>),
-}
-
-impl Order {
-    /// Nobody may wait for the answer any more; then it is dropped. What a setup asked the server for is told by `asked`.
-    async fn carry_out(self, wire: Wire, target: Target, asked: impl FnOnce(BTreeMap<String, u64>)) {
-        match self {
-            // The control state does that itself.
-            Self::Poll(_) => {}
-            Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
-            Self::Mark(ledger, reply) => drop(reply.send(registry::bring(&wire, &ledger).await)),
-            Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
-            Self::Clean(runs, shared, reply) => drop(reply.send(clean::clean(&wire, &runs, &shared).await)),
-            Self::Count(span, names, reply) => drop(reply.send(count::count(&wire, &span, &names).await)),
-            Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &turn).await)),
-            Self::RestoreConfig(tuned, ledger, reply) => {
-                drop(reply.send(tune::restore(&wire, &tuned, &ledger).await));
-            }
-            Self::SetUp(commands, ledger, reply) => {
-                let outcome = set_up::set_up(&wire, &commands, &ledger).await;
-                asked(outcome.answered.clone());
-                drop(reply.send(Ok(outcome)));
-            }
-            Self::Undo(made, ledger, reply) => drop(reply.send(set_up::undo(&wire, &made, &ledger).await)),
-        }
-    }
-
-    /// What has to be undone once this is carried out.
-    fn ledger(&self) -> Option<&Ledger> {
-        match self {
-            Self::Mark(ledger, _) | Self::SetConfig(Turn { ledger, .. }, _) | Self::SetUp(_, ledger, _) => {
-                Some(ledger)
-            }
-            _ => None,
-        }
-    }
-
-    fn refuse(self, cause: &str) {
-        let error = ServerError::Unreachable(cause.to_owned());
-        match self {
-            Self::Poll(reply) => drop(reply.send(Err(error))),
-            Self::Survey(reply) => drop(reply.send(Err(error))),
-            Self::Mark(_, reply) => drop(reply.send(Err(error))),
-            Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
-            Self::Clean(.., reply) => drop(reply.send(Err(error))),
-            Self::Count(.., reply) => drop(reply.send(Err(error))),
-            Self::SetConfig(_, reply) => drop(reply.send(Err(error))),
-            Self::RestoreConfig(.., reply) => drop(reply.send(Err(error))),
-            Self::SetUp(.., reply) => drop(reply.send(Err(error))),
-            Self::Undo(.., reply) => drop(reply.send(Err(error))),
-        }
-    }
-}
 
 /// What was told last, so that news is told once.
 #[derive(Debug, PartialEq)]
@@ -147,13 +72,14 @@ impl Watch {
     /// Runs until it is dropped.
     pub(super) async fn run(self) {
         let Self { target, clock, every, news, orders } = self;
+        let poller = Poller::of(target.dialect);
         let mut state = ControlState {
             target,
             clock,
             news,
             orders,
             standing: Standing::Nothing,
-            poller: Poller::default(),
+            poller,
             ledger: None,
             marker_trouble: None,
             back_off: BackOff::new(),
@@ -190,7 +116,7 @@ impl Watch {
 }
 
 async fn connect(target: &Target) -> Result<Link, Trouble> {
-    // By hand first: reach tells what is wrong, fred does not. It blocks, so it has a thread of its own.
+    // By hand first: reach tells what is wrong, a client does not. It blocks, so it has a thread of its own.
     let asked = target.clone();
     let reached = tokio::task::spawn_blocking(move || reach(&asked, REACH_LIMIT))
         .await
@@ -229,13 +155,13 @@ impl ControlState {
                         let asked = move |requests| {
                             drop(news.send(Message::Asked { at_ns: clock.now_ns(), requests }));
                         };
-                        tokio::spawn(order.carry_out(link.wire().clone(), self.target.clone(), asked));
+                        tokio::spawn(order.carry_out(link.wire(), self.target.clone(), asked));
                         continue;
                     }
                 },
                 _ = polls.tick() => None,
             };
-            match self.poll(link.wire()).await {
+            match self.poll(&link.wire()).await {
                 Ok(()) => {}
                 Err(error @ ServerError::Timeout { .. }) => return Ended::Hung(error.to_string()),
                 Err(error) => return Ended::Broken(error.to_string()),
@@ -250,12 +176,13 @@ impl ControlState {
     /// # Errors
     /// When the connection is of no more use.
     async fn poll(&mut self, wire: &Wire) -> Result<(), ServerError> {
-        match self.poller.poll(wire, || self.clock.now_ns()).await {
+        let clock = self.clock;
+        match self.poller.poll(wire, || clock.now_ns()).await {
             Ok((at_ns, polled)) => self.tell_polled(at_ns, polled),
             Err(error) if error.ends_connection() => return Err(error),
             Err(error) => self.tell_mute(&error.to_string()),
         }
-        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let (Some(ledger), Wire::Redis(wire)) = (&self.ledger, wire) else { return Ok(()) };
         let trouble = match registry::keep(wire, ledger).await? {
             Kept::Stands => None,
             Kept::Renewed(renewed) => {
@@ -279,7 +206,7 @@ impl ControlState {
         loop {
             tokio::select! {
                 () = sleep_until(until) => return,
-                Some(order) = self.orders.recv() => order.refuse(cause),
+                Some(order) = self.orders.recv() => order.refuse(ServerError::Unreachable(cause.to_owned())),
             }
         }
     }

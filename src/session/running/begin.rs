@@ -144,7 +144,7 @@ fn begin(
     // A setup may have run, and some workers written, before another could not start.
     let (live, recordings) = begun.inspect_err(|_| {
         undo_setup(&gate, &control, &commission.plan.target.address, &mut peers);
-        remove_keys(&gate, &control, &signals, &mut peers);
+        remove_keys(&gate, &control, &signals, (&mut peers, commission.plan.target.dialect));
     })?;
     Ok(Running {
         refusals: Refusals::new(commission.keeps_going),

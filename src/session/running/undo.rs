@@ -15,6 +15,7 @@ use super::{
     set_back::{LIMIT, delete},
 };
 use crate::{
+    protocol::Dialect,
     server::{Control, Ledger},
     session::FileError,
     signals::Signal,
@@ -46,7 +47,7 @@ pub(super) fn undo(running: Running) -> Result<(), Arc<FileError>> {
     let address = &commission.plan.target.address;
     tuning.restore(&control, address, |told| peers.tell(Notice::Undone(format!("redyno: {told}"))));
     undo_setup(&gate, &control, address, &mut peers);
-    remove_keys(&gate, &control, &signals, &mut peers);
+    remove_keys(&gate, &control, &signals, (&mut peers, commission.plan.target.dialect));
     let recorded = recordings.finish();
     // A part that broke keeps nothing from being undone.
     broken.map_or(recorded, |panic| resume_unwind(panic))
@@ -64,21 +65,40 @@ pub(super) fn undo_setup(gate: &Gate, control: &Control, address: &Address, peer
 }
 
 /// Removes the keys of the run, if there may be any, or tells how to use those that are to stay. The load is off.
-pub(super) fn remove_keys(gate: &Gate, control: &Control, signals: &Receiver<Signal>, peers: &mut Peers) {
+pub(super) fn remove_keys(
+    gate: &Gate,
+    control: &Control,
+    signals: &Receiver<Signal>,
+    (peers, dialect): (&mut Peers, Dialect),
+) {
     let Some(kept) = gate.leaves_keys() else { return };
     let told = if kept {
         let prefix = gate.names().prefix();
         format!(
-            "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean` removes them"
+            "the keys stay under {prefix}; --key-prefix {prefix} uses them again, {}",
+            later("them", dialect)
         )
     } else {
-        clean(gate.ledger(), control, signals, peers)
+        clean(gate.ledger(), control, signals, (peers, dialect))
     };
     peers.tell(Notice::Undone(told));
 }
 
+/// What becomes of keys that are left. A memcached lists none, so that nothing finds them again.
+fn later(them: &str, dialect: Dialect) -> String {
+    if dialect.is_resp() {
+        return format!("`redyno clean` removes {them}");
+    }
+    format!("nothing finds {them} again on a memcached: it evicts them, or flush_all does")
+}
+
 /// Removes the keys; what became of that.
-fn clean(ledger: &Ledger, control: &Control, signals: &Receiver<Signal>, peers: &mut Peers) -> String {
+fn clean(
+    ledger: &Ledger,
+    control: &Control,
+    signals: &Receiver<Signal>,
+    (peers, dialect): (&mut Peers, Dialect),
+) -> String {
     let cleaning = control.clean(vec![ledger.clone()]);
     let ended = loop {
         if let Some(ended) = cleaning.wait(LOOK_EVERY) {
@@ -94,10 +114,10 @@ fn clean(ledger: &Ledger, control: &Control, signals: &Receiver<Signal>, peers: 
         Ok(cleaned) if cleaned.complete => cleaned.to_string(),
         Ok(cleaned) => {
             let removed = counted(cleaned.removed, "key");
-            format!("removed {removed}, then was interrupted; `redyno clean` removes the others")
+            format!("removed {removed}, then was interrupted; {}", later("the others", dialect))
         }
         Err(error) => {
-            format!("redyno's keys may be left on the server ({error}); `redyno clean` removes them")
+            format!("redyno's keys may be left on the server ({error}); {}", later("them", dialect))
         }
     }
 }

@@ -21,6 +21,9 @@ pub const ROWS: u16 = PARAMETERS.len() as u16;
 
 /// Draws the list; where it is too high, the part around the selected parameter.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
+    if status.is_memcached() {
+        return settings(paint, area, status);
+    }
     let glyphs = paint.glyphs();
     let can_turn = can_turn(model);
     let selected = model.config.selected();
@@ -47,6 +50,22 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
                 );
             }
         }
+    }
+}
+
+/// Draws what a memcached was started with, which cannot be turned.
+fn settings(paint: &mut Paint, area: Rect, status: &Status) {
+    if status.config.is_empty() {
+        paint.text(row(area, 0), "stats settings was refused", Ink::Faint);
+    }
+    for (y, (name, value)) in (0..area.height).zip(&status.config) {
+        let line = row(area, y);
+        paint.text(Rect { width: NAME.min(line.width), ..line }, name, Ink::Text);
+        let value = match (name.as_str(), value.parse::<u64>()) {
+            ("maxbytes" | "item_size_max", Ok(bytes)) => units::bytes(bytes),
+            _ => value.clone(),
+        };
+        paint.text(from_column(line, line.x + NAME), &value, Ink::Text);
     }
 }
 

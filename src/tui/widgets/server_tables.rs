@@ -16,6 +16,10 @@ use crate::{
 /// The entries of the slow log, the newest first.
 pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
+    if reading.status().is_some_and(|status| status.body.is_memcached()) {
+        paint.text(row(area, 0), "memcached has none", Ink::Faint);
+        return;
+    }
     if entries.peek().is_none() {
         let threshold = reading.status().and_then(|s| s.body.config.get("slowlog-log-slower-than"));
         let text = match threshold.and_then(|us| us.parse::<i64>().ok()) {
@@ -48,7 +52,11 @@ pub fn latency(paint: &mut Paint, area: Rect, status: &Status) {
     events.sort_by_key(|event| std::cmp::Reverse(event.max_ms));
     if events.is_empty() {
         let is_off = status.config.get("latency-monitor-threshold").is_some_and(|ms| ms == "0");
-        let text = if is_off { "off (latency-monitor-threshold 0)" } else { "nothing" };
+        let text = match () {
+            () if status.is_memcached() => "memcached has none",
+            () if is_off => "off (latency-monitor-threshold 0)",
+            () => "nothing",
+        };
         paint.text(row(area, 0), text, Ink::Faint);
     }
     for (n, event) in events.into_iter().take(area.height.into()).enumerate() {

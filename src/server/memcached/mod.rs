@@ -1,0 +1,24 @@
+//! The control plane of a memcached: what it is asked, over a connection of its own, and what stands for what it does not
+//! have.
+//!
+//! ```text
+//!                    ┌─ stats ──────────► Status, events
+//! every second       └─ stats settings ─► Status          (once in a while)
+//! before a write     stats, stats conns ► Survey
+//! at the end         delete, in chunks ─► Cleaned          (by name: there is no SCAN)
+//! ```
+//! It holds nothing but the workload's keys: no marker, no list of runs.
+
+mod clean;
+mod count;
+mod link;
+mod news;
+mod poll;
+mod stats;
+mod survey;
+
+pub(super) use clean::clean;
+pub(super) use count::count;
+pub(super) use link::{Link, Wire};
+pub(super) use poll::Poller;
+pub(super) use survey::survey;

@@ -1,0 +1,109 @@
+//! One poll of a memcached: `stats`, and now and then the settings that it was started with.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Wire,
+    news::News,
+    stats::{Stats, called},
+};
+use crate::{
+    gauge::Gauge,
+    server::{ServerError, Status, info::Counters, poll::Polled},
+};
+
+/// Settings hardly change while it runs: they are asked for once in so many polls.
+const SETTINGS_EVERY: u32 = 10;
+
+/// The settings that are shown, of the many there are.
+const SETTINGS: [&str; 16] = [
+    "maxbytes",
+    "maxconns",
+    "num_threads",
+    "evictions",
+    "item_size_max",
+    "reqs_per_event",
+    "tcp_backlog",
+    "maxconns_fast",
+    "growth_factor",
+    "chunk_size",
+    "slab_reassign",
+    "slab_automove",
+    "lru_segmented",
+    "lru_crawler",
+    "idle_timeout",
+    "cas_enabled",
+];
+
+/// What the polls so far found, to tell differences. It outlives connections.
+#[derive(Default)]
+pub(in crate::server) struct Poller {
+    counters: Option<Counters>,
+    calls: Option<BTreeMap<&'static str, u64>>,
+    news: News,
+    settings: BTreeMap<String, String>,
+    polls: u32,
+}
+
+impl Poller {
+    /// Asks; `now_ns` tells when the answers are there.
+    ///
+    /// # Errors
+    /// When the connection is lost, or `stats` refused.
+    pub(in crate::server) async fn poll(
+        &mut self,
+        wire: &Wire,
+        now_ns: impl Fn() -> u64,
+    ) -> Result<(u64, Polled), ServerError> {
+        let text = wire.text("stats").await?;
+        let at_ns = now_ns();
+        if self.polls.is_multiple_of(SETTINGS_EVERY) {
+            match wire.text("stats settings").await {
+                Ok(text) => self.settings = settings(&text),
+                Err(error) if error.ends_connection() => return Err(error),
+                Err(_) => self.settings.clear(),
+            }
+        }
+        self.polls = self.polls.wrapping_add(1);
+        Ok((at_ns, self.read(at_ns, &Stats::parse(&text))))
+    }
+
+    fn read(&mut self, at_ns: u64, stats: &Stats) -> Polled {
+        let (happenings, is_other) = self.news.read(at_ns, stats);
+        if is_other {
+            (self.counters, self.calls) = (None, None);
+        }
+        let counters = Counters::new(at_ns, String::new(), stats.sources());
+        let (mut gauges, poll_s) = counters.since(self.counters.as_ref());
+        let calls = stats.calls();
+        let added = self.calls.as_ref().and_then(|before| called(&calls, before)).unwrap_or_default();
+        let sum: u64 = added.values().map(|stat| stat.calls).sum();
+        let per_s = poll_s.filter(|s| *s > 0.0).map(|s| sum as f64 / s);
+        gauges.set(Gauge::OpsPerS, per_s);
+        (self.counters, self.calls) = (Some(counters), Some(calls));
+        let status = Status {
+            name: "memcached".to_owned(),
+            version: stats.text("version").unwrap_or_default().to_owned(),
+            policy: policy(&self.settings),
+            poll_s,
+            gauges,
+            command_stats: added,
+            config: self.settings.clone(),
+            ..Status::default()
+        };
+        Polled { status, happenings }
+    }
+}
+
+/// What it does at its limit of memory.
+pub(super) fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
+    let policy = |word: &String| if word == "on" { "lru" } else { "noeviction" };
+    settings.get("evictions").map(|word| policy(word).to_owned())
+}
+
+/// Those that are shown.
+pub(super) fn settings(text: &str) -> BTreeMap<String, String> {
+    let stats = Stats::parse(text);
+    let shown = stats.iter().filter(|(name, _)| SETTINGS.contains(name));
+    shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}

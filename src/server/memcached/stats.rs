@@ -1,0 +1,128 @@
+//! Reads `stats`: text in, gauges and the calls of commands out. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    gauge::{GAUGES, Gauge, Gauges, Source},
+    server::CommandStat,
+};
+
+/// The lines of one answer to `stats`.
+#[derive(Debug, Default)]
+pub(super) struct Stats<'a>(BTreeMap<&'a str, &'a str>);
+
+/// What is counted of each command, by the names of the counts that make it up. A `gat` is a `get` and a `touch`.
+const COMMANDS: [(&str, &[&str]); 9] = [
+    ("get", &["cmd_get"]),
+    ("set", &["cmd_set"]),
+    ("touch", &["cmd_touch"]),
+    ("meta", &["cmd_meta"]),
+    ("delete", &["delete_hits", "delete_misses"]),
+    ("incr", &["incr_hits", "incr_misses"]),
+    ("decr", &["decr_hits", "decr_misses"]),
+    ("cas", &["cas_hits", "cas_misses", "cas_badval"]),
+    ("flush", &["cmd_flush"]),
+];
+
+impl<'a> Stats<'a> {
+    /// Takes the text apart. Lines that are no `STAT name value` are none.
+    pub(super) fn parse(text: &'a str) -> Self {
+        let line = |line: &'a str| line.strip_prefix("STAT ")?.split_once(' ');
+        Self(text.lines().filter_map(line).collect())
+    }
+
+    /// A value as it stands there.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        self.0.get(name).copied()
+    }
+
+    /// A value that is a number.
+    pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// All of them, by name.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0.iter().map(|(name, value)| (*name, *value))
+    }
+
+    /// What the sources of all gauges say.
+    pub(super) fn sources(&self) -> Gauges {
+        let mut sources = Gauges::default();
+        for gauge in GAUGES {
+            let value = match (gauge.about().source, gauge) {
+                (Source::Stat(name) | Source::InfoOrStat(_, name), _) => self.number(name),
+                (_, Gauge::Cpu) => self.sum(&["rusage_user", "rusage_system"]),
+                (_, Gauge::Commands) => Some(self.calls().values().map(|calls| *calls as f64).sum()),
+                _ => None,
+            };
+            sources.set(gauge, value);
+        }
+        sources
+    }
+
+    fn sum(&self, names: &[&str]) -> Option<f64> {
+        names.iter().map(|name| self.number::<f64>(name)).sum()
+    }
+
+    /// How often each command was called since its start, or `stats reset`.
+    pub(super) fn calls(&self) -> BTreeMap<&'static str, u64> {
+        let calls = |(name, counts): &(&'static str, &[&str])| {
+            let sum: Option<u64> = counts.iter().map(|count| self.number::<u64>(count)).sum();
+            Some((*name, sum?))
+        };
+        COMMANDS.iter().filter_map(calls).collect()
+    }
+}
+
+/// What was called between two polls, of commands that were. `None` when a count went back.
+pub(super) fn called(
+    now: &BTreeMap<&'static str, u64>,
+    before: &BTreeMap<&'static str, u64>,
+) -> Option<BTreeMap<String, CommandStat>> {
+    let mut called = BTreeMap::new();
+    for (name, now) in now {
+        let calls = now.checked_sub(before.get(name).copied().unwrap_or(0))?;
+        if calls > 0 {
+            called.insert((*name).to_owned(), CommandStat { calls, ..CommandStat::default() });
+        }
+    }
+    Some(called)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "STAT pid 7\r\nSTAT version 1.6.18\r\nSTAT rusage_user 1.500000\r\nSTAT rusage_system 0.250000\r\n\
+        STAT cmd_get 8\r\nSTAT delete_hits 1\r\nSTAT delete_misses 2\r\nSTAT cmd_flush 0\r\nSTAT bytes 61\r\nSTAT curr_items 1\r\n\
+        STAT evictions 4\r\nSTAT conn_yields 3\r\nEND\r\n";
+
+    #[test]
+    fn what_stats_says_fills_the_gauges_that_it_knows() {
+        let stats = Stats::parse(TEXT);
+        let sources = stats.sources();
+        let told = [
+            Gauge::Cpu,
+            Gauge::Keys,
+            Gauge::UsedMemory,
+            Gauge::EvictedKeys,
+            Gauge::ConnYields,
+            Gauge::CpuUser,
+        ];
+        assert_eq!(told.map(|gauge| sources[gauge]), [1.75, 1.0, 61.0, 4.0, 3.0, 1.5].map(Some));
+        let untold = [Gauge::Fragmentation, Gauge::Aof, Gauge::MaxMemory, Gauge::Hits];
+        assert_eq!(untold.map(|gauge| sources[gauge]), [None; 4]);
+        assert_eq!(stats.text("version"), Some("1.6.18"));
+    }
+
+    #[test]
+    fn commands_are_told_by_what_was_added_and_a_reset_tells_nothing() {
+        let calls = Stats::parse(TEXT).calls();
+        assert_eq!(calls, BTreeMap::from([("get", 8), ("delete", 3), ("flush", 0)]));
+        let later = BTreeMap::from([("get", 18), ("delete", 3), ("flush", 0)]);
+        let added = called(&later, &calls).unwrap();
+        assert_eq!((added.len(), added["get"].calls), (1, 10));
+        assert_eq!(called(&calls, &later), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! What the control plane speaks with a server by, in the dialect of the target.
+
+use super::{
+    ServerError, link, memcached,
+    poll::{self, Polled},
+};
+use crate::{
+    protocol::Dialect,
+    target::{Reached, Target},
+};
+
+/// A connection. Dropping it closes the socket.
+pub(super) enum Link {
+    Redis(link::Link),
+    Memcached(memcached::Link),
+}
+
+/// What commands are sent by. Clones share the connection.
+pub(super) enum Wire {
+    Redis(link::Wire),
+    Memcached(memcached::Wire),
+}
+
+/// What the polls so far found. It outlives connections.
+pub(super) enum Poller {
+    Redis(Box<poll::Poller>),
+    Memcached(Box<memcached::Poller>),
+}
+
+impl Link {
+    /// Connects to a target that was `reached` a moment ago.
+    pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
+        match target.dialect {
+            Dialect::Resp2 | Dialect::Resp3 => link::Link::open(target, reached).await.map(Self::Redis),
+            Dialect::Memcached => memcached::Link::open(target, reached).await.map(Self::Memcached),
+        }
+    }
+
+    /// What commands are sent by.
+    pub(super) fn wire(&self) -> Wire {
+        match self {
+            Self::Redis(link) => Wire::Redis(link.wire().clone()),
+            Self::Memcached(link) => Wire::Memcached(link.wire().clone()),
+        }
+    }
+
+    /// Waits until the connection is lost, and says why.
+    pub(super) async fn lost(&mut self) -> String {
+        match self {
+            Self::Redis(link) => link.lost().await,
+            Self::Memcached(link) => link.lost().await,
+        }
+    }
+}
+
+impl Poller {
+    /// One that has found nothing yet.
+    pub(super) fn of(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Resp2 | Dialect::Resp3 => Self::Redis(Box::default()),
+            Dialect::Memcached => Self::Memcached(Box::default()),
+        }
+    }
+
+    /// Asks; `now_ns` tells when the answers are there.
+    ///
+    /// # Errors
+    /// When the connection is lost, or the first question refused.
+    pub(super) async fn poll(
+        &mut self,
+        wire: &Wire,
+        now_ns: impl Fn() -> u64,
+    ) -> Result<(u64, Polled), ServerError> {
+        match (self, wire) {
+            (Self::Redis(poller), Wire::Redis(wire)) => poller.poll(wire, now_ns).await,
+            (Self::Memcached(poller), Wire::Memcached(wire)) => poller.poll(wire, now_ns).await,
+            _ => unreachable!("poller and wire are of the target's dialect"),
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! memcached: the same load, the same gate and the same end, against the real one, in its own words.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
+
+use crate::support::{
+    Server,
+    certificates::{Authority, Valid},
+    free_port,
+    program::{Outcome, run},
+    session::{Driven, at_port, events, intervals, plan},
+    wait_for,
+};
+use redyno::{
+    gauge::Gauge,
+    load::{Knobs, Plan},
+    protocol::Dialect,
+    session::{End, Record},
+    target::{Credentials, Password, ReachError, Target, reach},
+    workload::Workload,
+};
+
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
+
+fn memcached(args: &[&str]) -> Server {
+    Server::memcached().with_args(args).start()
+}
+
+fn uri(server: &Server) -> String {
+    format!("memcached://127.0.0.1:{}", server.port())
+}
+
+fn target(server: &Server) -> Target {
+    Target { dialect: Dialect::Memcached, ..at_port(server.port()) }
+}
+
+/// What it answers to a line, up to `end`.
+fn asked(port: u16, line: &str, end: &str) -> Vec<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("memcached listens");
+    write!(stream, "{line}\r\n").expect("it takes a line");
+    let mut lines = Vec::new();
+    for line in BufReader::new(stream).lines() {
+        let line = line.expect("it answers");
+        let is_last = line.starts_with(end);
+        lines.push(line);
+        if is_last {
+            break;
+        }
+    }
+    lines
+}
+
+/// Its own counts.
+fn stats(port: u16) -> BTreeMap<String, u64> {
+    let count = |line: &String| {
+        let (name, value) = line.strip_prefix("STAT ")?.split_once(' ')?;
+        Some((name.to_owned(), value.parse().ok()?))
+    };
+    asked(port, "stats", "END").iter().filter_map(count).collect()
+}
+
+/// A memcached that ends with the test.
+struct Spawned(Child);
+
+impl Spawned {
+    fn start(args: &[&str]) -> Self {
+        // Files of the test are for its own user.
+        let usual = ["-U", "0", "-u", "root"];
+        let child = Command::new("memcached")
+            .args(usual)
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Self(child.expect("apt-get install memcached"))
+    }
+}
+
+impl Drop for Spawned {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn headless(uri: &str, more: &[&str]) -> Outcome {
+    run(&[&["-u", uri, "--headless", "--json", "--load"], more].concat())
+}
+
+/// Operations, hits and misses of each command.
+fn totals(records: &[Record]) -> BTreeMap<String, [u64; 3]> {
+    let mut totals = BTreeMap::<String, [u64; 3]>::new();
+    for record in records {
+        let Record::Interval(interval) = record else { continue };
+        for (name, counts) in &interval.commands {
+            let total = totals.entry(name.clone()).or_default();
+            *total = [total[0] + counts.ops, total[1] + counts.hits, total[2] + counts.misses];
+        }
+    }
+    totals
+}
+
+fn end(records: &[Record]) -> &End {
+    match records.last() {
+        Some(Record::End(end)) => end,
+        other => panic!("the last record is {other:?}"),
+    }
+}
+
+#[test]
+fn the_load_counts_what_the_server_counts_and_leaves_nothing() {
+    let server = memcached(&[]);
+    for pipeline in ["1", "16"] {
+        let before = stats(server.port());
+        let more = ["--ratio", "1:1", "-P", pipeline, "--duration", "1", "-r", "500"];
+        let outcome = headless(&uri(&server), &more).expect_code(0);
+        let records = outcome.records();
+        let Record::Session(session) = &records[0] else { panic!("{:?} comes first", records[0]) };
+        assert!(session.target.server.starts_with("memcached 1."), "{}", session.target.server);
+        let summary = &end(&records).summary;
+        assert!(summary.ops > 0 && summary.errors.is_empty(), "{summary:?}");
+        assert_eq!(summary.service.count(), summary.ops);
+        let after = stats(server.port());
+        let added = |name: &str| after[name] - before[name];
+        let counted = totals(&records);
+        let [hits, misses] = ["get_hits", "get_misses"].map(added);
+        assert_eq!(counted["GET"], [added("cmd_get"), hits, misses]);
+        assert_eq!(counted["SET"][0], added("cmd_set"));
+        assert_eq!(after["curr_items"], 0, "its keys are gone");
+        assert!(added("delete_hits") > 0 && outcome.err.contains("removed "), "{}", outcome.err);
+        let server_told = records.iter().find_map(|record| match record {
+            Record::Server(status) => Some(&status.body),
+            _ => None,
+        });
+        let told = server_told.expect("what stats says is in the records");
+        assert_eq!((told.name.as_str(), told.gauges[Gauge::MaxMemory]), ("memcached", Some(67_108_864.0)));
+        assert!(
+            records.iter().any(|record| matches!(record, Record::Ping(ping) if ping.body.rtt.count() > 0))
+        );
+    }
+}
+
+#[test]
+fn its_own_commands_are_asked_and_answered_one_by_one() {
+    let server = memcached(&[]);
+    let commands = "SET {key} {value} EX 60 ; gets {key} ; gat 60 {key} ; add {key} {value} ; \
+        replace {key} {value} ; append {key} x ; prepend {key} x ; cas {key} 1 {value} ; MGET {key} {key} ; \
+        touch {key} 60 ; mg {key} v t ; ms {key} {value} T60 ; ma {key} ; md {key} ; DEL {key} ; mn ; version";
+    let words: Vec<_> = commands.split(' ').collect();
+    let outcome = headless(&uri(&server), &[&["--duration", "1", "--"], words.as_slice()].concat());
+    let records = outcome.expect_code(0).records();
+    let summary = &end(&records).summary;
+    let counted = totals(&records);
+    assert_eq!(counted.len(), 17, "{:?}", counted.keys());
+    for (name, [ops, ..]) in &counted {
+        assert!(*ops > 0 || name == "ma", "{name}");
+    }
+    // A value is no number: arithmetic on it is the only error.
+    let errors: Vec<_> = summary.errors.keys().collect();
+    assert_eq!(errors, ["CLIENT_ERROR"], "{errors:?}");
+    let stats = stats(server.port());
+    assert!(["cas_misses", "cas_badval", "touch_hits"].iter().any(|name| stats[*name] > 0));
+    assert_eq!(stats["curr_items"], 0, "its keys are gone");
+}
+
+#[test]
+fn errors_are_counted_by_their_kind_and_a_key_that_is_not_there_is_a_miss() {
+    let server = memcached(&[]);
+    let more = [
+        "--duration",
+        "1",
+        "-d",
+        "1048576",
+        "-c",
+        "2",
+        "--",
+        "SET",
+        "{key}",
+        "{value}",
+        ";",
+        "incr",
+        "{key}",
+    ];
+    let records = headless(&uri(&server), &more).expect_code(0).records();
+    let summary = &end(&records).summary;
+    let errors: Vec<_> = summary.errors.keys().map(String::as_str).collect();
+    assert_eq!(errors, ["SERVER_ERROR"], "an object too large for the cache");
+    let counted = totals(&records);
+    let [ops, hits, misses] = counted["incr"];
+    assert_eq!((counted["SET"][0], hits), (0, 0));
+    assert!(ops > 0 && misses == ops, "{misses} of {ops}");
+}
+
+#[test]
+fn what_it_does_not_have_is_one_line_before_anything_is_sent() {
+    let server = memcached(&[]);
+    for (command, expected) in [
+        ("HSET {key} f {value}", "'HSET' is no command that redyno has for memcached"),
+        ("mg {key} v q", "the quiet flag q"),
+        ("DEL {key} {key}", "for memcached write DEL KEY"),
+    ] {
+        let words: Vec<_> = command.split(' ').collect();
+        let outcome = headless(&uri(&server), &[&["--duration", "1", "--"], words.as_slice()].concat());
+        let outcome = outcome.expect_code(2);
+        assert!(
+            outcome.err.contains(expected) && outcome.err.trim_end().lines().count() == 1,
+            "{}",
+            outcome.err
+        );
+    }
+    let long = "k".repeat(240);
+    let outcome = headless(&uri(&server), &["--duration", "1", "--key-prefix", &long]).expect_code(2);
+    assert!(outcome.err.contains("a key of memcached has 1 to 250 bytes, not 252"), "{}", outcome.err);
+    let stats = stats(server.port());
+    assert_eq!([stats["cmd_get"], stats["cmd_set"], stats["cmd_meta"]], [0; 3]);
+}
+
+#[test]
+fn items_and_other_clients_are_asked_about_and_are_not_touched() {
+    let server = memcached(&[]);
+    let other = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let asks = |more: &[&str]| headless(&uri(&server), &[&["--duration", "1"], more].concat());
+    wait_for("the other client", || (asked(server.port(), "stats conns", "END").len() > 6).then_some(()));
+    let outcome = asks(&[]).expect_code(2);
+    assert!(
+        outcome.err.contains("serves 1 other client; the load writes keys under redyno:"),
+        "{}",
+        outcome.err
+    );
+    drop(other);
+    assert_eq!(asked(server.port(), "set mine 0 0 2\r\nhi", "STORED"), ["STORED"]);
+    let outcome = asks(&[]).expect_code(2);
+    assert!(
+        outcome.err.contains("holds 1 key") && outcome.err.contains("limited to 64.0 MiB"),
+        "{}",
+        outcome.err
+    );
+    assert_eq!(stats(server.port())["cmd_set"], 1, "nothing was written");
+    asks(&["--yes"]).expect_code(0);
+    assert_eq!(asked(server.port(), "get mine", "END"), ["VALUE mine 0 2", "hi", "END"]);
+    assert_eq!(stats(server.port())["curr_items"], 1);
+}
+
+#[test]
+fn a_password_is_told_to_a_server_that_asks_and_to_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("users");
+    std::fs::write(&file, "ann:s3cret\n").unwrap();
+    let port = free_port();
+    let listens = ["-l", "127.0.0.1", "-p", &port.to_string(), "-Y", file.to_str().unwrap()];
+    let _asking = Spawned::start(&listens);
+    wait_for("the port", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let unknown = Target { dialect: Dialect::Memcached, ..at_port(port) };
+    let with = |password: &str| {
+        let who = Credentials { user: Some("ann".into()), password: Password::new(password) };
+        Target { credentials: Some(who), ..unknown.clone() }
+    };
+    assert!(matches!(reach(&unknown, LIMIT), Err(ReachError::PasswordNeeded(_))));
+    assert!(matches!(reach(&with("wrong"), LIMIT), Err(ReachError::WrongPassword { .. })));
+    reach(&with("s3cret"), LIMIT).unwrap();
+    let uri = format!("memcached://ann:s3cret@127.0.0.1:{port}");
+    let records = headless(&uri, &["--duration", "1"]).expect_code(0).records();
+    let summary = &end(&records).summary;
+    assert!(summary.ops > 0 && summary.errors.is_empty(), "{summary:?}");
+    let open = memcached(&[]);
+    let told = Target { address: target(&open).address, ..with("s3cret") };
+    assert!(matches!(reach(&told, LIMIT), Err(ReachError::PasswordNotAsked(_))));
+    assert_eq!(stats(open.port())["total_items"], 0, "the password is no item");
+}
+
+#[test]
+fn redis_and_memcached_are_told_apart() {
+    let (redis, server) = (Server::redis().start(), memcached(&[]));
+    let error = reach(&Target { dialect: Dialect::Memcached, ..at_port(redis.port()) }, LIMIT).unwrap_err();
+    assert!(matches!(error, ReachError::Redis(_)), "{error}");
+    assert!(error.to_string().ends_with(&format!("write -u redis://127.0.0.1:{}", redis.port())), "{error}");
+    let error = reach(&at_port(server.port()), LIMIT).unwrap_err();
+    assert!(error.to_string().ends_with(&format!("write -u {}", uri(&server))), "{error}");
+    let outcome = run(&["clean", "-u", &uri(&server)]).expect_code(1);
+    assert!(outcome.err.contains("lists no keys"), "{}", outcome.err);
+}
+
+#[test]
+fn a_unix_socket_and_tls_lead_to_it_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("socket");
+    let _by_socket = Spawned::start(&["-s", socket.to_str().unwrap(), "-a", "777"]);
+    wait_for("the socket", || std::os::unix::net::UnixStream::connect(&socket).ok());
+    let by_socket = format!("memcached://{}", socket.display());
+    let authority = Authority::new();
+    let pair = authority.issue(&["127.0.0.1"], Valid::Now);
+    let port = free_port();
+    let (certificate, key) =
+        (format!("ssl_chain_cert={}", pair.certificate.display()), format!("ssl_key={}", pair.key.display()));
+    let listens =
+        ["-l", "127.0.0.1", "-p", &port.to_string(), "-Z", "-o", &certificate, "-o", &key].map(str::to_owned);
+    let _by_tls = Spawned::start(&listens.each_ref().map(String::as_str));
+    wait_for("the port", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let (by_tls, file) = (format!("memcacheds://127.0.0.1:{port}"), authority.path());
+    for (uri, more) in [(&by_socket, &[][..]), (&by_tls, &["--cacert", &file][..])] {
+        let more = [&["--duration", "1", "--yes"], more].concat();
+        let records = headless(uri, &more).expect_code(0).records();
+        let summary = &end(&records).summary;
+        assert!(summary.ops > 0 && summary.errors.is_empty(), "{uri}: {summary:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_and_started_again_is_an_outage_and_no_end() {
+    let mut server = memcached(&[]);
+    let knobs = Knobs { load: true, workload: Workload::ratio(1, 1), keyspace: 1000, ..Knobs::default() };
+    let mut session = Driven::start(&Plan { threads: 2, ..plan(target(&server)) }, knobs);
+    session.wait_for_work(1, 50, 1000);
+    server.pause();
+    session.wait_for("a stall", |records| {
+        records.iter().any(|record| matches!(&**record, Record::Interval(i) if i.ops == 0)).then_some(())
+    });
+    server.resume();
+    server.kill();
+    let happens = |session: &mut Driven, name: &'static str| {
+        session.wait_for(name, |records: &[Arc<Record>]| events(records).contains(&name).then_some(()));
+    };
+    happens(&mut session, "load lost");
+    happens(&mut session, "ping lost");
+    server.restart();
+    happens(&mut session, "load back");
+    happens(&mut session, "ping back");
+    session.wait_for("replies again", |records| {
+        let is_back =
+            |records: &[Arc<Record>]| intervals(records).last().is_some_and(|i| i.clients == 50 && i.ops > 0);
+        is_back(records).then_some(())
+    });
+    let past = session.finish();
+    let total: u64 = intervals(&past.records).map(|interval| interval.ops).sum();
+    assert_eq!(past.end.summary.ops, total);
+}
+
+#[test]
+fn latency_is_asked_by_mn() {
+    let server = memcached(&[]);
+    let outcome = run(&["-u", &uri(&server), "--latency"]).expect_code(0);
+    let figures: Vec<f64> = outcome.out.split_whitespace().map(|figure| figure.parse().unwrap()).collect();
+    assert!(figures.len() == 4 && figures[0] > 0.0 && figures[3] > 0.0, "{}", outcome.out);
+    let before = stats(server.port());
+    assert!(before["cmd_get"] == 0 && before["cmd_set"] == 0);
+}
