@@ -1,4 +1,4 @@
-//! redyno: a dynamometer for Redis and Valkey.
+//! redyno: a dynamometer for Redis, Valkey and memcached.
 //!
 //! One idea holds the house together: **a session is a stream of records**. Live measurement produces it, a
 //! file holds it, and the screen, the headless output and every export are folds over it.
@@ -23,11 +23,11 @@
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: operations, keys, values, and the program that they compile to; the setup before them | sockets, time |
-//! | [`target`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it a Redis | load |
+//! | [`target`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it what it should be | load |
 //! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
-//! | [`server`] | the control plane: INFO, CONFIG, slow log, latency events and histograms, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
+//! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, the running and undoing of setups, the cleaning up of keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on a thread of its own the session's business: asking before it writes, refusing, tuning, stopping, undoing | screens |
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings in alternation, a knob swept, a script played; curves over one knob; pure | screens, I/O |

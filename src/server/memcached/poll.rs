@@ -16,23 +16,17 @@ use crate::{
 const SETTINGS_EVERY: u32 = 10;
 
 /// The settings that are shown, of the many there are.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 10] = [
+    "evictions",
+    "growth_factor",
+    "idle_timeout",
+    "item_size_max",
     "maxbytes",
     "maxconns",
     "num_threads",
-    "evictions",
-    "item_size_max",
     "reqs_per_event",
-    "tcp_backlog",
-    "maxconns_fast",
-    "growth_factor",
-    "chunk_size",
-    "slab_reassign",
     "slab_automove",
-    "lru_segmented",
-    "lru_crawler",
-    "idle_timeout",
-    "cas_enabled",
+    "tcp_backlog",
 ];
 
 /// What the polls so far found, to tell differences. It outlives connections.

@@ -53,6 +53,7 @@ impl<'a> Stats<'a> {
             let value = match (gauge.about().source, gauge) {
                 (Source::Stat(name) | Source::InfoOrStat(_, name), _) => self.number(name),
                 (_, Gauge::Cpu) => self.sum(&["rusage_user", "rusage_system"]),
+                (_, Gauge::Keys) => self.number("curr_items"),
                 (_, Gauge::Commands) => Some(self.calls().values().map(|calls| *calls as f64).sum()),
                 _ => None,
             };

@@ -38,6 +38,14 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     let mut y = 0;
     for (name, figures) in &groups {
         paint.text(Rect { width: NAME.min(area.width), ..row(area, y) }, name, Ink::Strong);
+        if figures.is_empty() && status.is_memcached() {
+            let place = row(area, y);
+            paint.text(
+                Rect { x: place.x + NAME.min(place.width), width, ..place },
+                "memcached has none",
+                Ink::Faint,
+            );
+        }
         for line in flow(figures, width).into_iter().take(most.into()) {
             let place = row(area, y);
             let place = Rect { x: place.x + NAME.min(place.width), width, ..place };
