@@ -59,3 +59,4 @@ mod turning;
 mod unfit;
 mod usage;
 mod weights;
+mod workloads;

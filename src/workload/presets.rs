@@ -53,7 +53,19 @@ macro_rules! files {
     };
 }
 
-files!("timeline", "sessions", "leaderboard", "queue", "stream", "rate-limiter");
+files!(
+    "timeline",
+    "sessions",
+    "leaderboard",
+    "queue",
+    "stream",
+    "rate-limiter",
+    "alibaba-cluster",
+    "alibaba-threads",
+    "alibaba-bitmap",
+    "timeline-sets",
+    "timeline-script"
+);
 
 fn plain(name: &str, about: &str, workload: Workload) -> Preset {
     let usual = Arc::new(Workload { name: name.to_owned(), about: about.to_owned(), ..workload });

@@ -1,0 +1,66 @@
+//! Every workload that the program has runs to its end on real servers, without an error, and leaves nothing there.
+
+use std::{fs, io::Write as _};
+
+use redyno::session::Record;
+
+use crate::support::{Server, program::run};
+
+/// The names that `redyno workloads` lists.
+fn listed() -> Vec<String> {
+    let list = run(&["workloads"]).expect_code(0).out;
+    list.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+fn runs_without_an_error(server: &Server) {
+    let port = server.port_text();
+    let names = listed();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", &name];
+        let load = ["-c", "5", "-r", "200", "-n", "2000"];
+        let records = run(&[&args[..], &load].concat()).expect_code(0).records();
+        let Some(Record::End(end)) = records.last() else { panic!("{name}: no end record") };
+        assert!(end.summary.ops == 2000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "{name}");
+    }
+}
+
+#[test]
+fn every_preset_runs_on_redis() {
+    runs_without_an_error(&Server::redis().start());
+}
+
+#[test]
+fn every_preset_runs_on_valkey() {
+    runs_without_an_error(&Server::valkey().start());
+}
+
+#[test]
+fn a_preset_that_is_printed_is_a_file_that_runs() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mine.toml");
+    let text = run(&["workloads", "timeline"]).expect_code(0).out;
+    fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    let (port, path) = (server.port_text(), path.to_str().unwrap().to_owned());
+    let args = ["-p", &port, "--headless", "--json", "-r", "100", "-n", "500", "--workload", &path];
+    let records = run(&args).expect_code(0).records();
+    let Some(Record::End(end)) = records.last() else { panic!("no end record") };
+    assert!(end.summary.ops == 500 && end.summary.errors.is_empty());
+    assert!(records.iter().any(|record| {
+        matches!(record, Record::Segment(segment) if segment.knobs.workload.name == "mine")
+    }));
+}
+
+#[test]
+fn a_file_that_is_wrong_is_told_with_its_line_before_anything_is_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("wrong.toml");
+    fs::write(&path, "[[operation]]\nname = \"a\"\nwieght = 1\n").unwrap();
+    let path = path.to_str().unwrap();
+    let told = run(&["-p", "1", "--headless", "--workload", path]).expect_code(2).err;
+    assert!(told.contains("wrong.toml:3: unknown field `wieght`"), "{told}");
+    let none = run(&["-p", "1", "--headless", "--workload", "nonsense"]).expect_code(2).err;
+    assert!(none.contains("there is no workload 'nonsense'; there are cache, "), "{none}");
+}
