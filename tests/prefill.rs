@@ -199,3 +199,56 @@ fn a_workload_without_keys_has_none_to_make_and_a_plain_preset_makes_none_by_its
     let plain = told(&server, &["--workload", "get", "-n", "100"]);
     assert_eq!((plain.segments.len(), plain.end.summary.misses), (1, 100));
 }
+
+#[test]
+fn keys_that_are_kept_are_read_by_the_next_run_and_it_leaves_them() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let load = ["-p", &port, "--headless", "--yes", "--workload", "get", "-r", "3000", "-n", "2000"];
+    let kept = run(&[&load[..], &["--prefill", "--keep"]].concat()).expect_code(0);
+    let prefix = kept.err.split("--key-prefix ").nth(1).and_then(|rest| rest.split(' ').next());
+    let prefix = prefix.unwrap_or_else(|| panic!("{}", kept.err));
+    for _ in 0..2 {
+        let told = told(&server, &["--workload", "get", "-r", "3000", "-n", "2000", "--key-prefix", prefix]);
+        let summary = &told.end.summary;
+        assert_eq!((told.segments.len(), summary.hits, summary.misses), (1, 2000, 0));
+    }
+    run(&["clean", "-p", &port, "--yes"]).expect_code(0);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn keys_of_the_workloads_own_names_are_a_users_asked_about_and_never_removed() {
+    let server = Server::redis().start();
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    let text = "name = \"users\"\nkeys.user = { prefix = \"user\", count = 20 }\n\
+                [[operation]]\nname = \"read\"\nsteps = [\"GET {user}\"]\n[prefill]\nsteps = [\"SET {user} {value}\"]\n";
+    file.write_all(text.as_bytes()).unwrap();
+    let path = file.path().to_str().unwrap();
+    let port = server.port_text();
+    let args = ["-p", &port, "--headless", "--workload", path, "--own-names", "-n", "100"];
+    let asked = run(&args).expect_code(2).err;
+    assert!(asked.contains("writes keys named as the workload says, now up to user000000000019"), "{asked}");
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    let told = told(&server, &args[3..]);
+    assert_eq!((told.end.summary.hits, told.end.summary.misses), (100, 0));
+    assert_eq!(server.cli(&["DBSIZE"]), "20");
+    assert_eq!(server.cli(&["EXISTS", "user000000000000", "user000000000019"]), "2");
+}
+
+#[test]
+fn a_load_that_reads_what_is_not_there_is_told_so_and_what_to_do() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let args =
+        ["-p", &port, "--headless", "--yes", "--workload", "get", "--rate", "1000", "--duration", "5.5"];
+    let out = run(&args).expect_code(0).out;
+    let told = "hit rate 0 %: the other reads find no key, which costs the server less; --prefill makes the keys first";
+    assert_eq!(
+        out.lines().filter(|line| line.contains(told)).count(),
+        2,
+        "once while it runs, and in the summary: {out}"
+    );
+    let filled = run(&[&args[..], &["--prefill"]].concat()).expect_code(0).out;
+    assert!(!filled.contains("hit rate"), "{filled}");
+}

@@ -7,7 +7,7 @@ use super::{
     RecordingState, Screen, SegmentTable, Stretch, Track, View, Zoom, experiment::Begun, view::USUAL_COLUMNS,
 };
 use crate::{
-    diagnose::{ClientLimit, Overload},
+    diagnose::{ClientLimit, LowHits, Overload},
     load::Knobs,
     session::{Record, Timeline, TimelineOptions},
 };
@@ -315,6 +315,16 @@ impl Model {
         let shown = self.shown();
         let segment = shown.segment()?;
         Overload::of(&segment.start.knobs, &segment.total)
+    }
+
+    /// That many reads find no key: now, in a frozen view and in a recording over the segment shown.
+    pub fn low_hits(&self) -> Option<LowHits> {
+        if self.view == View::Live && self.playback.is_none() {
+            return self.track().hits.low();
+        }
+        let shown = self.shown();
+        let segment = shown.segment()?;
+        LowHits::of(&segment.start, &segment.total)
     }
 
     /// The message to show now.

@@ -3,7 +3,7 @@
 mod table;
 
 use crate::{
-    diagnose::{Cause, ClientLimit, Delay},
+    diagnose::{Cause, ClientLimit, Delay, LowHits},
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
@@ -30,6 +30,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         if is_one_setting {
             totals(&mut text, &sum);
         }
+        hits(&mut text, timeline, &sum, is_one_setting);
         if rows.iter().any(|row| row.segment.start.knobs.reconnect.is_some()) {
             opened(&mut text, &sum, is_one_setting);
         }
@@ -109,10 +110,21 @@ fn totals(text: &mut String, sum: &Summary) {
     if sum.response.is_some() {
         line(text, "response", &levels(&row, &figures::RESPONSE));
     }
-    if sum.hits + sum.misses > 0 {
-        let share = sum.hits as f64 / (sum.hits + sum.misses) as f64;
-        line(text, "hits", &format!("{} of {} GETs", units::percent(share), sum.hits + sum.misses));
+}
+
+/// How many reads found their key where one setting ran, and what that means where few did.
+fn hits(text: &mut String, timeline: &Timeline, sum: &Summary, is_one_setting: bool) {
+    let reads = sum.hits + sum.misses;
+    if reads > 0 && is_one_setting {
+        let share = sum.hits as f64 / reads as f64;
+        line(text, "hits", &format!("{} of {reads} GETs", units::percent(share)));
     }
+    let segments = timeline.segments().iter();
+    let low = segments.filter_map(|segment| Some((segment, LowHits::of(&segment.start, &segment.total)?)));
+    let low: Vec<_> = low.collect();
+    let Some((first, verdict)) = low.first() else { return };
+    let place = if is_one_setting { String::new() } else { format!("seg {}: ", first.start.segment) };
+    line(text, "misses", &format!("{place}{verdict}; {}", verdict.advice()));
 }
 
 /// How many connections were made, and how long each stage of that took where one setting ran.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Reachability, View};
 use crate::{
-    diagnose::{ClientWatch, OverloadWatch},
+    diagnose::{ClientWatch, HitWatch, OverloadWatch},
     session::{
         Record, Timeline,
         timeline::{ErrorLog, Held, Reading, Segments, Stretch},
@@ -28,6 +28,8 @@ pub struct Track {
     pub(super) limit: ClientWatch,
     /// Whether the load asks for more than is sent now.
     pub(super) overload: OverloadWatch,
+    /// Whether most of what the load reads is there now.
+    pub(super) hits: HitWatch,
     /// Whether its target answers.
     pub(super) reachability: Reachability,
     /// How many connections of its server are not ours, once that is known.
@@ -42,6 +44,7 @@ impl Track {
             held: None,
             limit: ClientWatch::default(),
             overload: OverloadWatch::default(),
+            hits: HitWatch::default(),
             reachability: Reachability::default(),
             others: None,
         }
@@ -66,6 +69,7 @@ impl Track {
         }
         self.limit.push(record);
         self.overload.push(record);
+        self.hits.push(record);
         self.timeline.push(record);
     }
 

@@ -13,7 +13,7 @@ mod columns;
 use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
     app::summary,
-    diagnose::ClientWatch,
+    diagnose::{ClientWatch, HitWatch},
     happening::Happening,
     load::Knobs,
     probe::{Ping, Timing},
@@ -39,8 +39,9 @@ pub struct Lines {
     /// What was last said about the kernel's stamps.
     timing: Option<Timing>,
     client: ClientWatch,
-    /// A change of its verdict, to be told below the second that brought it.
-    verdict: Option<String>,
+    hits: HitWatch,
+    /// Changes of their verdicts, to be told below the second that brought them.
+    verdicts: Vec<String>,
 }
 
 impl Sink for Lines {
@@ -90,6 +91,7 @@ impl Lines {
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
                 self.client.push(record);
+                self.hits.push(record);
                 let aside = match &segment.prefill {
                     Some(prefill) => format!("{prefill}, "),
                     None => segment.aside().map_or_else(String::new, |aside| format!("{aside}, ")),
@@ -102,7 +104,10 @@ impl Lines {
                 self.complete(None, &mut lines);
                 if self.client.push(record) {
                     let told = format!("{:6.1} s  client limit: {}", interval.t_s, self.client_limit());
-                    self.verdict = Some(told);
+                    self.verdicts.push(told);
+                }
+                if self.hits.push(record) {
+                    self.verdicts.push(format!("{:6.1} s  {}", interval.t_s, self.hit_rate()));
                 }
                 self.held = Some(interval.clone());
             }
@@ -126,6 +131,11 @@ impl Lines {
             lines.push(format!("{:6.1} s  ping: no kernel time: {obstacle}", ping.t_s));
         }
         self.timing = ping.body.timing.or(self.timing);
+    }
+
+    fn hit_rate(&self) -> String {
+        let good = || "hit rate: above 90 % again".to_owned();
+        self.hits.low().map_or_else(good, |low| format!("{low}; {}", low.advice()))
     }
 
     /// How far the making of keys is, if it goes on.
@@ -162,7 +172,7 @@ impl Lines {
         let progress = self.progress().map_or_else(String::new, |progress| format!("  prefill {progress}"));
         let outage = if outage_s > 0.0 { format!("  outage {outage_s:.2} s") } else { String::new() };
         lines.push(format!("{t_s:5.1} s {load} | {ping} | {server}{outage}{progress}").trim_end().to_owned());
-        lines.extend(self.verdict.take());
+        lines.append(&mut self.verdicts);
     }
 }
 

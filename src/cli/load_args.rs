@@ -83,12 +83,16 @@ pub struct LoadArgs {
     #[arg(long)]
     pub no_load: bool,
     /// Leave the keys that the load wrote; the end says how to use them again and how to remove them
-    #[arg(long, conflicts_with = "key_prefix")]
+    #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
     /// Use keys of your own, NAME and twelve digits, and leave them; asks before it writes over them [default: keys of
     /// the run's own, removed at the end]
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub key_prefix: Option<KeyNames>,
+    /// Use keys named exactly as the workload says, with nothing before its own prefixes; asks and leaves them as
+    /// --key-prefix does
+    #[arg(long, conflicts_with = "key_prefix")]
+    pub own_names: bool,
     /// Write to a server that holds other keys or serves other clients without asking
     #[arg(long)]
     pub yes: bool,
@@ -159,6 +163,11 @@ impl LoadArgs {
             Some(_) if workload.keys.is_empty() => Err(WorkloadError::NoKeys(workload.name.clone())),
             Some(distribution) => Ok(workload.drawn_by(distribution)),
         }
+    }
+
+    /// The names of keys that a user gives, if the keys are not to be the run's own.
+    pub fn users_names(&self) -> Option<KeyNames> {
+        self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
     /// Worker threads: as many as there are cores but one, unless given.

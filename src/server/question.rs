@@ -79,9 +79,13 @@ impl Writes {
         let prefix = self.names.prefix();
         if self.is_users {
             let last = some_of(self.span.iter().map(|set| format!("{prefix}{}", set.last())).collect());
+            let named = match prefix {
+                "" => "as the workload says".to_owned(),
+                prefix => format!("{prefix} and a number"),
+            };
             return write!(
                 f,
-                "writes keys named {prefix} and a number, now up to {last}, over what they hold, and leaves them"
+                "writes keys named {named}, now up to {last}, over what they hold, and leaves them"
             );
         }
         let end = if self.kept { "leaves them there (--keep)" } else { "removes them at the end" };

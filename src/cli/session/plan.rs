@@ -71,7 +71,7 @@ pub fn commission(
     // Both ends of a connection to the built-in server are files of this process.
     let most_clients = most_clients(threads, if is_own { 2 } else { 1 });
     check_clients(&knobs, most_clients).map_err(UsageError::Line)?;
-    let names = line.load.key_prefix.clone().unwrap_or_else(|| KeyNames::of_run(run));
+    let names = line.load.users_names().unwrap_or_else(|| KeyNames::of_run(run));
     for knobs in line.experiment.settings(&knobs)?.iter().map(|setting| &setting.knobs).chain([&knobs]) {
         let spoken = knobs.workload.check_dialect(destination.target.dialect, &names);
         spoken.map_err(|error| UsageError::Line(error.to_string()))?;
@@ -92,7 +92,7 @@ pub fn commission(
         knobs,
         warmup: line.session.warmup,
         run,
-        keys: match &line.load.key_prefix {
+        keys: match line.load.users_names() {
             _ if is_own => Keys::OwnServers,
             Some(_) => Keys::Users,
             None => Keys::Runs { kept: line.load.keep },

@@ -57,7 +57,7 @@ fn load_words(load: &LoadArgs) -> Vec<String> {
     words.extend(load.timeout.map(|length| format!("--timeout {}", length.as_secs_f64())));
     words.extend(load.seed.map(|seed| format!("--seed {seed}")));
     words.extend(load.key_prefix.as_ref().map(|names| format!("--key-prefix {}", quoted(names.prefix()))));
-    let flags = [(load.keep, "--keep"), (load.keep_going, "--keep-going")];
+    let flags = [(load.own_names, "--own-names"), (load.keep, "--keep"), (load.keep_going, "--keep-going")];
     words.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned()));
     words
 }

@@ -113,6 +113,9 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     if model.client_limit().is_some() && width >= 60 {
         put(("CLIENT LIMIT".to_owned(), Ink::Warn), 6);
     }
+    if let Some(low) = model.low_hits().filter(|_| width >= ROOM_FOR_SINCE) {
+        put((format!("HITS {}", units::percent(low.share)), Ink::Warn), 6);
+    }
     put(load(model, glyphs), 1);
     if let Some(after) =
         model.in_force().reconnect.filter(|_| model.in_force().load && width >= ROOM_FOR_SINCE)

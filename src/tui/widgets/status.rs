@@ -84,6 +84,9 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(text) = limit(model, width) {
         return text;
     }
+    if let Some(text) = low_hits(model, width) {
+        return (text, Ink::Warn);
+    }
     if let Some(over) = experiment {
         let answer = over.answer();
         return (of_experiment(over, answer.lines().next().unwrap_or_default(), width), Ink::Strong);
@@ -112,6 +115,9 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     }
     if let Some(text) = limit(model, width) {
         return text;
+    }
+    if let Some(text) = low_hits(model, width) {
+        return (text, Ink::Warn);
     }
     let knobs = model.in_force();
     if !knobs.load {
@@ -192,6 +198,14 @@ fn client_limit(model: &Model, width: usize) -> Option<String> {
         format!("client limit: {first}; {advice}"),
     ];
     Some(forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(in_short))
+}
+
+/// That many reads find no key, and what to do about it, in fewer words where `width` asks for that.
+fn low_hits(model: &Model, width: usize) -> Option<String> {
+    let low = model.low_hits()?;
+    let in_short = format!("hit rate {}; {}", units::percent(low.share), low.advice());
+    let whole = format!("{low}; {}", low.advice());
+    Some(if whole.chars().count() <= width { whole } else { in_short })
 }
 
 fn idle() -> String {
