@@ -16,6 +16,7 @@ impl Model {
             Action::TurnScreen(by) => self.show(self.screen.turned(by)),
             Action::Maximise => self.maximise(),
             Action::Minimise => self.maximised = None,
+            Action::ScrollOperations(rows) => self.scroll_operations(rows),
             Action::TurnStretch => self.stretch = self.stretch.turned(),
             Action::SortBy(direction) => self.segment_table.sort_by_next(direction),
             Action::TurnDimension(direction) => self.turn_dimension(direction),

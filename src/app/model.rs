@@ -104,6 +104,8 @@ pub struct Model {
     pub maximised: Option<Pane>,
     /// Which stretch the Latency screen shows.
     pub stretch: Stretch,
+    /// From which place on it lists the operations.
+    pub(super) first_operation: usize,
     /// The table of the segments.
     pub segment_table: SegmentTable,
     /// The log.
@@ -152,6 +154,7 @@ impl Model {
             screen: Screen::default(),
             maximised: None,
             stretch: Stretch::default(),
+            first_operation: 0,
             segment_table: SegmentTable::default(),
             log_view: LogView::default(),
             curve_view: CurveView::default(),

@@ -3,6 +3,7 @@
 mod alone;
 mod assembly;
 mod beside;
+mod busiest;
 mod client;
 mod coalesce;
 mod collector;

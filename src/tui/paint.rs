@@ -208,6 +208,14 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// `text` in `width` columns at the most.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).take(width).collect()
+}
+
 /// Row `n` of `area`, one high; empty below its end.
 pub fn row(area: Rect, n: u16) -> Rect {
     let height = u16::from(n < area.height);
@@ -224,6 +232,7 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
         assert_eq!(wrapped("", 5), [""]);
+        assert_eq!([9, 4, 3, 1, 0].map(|width| cut("four", width)), ["four", "four", "fo…", "…", ""]);
     }
 
     #[test]

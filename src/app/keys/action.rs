@@ -119,6 +119,8 @@ actions! {
         },
         /// Move the caret by so many characters.
         MoveCaret(_by: i16) "move the caret",
+        /// Scroll the operations by so many rows, down if positive.
+        ScrollOperations(rows: i16) format!("operations {}", by(rows.into(), "up", "down")),
         /// Scroll by so many lines, down if positive.
         Scroll(lines: i16) format!("scroll {}", by(lines.into(), "up", "down")),
     }
@@ -133,6 +135,7 @@ impl Action {
                 | Self::Select(_)
                 | Self::SelectParameter(_)
                 | Self::Scroll(_)
+                | Self::ScrollOperations(_)
                 | Self::Scrub(_)
                 | Self::MoveCaret(_)
         )

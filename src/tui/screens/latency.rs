@@ -28,7 +28,7 @@ use crate::{
         widgets::{
             command_table,
             curve::{self, Series},
-            knob_line, percentiles, spectrum,
+            knob_line, operations, percentiles, spectrum,
         },
     },
 };
@@ -51,18 +51,23 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
             let width = body.width.saturating_sub(1);
             let below = Rect { y: body.bottom() - rows, width, height: rows, ..body };
             all(paint, Rect { height: body.height - rows, ..body }, model, &series);
-            command_table::draw(paint, below, &reading.commands_minute(), |_| None);
+            match model.subject() {
+                Subject::Load => operations::draw_from(paint, below, reading, model.first_operation()),
+                Subject::Server => command_table::draw(paint, below, &reading.commands_minute(), |_| None),
+            }
         }
     }
     knob_line::draw(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
-/// The rows of the commands' times, a third at the most; none while there is load.
+/// The rows of the commands' times, a third at the most; under load none where a column of each operation tells as much.
 fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
-    match model.subject() {
-        Subject::Load => 0,
-        Subject::Server => (reading.commands_minute().stats.len() as u16 + 1).min(area.height / 3),
-    }
+    let commands = match model.subject() {
+        Subject::Load => operations::count(reading),
+        Subject::Server => reading.commands_minute().stats.len(),
+    };
+    let is_told = model.subject() == Subject::Load && commands <= operations::FEW;
+    if is_told { 0 } else { (commands as u16 + 1).min(area.height / 3) }
 }
 
 fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
@@ -105,6 +110,9 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
 
 /// How the operations look, by their place in the workload, over and over.
 const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
+
+/// Of many operations so many have a line.
+const MOST_LINES: usize = 3;
 
 fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> Series<'a> {
     Series { name: name.to_owned(), letter, ink, is_ghost: false, latency }
@@ -150,18 +158,37 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     if let Some(segment) = segment.filter(|segment| segment.start.knobs.reconnect.is_some()) {
         all.extend(stages(model, reading, &segment.total));
     }
-    for segment in segment.into_iter().filter(|segment| segment.total.commands.len() > 1) {
-        for (label, part) in &segment.total.commands {
-            let latency = match seconds(model.stretch) {
-                Some(length_s) => Cow::Owned(reading.of_operation(label, length_s)),
-                None => Cow::Borrowed(&part.service),
-            };
-            let letter = label.chars().next().unwrap_or('c');
-            let place = segment.start.knobs.workload.place(label).unwrap_or(0);
-            all.push(one(label, letter, OPERATIONS[place % OPERATIONS.len()], latency));
-        }
+    if let Some(segment) = segment.filter(|segment| segment.total.commands.len() > 1) {
+        all.extend(busiest(model, reading, segment));
     }
     all
+}
+
+/// The operations; of many the busiest, in the order of their names, so that none changes its looks with its place.
+fn busiest<'a>(
+    model: &'a Model,
+    reading: &'a Reading<'a>,
+    segment: &'a SegmentTotal,
+) -> impl Iterator<Item = Series<'a>> {
+    let mut operations = segment.total.busiest();
+    let is_many = operations.len() > operations::FEW;
+    if is_many {
+        operations.truncate(MOST_LINES);
+    }
+    operations.sort_by_key(|(label, _)| *label);
+    operations.into_iter().enumerate().map(move |(n, (label, part))| {
+        let latency = match seconds(model.stretch) {
+            Some(length_s) => Cow::Owned(reading.of_operation(label, length_s)),
+            None => Cow::Borrowed(&part.service),
+        };
+        let place = segment.start.knobs.workload.place(label).unwrap_or(0);
+        // Many names may begin alike.
+        let (n, letter) = match char::from_digit(n as u32 + 1, 10).filter(|_| is_many) {
+            Some(digit) => (n, digit),
+            None => (place, label.chars().next().unwrap_or('c')),
+        };
+        one(label, letter, OPERATIONS[n % OPERATIONS.len()], latency)
+    })
 }
 
 /// What connections took to open, stage by stage.

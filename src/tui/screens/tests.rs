@@ -18,6 +18,7 @@ mod curve;
 mod frozen;
 mod latency_chart;
 mod lists;
+mod many;
 mod monitor;
 mod reconnect;
 mod stalled_pings;

@@ -30,6 +30,7 @@ mod level_line;
 pub mod log_lines;
 mod moments;
 pub mod openings;
+pub mod operations;
 pub mod overlay;
 pub mod pairs;
 pub mod palette;

@@ -9,7 +9,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{openings, panel_knobs, ping_parts, results, spectrum, tables};
+use super::{openings, operations, panel_knobs, ping_parts, results, spectrum, tables};
 use crate::{
     app::{Model, Subject},
     experiment::Experiment,
@@ -103,8 +103,10 @@ fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
 /// The segments and, where there is room, commands and distribution of the current one.
 fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
-        let commands = section(paint, rest, "commands, this segment", 1 + results::command_rows(reading));
-        results::commands(paint, roomy(commands), reading);
+        // A third of it, and the rest for the distribution, the segments and the events.
+        let rows = (operations::count(reading) as u16).min(rest.height / 3);
+        let commands = section(paint, rest, "commands, this segment", 1 + rows);
+        operations::draw(paint, roomy(commands), reading);
         let bars = reading.segment_service().map(|service| spectrum::bars(service, rest.height / 3));
         let bars = bars.unwrap_or_default();
         let title = "service time up to, this segment";

@@ -15,7 +15,7 @@ use super::{input, panel::section, scroll};
 use crate::{
     app::{Knob, Model, Purpose, Spot},
     tui::{
-        paint::{Paint, from_column, row},
+        paint::{Paint, cut, from_column, row},
         theme::Ink,
     },
 };
@@ -108,14 +108,6 @@ impl Line {
             paint.text(after, &format!(" {}{}", glyphs.less, glyphs.more), Ink::Selected);
         }
     }
-}
-
-/// `text` in `width` columns at the most.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).take(width).collect()
 }
 
 #[cfg(test)]

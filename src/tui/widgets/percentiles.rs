@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     stats::{Latency, PERCENTILES},
-    tui::{paint::Paint, theme::Ink},
+    tui::{
+        paint::{Paint, cut},
+        theme::Ink,
+    },
     units,
 };
 
@@ -41,7 +44,7 @@ pub fn draw(paint: &mut Paint, area: Rect, series: &[Series]) {
     let table = Table::new(area, std::iter::once(Column::left(0, NAME, 1)).chain(distributions));
     table.write(paint, 0, |key, _| match key {
         0 => (String::new(), Ink::Text),
-        n => (series[n - 1].name.clone(), series[n - 1].ink),
+        n => (cut(&series[n - 1].name, usize::from(COLUMN) - 1), series[n - 1].ink),
     });
     for (row, name) in names().into_iter().enumerate() {
         table.write(paint, row as u16 + 1, |key, _| match key {

@@ -1,4 +1,4 @@
-//! What came of it: a row for each segment, and one for each command of the current segment, in the same columns.
+//! What came of it: a row for each segment. [`operations`](super::operations) stand in the same columns.
 //!
 //! ```text
 //!   no what             ops/s     p50     p99
@@ -65,28 +65,8 @@ pub fn fitted(words: &[String], width: usize) -> String {
     text((1..=words.len()).rev().find(fits).unwrap_or(words.len().min(1)))
 }
 
-/// The operations of the current segment.
-pub fn commands(paint: &mut Paint, area: Rect, reading: &Reading) {
-    let table = table(area);
-    table.write(paint, 0, |key, _| (key.heading("", "command"), Ink::Faint));
-    let Some(total) = reading.segment().map(|segment| &segment.total) else { return };
-    for (n, (label, part)) in total.commands.iter().enumerate() {
-        let figures = Row::of_interval(total).of_operation(part);
-        table.write(paint, n as u16 + 1, |key, _| match key {
-            Key::Number => (String::new(), Ink::Text),
-            Key::What => (label.clone(), Ink::Text),
-            Key::Figure(n) => cell(n, &figures, Ink::Text),
-        });
-    }
-}
-
-/// How many operations the current segment has sent.
-pub fn command_rows(reading: &Reading) -> u16 {
-    reading.segment().map_or(0, |segment| segment.total.commands.len() as u16)
-}
-
 /// What stands in column `n` of a row, as [`FIGURES`] orders them.
-fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
+pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
     let (figure, _) = FIGURES[n];
     let text = written(figure, row);
     let ink = match figure.unit {
@@ -99,14 +79,14 @@ fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
 
 /// What a column holds.
 #[derive(Clone, Copy, PartialEq)]
-enum Key {
+pub(super) enum Key {
     Number,
     What,
     Figure(usize),
 }
 
 impl Key {
-    fn heading(self, number: &str, what: &str) -> String {
+    pub(super) fn heading(self, number: &str, what: &str) -> String {
         let name = match self {
             Self::Number => number,
             Self::What => what,
@@ -117,7 +97,7 @@ impl Key {
 }
 
 /// As many figures as leave room to say what a row is about.
-fn table(area: Rect) -> Table<Key> {
+pub(super) fn table(area: Rect) -> Table<Key> {
     let room = area.width.saturating_sub(NUMBER + WHAT);
     let figures = FIGURES.iter().enumerate().take(fitting(room, FIGURES.map(|(_, width)| width)));
     let figures = figures.map(|(n, (_, width))| Column::right(Key::Figure(n), *width));

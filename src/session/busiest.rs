@@ -1,0 +1,43 @@
+//! The operations of a stretch by how often they were asked for, and what those that are not shown come to together.
+
+use super::{Interval, OperationInterval};
+
+impl Interval {
+    /// Its operations, those with the most answers first, good ones or errors.
+    pub fn busiest(&self) -> Vec<(&str, &OperationInterval)> {
+        let answers = |part: &OperationInterval| part.ops + part.errors.values().sum::<u64>();
+        let mut all: Vec<_> = self.commands.iter().map(|(label, part)| (label.as_str(), part)).collect();
+        // Of equals the first by name.
+        all.sort_by_key(|(_, part)| std::cmp::Reverse(answers(part)));
+        all
+    }
+}
+
+impl OperationInterval {
+    /// All of `parts` together.
+    pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        parts.into_iter().for_each(|part| sum.merge(part));
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_are_answered_most_come_first_and_errors_are_answers() {
+        let part = |ops: u64, errors: u64| OperationInterval {
+            ops,
+            errors: [("ERR".to_owned(), errors)].into(),
+            ..OperationInterval::default()
+        };
+        let parts = [("a", part(5, 0)), ("b", part(9, 0)), ("c", part(0, 7)), ("d", part(5, 0))];
+        let commands = parts.map(|(label, part)| (label.to_owned(), part)).into();
+        let interval = Interval { commands, ..Interval::default() };
+        let all = interval.busiest();
+        assert_eq!(all.iter().map(|(label, _)| *label).collect::<String>(), "bcad");
+        assert_eq!(OperationInterval::sum(all[1..].iter().map(|(_, part)| *part)), part(10, 7));
+    }
+}
