@@ -43,6 +43,7 @@ mod track;
 mod update;
 mod value_axis;
 mod view;
+mod ycsb_summary;
 mod zoom;
 
 pub use axis::TimeAxis;
@@ -81,4 +82,5 @@ pub use track::Track;
 pub use update::{Msg, update};
 pub use value_axis::{Spread, ValueAxis};
 pub use view::View;
+pub use ycsb_summary::ycsb_summary;
 pub use zoom::Zoom;

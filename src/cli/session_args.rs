@@ -31,6 +31,9 @@ pub struct SessionArgs {
     /// With --headless: all records, one JSON object a line
     #[arg(long)]
     pub json: bool,
+    /// Print what YCSB would have printed behind the summary, as its tools read it
+    #[arg(long, conflicts_with = "json")]
+    pub ycsb_summary: bool,
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,

@@ -237,7 +237,7 @@ impl Interval {
 
 impl OperationInterval {
     /// Adds what `later` holds.
-    pub(super) fn merge(&mut self, later: &Self) {
+    pub fn merge(&mut self, later: &Self) {
         self.ops += later.ops;
         self.hits += later.hits;
         self.misses += later.misses;

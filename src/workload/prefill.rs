@@ -16,7 +16,8 @@ use super::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prefill {
-    /// Commands, written as the steps of an operation are; each is run once for every key of the set that it draws first.
+    /// Commands, written as the steps of an operation are; each is run once for every key of the first set of
+    /// several keys that it draws from, or of a single one: `ZADD {index} 0 {post}` for every post.
     pub steps: Vec<String>,
 }
 
@@ -70,18 +71,21 @@ impl Prefill {
     }
 }
 
-/// The set of which a step draws a key first.
-fn first_set(step: &Step) -> Option<u16> {
-    step.fragments().find_map(Fragment::draws)
-}
-
 impl Workload {
-    /// The steps of the prefill over `keyspace` keys, the first key that each draws given.
+    /// The set that a step is run for every key of: the first of several keys that it draws from, else the first.
+    fn filled_by(&self, step: &Step) -> Option<u16> {
+        let sets = || step.fragments().filter_map(Fragment::draws);
+        let is_one_key =
+            |set: u16| self.keys.values().nth(set.into()).is_some_and(|keys| keys.count == Some(1));
+        sets().find(|set| !is_one_key(*set)).or_else(|| sets().next())
+    }
+
+    /// The steps of the prefill over `keyspace` keys, the key of each that it is run for given.
     pub(super) fn fillings(&self, keyspace: u64) -> impl Iterator<Item = Filled> {
         let filled = move |text: &String| {
             let mut step = self.step(text).ok()?;
-            let set = first_set(&step)?;
-            let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws().is_some())?;
+            let set = self.filled_by(&step)?;
+            let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
             *first = Fragment::Given(set);
             let numbers = self.keys.values().nth(set.into())?.numbers(keyspace);
             Some(Filled { step, numbers, set })
@@ -139,7 +143,7 @@ impl Workload {
             let Ok(step) = self.step(text) else { return false };
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
             let makes = step.command().is_some_and(|command| !only_reads(&command) && !keeps_keys(&command));
-            makes && !repeats && first_set(&step) == Some(set)
+            makes && !repeats && self.filled_by(&step) == Some(set)
         };
         let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
         if let Some(step) = steps.find(makes) {
@@ -195,6 +199,23 @@ mod tests {
         assert!(label == "LPUSH" && last.starts_with(&format!("LPUSH {} k:a:", key("b", 8))), "{last}");
         let span: KeySpan = [("a:".to_owned(), 0..3), ("b:".to_owned(), 7..9)].into_iter().collect();
         assert_eq!(workload.prefilled_keys(10), span);
+    }
+
+    #[test]
+    fn a_step_that_puts_keys_into_a_single_one_is_run_for_those() {
+        let mut workload = of(&["GET {a}"], &["ZADD {index} 0 {a}", "SET {index} 0"]);
+        workload.keys.insert("index".to_owned(), Keyspace { count: Some(1), ..Keyspace::default() });
+        let numbers: Vec<_> = workload.fillings(10).map(|filled| filled.numbers).collect();
+        assert_eq!(numbers, [0..3, 0..1]);
+        let values = Values::new(&workload, 4, 1);
+        let program = Program::of_prefill(&workload, Dialect::Resp2, 10, values, &KeyNames::given("k:"));
+        let mut out = Outgoing::default();
+        program.append_nth(2, &mut Draws::new(1), &mut out);
+        let text = String::from_utf8(out.bytes).unwrap();
+        assert!(
+            text.contains("\r\nk:000000000000\r\n") && text.ends_with("\r\nk:a:000000000002\r\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
     said::Said,
 };
 use crate::{
-    app::summary,
+    app::{summary, ycsb_summary},
     cli::{
         Failure,
         args::CommandLine,
@@ -82,6 +82,9 @@ fn on_screen(
     }
     // The terminal may be gone, and with it who would read this.
     let _ = write!(Words::stdout(), "{}", summary(&timeline, &files));
+    if line.session.ycsb_summary {
+        let _ = write!(Words::stdout(), "\n{}", ycsb_summary(&timeline));
+    }
     Ok(())
 }
 
@@ -102,11 +105,13 @@ fn in_lines(line: &CommandLine, peer: &Peer, form: Form) -> Result<(), Failure> 
     let mut said = Said::default();
     let files = line.session.record.iter().map(|path| path.display().to_string()).collect();
     let mut printer = headless::Printer::new(form, Outlet::stdout(), files);
+    let mut ycsb = line.session.ycsb_summary.then(Timeline::default);
     let mut written = Ok(());
     for delivery in peer.rest() {
         match delivery {
             Delivery::Record(record) if written.is_ok() => {
                 written = printer.push(&record);
+                ycsb.iter_mut().for_each(|timeline| timeline.push(&record));
                 if written.is_err() {
                     peer.order(Order::End);
                 }
@@ -115,7 +120,11 @@ fn in_lines(line: &CommandLine, peer: &Peer, form: Form) -> Result<(), Failure> 
             Delivery::Record(_) | Delivery::Refused(..) | Delivery::Stretch(_) => {}
         }
     }
-    match written.and_then(|()| printer.finish()) {
+    let tell_ycsb = |timeline| {
+        let text = format!("\n{}", ycsb_summary(&timeline));
+        Outlet::stdout().offer(text.into_bytes(), |_| Vec::new())
+    };
+    match written.and_then(|()| printer.finish()).and_then(|()| ycsb.map_or(Ok(()), tell_ycsb)) {
         // Whoever read our lines has had enough, as `head` does.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written.context("cannot write to stdout")?),

@@ -1,0 +1,145 @@
+//! What YCSB would have printed of a session, for what reads that.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use crate::{
+    session::{OperationInterval, Timeline},
+    stats::Latency,
+};
+
+/// YCSB's text of what was measured: all operations, then each by its name.
+///
+/// Times of operations are service times, YCSB's usual interval. Under a rate the response times of all operations together
+/// stand behind them as `Intended`, those of the operation where it is the only one. Percentiles are those of all samples,
+/// however few, as YCSB gives them.
+pub fn ycsb_summary(timeline: &Timeline) -> String {
+    let sum = timeline.summary();
+    let mut text = String::new();
+    line(&mut text, "OVERALL", "RunTime(ms)", &((sum.length_s * 1000.0).round() as u64).to_string());
+    line(&mut text, "OVERALL", "Throughput(ops/sec)", &number(sum.ops_per_s));
+    let operations = operations(timeline);
+    for (name, operation) in &operations {
+        line(&mut text, name, "Operations", &operation.ops.to_string());
+        times(&mut text, name, &operation.service);
+        line(&mut text, name, "Return=OK", &operation.ops.to_string());
+        let errors = operation.errors.values().sum::<u64>();
+        if errors > 0 {
+            line(&mut text, name, "Return=ERROR", &errors.to_string());
+        }
+    }
+    if let Some(response) = &sum.response {
+        let only = operations.keys().next().filter(|_| operations.len() == 1);
+        let name = format!("Intended-{}", only.map_or("OVERALL", String::as_str));
+        line(&mut text, &name, "Operations", &response.count().to_string());
+        times(&mut text, &name, response);
+    }
+    text
+}
+
+/// What was measured of each operation, in the segments that are still listed.
+fn operations(timeline: &Timeline) -> BTreeMap<String, OperationInterval> {
+    let mut all = BTreeMap::<String, OperationInterval>::new();
+    let counted = timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
+    for (name, part) in counted.flat_map(|segment| &segment.total.commands) {
+        all.entry(name.clone()).or_default().merge(part);
+    }
+    all
+}
+
+fn times(text: &mut String, name: &str, latency: &Latency) {
+    if latency.is_empty() {
+        return;
+    }
+    let us = |ns: u64| ((ns + 500) / 1000).to_string();
+    line(text, name, "AverageLatency(us)", &number(latency.mean_ns() / 1000.0));
+    line(text, name, "MinLatency(us)", &us(latency.min_ns()));
+    line(text, name, "MaxLatency(us)", &us(latency.max_ns()));
+    for percent in [50_u8, 95, 99] {
+        let figure = format!("{percent}thPercentileLatency(us)");
+        line(text, name, &figure, &us(latency.value_at_quantile(f64::from(percent) / 100.0)));
+    }
+}
+
+/// `1070.1`: three places at the most, and one at least.
+fn number(value: f64) -> String {
+    format!("{:?}", (value * 1000.0).round() / 1000.0)
+}
+
+fn line(text: &mut String, section: &str, figure: &str, value: &str) {
+    // A string takes whatever is written to it.
+    let _ = writeln!(text, "[{section}], {figure}, {value}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Interval, Record, Segment},
+        stats::fixture::latency_of,
+    };
+
+    fn segment(number: u32, warmup: bool, rate: Option<u32>) -> Record {
+        let knobs = Knobs { load: true, rate, ..Knobs::default() };
+        Record::Segment(Segment { t_s: 0.0, segment: number, knobs, warmup, prefill: None, config: None })
+    }
+
+    fn interval(segment: u32, names: &[&str], response: Option<Latency>) -> Record {
+        let part = OperationInterval {
+            ops: 1000,
+            errors: [("OOM".to_owned(), 2), ("ERR".to_owned(), 1)].into(),
+            service: latency_of((1..=1000).map(|n| n * 1000)),
+            ..OperationInterval::default()
+        };
+        Record::Interval(Box::new(Interval {
+            segment,
+            length_s: 2.5,
+            ops: 1000 * names.len() as u64,
+            commands: names.iter().map(|name| ((*name).to_owned(), part.clone())).collect(),
+            response,
+            ..Interval::default()
+        }))
+    }
+
+    fn text(records: &[Record]) -> String {
+        let mut timeline = Timeline::default();
+        records.iter().for_each(|record| timeline.push(record));
+        ycsb_summary(&timeline)
+    }
+
+    #[test]
+    fn it_is_what_ycsb_prints_of_what_is_measured() {
+        let warmup = [segment(1, true, None), interval(1, &["READ", "OTHER"], None)];
+        let measured = [segment(2, false, None), interval(2, &["READ"], None)];
+        let text = text(&[warmup, measured].concat());
+        let expected = "\
+[OVERALL], RunTime(ms), 2500
+[OVERALL], Throughput(ops/sec), 400.0
+[READ], Operations, 1000
+[READ], AverageLatency(us), 500.5
+[READ], MinLatency(us), 1
+[READ], MaxLatency(us), 1000
+[READ], 50thPercentileLatency(us), 500
+[READ], 95thPercentileLatency(us), 950
+[READ], 99thPercentileLatency(us), 990
+[READ], Return=OK, 1000
+[READ], Return=ERROR, 3
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn under_a_rate_response_times_are_those_that_were_intended() {
+        let intended = |names: &[&str]| {
+            let text =
+                text(&[segment(1, false, Some(500)), interval(1, names, Some(latency_of([7_000_000])))]);
+            let lines = text.lines().filter(|line| line.starts_with("[Intended"));
+            lines.take(2).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let lines = |name: &str| {
+            ["Operations, 1", "AverageLatency(us), 7000.0"].map(|rest| format!("[Intended-{name}], {rest}"))
+        };
+        assert_eq!(intended(&["READ"]), lines("READ"));
+        assert_eq!(intended(&["READ", "UPDATE"]), lines("OVERALL"));
+    }
+}
