@@ -60,3 +60,4 @@ mod unfit;
 mod usage;
 mod weights;
 mod workloads;
+mod ycsb;

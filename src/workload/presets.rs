@@ -1,5 +1,8 @@
 //! The workloads that have names of their own.
 
+mod records;
+mod ycsb;
+
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -29,6 +32,8 @@ enum Source {
     Plain,
     /// A file inside of the program.
     File(&'static str),
+    /// It is made of its parameters.
+    Made(ycsb::Make),
 }
 
 /// All presets, in the order in which they are listed.
@@ -42,7 +47,8 @@ static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
         plain("incr", "INCR of counters", alone("INCR {counter}", counters())),
         plain("ping", "PING, which touches no key", alone("PING", BTreeMap::new())),
     ];
-    plains.into_iter().chain(FILES.iter().map(|(name, text)| of_file(name, text))).collect()
+    let files = FILES.iter().map(|(name, text)| of_file(name, text));
+    plains.into_iter().chain(files).chain(ycsb::ALL.into_iter().map(made)).collect()
 });
 
 /// The files of presets, by their names.
@@ -78,6 +84,11 @@ fn of_file(name: &'static str, text: &'static str) -> Preset {
     Preset { usual, source: Source::File(text) }
 }
 
+fn made(make: ycsb::Make) -> Preset {
+    let usual = make(&Settings::default()).expect("a test makes every preset").workload;
+    Preset { usual, source: Source::Made(make) }
+}
+
 /// Why a workload cannot be chosen.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum ChoiceError {
@@ -109,6 +120,7 @@ impl Chosen {
                 Ok(Self { workload: Arc::clone(&preset.usual), ..Self::default() })
             }
             Source::File(file) => Ok(Self::parse(file, (text, text), settings)?),
+            Source::Made(make) => Ok(make(settings)?),
         }
     }
 
@@ -124,6 +136,7 @@ impl Chosen {
                 let chosen = Self::parse(text, (name, name), &Settings::default());
                 chosen.expect("a test reads every preset's file").load
             }
+            Source::Made(make) => make(&Settings::default()).expect("a test makes every preset").load,
         };
         Ok(Self { workload: Arc::clone(usual), load })
     }

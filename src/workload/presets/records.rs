@@ -1,0 +1,84 @@
+//! What a record of YCSB is on the server, and by which commands it is made, read, changed and scanned.
+
+/// The type of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    String,
+    Hash,
+    List,
+    Set,
+    Zset,
+}
+
+impl Group {
+    /// All of them by their names.
+    pub(super) const ALL: [(&str, Self); 5] = [
+        ("string", Self::String),
+        ("hash", Self::Hash),
+        ("list", Self::List),
+        ("set", Self::Set),
+        ("zset", Self::Zset),
+    ];
+
+    /// How many fields a record has where nobody says: YCSB's ten, and one for what has none.
+    pub(super) fn usual_fields(self) -> u64 {
+        if self == Self::String { 1 } else { 10 }
+    }
+
+    /// Makes the record `key` of so many fields.
+    pub(super) fn insert(self, key: &str, fields: u64) -> String {
+        let (name, field): (&str, fn(u64) -> String) = match self {
+            Self::String => return format!("SET {key} {}", "{value}".repeat(fields as usize)),
+            Self::Hash => ("HSET", |n| format!(" field{n} {{value}}")),
+            Self::List => ("RPUSH", |_| " {value}".to_owned()),
+            Self::Set => ("SADD", |_| " {value}".to_owned()),
+            Self::Zset => ("ZADD", |n| format!(" {n} {{value}}")),
+        };
+        format!("{name} {key}{}", (0..fields).map(field).collect::<String>())
+    }
+
+    /// The command that reads a record, and what stands behind its key.
+    fn reading(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Self::String => ("GET", &[]),
+            Self::Hash => ("HGETALL", &[]),
+            Self::List => ("LRANGE", &["0", "-1"]),
+            Self::Set => ("SMEMBERS", &[]),
+            Self::Zset => ("ZRANGE", &["0", "-1"]),
+        }
+    }
+
+    /// Reads all fields of the record `{user}`.
+    pub(super) fn read(self) -> String {
+        let (name, rest) = self.reading();
+        [&[name, "{user}"], rest].concat().join(" ")
+    }
+
+    /// Changes one field, by chance, of the record `key`; all of a string. A set has no fields by name: it gets a new member
+    /// for one of the old. A sorted set has its new one at a rank by chance for the lowest of the old.
+    pub(super) fn update(self, key: &str, fields: u64) -> Vec<String> {
+        let last = fields - 1;
+        match self {
+            Self::String => vec![self.insert(key, fields)],
+            Self::Hash => vec![format!("HSET {key} field{{number 0..{last}}} {{value}}")],
+            Self::List => vec![format!("LSET {key} {{number 0..{last}}} {{value}}")],
+            Self::Set => vec![format!("SADD {key} {{value}}"), "SPOP {user.same}".to_owned()],
+            Self::Zset => vec![
+                format!("ZADD {key} {{number 0..{last}}} {{value}}"),
+                "ZREMRANGEBYRANK {user.same} 0 0".to_owned(),
+            ],
+        }
+    }
+
+    /// Reads 1 to `most` records, from one by chance on in the order of their names. YCSB asks for the names and then once for
+    /// each record; here the server does all of that in one script.
+    pub(super) fn scan(self, most: u64) -> String {
+        let (name, rest) = self.reading();
+        let rest: String = rest.iter().map(|word| format!(",{word}")).collect();
+        let found = "redis.call('ZRANGEBYLEX',KEYS[1],'['..ARGV[1],'+','LIMIT',0,ARGV[2])";
+        let script = format!(
+            "local found={found} for n,key in ipairs(found) do found[n]=redis.call('{name}',key{rest}) end return found"
+        );
+        format!("EVAL \"{script}\" 1 {{index}} {{user}} {{number 1..{most}}}")
+    }
+}

@@ -1,0 +1,340 @@
+//! YCSB's workloads: the load of all records, and A to F, for five types of records.
+//!
+//! ```text
+//!            READ  UPDATE  INSERT  SCAN  READ-MODIFY-WRITE   keys
+//! ycsb-load                   100                            one after the other
+//! ycsb-a       50      50                                    zipfian, as YCSB scrambles it
+//! ycsb-b       95       5                                    zipfian
+//! ycsb-c      100                                            zipfian
+//! ycsb-d       95               5                            latest
+//! ycsb-e                        5    95                      zipfian
+//! ycsb-f       50                                       50   zipfian
+//! ```
+//! Proportions, names of keys and distributions are those of YCSB's workload files. Beside its records it keeps the index that
+//! YCSB's Redis binding keeps for scans: a sorted set of their names, here in the order of the names.
+
+use std::{fmt::Display, ops::RangeInclusive, sync::Arc};
+
+use super::records::Group;
+use crate::{
+    units::parse_count,
+    workload::{
+        Chosen, Distribution, Keyspace, Operation, ParameterError, Prefill, Settings, Suggested, Together,
+        Workload,
+    },
+};
+
+/// Makes a workload with settings of its parameters.
+pub(super) type Make = fn(&Settings) -> Result<Chosen, ParameterError>;
+
+/// All of them, in their order.
+pub(super) const ALL: [Make; 7] = [
+    |settings| make(&Mix::load(), settings),
+    |settings| make(&Mix::of("a", "half reads, half updates; zipfian", [50, 50, 0, 0, 0]), settings),
+    |settings| make(&Mix::of("b", "95 % reads, 5 % updates; zipfian", [95, 5, 0, 0, 0]), settings),
+    |settings| make(&Mix::of("c", "reads alone; zipfian", [100, 0, 0, 0, 0]), settings),
+    |settings| make(&Mix::latest("d", "95 % reads of the latest, 5 % inserts", [95, 0, 5, 0, 0]), settings),
+    |settings| make(&Mix::of("e", "95 % scans, 5 % inserts; zipfian", [0, 0, 5, 95, 0]), settings),
+    |settings| {
+        make(&Mix::of("f", "half reads, half read-modify-writes; zipfian", [50, 0, 0, 0, 50]), settings)
+    },
+];
+
+/// The parameters, as YCSB calls them.
+const PARAMETERS: [&str; 10] = [
+    "commandgroup",
+    "fieldcount",
+    "fieldlength",
+    "index",
+    "maxscanlength",
+    "operationcount",
+    "recordcount",
+    "requestdistribution",
+    "target",
+    "threads",
+];
+
+/// The most fields of a record: a command has a word for each.
+const MAX_FIELDS: u64 = 1000;
+/// The most records: as many keys as there may be.
+const MAX_RECORDS: u64 = 999_999_999_999;
+const MAX_SCAN: u64 = 1_000_000;
+
+/// What is asked how often.
+struct Mix {
+    name: &'static str,
+    about: String,
+    /// Percent of READ, UPDATE, INSERT, SCAN, READ-MODIFY-WRITE.
+    percent: [u32; 5],
+    drawn: Distribution,
+}
+
+impl Mix {
+    fn of(name: &'static str, about: &str, percent: [u32; 5]) -> Self {
+        let about = format!("YCSB {}: {about}", name.to_uppercase());
+        Self { name, about, percent, drawn: Distribution::YcsbZipfian }
+    }
+
+    fn latest(name: &'static str, about: &str, percent: [u32; 5]) -> Self {
+        Self { drawn: Distribution::Latest(0.99), ..Self::of(name, about, percent) }
+    }
+
+    fn load() -> Self {
+        let about = "YCSB's load: each record once".to_owned();
+        Self { name: "load", about, percent: [0, 0, 100, 0, 0], drawn: Distribution::Sequential }
+    }
+
+    fn is_load(&self) -> bool {
+        self.name == "load"
+    }
+}
+
+/// What the parameters say.
+struct Read {
+    group: Group,
+    fields: u64,
+    field_length: u32,
+    is_indexed: bool,
+    records: u64,
+    longest_scan: u64,
+    distribution: Option<Distribution>,
+    operations: Option<u64>,
+    clients: Option<u32>,
+    rate: Option<u32>,
+}
+
+impl Read {
+    fn of(settings: &Settings) -> Result<Self, ParameterError> {
+        settings.only(PARAMETERS)?;
+        let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
+        let fields = number(settings, "fieldcount", 1..=MAX_FIELDS)?;
+        Ok(Self {
+            group,
+            fields: fields.unwrap_or(group.usual_fields()),
+            field_length: number32(settings, "fieldlength")?.unwrap_or(100),
+            is_indexed: word(settings, "index", &[("true", true), ("false", false)])?.unwrap_or(true),
+            records: number(settings, "recordcount", 1..=MAX_RECORDS)?.unwrap_or(1000),
+            longest_scan: number(settings, "maxscanlength", 1..=MAX_SCAN)?.unwrap_or(100),
+            distribution: distribution(settings)?,
+            operations: number(settings, "operationcount", 1..=u64::MAX)?,
+            clients: number32(settings, "threads")?,
+            rate: number32(settings, "target")?,
+        })
+    }
+
+    /// The record `key`, and its name in the index.
+    fn inserts(&self, key: &str, in_index: &str) -> Vec<String> {
+        let index = self.is_indexed.then(|| format!("ZADD {{index}} 0 {in_index}"));
+        [self.group.insert(key, self.fields)].into_iter().chain(index).collect()
+    }
+
+    fn operations(&self, mix: &Mix) -> Vec<Operation> {
+        let group = self.group;
+        let new = if mix.is_load() { "{user}" } else { "{user.new}" };
+        let modify = [group.read()].into_iter().chain(group.update("{user.same}", self.fields));
+        let steps = [
+            ("READ", vec![group.read()]),
+            ("UPDATE", group.update("{user}", self.fields)),
+            ("INSERT", self.inserts(new, "{user.same}")),
+            ("SCAN", vec![group.scan(self.longest_scan)]),
+            ("READ-MODIFY-WRITE", modify.collect()),
+        ];
+        let asked = steps.into_iter().zip(mix.percent).filter(|(_, percent)| *percent > 0);
+        let operation = |((name, steps), weight): ((&str, Vec<String>), u32)| Operation {
+            name: name.to_owned(),
+            weight,
+            together: if name == "READ-MODIFY-WRITE" { Together::Sequence } else { Together::Pipeline },
+            writes: (name == "SCAN").then_some(false),
+            steps,
+            ..Operation::default()
+        };
+        asked.map(operation).collect()
+    }
+
+    fn load(&self, mix: &Mix) -> Suggested {
+        Suggested {
+            clients: self.clients,
+            rate: self.rate,
+            keys: Some(self.records),
+            data_size: Some(self.field_length),
+            requests: self.operations.or(mix.is_load().then_some(self.records)),
+            ..Suggested::default()
+        }
+    }
+}
+
+fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, ParameterError> {
+    let read = Read::of(settings)?;
+    let operations = read.operations(mix);
+    if !read.is_indexed && operations.iter().any(|operation| operation.name == "SCAN") {
+        return Err(wrong("index", "false", &"a scan goes over the index"));
+    }
+    let user = Keyspace {
+        prefix: "user".to_owned(),
+        digits: 0,
+        hashed: true,
+        distribution: read.distribution.unwrap_or(mix.drawn),
+        ..Keyspace::default()
+    };
+    let index = Keyspace { prefix: "_indices".to_owned(), count: Some(1), digits: 0, ..Keyspace::default() };
+    let index = read.is_indexed.then(|| ("index".to_owned(), index));
+    let workload = Workload {
+        name: format!("ycsb-{}", mix.name),
+        about: mix.about.clone(),
+        keys: [("user".to_owned(), user)].into_iter().chain(index).collect(),
+        operations,
+        prefill: Prefill { steps: if mix.is_load() { Vec::new() } else { read.inserts("{user}", "{user}") } },
+        ..Workload::default()
+    };
+    Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })
+}
+
+/// A whole number of this range.
+fn number(
+    settings: &Settings,
+    name: &str,
+    range: RangeInclusive<u64>,
+) -> Result<Option<u64>, ParameterError> {
+    let Some(text) = settings.get(name) else { return Ok(None) };
+    let number = parse_count(text).map_err(|error| wrong(name, text, &error))?;
+    if range.contains(&number) {
+        return Ok(Some(number));
+    }
+    let (from, to) = (range.start(), range.end());
+    Err(wrong(name, text, &format!("it lies between {from} and {to}")))
+}
+
+fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, ParameterError> {
+    let number = number(settings, name, 1..=u32::MAX.into())?;
+    Ok(number.and_then(|number| u32::try_from(number).ok()))
+}
+
+/// What one of these words means.
+fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, ParameterError> {
+    let Some(text) = settings.get(name) else { return Ok(None) };
+    let found = words.iter().find(|(word, _)| *word == text);
+    let names = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    found.map(|(_, means)| Some(*means)).ok_or_else(|| wrong(name, text, &format!("there are {}", names())))
+}
+
+/// How keys are drawn: what YCSB calls zipfian, its scrambled form, or as redyno says it, `zipfian 1.1`.
+fn distribution(settings: &Settings) -> Result<Option<Distribution>, ParameterError> {
+    const NAME: &str = "requestdistribution";
+    match settings.get(NAME) {
+        None => Ok(None),
+        Some("zipfian") => Ok(Some(Distribution::YcsbZipfian)),
+        Some(text) => text.parse().map(Some).map_err(|error| wrong(NAME, text, &error)),
+    }
+}
+
+fn wrong(name: &str, value: &str, cause: &impl Display) -> ParameterError {
+    ParameterError::Value { name: name.to_owned(), value: value.to_owned(), cause: cause.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Setting;
+
+    fn made(name: &str, settings: &[&str]) -> Result<Chosen, String> {
+        let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
+        Chosen::find(name, &Settings::from(settings)).map_err(|error| error.to_string())
+    }
+
+    /// Its operations with their weights and steps.
+    fn asked(name: &str, settings: &[&str]) -> Vec<String> {
+        let operation = |operation: &Operation| {
+            format!("{} {}: {}", operation.weight, operation.name, operation.steps.join("; "))
+        };
+        made(name, settings).unwrap().workload.operations.iter().map(operation).collect()
+    }
+
+    #[test]
+    fn every_workload_of_every_group_can_be_run_and_is_read_as_it_is_printed() {
+        for make in ALL {
+            for (group, _) in Group::ALL {
+                let settings = vec![format!("commandgroup={group}").parse().unwrap()];
+                let chosen = make(&Settings::from(settings)).unwrap();
+                let name = &chosen.workload.name;
+                assert_eq!(chosen.workload.check(), Ok(()), "{name} {group}");
+                let read = Chosen::parse(&chosen.to_string(), (name, name), &Settings::default());
+                assert_eq!(read.as_ref(), Ok(&chosen), "{name} {group}");
+                assert!(chosen.workload.written_by_name().is_empty(), "{name} {group}");
+                let percent: u32 = chosen.workload.operations.iter().map(|operation| operation.weight).sum();
+                assert_eq!(percent, 100, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_are_asked_for_as_their_group_says() {
+        let fields = "fieldcount=2";
+        let hash = ["50 READ: HGETALL {user}", "50 UPDATE: HSET {user} field{number 0..1} {value}"];
+        assert_eq!(asked("ycsb-a", &[fields]), hash);
+        let set = [
+            "50 READ: SMEMBERS {user}",
+            "50 READ-MODIFY-WRITE: SMEMBERS {user}; SADD {user.same} {value}; SPOP {user.same}",
+        ];
+        assert_eq!(asked("ycsb-f", &[fields, "commandgroup=set"]), set);
+        let list = [
+            "95 READ: LRANGE {user} 0 -1",
+            "5 INSERT: RPUSH {user.new} {value} {value}; ZADD {index} 0 {user.same}",
+        ];
+        assert_eq!(asked("ycsb-d", &[fields, "commandgroup=list"]), list);
+        let string = ["100 INSERT: SET {user} {value}{value}"];
+        assert_eq!(asked("ycsb-load", &[fields, "commandgroup=string", "index=false"]), string);
+        let scan = &asked("ycsb-e", &["commandgroup=zset", "maxscanlength=7"])[1];
+        assert!(
+            scan.starts_with("95 SCAN: EVAL") && scan.ends_with("1 {index} {user} {number 1..7}"),
+            "{scan}"
+        );
+        assert!(scan.contains("redis.call('ZRANGE',key,0,-1)"), "{scan}");
+        let f = made("ycsb-f", &[]).unwrap().workload;
+        assert_eq!(f.operations[1].together, Together::Sequence);
+        assert!(f.operations[1].writes() && !made("ycsb-c", &[]).unwrap().workload.operations[0].writes());
+    }
+
+    #[test]
+    fn parameters_say_the_load_too() {
+        let settings = ["recordcount=5G", "threads=32", "target=10k", "fieldlength=128", "operationcount=3G"];
+        let Chosen { workload, load } = made("ycsb-c", &settings).unwrap();
+        let five = 5_000_000_000;
+        assert_eq!((load.keys, load.requests, load.data_size), (Some(five), Some(3_000_000_000), Some(128)));
+        assert_eq!((load.clients, load.rate), (Some(32), Some(10_000)));
+        assert_eq!(workload.keys["user"].distribution, Distribution::YcsbZipfian);
+        assert_eq!(made("ycsb-load", &["recordcount=5G"]).unwrap().load.requests, Some(five));
+        assert_eq!(made("ycsb-a", &[]).unwrap().load.requests, None);
+        for (text, distribution) in [
+            ("uniform", Distribution::Uniform),
+            ("zipfian", Distribution::YcsbZipfian),
+            ("zipfian 1.1", Distribution::Zipfian(1.1)),
+            ("latest", Distribution::Latest(0.99)),
+        ] {
+            let chosen = made("ycsb-c", &[&format!("requestdistribution={text}")]).unwrap();
+            assert_eq!(chosen.workload.keys["user"].distribution, distribution);
+        }
+    }
+
+    #[test]
+    fn what_a_parameter_cannot_be_is_told() {
+        for (name, setting, error) in [
+            ("ycsb-a", "records=5", "there is no parameter 'records'; there are commandgroup, fieldcount,"),
+            ("ycsb-a", "fieldcount=0", "the value of 'fieldcount' cannot be '0': it lies between 1 and 1000"),
+            (
+                "ycsb-a",
+                "commandgroup=json",
+                "the value of 'commandgroup' cannot be 'json': there are string, hash,",
+            ),
+            ("ycsb-e", "index=false", "the value of 'index' cannot be 'false': a scan goes over the index"),
+            ("ycsb-a", "recordcount=x", "the value of 'recordcount' cannot be 'x': "),
+            (
+                "ycsb-a",
+                "requestdistribution=zipf",
+                "the value of 'requestdistribution' cannot be 'zipf': 'zipf' is no",
+            ),
+        ] {
+            let told = made(name, &[setting]).unwrap_err();
+            assert!(told.starts_with(error), "{told}");
+        }
+    }
+}

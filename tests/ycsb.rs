@@ -1,0 +1,145 @@
+//! YCSB's workloads run to their end on real servers: by their proportions, without an error, over records that are there.
+
+use std::collections::BTreeMap;
+
+use crate::support::{Server, program::run};
+use redyno::session::Record;
+
+const GROUPS: [&str; 5] = ["string", "hash", "list", "set", "zset"];
+
+/// Each workload with the percent of its operations.
+const WORKLOADS: [(&str, &[(&str, f64)]); 6] = [
+    ("a", &[("READ", 50.0), ("UPDATE", 50.0)]),
+    ("b", &[("READ", 95.0), ("UPDATE", 5.0)]),
+    ("c", &[("READ", 100.0)]),
+    ("d", &[("READ", 95.0), ("INSERT", 5.0)]),
+    ("e", &[("SCAN", 95.0), ("INSERT", 5.0)]),
+    ("f", &[("READ", 50.0), ("READ-MODIFY-WRITE", 50.0)]),
+];
+
+const RECORDS: u64 = 200;
+const FIELDS: u64 = 3;
+const FIELD_LENGTH: u64 = 10;
+
+/// So many that a share by chance lies within a point of its own: scans are slow, and fewer.
+fn operations(workload: &str) -> u64 {
+    if workload == "e" { 8000 } else { 40_000 }
+}
+
+/// What a run did of each operation, and bytes that were read, both without the load of the records.
+struct Did {
+    ops: BTreeMap<String, u64>,
+    bytes_in: u64,
+    requests: BTreeMap<String, u64>,
+}
+
+fn settings(workload: &str, group: &str) -> Vec<String> {
+    let numbers = [
+        ("recordcount", RECORDS),
+        ("fieldcount", FIELDS),
+        ("fieldlength", FIELD_LENGTH),
+        ("maxscanlength", 10),
+        ("operationcount", operations(workload)),
+        ("threads", 1),
+    ];
+    let numbers = numbers.iter().flat_map(|(name, value)| ["--set".to_owned(), format!("{name}={value}")]);
+    numbers.chain(["--set".to_owned(), format!("commandgroup={group}")]).collect()
+}
+
+/// Runs a workload of a group. One client with a seed asks the same each time.
+fn did(server: &Server, workload: &str, group: &str) -> Did {
+    let (port, name) = (server.port_text(), format!("ycsb-{workload}"));
+    let settings = settings(workload, group);
+    let mut args =
+        vec!["-p", &port, "--headless", "--json", "--yes", "--workload", &name, "-P", "64", "--seed", "7"];
+    args.extend(settings.iter().map(String::as_str));
+    let records = run(&args).expect_code(0).records();
+    let (mut aside, mut did) =
+        (Vec::new(), Did { ops: BTreeMap::new(), bytes_in: 0, requests: BTreeMap::new() });
+    for record in &records {
+        match record {
+            Record::Segment(segment) if segment.aside().is_some() => aside.push(segment.segment),
+            Record::Interval(interval) => {
+                assert!(interval.errors.is_empty(), "{workload} {group}: {:?}", interval.errors);
+                for (command, n) in &interval.requests {
+                    *did.requests.entry(command.clone()).or_default() += n;
+                }
+                if !aside.contains(&interval.segment) {
+                    did.bytes_in += interval.bytes_in;
+                    for (name, part) in &interval.commands {
+                        *did.ops.entry(name.clone()).or_default() += part.ops;
+                    }
+                }
+            }
+            Record::End(end) => {
+                assert_eq!(
+                    (end.summary.ops, end.summary.misses),
+                    (operations(workload), 0),
+                    "{workload} {group}: {:?}",
+                    end.summary.errors
+                );
+            }
+            _ => {}
+        }
+    }
+    did
+}
+
+fn run_all(server: &Server) {
+    for (workload, proportions) in WORKLOADS {
+        for group in GROUPS {
+            server.cli(&["CONFIG", "RESETSTAT"]);
+            let did = did(server, workload, group);
+            for (name, percent) in proportions {
+                let done = 100.0 * did.ops[*name] as f64 / operations(workload) as f64;
+                assert!((done - percent).abs() < 1.0, "{workload} {group}: {done} % {name}");
+            }
+            assert_eq!(did.ops.len(), proportions.len());
+            for (command, n) in did.requests.iter().filter(|(command, _)| *command != "CLIENT|SETNAME") {
+                assert!(server.calls(&[], &command.to_lowercase()) >= *n, "{workload} {group}: {command}");
+            }
+            if workload == "e" {
+                let reading = ["get", "hgetall", "lrange", "smembers", "zrange"];
+                let place = GROUPS.iter().position(|known| *known == group).unwrap();
+                let (scans, read) = (did.ops["SCAN"], server.calls(&[], reading[place]));
+                assert!(read > 2 * scans, "{group}: {scans} scans read {read} records");
+                let fields = if group == "set" { 2 } else { FIELDS };
+                assert!(did.bytes_in > 2 * scans * fields * FIELD_LENGTH, "{group}: {} bytes", did.bytes_in);
+            }
+            assert_eq!(server.cli(&["DBSIZE"]), "0", "{workload} {group}: they are the run's own");
+        }
+    }
+}
+
+#[test]
+fn every_workload_of_every_group_runs_to_its_end_on_redis() {
+    run_all(&Server::redis().start());
+}
+
+#[test]
+fn every_workload_of_every_group_runs_to_its_end_on_valkey() {
+    run_all(&Server::valkey().start());
+}
+
+#[test]
+fn the_load_writes_each_record_once_under_ycsbs_name_and_tells_it_in_ycsbs_words() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let args = ["-p", &port, "--headless", "--yes", "--workload", "ycsb-load", "--set", "recordcount=300"];
+    let outcome = run(&[&args[..], &["--key-prefix", "b:", "--ycsb-summary"]].concat()).expect_code(0);
+    // Utils.fnvhash64 of 0, 1 and 2, as Java computes it.
+    for hash in ["6284781860667377211", "8517097267634966620", "1820151046732198393"] {
+        assert_eq!(server.cli(&["HLEN", &format!("b:user{hash}")]), "10", "{hash}");
+    }
+    assert_eq!(
+        (server.cli(&["DBSIZE"]), server.cli(&["ZCARD", "b:_indices0"])),
+        ("301".to_owned(), "300".to_owned())
+    );
+    assert_eq!(server.calls(&[], "hset"), 300);
+    let (_, ycsb) = outcome.out.split_once("\n[OVERALL], RunTime(ms), ").expect("YCSB's summary");
+    for line in
+        ["[INSERT], Operations, 300", "[INSERT], 99thPercentileLatency(us), ", "[INSERT], Return=OK, 300"]
+    {
+        assert!(ycsb.contains(line), "{line} is not in\n{}", outcome.out);
+    }
+}
