@@ -22,7 +22,7 @@
 //! | [`foreign`] | the one gate for text that servers, files and certificates hold | who shows it |
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
-//! | [`workload`] | what is asked: operations, keys, values, and the program that they compile to; the setup before them | sockets, time |
+//! | [`workload`] | what is asked: operations, keys, values, records of a file, and the program that they compile to; the setup before them | sockets, time |
 //! | [`target`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it what it should be | load |
 //! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |

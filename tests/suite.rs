@@ -10,6 +10,7 @@ mod clean;
 mod cluster;
 mod control;
 mod counts;
+mod dataset;
 mod demo_server;
 mod failed_recording;
 mod faults;

@@ -10,6 +10,7 @@ use crate::{
         timeline::{Level, Measure},
     },
     units,
+    workload::Operation,
 };
 
 /// What the session did, in a few lines that end with a newline; for the normal screen after the end. `files` are what it
@@ -31,6 +32,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
             totals(&mut text, &sum);
         }
         hits(&mut text, timeline, &sum, is_one_setting);
+        records(&mut text, &sum, &rows, is_one_setting);
         if rows.iter().any(|row| row.segment.start.knobs.reconnect.is_some()) {
             opened(&mut text, &sum, is_one_setting);
         }
@@ -127,6 +129,20 @@ fn hits(text: &mut String, timeline: &Timeline, sum: &Summary, is_one_setting: b
     line(text, "misses", &format!("{place}{verdict}; {}", verdict.advice()));
 }
 
+/// How many records were sent and how fast, as search benchers tell it, where every request is of one.
+fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
+    let mut workloads = rows.iter().map(|row| &row.segment.start.knobs.workload);
+    if !is_one_setting || !workloads.next().is_some_and(|workload| workload.is_of_records()) {
+        return;
+    }
+    let writes = |row: &table::SegmentRow| row.segment.start.knobs.workload.asked().all(Operation::writes);
+    let done = if rows.iter().all(writes) { "records written" } else { "records sent" };
+    let (pace, mean_ms) = (sum.ops_per_s, sum.service.mean_ns() / 1e6);
+    let told =
+        format!("{} {done} in {:.2} s, {pace:.0} records/s, mean {mean_ms:.3} ms", sum.ops, sum.length_s);
+    line(text, "dataset", &told);
+}
+
 /// How many connections were made, and how long each stage of that took where one setting ran.
 fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let row = Row::of_summary(sum);
@@ -205,6 +221,7 @@ mod tests {
         load::Knobs,
         session::{Client, Interval, Opening, Record, Segment, WorkerCost},
         stats::fixture::repeated,
+        workload::Workload,
     };
 
     fn begin(timeline: &mut Timeline, segment: u32, knobs: Knobs) {
@@ -360,6 +377,26 @@ mod tests {
             "  client    was the limit in seg 2, 3: load-0 uses 96 % of a core; run it on another machine";
         let text = summary(&timeline, &[]);
         assert!(text.contains(told), "{text}");
+    }
+
+    #[test]
+    fn records_are_told_as_a_search_bencher_tells_them() {
+        let told = |commands: &[&str]| {
+            let words: Vec<_> = commands.iter().map(|word| (*word).to_owned()).collect();
+            let workload = Workload::of_commands(&words).unwrap().into();
+            let mut timeline = Timeline::default();
+            let knobs = Knobs { load: true, workload, ..Knobs::default() };
+            ten_seconds(&mut timeline, 1, knobs, 5000);
+            let text = summary(&timeline, &[]);
+            text.lines().find_map(|line| line.strip_prefix("  dataset   ").map(str::to_owned))
+        };
+        assert_eq!(
+            told(&["SET", "doc:__field:id__", "x"]).as_deref(),
+            Some("5000 records written in 10.00 s, 500 records/s, mean 0.312 ms")
+        );
+        let sent = told(&["GET", "doc:__field:id__"]);
+        assert!(sent.is_some_and(|told| told.starts_with("5000 records sent in ")));
+        assert_eq!(told(&["GET", "doc:__field:id__", ";", "PING"]), None, "not each is of a record");
     }
 
     #[test]

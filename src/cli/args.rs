@@ -100,8 +100,27 @@ impl CommandLine {
             }
         };
         let suggested = suggested.map_err(wrong)?;
+        let load = match &mut self.command {
+            Some(Command::Ab(args)) => Some(&mut args.load),
+            Some(_) => None,
+            None => Some(&mut self.load),
+        };
+        load.map_or(Ok(()), LoadArgs::read_dataset).map_err(|error| UsageError::Line(error.to_string()))?;
         if self.session.duration.is_none() {
             self.session.requests = self.session.requests.or(suggested);
+        }
+        Ok(())
+    }
+
+    /// Has a run that nobody watches end after one pass over its dataset, where nothing else ends it.
+    ///
+    /// # Errors
+    /// When nobody knows how many requests that is.
+    pub fn end_after_a_pass(&mut self) -> Result<(), UsageError> {
+        let is_ended = self.session.requests.is_some() || self.session.duration.is_some();
+        if !is_ended && !self.experiment.is_given() && !self.load.no_load {
+            let requests = self.load.requests_of_a_pass();
+            self.session.requests = requests.map_err(|error| UsageError::Line(error.to_string()))?;
         }
         Ok(())
     }

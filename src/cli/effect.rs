@@ -186,6 +186,8 @@ mod tests {
         ("workload", "get"),
         ("distribution", "latest"),
         ("set", "a=1 --workload=get"),
+        ("dataset", "f"),
+        ("maxdocs", "5 --dataset=f"),
         ("ratio", "1:1"),
         ("data_size", "5"),
         ("keys", "5"),

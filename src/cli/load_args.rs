@@ -1,14 +1,14 @@
 //! The options of the load: arguments become knobs and a plan.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::values::{bytes, count, prefix, seconds, threads};
+use super::values::{bytes, count, prefix, requests, seconds, threads};
 use crate::{
     load::{Arrivals, Backlog, KnobError, Knobs, most_workers},
     units::parse_count,
-    workload::{ChoiceError, Chosen, Distribution, KeyNames, Setting, Workload, WorkloadError},
+    workload::{ChoiceError, Chosen, DatasetError, Distribution, KeyNames, Setting, Workload, WorkloadError},
 };
 
 /// LOAD: what is asked of the server, and how.
@@ -42,6 +42,14 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<Setting>,
+    /// Records for placeholders __field:NAME__ of commands and steps, one for each operation, over and over; without -n and
+    /// --duration a run without a screen ends after one pass. CSV, TSV, JSON lines, or XML as Wikipedia's abstracts are,
+    /// gzip too
+    #[arg(long, value_name = "FILE")]
+    pub dataset: Option<PathBuf>,
+    /// Take only the first N records of the dataset
+    #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
+    pub maxdocs: Option<u64>,
     /// SETs for each so many GETs [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
@@ -127,6 +135,30 @@ impl LoadArgs {
         self.data_size = self.data_size.or(load.data_size);
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
         Ok(load.requests)
+    }
+
+    /// Reads the dataset once, for the workload that is chosen.
+    ///
+    /// # Errors
+    /// When there is none and the workload needs one, or it needs none, or the file is wrong.
+    pub fn read_dataset(&mut self) -> Result<(), DatasetError> {
+        let Some(file) = &self.dataset else {
+            let fields = self.chosen.iter().flat_map(|workload| workload.fields()).next();
+            return fields.map_or(Ok(()), |field| Err(DatasetError::NotGiven(field)));
+        };
+        let workload = self.chosen.as_ref().ok_or(DatasetError::Unused)?;
+        self.chosen = Some(Arc::new(workload.with_dataset(file, self.maxdocs)?));
+        Ok(())
+    }
+
+    /// How many requests one pass over the dataset is, if there is one.
+    ///
+    /// # Errors
+    /// When not every request takes a record.
+    pub fn requests_of_a_pass(&self) -> Result<Option<u64>, DatasetError> {
+        let Some(workload) = &self.chosen else { return Ok(None) };
+        let Some(dataset) = &workload.dataset else { return Ok(None) };
+        if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
 
     /// The knobs to begin with. `unless_told` is whether the load is on when no option says.

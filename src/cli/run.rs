@@ -137,6 +137,9 @@ fn check(
         None => {}
     }
     let plan = line.oneshot.plan(line.target.target()?, line.session.json)?;
+    if plan.is_none() && (line.session.headless || !has_terminal) {
+        line.end_after_a_pass()?;
+    }
     if plan.is_none() {
         session::check(line, has_terminal)?;
     }

@@ -100,6 +100,14 @@ pub enum WorkloadError {
         /// The set of keys.
         keys: String,
     },
+    /// A field of a record in a setup or a prefill.
+    #[error("the {whose} sends the field '{field}' of a record, which only operations do")]
+    Field {
+        /// Which.
+        whose: &'static str,
+        /// The field.
+        field: String,
+    },
     /// Too many kinds of values.
     #[error("a workload has up to {MAX_VALUE_KINDS} kinds of values, not {0}")]
     ValueKinds(usize),
@@ -156,9 +164,11 @@ impl Workload {
         self.check_steps(&self.setup.steps, || "the setup".to_owned(), is_bad)?;
         self.check_steps(&self.prefill.steps, || "the prefill".to_owned(), changes_connection)?;
         for (whose, steps) in [("setup", &self.setup.steps), ("prefill", &self.prefill.steps)] {
-            let mut fragments =
-                steps.iter().flat_map(|step| self.step(step)).flat_map(|step| step.0).flatten();
-            let new = fragments.find_map(|fragment| fragment.inserts());
+            let read = || steps.iter().flat_map(|step| self.step(step));
+            if let Some(field) = read().find_map(|step| step.fields().next().map(str::to_owned)) {
+                return Err(WorkloadError::Field { whose, field });
+            }
+            let new = read().flat_map(|step| step.0).flatten().find_map(|fragment| fragment.inserts());
             if let Some(keys) = new.and_then(|set| self.keys.keys().nth(usize::from(set))) {
                 return Err(WorkloadError::NewKeys { whose, keys: keys.clone() });
             }

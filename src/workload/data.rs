@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Distribution, KeyForm, Prefill, Setup, ValueKind,
+    Dataset, Distribution, KeyForm, Prefill, Setup, ValueKind,
     quantity::{quantity, some_quantity},
     recorded::Recorded,
     step::{BadQuotes, Step},
@@ -39,6 +39,9 @@ pub struct Workload {
     /// What makes the keys that it reads.
     #[serde(skip_serializing_if = "Prefill::is_empty")]
     pub prefill: Prefill,
+    /// Where its records come from, if it sends any. No file says that, and no recording.
+    #[serde(skip)]
+    pub dataset: Option<Dataset>,
 }
 
 /// A set of keys, whose names are a prefix and a number.

@@ -6,6 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use super::{
     Values,
     chooser::Chooser,
+    dataset::Taken,
     outgoing::{LARGE, LeftOut},
     step::Fragment,
     values::Cut,
@@ -105,10 +106,13 @@ impl Source {
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
-            Fragment::Text(_) | Fragment::Value(_) => None,
+            Fragment::Text(_) | Fragment::Value(_) | Fragment::Field(_) => None,
         }
     }
 }
+
+/// From this number on kinds of values are the fields of a record.
+pub(super) const FIELDS: u16 = 1 << 15;
 
 /// An operation that is being filled.
 pub(super) struct Filling<'a> {
@@ -122,6 +126,8 @@ pub(super) struct Filling<'a> {
     pub(super) left_out: &'a mut Vec<LeftOut>,
     /// The keys of this operation that were noted, by their sets.
     pub(super) noted: &'a mut Vec<u64>,
+    /// The record that the operation is of, if it is of one.
+    pub(super) record: &'a Taken,
     /// The key whose turn it is, where each has one.
     pub(super) given: u64,
 }
@@ -176,11 +182,19 @@ impl Fill for Filling<'_> {
 
     #[inline]
     fn value(&mut self, kind: u16) -> (Cut, usize) {
+        if kind >= FIELDS {
+            let length = self.record.field(usize::from(kind - FIELDS)).len();
+            return (Cut::whole(kind, length), length);
+        }
         self.values.draw(kind, self.draws.random.next_u64())
     }
 
     #[inline]
     fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
+        if cut.kind() >= FIELDS {
+            out.extend_from_slice(self.record.field(usize::from(cut.kind() - FIELDS)));
+            return 0;
+        }
         let frame = self.values.frame(cut);
         if let Some([before, _]) = frame {
             out.extend_from_slice(before);

@@ -147,6 +147,7 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
         operations: Vec::new(),
         setup: written.setup,
         prefill: written.prefill,
+        dataset: None,
     };
     // One operation after another, so that an error has a place.
     for operation in &written.operation {
@@ -198,7 +199,7 @@ impl fmt::Display for Chosen {
     /// The text of a file that is read as this.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { workload, load } = self;
-        let Workload { name, about, keys, values, operations, setup, prefill } = &**workload;
+        let Workload { name, about, keys, values, operations, setup, prefill, dataset: _ } = &**workload;
         let form = Form { name, about, load, keys, values, operation: operations, setup, prefill };
         f.write_str(&toml::to_string_pretty(&form).map_err(|_| fmt::Error)?)
     }

@@ -4,7 +4,7 @@
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
 //!     └── its Setup ──compile──► SetupCommands (what the control plane runs once before)
 //! ```
-//! Knows no socket, and no clock but the date that `{now}` is. A program turns random numbers into request bytes; who sends them, and when, is
+//! Knows no socket, and no clock but the date that `{now}` is; what it reads are its files and datasets. A program turns random numbers into request bytes; who sends them, and when, is
 //! [`load`](crate::load)'s business.
 
 mod check;
@@ -12,6 +12,7 @@ mod chooser;
 mod commands;
 mod custom;
 mod data;
+mod dataset;
 mod distribution;
 mod drawn;
 mod draws;
@@ -28,6 +29,7 @@ mod presets;
 mod program;
 mod quantity;
 mod read_share;
+mod record_fields;
 mod recorded;
 mod scatter;
 mod setup;
@@ -43,6 +45,7 @@ pub use check::{MAX_OPERATIONS, MAX_WEIGHT, WorkloadError};
 pub use commands::Misses;
 pub use custom::CommandsError;
 pub use data::{Keyspace, Operation, Together, Workload};
+pub use dataset::{Dataset, DatasetError};
 pub use distribution::{DISTRIBUTIONS, Distribution, DistributionError, MAX_EXPONENT};
 pub use draws::Draws;
 pub use file::{Chosen, FileError};

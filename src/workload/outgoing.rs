@@ -7,7 +7,7 @@
 
 use std::io::IoSlice;
 
-use super::{Values, values::Cut};
+use super::{DatasetError, Values, dataset::Taken, values::Cut};
 
 /// Values of more bytes are not copied.
 pub(super) const LARGE: usize = 64 * 1024;
@@ -20,6 +20,8 @@ pub struct Outgoing {
     pub(super) left_out: Vec<LeftOut>,
     /// The keys that the operation which is being put together repeats, by their sets.
     pub(super) noted: Vec<u64>,
+    /// The record that the operation which was put together last is of, if it is of one.
+    pub(super) record: Taken,
     /// What is to be written later: the second steps of operations whose steps wait for one another, the third, ...
     pub(super) later: Vec<Outgoing>,
 }
@@ -43,6 +45,12 @@ impl Outgoing {
         self.bytes.clear();
         self.left_out.clear();
         self.later.clear();
+    }
+
+    /// Why a record that was to be sent could not be had: what was put together since must not be written.
+    #[inline]
+    pub fn failure(&self) -> Option<&DatasetError> {
+        self.record.failure()
     }
 
     /// Takes out what is to be written later, by steps; nothing where all is written at once.

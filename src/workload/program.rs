@@ -8,9 +8,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Draws, KeyNames, OpId, Operation, Operations, Outgoing, Together, Values, Workload,
+    Dataset, Draws, KeyNames, OpId, Operation, Operations, Outgoing, Together, Values, Workload,
     chooser::{Chooser, Counters},
-    draws::{Filling, Source},
+    draws::{FIELDS, Filling, Source},
     key_form::SetNames,
     operations::{EXEC, MULTI},
     step::{Fragment, Step},
@@ -39,6 +39,10 @@ pub struct Program {
     /// What the clients count together of each set that this program had, or one before it.
     counted: BTreeMap<SetName, Arc<Counters>>,
     values: Values,
+    /// Where records come from.
+    dataset: Option<Dataset>,
+    /// The operations that are of a record.
+    of_records: Vec<OpId>,
     operations: Arc<Operations>,
 }
 
@@ -92,7 +96,21 @@ impl Program {
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
         let operations = Arc::default();
         let (asked, later, firsts, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { asked, total: 0, firsts, later, sets, names, sources, called, counted, values, operations }
+        Self {
+            asked,
+            total: 0,
+            firsts,
+            later,
+            sets,
+            names,
+            sources,
+            called,
+            counted,
+            values,
+            dataset: workload.dataset.clone(),
+            of_records: Vec::new(),
+            operations,
+        }
     }
 
     /// The same with what it asks for, of these operations of a workload.
@@ -104,10 +122,14 @@ impl Program {
         dialect: Dialect,
     ) -> Self {
         self.operations = Arc::new(Operations::of_all(workload, operations, dialect));
-        let mut making = Making { dialect, sources: Vec::new(), names: &self.names, values: &self.values };
+        let (names, values, dataset) = (&self.names, &self.values, self.dataset.as_ref());
+        let mut making = Making { dialect, sources: Vec::new(), names, values, dataset };
         for Asked { share, place, steps } in asked {
             self.total = self.total.saturating_add(share);
             let operation = &operations[place];
+            if steps.iter().any(|step| step.fields().next().is_some()) {
+                self.of_records.push(OpId(place as u16));
+            }
             let templates = match operation.is_raw {
                 true => vec![Template::raw(operation.steps.concat().as_bytes())],
                 false => making.templates(&steps, operation.together),
@@ -178,14 +200,25 @@ impl Program {
         draws: &mut Draws,
         out: &mut Outgoing,
     ) -> OpId {
+        if let Some(dataset) = &self.dataset {
+            self.take_record(dataset, *op, out);
+        }
         let (sets, sources, values) = (self.sets.as_slice(), self.sources.as_slice(), &self.values);
-        let (left_out, noted) = (&mut out.left_out, &mut out.noted);
-        let mut filling = Filling { sets, sources, values, draws, left_out, noted, given };
+        let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
+        let mut filling = Filling { sets, sources, values, draws, left_out, noted, record, given };
         template.append(&mut filling, &mut out.bytes);
         if !self.later.is_empty() {
             self.append_later(*op, draws, out);
         }
         *op
+    }
+
+    /// Takes the next record, if the operation is of one.
+    #[inline(never)]
+    fn take_record(&self, dataset: &Dataset, op: OpId, out: &mut Outgoing) {
+        if self.of_records.contains(&op) {
+            dataset.take(&mut out.record);
+        }
     }
 
     /// Appends the steps of an operation that are written later. All is drawn at once, and the keys are those of its first.
@@ -204,6 +237,7 @@ impl Program {
                 draws,
                 left_out: &mut step.left_out,
                 noted: &mut out.noted,
+                record: &out.record,
                 given: 0,
             };
             template.append(&mut filling, &mut step.bytes);
@@ -226,6 +260,7 @@ struct Making<'v> {
     sources: Vec<Source>,
     names: &'v [SetNames],
     values: &'v Values,
+    dataset: Option<&'v Dataset>,
     dialect: Dialect,
 }
 
@@ -275,6 +310,10 @@ impl Making<'_> {
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
             }
+            Fragment::Field(name) => match self.dataset.and_then(|dataset| dataset.field(name)) {
+                Some(number) => vec![Part::Value { kind: FIELDS + number, size: None }],
+                None => vec![Part::Text(b"__field:"), Part::Text(name.as_bytes()), Part::Text(b"__")],
+            },
             Fragment::Number(..) | Fragment::Now => {
                 vec![Part::Number(number().expect("its source was added before"))]
             }

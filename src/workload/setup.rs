@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     Draws, KeyNames, Keyspace, Prefill, Values, Workload,
     chooser::Chooser,
+    dataset::Taken,
     draws::Filling,
+    inline::field_placeholder,
     key_form::SetNames,
     step::{Fragment, Step},
 };
@@ -68,6 +70,7 @@ impl Workload {
             draws: &mut draws,
             left_out: &mut left_out,
             noted: &mut noted,
+            record: &Taken::default(),
             given: 0,
         };
         let mut word = |word: &Vec<Fragment>| {
@@ -105,6 +108,8 @@ fn bytes(fragment: &Fragment, names: &[SetNames], filling: &mut Filling) -> Vec<
             [before, filling.values.bytes(cut), behind].concat()
         }
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
+        // A setup that can be run has none.
+        Fragment::Field(ref name) => field_placeholder(name).into_bytes(),
         Fragment::Now => clock::unix_ms().to_string().into_bytes(),
     }
 }

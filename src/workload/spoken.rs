@@ -56,7 +56,7 @@ impl Workload {
         dialect.check(&parts).map_err(|why| why.to_string())
     }
 
-    /// The words of a step, in parts, where each number is the largest that it can be; `None` is a value.
+    /// The words of a step, in parts, where each number is the largest that it can be; `None` is a value, or a field of a record.
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
@@ -66,7 +66,7 @@ impl Workload {
                 let number = keys.form().padded(if is_usual { 0 } else { u64::MAX });
                 Some([names.prefix(), &keys.prefix, &number].concat().into_bytes())
             }
-            Fragment::Value(_) => None,
+            Fragment::Value(_) | Fragment::Field(_) => None,
             Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
             Fragment::Now => Some(u64::MAX.to_string().into_bytes()),
         };

@@ -26,6 +26,8 @@ pub(super) enum Fragment {
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
+    /// The field with this name of the record that the operation is of.
+    Field(String),
 }
 
 impl Fragment {
@@ -106,7 +108,9 @@ impl Step {
             return vec![shown];
         }
         let has_prefix = |set: u16| workload.keys.values().nth(set.into()).is_some_and(|keys| !keys.bare);
+        // Of keys with a field of a record in their names nobody knows which there are.
         let is_own = |place: &&usize| match self.0[**place].first() {
+            _ if has_field(&self.0[**place]) => false,
             Some(Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)) => has_prefix(*set),
             _ => false,
         };
@@ -118,6 +122,7 @@ impl Step {
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => foreign::bytes(text),
+            Some(Fragment::Field(name)) => foreign::bytes(inline::field_placeholder(name).as_bytes()),
             _ => "…".to_owned(),
         }
     }
@@ -139,6 +144,10 @@ impl Step {
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
         self.0.iter().flatten()
     }
+}
+
+fn has_field(word: &[Fragment]) -> bool {
+    word.iter().any(|fragment| matches!(fragment, Fragment::Field(_)))
 }
 
 /// How far a step is read.
@@ -244,7 +253,8 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
         (_, kind) => kind.map(Fragment::Value),
     };
     if let Some(name) = inline::foreign_name(text) {
-        return Some((drawn(name)?, &text[name.len()..]));
+        let field = || inline::field_name(name).map(|field| Fragment::Field(field.to_owned()));
+        return Some((drawn(name).or_else(field)?, &text[name.len()..]));
     }
     let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
     let fragment = match name.strip_prefix("number ") {
@@ -416,6 +426,22 @@ mod tests {
     }
 
     #[test]
+    fn fields_of_a_record_stand_anywhere_in_a_word() {
+        let field = |name: &str| Fragment::Field(name.to_owned());
+        assert_eq!(
+            read("doc:__field:id__:x __field:a title__ '<__field:t__>'"),
+            [
+                vec![text("doc:"), field("id"), text(":x")],
+                vec![field("a title")],
+                vec![text("<"), field("t"), text(">")]
+            ]
+        );
+        for word in ["__field:__", "__field:x", "__fields:x__", "field:x__"] {
+            assert_eq!(read(word), [[text(word)]], "{word}");
+        }
+    }
+
+    #[test]
     fn what_is_written_by_a_name_is_told_apart_from_the_runs_own_keys() {
         for (written, told) in [
             ("GET foo", vec![]),
@@ -436,6 +462,9 @@ mod tests {
             ("{key} foo", vec!["\u{2026}"]),
             ("SET {zz_bare} x", vec!["SET \u{2026}"]),
             ("SET {key}:{zz_bare} x", vec![]),
+            ("HSET doc:__field:id__ title __field:title__", vec!["HSET doc:"]),
+            ("HSET __field:id__ title x", vec!["HSET __field:id__"]),
+            ("HSET {key}:__field:id__ title x", vec!["HSET \u{2026}"]),
         ] {
             let workload = workload();
             let step = Step::read(written, &workload).unwrap();

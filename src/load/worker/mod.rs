@@ -108,6 +108,8 @@ pub(super) struct Worker {
     own: Option<OwnThread>,
     waits: CoreWaits,
     out: Outgoing,
+    /// Why it cannot go on.
+    failure: Option<std::io::Error>,
     buffer: Box<[u8]>,
 }
 
@@ -136,6 +138,7 @@ impl Worker {
             own: None,
             waits: CoreWaits::new(),
             out: Outgoing::default(),
+            failure: None,
             buffer: vec![0; READ_BUFFER].into(),
             setting,
             timeout_ns: u64::try_from(setup.plan.timeout.as_nanos()).unwrap_or(u64::MAX),
@@ -152,7 +155,7 @@ impl Worker {
     /// Runs until told to stop, and the last replies are in.
     ///
     /// # Errors
-    /// When the system refuses to poll. What was counted until then is handed up.
+    /// When the system refuses to poll, or there are no more records to be sent. What was counted until then is handed up.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
         self.go_round().inspect_err(|error| {
@@ -216,6 +219,9 @@ impl Worker {
             self.clients.retry(now_ns);
             self.connect(now_ns);
             self.send_due();
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
             self.obey_phase(now_ns);
             if self.is_finished(now_ns) {
                 return Ok(());

@@ -77,6 +77,10 @@ impl Worker {
         if batch.operations.is_empty() {
             return;
         }
+        if let Some(failure) = self.out.failure() {
+            self.failure = Some(std::io::Error::other(failure.to_string()));
+            return;
+        }
         let now_ns = self.setup.clock.now_ns();
         self.seen_ns = now_ns;
         if let Some(due_ns) = batch.dues.first().copied() {

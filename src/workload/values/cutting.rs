@@ -45,6 +45,18 @@ pub struct Cut {
 }
 
 impl Cut {
+    /// A value that is no part of a pool.
+    #[inline]
+    pub(in crate::workload) fn whole(kind: u16, length: usize) -> Self {
+        Self { kind, offset: 0, size: length as u32 }
+    }
+
+    /// The number of its kind.
+    #[inline]
+    pub(in crate::workload) fn kind(self) -> u16 {
+        self.kind
+    }
+
     /// How many bytes it has.
     #[inline]
     pub(in crate::workload) fn size(self) -> usize {

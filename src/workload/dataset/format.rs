@@ -1,0 +1,195 @@
+//! Which of the formats a file has: by its name, else by how it begins.
+
+use std::{
+    io::{self, BufRead},
+    path::Path,
+};
+
+use super::{
+    error::Fault, fields::Fields, input::Input, json_lines::JsonLines, separated::Separated, xml::Xml,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Tsv,
+    Json,
+    Xml,
+}
+
+impl Format {
+    fn of(path: &Path, input: &mut Input) -> io::Result<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        Ok(match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+            "csv" => Self::Csv,
+            "tsv" => Self::Tsv,
+            "json" | "jsonl" | "ndjson" => Self::Json,
+            "xml" => Self::Xml,
+            _ => Self::of_text(input.fill_buf()?),
+        })
+    }
+
+    fn of_text(text: &[u8]) -> Self {
+        let text = text.strip_prefix(BOM).unwrap_or(text);
+        let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => Self::Json,
+            Some(b'<') => Self::Xml,
+            _ if first_line.contains(&b'\t') => Self::Tsv,
+            _ => Self::Csv,
+        }
+    }
+}
+
+/// What a text in UTF-8 may begin with.
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads the records of a file in any format.
+pub(super) enum Rows {
+    Separated(Separated),
+    Json(JsonLines),
+    Xml(Xml),
+}
+
+impl Rows {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut input = Input::open(path)?;
+        Ok(match Format::of(path, &mut input)? {
+            Format::Csv => Self::Separated(Separated::new(input, b',')),
+            Format::Tsv => Self::Separated(Separated::new(input, b'\t')),
+            Format::Json => Self::Json(JsonLines::new(input)),
+            Format::Xml => Self::Xml(Xml::new(input)),
+        })
+    }
+
+    /// What the fields are called: those of the heading, or of the first record, which is read. None where there is none.
+    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+        match self {
+            Self::Separated(rows) => rows.names(),
+            Self::Json(rows) => rows.names(),
+            Self::Xml(rows) => rows.names(),
+        }
+    }
+
+    /// Appends these fields of the next record; whether there is one.
+    pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
+        match self {
+            Self::Separated(rows) => rows.next(wanted, to),
+            Self::Json(rows) => rows.next(wanted, to),
+            Self::Xml(rows) => rows.next(wanted, to),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::workload::dataset::input::LARGEST_RECORD;
+
+    /// What a file of this name and text is read as, behind the names of its fields, or why it is not.
+    fn read(name: &str, text: &[u8], wanted: &[&str]) -> Result<Vec<Vec<String>>, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let told = |fault: Fault| format!("{}: {}", fault.line, fault.what);
+        let mut all = vec![Rows::open(&path).unwrap().names().map_err(told)?];
+        let wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let mut rows = Rows::open(&path).unwrap();
+        let mut fields = Fields::default();
+        while rows.next(&wanted, &mut fields).map_err(told)? {
+            let text = |place| String::from_utf8_lossy(fields.get(place)).into_owned();
+            all.push((0..wanted.len()).map(text).collect());
+            fields = Fields::default();
+        }
+        Ok(all)
+    }
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::new();
+        // Two of them one after the other, as concatenated files are.
+        for half in [&text[..text.len() / 2], &text[text.len() / 2..]] {
+            let mut packing = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
+            packing.write_all(half).unwrap();
+            packing.finish().unwrap();
+        }
+        packed
+    }
+
+    const CSV: &str = "\u{feff}id,title,n\n1,\"a \"\"b\"\", c\",7\n\n2,\"two\nlines\",\u{e4}\n";
+    const TSV: &str = "id\ttitle\tn\n1\ta \"b\", c\t7\n2\t\t\u{e4}\n";
+    const JSON: &str = "{\"id\":1,\"title\":\"a \\\"b\\\", c\",\"n\":{\"x\": [1.0]}}\n\n{\"title\":\"\\u00e4\\n\",\"id\":12345678901234567890123,\"n\":null,\"more\":1}";
+    const XML: &str =
+        "<?xml version=\"1.0\"?>\n<feed>\n<doc>\n<title>a &amp; &#98;</title><url>u</url><abstract/>
+<links><link type=\"nav\"><a>one</a><b>two</b></link></links></doc>\n<!-- -->
+<doc><url>v</url><title><![CDATA[<x>]]></title><abstract> y </abstract></doc></feed>\n";
+
+    #[test]
+    fn every_format_is_read_as_it_was_written() {
+        for (name, text, wanted, expected) in [
+            ("f.csv", CSV, &["n", "title"][..], &[&["7", "a \"b\", c"][..], &["\u{e4}", "two\nlines"]][..]),
+            ("f.tsv", TSV, &["n", "title"], &[&["7", "a \"b\", c"], &["\u{e4}", ""]]),
+            (
+                "f.jsonl",
+                JSON,
+                &["id", "title", "n"],
+                &[&["1", "a \"b\", c", "{\"x\": [1.0]}"], &["12345678901234567890123", "\u{e4}\n", "null"]],
+            ),
+            ("f.xml", XML, &["title", "abstract", "url"], &[&["a & b", "", "u"], &["<x>", " y ", "v"]]),
+        ] {
+            for (name, text) in
+                [(name, text.as_bytes().to_vec()), ("f", text.into()), ("f.gz", packed(text.as_bytes()))]
+            {
+                let read = read(name, &text, wanted).unwrap_or_else(|told| panic!("{name}: {told}"));
+                assert!(wanted.iter().all(|field| read[0].iter().any(|name| name == field)), "{:?}", read[0]);
+                assert_eq!(read[1..], *expected, "{name}");
+            }
+        }
+        let links =
+            read("f.xml", XML.replace("</url><title>", "</url><links/><title>").as_bytes(), &["links"]);
+        assert_eq!(links.unwrap()[1..], [["onetwo"], [""]]);
+    }
+
+    #[test]
+    fn what_is_broken_is_told_with_its_line() {
+        for (name, text, told) in [
+            ("f.csv", "id,title\n1,a\n2\n", "3: the row has 1 columns, the heading 2"),
+            ("f.csv", "id,title\n1,\"a\nb\"\n2,x,y\n", "4: the row has 3 columns, the heading 2"),
+            ("f.tsv", "id\ttitle\n1\ta\n2\n", "3: the row has 1 columns, the heading 2"),
+            ("f.jsonl", "{\"id\":1}\n\n{\"id\":2\n", "3: no JSON object, at column 7: EOF while parsing"),
+            ("f.jsonl", "[{\"id\":1}]", "1: no JSON object, at column "),
+            ("f.jsonl", "{\"id\":1}\n{\"a\":2}\n", "2: the record has no field 'id'"),
+            ("f.jsonl", "{\"id\":\"\\ud800\"}", "1: no JSON object, "),
+            ("f.xml", "<feed>\n<doc><id>1</id>\n</feed>", "3: "),
+            ("f.xml", "<feed>\n<doc><id>1</id></doc>\n", "3: the file ends within an element"),
+            (
+                "f.xml",
+                "<feed>\n<doc><id>1</id></doc>\n<doc><a/></doc></feed>",
+                "3: the record has no field 'id'",
+            ),
+            ("f.xml", "<feed>\n<doc>x<id>1</id></doc></feed>", "2: there is text outside of a field"),
+            ("f.xml", "<feed><doc>\n<id>&x;</id></doc></feed>", "2: nobody says what &x; is"),
+            ("f.xml", "no XML", "1: there is text outside of a field"),
+        ] {
+            let read = read(name, text.as_bytes(), &["id"]).unwrap_err();
+            assert!(read.starts_with(told), "{text:?}: {read}");
+        }
+        let cut = packed(CSV.as_bytes());
+        assert!(read("f.gz", &cut[..cut.len() - 4], &["id"]).is_err());
+    }
+
+    #[test]
+    fn a_record_without_an_end_does_not_fill_the_memory() {
+        let endless = "x".repeat(LARGEST_RECORD as usize + 100_000);
+        for (name, text) in [
+            ("f.csv", format!("id\n\"{endless}\n")),
+            ("f.jsonl", format!("{{\"id\":\"{endless}\n")),
+            ("f.xml", format!("<feed><doc><id>{endless}</id></doc></feed>")),
+        ] {
+            let told = read(name, text.as_bytes(), &["id"]).unwrap_err();
+            assert!(told.contains("a record has more than 16 MiB"), "{name}: {told}");
+        }
+    }
+}

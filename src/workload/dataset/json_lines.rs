@@ -1,0 +1,73 @@
+//! A JSON object a line. A field that is a string is its text, any other value the JSON that stands there.
+
+use std::{collections::BTreeMap, io::BufRead};
+
+use serde_json::value::RawValue;
+
+use super::{error::Fault, fields::Fields, format::BOM, input::Input};
+
+/// Reads lines.
+pub(super) struct JsonLines {
+    input: Input,
+    line: Vec<u8>,
+}
+
+type Object<'a> = BTreeMap<String, &'a RawValue>;
+
+impl JsonLines {
+    pub(super) fn new(input: Input) -> Self {
+        Self { input, line: Vec::new() }
+    }
+
+    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+        let Some(number) = self.read_line()? else { return Ok(Vec::new()) };
+        Ok(object(&self.line, number)?.into_keys().collect())
+    }
+
+    pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
+        let Some(number) = self.read_line()? else { return Ok(false) };
+        let object = object(&self.line, number)?;
+        for name in wanted {
+            let missing = || Fault::at(number, format!("the record has no field '{name}'"));
+            let value = object.get(name).ok_or_else(missing)?.get();
+            if value.starts_with('"') {
+                let text: String = serde_json::from_str(value).map_err(|error| fault(&error, number))?;
+                to.push(text.as_bytes());
+            } else {
+                to.push(value.as_bytes());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads the next line that is not empty; its number.
+    fn read_line(&mut self) -> Result<Option<u64>, Fault> {
+        loop {
+            let number = self.input.line();
+            self.input.begin_record();
+            self.line.clear();
+            let read = self.input.read_until(b'\n', &mut self.line);
+            if read.map_err(|error| Fault::at(number, error))? == 0 {
+                return Ok(None);
+            }
+            if number == 1 && self.line.starts_with(BOM) {
+                self.line.drain(..BOM.len());
+            }
+            self.line.truncate(self.line.trim_ascii_end().len());
+            if !self.line.is_empty() {
+                return Ok(Some(number));
+            }
+        }
+    }
+}
+
+fn object(line: &[u8], number: u64) -> Result<Object<'_>, Fault> {
+    serde_json::from_slice(line).map_err(|error| fault(&error, number))
+}
+
+fn fault(error: &serde_json::Error, line: u64) -> Fault {
+    let told = error.to_string();
+    // For it the only line is the first.
+    let what = told.rsplit_once(" at line ").map_or(told.as_str(), |(what, _)| what);
+    Fault::at(line, format!("no JSON object, at column {}: {what}", error.column()))
+}

@@ -1,0 +1,23 @@
+//! A file of records, each of which one operation is of: `HSET doc:__field:id__ title __field:title__`.
+//!
+//! ```text
+//!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each
+//!  └──────────────────── one thread ────────────────────┘            └─── all workers ───┘
+//! ```
+//! It is read twice: once before anything is sent, which counts its records and finds what is wrong with one of them, and
+//! then as it is needed. A few batches are in memory at a time, however large the file is.
+
+mod batch;
+mod error;
+mod fields;
+mod format;
+mod input;
+mod json_lines;
+mod reading;
+mod records;
+mod separated;
+mod xml;
+
+pub(in crate::workload) use batch::Taken;
+pub use error::DatasetError;
+pub use records::Dataset;

@@ -1,0 +1,105 @@
+//! The passes over a file: the first, which only counts and checks, and those of the thread that reads for the workers.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+};
+
+use super::{batch::Batch, error::DatasetError, format::Rows};
+
+/// A batch has up to so many records.
+const RECORDS: usize = 512;
+/// A batch that has so many bytes gets no more records.
+const BYTES: usize = 256 * 1024;
+/// Batches that are read ahead.
+const AHEAD: usize = 16;
+
+/// Which records of which file.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) file: PathBuf,
+    /// The fields that are sent of each.
+    pub(super) fields: Vec<String>,
+    /// How many records are read at the most.
+    pub(super) most: u64,
+}
+
+/// Names the file of what the system said.
+pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
+    move |error| DatasetError::Unreadable { file: file.display().to_string(), what: error.to_string() }
+}
+
+impl Source {
+    /// Reads all records, and gives them on in batches for as long as those are taken. How many there are.
+    fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
+        let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
+        let (mut count, mut is_last) = (0, false);
+        while !is_last {
+            let mut batch = Batch::of(self.fields.len());
+            while batch.records < RECORDS && batch.fields.bytes() < BYTES && !is_last {
+                let mut next = || rows.next(&self.fields, &mut batch.fields);
+                is_last = count == self.most || !next().map_err(|fault| fault.of(&self.file))?;
+                count += u64::from(!is_last);
+                batch.records += usize::from(!is_last);
+            }
+            if batch.records > 0 && !give(batch) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(count))
+    }
+
+    /// How many records there are, each of which can be sent.
+    pub(super) fn count(&self) -> Result<u64, DatasetError> {
+        let count = self.pass(|_| true)?.unwrap_or(0);
+        let none = || DatasetError::Unreadable {
+            file: self.file.display().to_string(),
+            what: "it has no records".to_owned(),
+        };
+        if count == 0 { Err(none()) } else { Ok(count) }
+    }
+
+    /// Reads the `count` records over and over again, on a thread that ends when nobody takes them.
+    pub(super) fn read_on(self, count: u64) -> io::Result<Receiver<Result<Batch, DatasetError>>> {
+        let (to, batches) = sync_channel(AHEAD);
+        let read = move || {
+            if let Err(error) = self.read_until_untaken(count, &to) {
+                // Who does not take it does not miss it.
+                drop(to.send(Err(error)));
+            }
+        };
+        std::thread::Builder::new().name("dataset".to_owned()).spawn(read)?;
+        Ok(batches)
+    }
+
+    fn read_until_untaken(
+        &self,
+        count: u64,
+        to: &SyncSender<Result<Batch, DatasetError>>,
+    ) -> Result<(), DatasetError> {
+        while let Some(read) = self.pass(|batch| to.send(Ok(batch)).is_ok())? {
+            if read != count {
+                let what = format!("it had {count} records and has {read} now");
+                return Err(DatasetError::Unreadable { file: self.file.display().to_string(), what });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_records_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in [("f.csv", "id\n"), ("f.jsonl", "\n"), ("f.xml", "<feed></feed>")] {
+            let file = directory.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            let told = Source { file, fields: Vec::new(), most: 9 }.count().unwrap_err().to_string();
+            assert!(told.ends_with("it has no records"), "{told}");
+        }
+    }
+}

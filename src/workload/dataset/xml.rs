@@ -1,0 +1,105 @@
+//! XML as the abstracts of Wikipedia are: the elements below the root are records, the elements in these their fields.
+//!
+//! ```text
+//! <feed>
+//!   <doc><title>Wikipedia: Anarchism</title><url>https://…</url><abstract>…</abstract></doc>
+//! ```
+//! A field is all text in its element, entities resolved.
+
+use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
+
+use super::{error::Fault, fields::Fields, input::Input};
+
+/// Reads elements.
+pub(super) struct Xml {
+    reader: Reader<Input>,
+    buffer: Vec<u8>,
+    /// How many elements are open.
+    depth: usize,
+    /// The names and texts of the record that was read last.
+    record: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// So many elements are open within a record, and within a field.
+const RECORD: usize = 2;
+const FIELD: usize = 3;
+
+impl Xml {
+    pub(super) fn new(input: Input) -> Self {
+        Self { reader: Reader::from_reader(input), buffer: Vec::new(), depth: 0, record: Vec::new() }
+    }
+
+    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+        self.read_record()?;
+        Ok(self.record.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
+        let Some(line) = self.read_record()? else { return Ok(false) };
+        for name in wanted {
+            let found = self.record.iter().find(|(known, _)| known == name.as_bytes());
+            let missing = || Fault::at(line, format!("the record has no field '{name}'"));
+            to.push(&found.ok_or_else(missing)?.1);
+        }
+        Ok(true)
+    }
+
+    /// Reads the next record; the line that it begins on.
+    fn read_record(&mut self) -> Result<Option<u64>, Fault> {
+        self.record.clear();
+        self.reader.get_mut().begin_record();
+        let mut begins = self.reader.get_ref().line();
+        loop {
+            self.buffer.clear();
+            let line = self.reader.get_ref().line();
+            let event = self.reader.read_event_into(&mut self.buffer);
+            match event.map_err(|error| Fault::at(line, error))? {
+                Event::Start(tag) => {
+                    self.depth += 1;
+                    match self.depth {
+                        RECORD => begins = line,
+                        FIELD => self.record.push((tag.name().as_ref().to_vec(), Vec::new())),
+                        _ => {}
+                    }
+                }
+                Event::Empty(tag) if self.depth == RECORD => {
+                    self.record.push((tag.name().as_ref().to_vec(), Vec::new()));
+                }
+                Event::Empty(_) if self.depth + 1 == RECORD => return Ok(Some(line)),
+                Event::End(_) => {
+                    self.depth -= 1;
+                    if self.depth + 1 == RECORD {
+                        return Ok(Some(begins));
+                    }
+                }
+                Event::Text(text) => take(self.depth, &mut self.record, &text, line)?,
+                Event::CData(text) => take(self.depth, &mut self.record, &text, line)?,
+                Event::GeneralRef(name) => {
+                    let one = name.resolve_char_ref().map_err(|error| Fault::at(line, error))?;
+                    let one = one.map(String::from);
+                    let known = std::str::from_utf8(&name).ok().and_then(resolve_predefined_entity);
+                    let text = one.or(known.map(str::to_owned)).ok_or_else(|| {
+                        let name = String::from_utf8_lossy(&name);
+                        Fault::at(line, format!("nobody says what &{name}; is"))
+                    })?;
+                    take(self.depth, &mut self.record, text.as_bytes(), line)?;
+                }
+                Event::Eof if self.depth > 0 => {
+                    return Err(Fault::at(line, "the file ends within an element"));
+                }
+                Event::Eof => return Ok(None),
+                Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+            }
+        }
+    }
+}
+
+/// Appends `text` to the last field, if one is open.
+fn take(depth: usize, record: &mut [(Vec<u8>, Vec<u8>)], text: &[u8], line: u64) -> Result<(), Fault> {
+    match record.last_mut() {
+        Some((_, field)) if depth >= FIELD => field.extend_from_slice(text),
+        _ if text.trim_ascii().is_empty() => {}
+        _ => return Err(Fault::at(line, "there is text outside of a field")),
+    }
+    Ok(())
+}

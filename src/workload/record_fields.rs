@@ -1,0 +1,108 @@
+//! What a workload sends of the records of a dataset.
+
+use std::path::Path;
+
+use super::{
+    Dataset, DatasetError, Operation, Workload,
+    step::{Fragment, Step},
+};
+
+impl Step {
+    /// The fields that it sends.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.fragments().filter_map(|fragment| match fragment {
+            Fragment::Field(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+}
+
+impl Workload {
+    /// The fields that its operations send, each once.
+    pub fn fields(&self) -> Vec<String> {
+        let mut fields: Vec<String> = Vec::new();
+        for step in self.operations.iter().flat_map(|operation| self.steps(operation)) {
+            for field in step.fields() {
+                if fields.iter().all(|known| known != field) {
+                    fields.push(field.to_owned());
+                }
+            }
+        }
+        fields
+    }
+
+    /// Whether each of its operations that have a weight is of a record.
+    pub fn is_of_records(&self) -> bool {
+        let is_of_record =
+            |operation: &Operation| self.steps(operation).any(|step| step.fields().next().is_some());
+        self.asked().all(is_of_record)
+    }
+
+    /// The same, sending the first `most` records of a file, which is read once.
+    ///
+    /// # Errors
+    /// When it sends no field of a record, the file has not those that it sends, or one of its records is broken.
+    pub fn with_dataset(&self, file: &Path, most: Option<u64>) -> Result<Self, DatasetError> {
+        let fields = self.fields();
+        if fields.is_empty() {
+            return Err(DatasetError::Unused);
+        }
+        Ok(Self { dataset: Some(Dataset::open(file, fields, most)?), ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{Draws, KeyNames, Outgoing, Program, Together, Values},
+    };
+
+    fn of(commands: &[&str]) -> Workload {
+        Workload::of_commands(&commands.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn sent(workload: &Workload, times: usize) -> Vec<String> {
+        let program =
+            Program::new(workload, Dialect::Resp2, 1, Values::new(workload, 3, 1), &KeyNames::given("k:"));
+        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        (0..times).for_each(|_| _ = program.append(&mut draws, &mut out));
+        let later = out.take_later().unwrap_or_default();
+        let all = [&out].into_iter().chain(&later);
+        all.map(|out| String::from_utf8(out.as_whole().unwrap().to_vec()).unwrap()).collect()
+    }
+
+    #[test]
+    fn all_fields_of_an_operation_are_of_one_record() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("docs.csv");
+        let long = "y".repeat(200_000);
+        std::fs::write(&file, format!("id,title\n1,one\n22,{long}\n")).unwrap();
+        let workload = of(&["SET", "d:__field:id__", "<__field:title__>__field:id__"]);
+        assert_eq!((workload.fields(), workload.is_of_records()), (vec!["id".into(), "title".into()], true));
+        let workload = workload.with_dataset(&file, None).unwrap();
+        let [text] = &sent(&workload, 3)[..] else { panic!("all at once") };
+        let first = "*3\r\n$3\r\nSET\r\n$3\r\nd:1\r\n$6\r\n<one>1\r\n";
+        let second = format!("*3\r\n$3\r\nSET\r\n$4\r\nd:22\r\n$200004\r\n<{long}>22\r\n");
+        assert_eq!(*text, [first, &second, first].concat());
+        let mut steps = of(&["SET", "__field:id__", "x"]);
+        steps.operations[0].steps.push("GET __field:id__".to_owned());
+        steps.operations[0].together = Together::Sequence;
+        let steps = steps.with_dataset(&file, None).unwrap();
+        assert_eq!(
+            sent(&steps, 1),
+            ["*3\r\n$3\r\nSET\r\n$1\r\n1\r\n$1\r\nx\r\n", "*2\r\n$3\r\nGET\r\n$1\r\n1\r\n"]
+        );
+        assert_eq!(of(&["PING"]).with_dataset(&file, None), Err(DatasetError::Unused));
+        assert!(!of(&["PING", ";", "GET", "__field:id__"]).is_of_records());
+    }
+
+    #[test]
+    fn only_operations_are_of_a_record() {
+        let mut workload = of(&["PING"]);
+        workload.setup.steps.push("SET x __field:id__".to_owned());
+        let told = workload.check().unwrap_err().to_string();
+        assert_eq!(told, "the setup sends the field 'id' of a record, which only operations do");
+    }
+}

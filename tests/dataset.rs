@@ -1,0 +1,183 @@
+//! Records of a file are written each once, in any format, without the file being in memory; what is wrong with it is told
+//! before anything is sent.
+
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path, time::Duration};
+
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno, run},
+    session::{Driven, at_port, events, plan},
+};
+use redyno::{load::Knobs, workload::Workload};
+
+/// Runs redyno against `server`, for a file and a command, with these options.
+fn with(server: &Server, file: &Path, options: &[&str], command: &[&str]) -> Outcome {
+    let (port, file) = (server.port_text(), file.display().to_string());
+    let usual = ["-p", &port, "--headless", "--yes", "--dataset", &file];
+    run(&[&usual[..], options, &["--"], command].concat())
+}
+
+const HSET: [&str; 6] = ["HSET", "doc:__field:id__", "title", "__field:title__", "n", "__field:n__"];
+
+#[test]
+fn every_format_is_written_as_it_was_read() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("docs.csv", "id,title,n\na,\"x, \"\"y\"\"\nz\",1\nb,,2\n"),
+        ("docs.tsv", "n\tid\ttitle\n1\ta\tx, \"y\"\\nz\n2\tb\t\n"),
+        (
+            "docs.jsonl",
+            "{\"id\":\"a\",\"title\":\"x, \\\"y\\\"\\nz\",\"n\":1}\n{\"n\":2,\"id\":\"b\",\"title\":\"\"}\n",
+        ),
+        (
+            "docs.xml",
+            "<feed>\n<doc><id>a</id><title>x, &quot;y&quot;\nz</title><n>1</n></doc>\n<doc><id>b</id><title/><n>2</n></doc></feed>\n",
+        ),
+    ] {
+        let file = directory.path().join(name);
+        fs::write(&file, text).unwrap();
+        let outcome = with(&server, &file, &["-c", "3"], &HSET).expect_code(0);
+        assert!(outcome.out.contains("  dataset   2 records written in "), "{name}: {}", outcome.out);
+        assert_eq!(server.cli(&["DBSIZE"]), "2", "{name}");
+        // A tab separates, and nothing else means anything there.
+        let title = if name == "docs.tsv" { "x, \"y\"\\nz" } else { "x, \"y\"\nz" };
+        assert_eq!(server.cli(&["HMGET", "doc:a", "title", "n"]), format!("{title}\n1"), "{name}");
+        assert_eq!(server.cli(&["HMGET", "doc:b", "n", "title"]), "2", "{name}");
+        server.cli(&["FLUSHALL"]);
+    }
+}
+
+/// The most memory that a process had so far, in KiB; nothing when it is gone.
+#[cfg(target_os = "linux")]
+fn peak(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+/// As many as a file has that is larger than what may be in memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_file_is_written_and_is_never_in_memory_as_a_whole() {
+    const RECORDS: usize = 50_000;
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docs.csv");
+    let mut text = "id,title,n\n".to_owned();
+    let padding = "x".repeat(2500);
+    for n in 0..RECORDS {
+        writeln!(text, "{n},\"title {n}, {padding}\",{}", n % 7).unwrap();
+    }
+    fs::write(&file, &text).unwrap();
+    assert!(text.len() > 120_000_000, "it is larger than what may be in memory");
+    let (port, path) = (server.port_text(), file.display().to_string());
+    let args = ["-p", &port, "--headless", "--yes", "--threads", "2", "-P", "8", "--dataset", &path, "--"];
+    let running = Running::start(redyno(&[&args[..], &HSET].concat()));
+    let mut most = 0;
+    while let Some(kib) = peak(running.pid()) {
+        most = most.max(kib);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let outcome = running.end().expect_code(0);
+    assert!(outcome.out.contains("  dataset   50000 records written in "), "{}", outcome.out);
+    assert_eq!((server.cli(&["DBSIZE"]).as_str(), server.calls(&[], "hset")), ("50000", RECORDS as u64));
+    for n in [0, 1, 511, 512, 25_000, RECORDS - 1] {
+        let told = server.cli(&["HMGET", &format!("doc:{n}"), "title", "n"]);
+        assert_eq!(told, format!("title {n}, {padding}\n{}", n % 7));
+    }
+    assert!(most > 1000 && most * 1024 < 100_000_000, "{most} KiB");
+}
+
+#[test]
+fn a_number_of_requests_goes_over_the_records_again_and_again() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docs.csv");
+    fs::write(&file, "id\na\nb\nc\nd\n").unwrap();
+    let options = ["-n", "8", "--maxdocs", "3", "-c", "2"];
+    with(&server, &file, &options, &["HINCRBY", "doc:__field:id__", "times", "1"]).expect_code(0);
+    let times = ["a", "b", "c", "d"].map(|id| server.cli(&["HGET", &format!("doc:{id}"), "times"]));
+    assert_eq!(times, ["3", "3", "2", ""]);
+}
+
+#[test]
+fn what_is_wrong_is_told_before_anything_is_sent() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let file = directory.path().join(name);
+        fs::write(&file, text).unwrap();
+        file
+    };
+    let good = file("good.csv", "id,title,n\n1,a,b\n");
+    let broken = file("broken.csv", "id,title,n\n1,a,b\n2,a\n3,a,b\n");
+    let json = file("broken.jsonl", "{\"id\":1,\"title\":2,\"n\":3}\n{\"id\":1,\"title\":\n");
+    for (file, options, command, told) in [
+        (
+            &good,
+            &[][..],
+            &["SET", "__field:no__", "x"][..],
+            "good.csv has no field 'no'; it has id, title, n",
+        ),
+        (&broken, &[], &HSET, "broken.csv:3: the row has 2 columns, the heading 3"),
+        (&json, &[], &HSET, "broken.jsonl:2: no JSON object, at column "),
+        (&good, &[], &["PING"], "--dataset has no effect: no operation has a __field:NAME__"),
+        (&good, &[], &["GET", "__field:id__", ";", "PING"], "say with -n or --duration when the run ends"),
+        (&good, &["--maxdocs", "0"], &HSET, "it must be at least 1"),
+    ] {
+        let outcome = with(&server, file, options, command).expect_code(2);
+        assert!(outcome.err.contains(told), "{}", outcome.err);
+        assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+    }
+    let port = server.port_text();
+    let outcome = run(&[&["-p", &port, "--headless", "-n", "1", "--"], &HSET[..]].concat()).expect_code(2);
+    assert!(outcome.err.contains("__field:id__ is a field of a dataset; give the file with --dataset"));
+    let asked =
+        run(&[&["-p", &port, "--headless", "--dataset", &good.display().to_string(), "--"], &HSET[..]]
+            .concat());
+    assert!(
+        asked.expect_code(2).err.contains("runs HSET doc:, which may write to keys that are not its own")
+    );
+    assert_eq!((server.cli(&["DBSIZE"]).as_str(), server.calls(&[], "hset")), ("0", 0));
+    let some = ["--duration", "0.3", "-c", "2"];
+    with(&server, &good, &some, &["GET", "__field:id__", ";", "PING"]).expect_code(0);
+}
+
+#[test]
+fn a_workloads_file_sends_records_too() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let [file, workload] = ["docs.jsonl", "mine.toml"].map(|name| directory.path().join(name));
+    fs::write(&file, (0..100).map(|n| format!("{{\"id\":{n},\"text\":\"t {n}\"}}\n")).collect::<String>())
+        .unwrap();
+    let steps = "[[operation]]\nname = \"write\"\ntogether = \"multi\"\nsteps = [\"SET {key}:__field:id__ <__field:text__>\", \"SADD {key}:ids __field:id__\"]\n[keys.key]\ncount = 1\n";
+    fs::write(&workload, steps).unwrap();
+    let port = server.port_text();
+    let [file, workload] = [file, workload].map(|path| path.display().to_string());
+    let args = ["-p", &port, "--headless", "--yes", "--workload", &workload, "--dataset", &file];
+    run(&args).expect_code(0);
+    let keys = server.cli(&["KEYS", "redyno:*:000000000000:*"]);
+    let ids: BTreeSet<_> =
+        keys.lines().filter_map(|key| key.rsplit(':').next()?.parse::<u32>().ok()).collect();
+    assert_eq!(ids, (0..100).collect());
+    let key = keys.lines().find(|key| key.ends_with(":42")).unwrap();
+    assert_eq!(server.cli(&["GET", key]), "<t 42>");
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_sent_ends_the_load_in_words() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docs.csv");
+    fs::write(&file, "id\na\nb\nc\n").unwrap();
+    let command = ["SET", "__field:id__", "x"].map(str::to_owned);
+    let workload = Workload::of_commands(&command).unwrap().with_dataset(&file, None).unwrap();
+    fs::write(&file, "id\na\n").unwrap();
+    let knobs = Knobs { load: true, clients: 2, workload: workload.into(), ..Knobs::default() };
+    let mut session = Driven::start(&plan(at_port(server.port())), knobs);
+    session.wait_for("the end of the worker", |records| {
+        events(records).iter().any(|told| told.contains("worker died")).then_some(())
+    });
+    assert_eq!(server.cli(&["KEYS", "*"]), "a");
+}
