@@ -59,6 +59,7 @@ mod traps;
 mod turning;
 mod unfit;
 mod usage;
+mod versus;
 mod weights;
 mod workloads;
 mod ycsb;

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 77] = [
+const WRONG: [(&str, &str); 81] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -73,6 +73,10 @@ const WRONG: [(&str, &str); 77] = [
     ("ab --to preset", "--to: there is no preset ''"),
     ("ab --to pipeline --no-load", "--no-load has no effect with ab"),
     ("ab --to pipeline --part 0", "it must be a number of seconds above 0"),
+    ("versus redis://a", "required arguments were not provided: <URI>"),
+    ("versus redis://a localhost:1", "B: "),
+    ("versus redis://a redis://b --no-load", "--no-load has no effect with versus"),
+    ("versus redis://a redis://b --cacert x", "A: --cacert is for TLS"),
     ("--raw", "required arguments were not provided"),
     ("--latency --latency-dist", "cannot be used with"),
     ("--latency -c 5", "-c has no effect with --latency; leave it out"),
@@ -248,6 +252,7 @@ fn help_goes_to_stdout_and_is_as_it_was_read_last() {
         ("help", "--help"),
         ("help_demo", "demo --help"),
         ("help_ab", "ab --help"),
+        ("help_versus", "versus --help"),
         ("help_clean", "clean --help"),
         ("help_replay", "replay --help"),
     ] {

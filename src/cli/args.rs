@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use super::{
     UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, demo::DemoArgs,
     experiment_args::ExperimentArgs, load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs,
-    session_args::SessionArgs, target_args::TargetArgs, workloads::WorkloadsArgs,
+    session_args::SessionArgs, target_args::TargetArgs, versus::VersusArgs, workloads::WorkloadsArgs,
 };
 use crate::{
     load::{KnobError, Knobs},
@@ -43,7 +43,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | bench ... | replay FILE | demo | clean | workloads | man"
+        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | bench ... | replay FILE | demo | clean | workloads | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -82,6 +82,7 @@ impl CommandLine {
         let wrong = |error: ChoiceError| UsageError::Line(format!("--workload: {error}"));
         let suggested = match &mut self.command {
             Some(Command::Ab(args)) => args.load.choose().map(|_| None),
+            Some(Command::Versus(args)) => args.load.choose().map(|_| None),
             Some(_) => Ok(None),
             None if self.commands.is_empty() => self.load.choose(),
             None if self.load.workload.is_some() || self.load.ratio.is_some() => {
@@ -142,6 +143,9 @@ pub enum Command {
     /// Compare two settings in alternation, until it is clear which is better
     #[command(disable_help_flag = true)]
     Ab(Box<AbArgs>),
+    /// Compare two targets under the same load in alternation: one table, and which is better
+    #[command(disable_help_flag = true)]
+    Versus(Box<VersusArgs>),
     /// Measure as redis-benchmark and valkey-benchmark do: their options, tests and output
     #[command(disable_help_flag = true)]
     Bench(BenchArgs),

@@ -64,9 +64,14 @@ impl Sink for Lines {
 
 /// `redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master`
 pub fn session_line(session: &SessionStart) -> String {
+    format!("{}  {}", session.tool, server_line(session))
+}
+
+/// `127.0.0.1:6379  redis 7.0.15 master`
+pub fn server_line(session: &SessionStart) -> String {
     let target = &session.target;
     let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
-    format!("{}  {}  {server} {}", session.tool, target.address, target.role).trim_end().to_owned()
+    format!("{}  {server} {}", target.address, target.role).trim_end().to_owned()
 }
 
 /// `   3.0 s  output lost: 3 lines were lost here: nobody read them`

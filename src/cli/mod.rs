@@ -23,6 +23,7 @@ pub mod session_args;
 pub mod target_args;
 pub mod tls_args;
 mod values;
+mod versus;
 pub mod words;
 mod workloads;
 

@@ -17,7 +17,7 @@ use super::{
     args::{Command, CommandLine},
     bench, clean, demo, effect, man, oneshot,
     outlet::{Outlet, PATIENCE},
-    replay, session,
+    replay, session, versus,
     words::Words,
     workloads,
 };
@@ -133,6 +133,7 @@ fn check(
         Some(Command::Demo(_) | Command::Replay(_) | Command::Man | Command::Bench(_)) => return Ok(None),
         Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
+        Some(Command::Versus(args)) => return versus::check(args).map(|()| None),
         Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
         None => {}
     }
@@ -154,6 +155,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Demo(args)), _) => Ok(demo::run(args, &stop()?)?),
         (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
         (Some(Command::Ab(args)), _) => ab::run(args),
+        (Some(Command::Versus(args)), _) => versus::run(args),
         // Its words are read before all others, where it comes first.
         (Some(Command::Bench(_)), _) => {
             Err(UsageError::Line("bench comes first: redyno bench ...".to_owned()).into())

@@ -26,7 +26,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use ab::{Ab, Pair, Part, Plan, Quantity, Side, Verdict};
+pub use ab::{Ab, Figure, Level, OfOperation, Pair, Part, Plan, Quantity, Row, Side, Verdict, Versus};
 pub use asked::{Asked, AskedError};
 pub use curve::{Curve, Point};
 pub use dimension::{Dimension, DimensionError};

@@ -31,6 +31,9 @@ pub enum Interruption {
     /// The session ends.
     #[error("the session ended before")]
     SessionOver,
+    /// One of several targets cannot go on: which, and why.
+    #[error("{0}: {1}")]
+    Target(String, Box<Self>),
 }
 
 /// What a delivery means for the setting that was asked for.

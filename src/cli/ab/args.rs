@@ -59,9 +59,7 @@ impl AbArgs {
 
     /// How long everything takes.
     pub(super) fn plan(&self) -> Plan {
-        let usual = Plan::default();
-        let part_s = self.part.map_or(usual.part_s, |part| part.as_secs_f64());
-        Plan { part_s, longest_part_s: usual.longest_part_s.max(part_s), ..usual }
+        Plan::default().with_parts_of(self.part)
     }
 
     /// Both settings.

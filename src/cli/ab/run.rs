@@ -44,7 +44,7 @@ pub fn run(args: &AbArgs) -> Result<(), Failure> {
     let held = session::Held::begin(&args.line(), false, settle)?;
     let told = in_lines(&held.peer, &mut ab, form);
     held.end(told)?;
-    session::outcome(&ab)
+    session::outcome(ab.ending())
 }
 
 /// Lines or JSON until the session is over, which ends with the experiment.

@@ -59,16 +59,16 @@ impl Driver {
             // What became of it is asked at the end of the program.
             let _ = Outlet::stdout().offer(format!("\n{report}").into_bytes(), |_| Vec::new());
         }
-        outcome(&*experiment)
+        outcome(experiment.ending())
     }
 }
 
-/// What an experiment that is over means for a script.
+/// What the ending of an experiment means for a script.
 ///
 /// # Errors
 /// When what was asked for is not so, is not clear, or could not be found out.
-pub fn outcome(experiment: &dyn Experiment) -> Result<(), Failure> {
-    match experiment.ending() {
+pub fn outcome(ending: Option<&Ending>) -> Result<(), Failure> {
+    match ending {
         None | Some(Ending::Done) => Ok(()),
         Some(Ending::NotHeld(words)) => Err(Failure::Crossed(words.clone())),
         Some(Ending::Undecided(words)) => Err(Failure::Undecided(words.clone())),

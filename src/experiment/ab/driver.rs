@@ -1,8 +1,10 @@
 //! The driver: which setting holds when, and when it is enough.
 
+use std::time::Duration;
+
 use super::{
-    block::Block,
-    pair::{Pair, Part, Quantity, Side},
+    alternation::{Alternation, Taken, Then},
+    pair::{Pair, Quantity, Side},
     verdict::Verdict,
 };
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
         t_s,
     },
     session::{Delivery, Interval, Order},
-    stats::paired::{Judgement, LOOK, Shift},
+    stats::paired::Shift,
 };
 
 /// How long everything takes, in seconds.
@@ -35,21 +37,21 @@ impl Default for Plan {
     }
 }
 
+impl Plan {
+    /// The same with parts of this length, if one was given.
+    pub fn with_parts_of(self, length: Option<Duration>) -> Self {
+        let part_s = length.map_or(self.part_s, |length| length.as_secs_f64());
+        Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
+    }
+}
+
 /// Two settings in alternation.
 #[derive(Debug, Clone)]
 pub struct Ab {
-    plan: Plan,
     a: Setting,
     b: Setting,
     stand: Stand,
-    /// Which setting holds, or is to.
-    side: Side,
-    block: Option<Block>,
-    /// The last part before the switch.
-    before: Option<Interval>,
-    /// When it began.
-    since_s: Option<f64>,
-    pairs: Vec<Pair>,
+    alternation: Alternation,
     verdict: Option<Verdict>,
     ending: Option<Ending>,
 }
@@ -57,16 +59,12 @@ pub struct Ab {
 impl Ab {
     /// An experiment with `a` and `b`; with its first delivery it puts `a` in force.
     pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
+        let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
         Self {
-            plan,
             a,
             b,
             stand: Stand::default(),
-            side: Side::A,
-            block: None,
-            before: None,
-            since_s: None,
-            pairs: Vec::new(),
+            alternation: Alternation::new(plan, is_open),
             verdict: None,
             ending: None,
         }
@@ -79,43 +77,26 @@ impl Ab {
 
     /// All pairs so far, those that were left out too.
     pub fn pairs(&self) -> &[Pair] {
-        &self.pairs
+        self.alternation.pairs()
     }
 
     /// What the pairs so far say; the last word once it [is over](Experiment::is_over).
     pub fn verdict(&self) -> Verdict {
-        self.verdict.clone().unwrap_or_else(|| self.judged(false))
+        self.verdict.clone().unwrap_or_else(|| self.alternation.judged(false))
     }
 
     /// What decides.
     pub fn decides(&self) -> Quantity {
-        if self.is_open() { Quantity::P99 } else { Quantity::Throughput }
+        self.alternation.decides()
     }
 
     /// How much more B was by a quantity after each pair that counts: of that pair, and of all until then.
     pub fn course(&self, quantity: Quantity) -> Vec<(&Pair, Option<f64>, Option<Shift>)> {
-        let counted: Vec<_> = self.pairs.iter().filter(|pair| pair.left_out.is_none()).collect();
-        let mut differences = Vec::new();
-        let mut course = Vec::new();
-        for pair in counted {
-            let difference = pair.difference(quantity);
-            differences.extend(difference);
-            course.push((pair, difference, Shift::of(&differences, LOOK)));
-        }
-        course
-    }
-
-    /// Whether requests are due in both settings whatever the server does, so that response times count.
-    fn is_open(&self) -> bool {
-        self.a.knobs.rate.is_some() && self.b.knobs.rate.is_some()
-    }
-
-    fn judged(&self, is_last: bool) -> Verdict {
-        Verdict::of(&self.pairs, self.decides(), is_last)
+        self.alternation.course(quantity)
     }
 
     fn turn(&mut self) -> Vec<Order> {
-        let to = if self.side == Side::A { &self.a } else { &self.b };
+        let to = if self.alternation.side() == Side::A { &self.a } else { &self.b };
         self.stand.turn(to)
     }
 
@@ -124,65 +105,23 @@ impl Ab {
         self.stand.set_back()
     }
 
+    fn end_as_it_is(&mut self) -> Vec<Order> {
+        self.end(self.alternation.judged(true))
+    }
+
     fn conclude(&mut self, verdict: Verdict) {
-        self.ending = Some(match verdict.judgement() {
-            Judgement::Same | Judgement::Better => Ending::Done,
-            Judgement::Worse => Ending::NotHeld(verdict.sentence()),
-            Judgement::Undecided => Ending::Undecided(verdict.sentence()),
-        });
+        self.ending = Some(Ending::of(&verdict));
         self.verdict = Some(verdict);
-        self.block = None;
+        self.alternation.end();
     }
 
     fn measure(&mut self, measured: &Interval) -> Vec<Order> {
-        let Some(block) = &mut self.block else { return Vec::new() };
-        if !block.take(measured, &self.plan) {
-            return Vec::new();
+        let Taken { then, .. } = self.alternation.take(measured, measured.t_s);
+        match then {
+            Then::GoOn => Vec::new(),
+            Then::Switch => self.turn(),
+            Then::End(verdict) => self.end(verdict),
         }
-        let (is_whole, Some(part)) = (block.is_whole(), block.parts().last().cloned()) else {
-            return Vec::new();
-        };
-        if let Some(before) = self.before.take() {
-            self.pairs.push(self.pair(measured.t_s, &before, &part));
-            let next_s = measured.t_s + 2.0 * self.plan.part_s + self.plan.settle_s;
-            let is_last = next_s > self.end_s();
-            let verdict = self.judged(is_last);
-            if is_last || verdict.judgement() != Judgement::Undecided {
-                return self.end(verdict);
-            }
-        }
-        if !is_whole {
-            return Vec::new();
-        }
-        self.before = Some(part);
-        self.block = None;
-        self.side = self.side.other();
-        self.turn()
-    }
-
-    /// How many pairs there is time for.
-    fn most_pairs(&self) -> usize {
-        let block_s = 2.0 * self.plan.part_s + self.plan.settle_s;
-        ((self.plan.limit_s - self.plan.part_s) / block_s).max(1.0) as usize
-    }
-
-    /// When it must end, in seconds of the session.
-    fn end_s(&self) -> f64 {
-        self.since_s.unwrap_or(0.0) + self.plan.limit_s
-    }
-
-    fn pair(&self, t_s: f64, before: &Interval, after: &Interval) -> Pair {
-        let (a, b) = if self.side == Side::B { (before, after) } else { (after, before) };
-        let is_spoilt = |part: &Interval| part.outage_s > 0.0 || !part.connections_lost.is_empty();
-        let pair = Pair {
-            pair: self.pairs.len() as u32 + 1,
-            t_s,
-            first: self.side.other(),
-            a: Part::of(a, self.is_open()),
-            b: Part::of(b, self.is_open()),
-            left_out: None,
-        };
-        Pair { left_out: (is_spoilt(a) || is_spoilt(b)).then_some("connections were lost"), ..pair }
     }
 }
 
@@ -200,20 +139,16 @@ impl Experiment for Ab {
         }
         let mut orders = Vec::new();
         if let Some(now_s) = t_s(delivery) {
-            if self.since_s.is_none() {
-                self.since_s = Some(now_s);
+            if self.alternation.begins(now_s) {
                 orders = self.turn();
             }
-            if now_s > self.end_s() {
-                return self.end(self.judged(true));
+            if self.alternation.is_late(now_s) {
+                return self.end_as_it_is();
             }
         }
         match self.stand.see(delivery) {
             Seen::Nothing => {}
-            Seen::Holds { since_s } => {
-                let parts = if self.before.is_none() { 1 } else { 2 };
-                self.block = Some(Block::new(since_s, parts, &self.plan));
-            }
+            Seen::Holds { since_s } => self.alternation.holds(since_s),
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
             Seen::Lost(why) => orders.extend(self.interrupt(why)),
         }
@@ -221,14 +156,14 @@ impl Experiment for Ab {
     }
 
     fn stop(&mut self) -> Vec<Order> {
-        if self.is_over() { Vec::new() } else { self.end(self.judged(true)) }
+        if self.is_over() { Vec::new() } else { self.end_as_it_is() }
     }
 
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
         if self.is_over() {
             return Vec::new();
         }
-        self.conclude(self.judged(true));
+        self.conclude(self.alternation.judged(true));
         let orders = self.stand.set_back_after(&why);
         self.ending = Some(Ending::Interrupted(why));
         orders
@@ -239,9 +174,9 @@ impl Experiment for Ab {
     }
 
     fn progress(&self) -> String {
-        let side = self.side;
-        let pair = self.pairs.len() + 1;
-        format!("{side:?} holds, pair {pair} of {} at most; {}", self.most_pairs(), self.verdict().so_far())
+        let (side, pair) = (self.alternation.side(), self.pairs().len() + 1);
+        let most = self.alternation.most_pairs();
+        format!("{side:?} holds, pair {pair} of {most} at most; {}", self.verdict().so_far())
     }
 
     fn drawn(&self) -> Drawn<'_> {
@@ -253,16 +188,10 @@ impl Experiment for Ab {
     }
 
     fn report(&self) -> String {
-        let limited = |pair: &Pair| pair.a.client_limit.clone().or(pair.b.client_limit.clone());
-        let limited: Vec<_> = self.pairs.iter().filter_map(limited).collect();
-        let client = limited.last().map_or_else(String::new, |why| {
-            format!(
-                "  {:<10} was the limit in {} of {} pairs: {why}\n",
-                "client",
-                limited.len(),
-                self.pairs.len()
-            )
-        });
+        let client = match self.alternation.client_limit() {
+            limit if limit.is_empty() => limit,
+            limit => format!("  {:<10} {limit}\n", "client"),
+        };
         self.verdict().report() + &client
     }
 }

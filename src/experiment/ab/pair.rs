@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{diagnose::ClientLimit, session::Interval, stats::Better};
 
-/// One of the two settings.
+/// One of the two settings, or targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Side {
     /// The first.
@@ -14,6 +14,9 @@ pub enum Side {
 }
 
 impl Side {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::A, Self::B];
+
     /// The other one.
     pub(super) fn other(self) -> Self {
         match self {

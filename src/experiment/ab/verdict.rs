@@ -117,12 +117,17 @@ impl Verdict {
 
     /// Its name in records.
     pub fn name(&self) -> &'static str {
-        match self.judgement() {
-            Judgement::Better => "better",
-            Judgement::Worse => "worse",
-            Judgement::Same => "same",
-            Judgement::Undecided => "undecided",
-        }
+        judgement_name(self.judgement())
+    }
+}
+
+/// The name of a judgement in records.
+pub(super) fn judgement_name(judgement: Judgement) -> &'static str {
+    match judgement {
+        Judgement::Better => "better",
+        Judgement::Worse => "worse",
+        Judgement::Same => "same",
+        Judgement::Undecided => "undecided",
     }
 }
 
@@ -144,7 +149,7 @@ fn difference(better: Better, estimate: f64, (low, high): (f64, f64)) -> String 
 }
 
 /// A share as percents, whole ones where that is exact enough.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value.abs() {
         4.95..99.5 => format!("{value:.0}"),
@@ -154,7 +159,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn signed(share: f64) -> String {
+pub(super) fn signed(share: f64) -> String {
     let sign = if share < 0.0 { "-" } else { "+" };
     format!("{sign}{}", percent(share.abs()))
 }

@@ -1,0 +1,137 @@
+//! The options of `redyno versus`.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use crate::{
+    cli::{
+        UsageError, args::CommandLine, load_args::LoadArgs, target_args::TargetArgs, tls_args::TlsArgs,
+        values::seconds,
+    },
+    experiment::{Plan, Side},
+    target::{Password, Target, parse_uri},
+};
+
+const AFTER: &str = "\
+Each target has the whole load while the other has none: A B B A A B B A ..., three seconds before each switch against three \
+seconds after it. The first second after a switch is left out. Each has a session of its own: it is asked about, marked and \
+cleaned by itself, and what is refused is told with its name.
+
+What decides is throughput, and under a rate the p99 of the response time. Each row of the table is judged by itself: of many \
+equal ones, one in twenty may be called different.
+Nine pairs are the least, about 70 s; it ends within three minutes, undecided if need be.
+Exit codes: 0 B is the same or better, 3 worse, 4 undecided; 1, 2 and 130 as ever.";
+
+/// The arguments of `redyno versus`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
+pub struct VersusArgs {
+    /// The first target, A
+    #[arg(
+        value_name = "URI",
+        help = "The first target, A: redis://[[user]:password@]host[:port][/db], rediss://, unix:///path, \
+                memcached://host[:port]"
+    )]
+    pub a: Password,
+    /// The second target, B, which the verdict is about
+    #[arg(value_name = "URI")]
+    pub b: Password,
+    /// How long a part is: a pair has one of each target [default: 3]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub part: Option<Duration>,
+    /// A JSON object a line: the pairs, then the verdict with the table
+    #[arg(long)]
+    pub json: bool,
+    /// Write all records of each target to a new file, A's and B's, one JSON object a line
+    #[arg(long, num_args = 2, value_names = ["FILE", "FILE"])]
+    pub record: Option<Vec<PathBuf>>,
+    /// What both are asked.
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// How those are reached whose URI begins so.
+    #[command(flatten)]
+    pub tls: TlsArgs,
+}
+
+impl VersusArgs {
+    /// The sessions that it is made of, A's and B's: each under the same load.
+    ///
+    /// # Errors
+    /// When one of both is no target, or there is to be no load.
+    pub(super) fn lines(&self) -> Result<[CommandLine; 2], UsageError> {
+        if self.load.no_load {
+            let text = "--no-load has no effect with versus, which is a load; leave it out";
+            return Err(UsageError::Line(text.to_owned()));
+        }
+        let load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load.clone() };
+        let mut lines = [CommandLine::default(), CommandLine::default()];
+        for (n, line) in lines.iter_mut().enumerate() {
+            line.target = self.target(n);
+            line.load = load.clone();
+            line.session.record = self.record.as_ref().and_then(|files| files.get(n).cloned());
+            line.session.headless = true;
+        }
+        Ok(lines)
+    }
+
+    /// The options of a target. Those of TLS are for whom TLS is spoken with.
+    fn target(&self, n: usize) -> TargetArgs {
+        let uris = [&self.a, &self.b];
+        let speaks = uris.map(|uri| parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls));
+        let is_meant = self.tls.tls || speaks[n] || !speaks.contains(&true);
+        let tls = if is_meant { self.tls.clone() } else { TlsArgs::default() };
+        TargetArgs { uri: Some(uris[n].clone()), tls, ..TargetArgs::default() }
+    }
+
+    /// How long everything takes.
+    pub(super) fn plan(&self) -> Plan {
+        Plan::default().with_parts_of(self.part)
+    }
+}
+
+/// The target of a line that [`VersusArgs::lines`] made.
+///
+/// # Errors
+/// When it is none, with its name.
+pub(super) fn target(side: Side, line: &CommandLine) -> Result<Target, UsageError> {
+    line.target.target().map_err(|error| UsageError::Line(format!("{side:?}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    #[command(disable_help_flag = true)]
+    struct Line {
+        #[command(flatten)]
+        versus: VersusArgs,
+    }
+
+    fn targets(line: &str) -> [Result<Target, String>; 2] {
+        let line = Line::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
+        let lines = line.versus.lines().unwrap();
+        let found = |side: Side| target(side, &lines[side as usize]).map_err(|error| error.to_string());
+        Side::ALL.map(found)
+    }
+
+    #[test]
+    fn options_of_tls_are_for_the_target_whose_uri_says_so() {
+        let [a, b] = targets("redis://a rediss://b --insecure").map(Result::unwrap);
+        assert_eq!((a.tls.is_some(), b.tls.is_some()), (false, true));
+        let [a, b] = targets("redis://a redis://b --tls --insecure").map(Result::unwrap);
+        assert_eq!((a.tls.is_some(), b.tls.is_some()), (true, true));
+        let [a, _] = targets("redis://a redis://b --insecure");
+        assert!(a.unwrap_err().starts_with("A: --insecure is for TLS"));
+    }
+
+    #[test]
+    fn a_target_that_is_none_is_named() {
+        let [a, b] = targets("redis://a localhost:1");
+        assert!(a.is_ok());
+        assert!(b.as_ref().unwrap_err().starts_with("B: "), "{b:?}");
+    }
+}

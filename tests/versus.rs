@@ -1,0 +1,155 @@
+//! Two targets under the same load in alternation: one table, an exit code for a script, and both servers left as they were.
+
+use redyno::demo;
+use rustix::process::Signal;
+
+use crate::support::{
+    Server, free_port,
+    program::{Outcome, Running, redyno, run},
+    wait_for,
+};
+
+const SHORT: [&str; 4] = ["--part", "0.25", "-c", "4"];
+
+fn start(a: &str, b: &str, args: &[&str]) -> Running {
+    Running::start(redyno(&[&["versus", a, b], &SHORT[..], args].concat()))
+}
+
+fn uri(port: u16) -> String {
+    format!("redis://127.0.0.1:{port}")
+}
+
+fn built_in(faults: &[&str]) -> demo::Handle {
+    let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+    demo::Server::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
+}
+
+fn json_lines(outcome: &Outcome) -> Vec<serde_json::Value> {
+    outcome.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Ends a comparison by a signal after some pairs; its lines, the verdict last.
+fn some_pairs(running: Running) -> (Vec<serde_json::Value>, Outcome) {
+    running.wait_for_lines(3, "\"kind\":\"pair\"");
+    running.signal(Signal::INT);
+    let outcome = running.end_of_writing().expect_code(130);
+    (json_lines(&outcome), outcome)
+}
+
+fn figures(verdict: &serde_json::Value) -> Vec<&str> {
+    verdict["table"].as_array().unwrap().iter().map(|row| row["figure"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_slower_target_is_named_row_by_row_and_ends_with_3() {
+    let (a, b) = (built_in(&[]), built_in(&["slow load 2ms"]));
+    let (a, b) = (a.address().port(), b.address().port());
+    let outcome = start(&uri(a), &uri(b), &["--json"]).end_of_writing().expect_code(3);
+    let lines = json_lines(&outcome);
+    let (verdict, pairs) = lines.split_last().unwrap();
+    assert!(pairs.len() >= 9 && pairs.iter().all(|pair| pair["kind"] == "pair"), "{}", outcome.out);
+    assert!(pairs[0]["a"]["ops_per_s"].as_f64() > pairs[0]["b"]["ops_per_s"].as_f64(), "{}", pairs[0]);
+    assert_eq!((&verdict["verdict"], &verdict["decides"]), (&"worse".into(), &"throughput".into()));
+    let row = &verdict["table"][0];
+    assert_eq!((&row["figure"], &row["verdict"]), (&"throughput".into(), &"worse".into()));
+    assert!(row["a"].as_f64() > row["b"].as_f64() && row["high"].as_f64().unwrap() < 0.0, "{row}");
+    for (letter, port) in [("A", a), ("B", b)] {
+        let removed = format!("{letter}, 127.0.0.1:{port}: removed ");
+        assert!(outcome.err.contains(&removed), "its keys are gone: {}", outcome.err);
+    }
+    assert!(outcome.err.contains("redyno: B does "), "{}", outcome.err);
+}
+
+#[test]
+fn a_person_gets_one_table_and_two_recordings() {
+    let (a, b) = (built_in(&["slow load 2ms"]), built_in(&[]));
+    let directory = tempfile::tempdir().unwrap();
+    let files = ["a.jsonl", "b.jsonl"].map(|name| directory.path().join(name));
+    let [first, second] = files.each_ref().map(|file| file.to_str().unwrap());
+    let (a, b) = (uri(a.address().port()), uri(b.address().port()));
+    let running = start(&a, &b, &["--record", first, second]);
+    let segments =
+        |file| std::fs::read_to_string(file).unwrap_or_default().matches("{\"kind\":\"segment\"").count();
+    wait_for("four segments of each", || files.iter().all(|file| segments(file) > 3).then_some(()));
+    running.signal(Signal::INT);
+    let outcome = running.end_of_writing().expect_code(130);
+    let lines: Vec<_> = outcome.out.lines().collect();
+    assert!(lines[0].starts_with("redyno 0.") && lines[0].contains("  4 clients × 1, rate max"), "{lines:?}");
+    assert!(lines[1].starts_with("A: 127.0.0.1:") && lines[2].starts_with("B: 127.0.0.1:"), "{lines:?}");
+    assert!(lines[4].trim_start().starts_with("A ") && lines[4].ends_with("B against A"), "{lines:?}");
+    assert!(lines[5].starts_with("throughput  "), "{lines:?}");
+    for operation in ["GET throughput", "SET throughput"] {
+        assert!(lines.iter().any(|line| line.starts_with(operation)), "{lines:?}");
+    }
+    assert!(outcome.out.contains("\npairs "), "{}", outcome.out);
+}
+
+#[test]
+fn redis_and_valkey_are_asked_the_same_and_left_empty_after_an_interrupt() {
+    let servers = [Server::redis().start(), Server::valkey().start()];
+    let [a, b] = servers.each_ref().map(|server| uri(server.port()));
+    let (lines, outcome) = some_pairs(start(&a, &b, &["--json", "--workload", "mixed"]));
+    let verdict = lines.last().unwrap();
+    assert!(verdict["from"].as_str().unwrap().contains("redis 7"), "{verdict}");
+    assert!(verdict["to"].as_str().unwrap().contains("valkey "), "{verdict}");
+    let told = figures(verdict);
+    for figure in ["throughput", "service p50", "service p99", "GET throughput", "SET throughput"] {
+        assert!(told.contains(&figure), "{told:?}");
+    }
+    assert!(lines.iter().all(|line| line["a"]["errors"].as_u64().unwrap_or(0) == 0), "{}", outcome.out);
+    for server in &servers {
+        assert!(server.calls(&[], "get") > 0 && server.calls(&[], "set") > 0);
+        assert_eq!(server.cli(&["DBSIZE"]), "0");
+    }
+}
+
+#[test]
+fn redis_and_memcached_stand_in_one_table() {
+    let servers = [Server::redis().start(), Server::memcached().start()];
+    let memcached = format!("memcached://127.0.0.1:{}", servers[1].port());
+    let running = start(&uri(servers[0].port()), &memcached, &["--json", "--workload", "mixed", "--yes"]);
+    let (lines, outcome) = some_pairs(running);
+    let verdict = lines.last().unwrap();
+    assert!(verdict["to"].as_str().unwrap().contains("memcached 1."), "{verdict}");
+    let rows = verdict["table"].as_array().unwrap();
+    for figure in ["throughput", "service p50", "GET throughput", "SET throughput"] {
+        let row = rows.iter().find(|row| row["figure"] == figure);
+        let row = row.unwrap_or_else(|| panic!("no {figure} in {rows:?}"));
+        assert!(row["a"].as_f64() > Some(0.0) && row["b"].as_f64() > Some(0.0), "{row}");
+        assert!(row["change"].is_f64(), "{row}");
+    }
+    assert!(lines.iter().all(|line| line["b"]["errors"].as_u64().unwrap_or(0) == 0), "{}", outcome.out);
+    assert_eq!(servers[0].cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_workload_that_one_of_both_cannot_be_asked_is_refused_with_its_name() {
+    let servers = [Server::redis().start(), Server::memcached().start()];
+    let port = servers[1].port();
+    let memcached = format!("memcached://127.0.0.1:{port}");
+    let words = ["versus", &uri(servers[0].port()), &memcached, "--workload", "queue"];
+    let outcome = run(&words).expect_code(2);
+    assert!(outcome.err.starts_with(&format!("redyno: B, 127.0.0.1:{port}: ")), "{}", outcome.err);
+    assert_eq!(servers[0].calls(&[], "lpush"), 0, "nobody was asked anything");
+}
+
+#[test]
+fn a_target_that_holds_other_keys_is_asked_about_by_its_name_and_the_other_is_left_empty() {
+    let servers = [Server::redis().start(), Server::redis().start()];
+    servers[1].cli(&["SET", "theirs", "1"]);
+    let [a, b] = servers.each_ref().map(|server| uri(server.port()));
+    let outcome = run(&["versus", &a, &b]).expect_code(2);
+    let asked = format!("B, 127.0.0.1:{}: ", servers[1].port());
+    assert!(outcome.err.contains(&asked) && outcome.err.contains("holds 1 key"), "{}", outcome.err);
+    assert!(outcome.err.contains("Say --yes"), "{}", outcome.err);
+    assert_eq!((servers[0].cli(&["DBSIZE"]), servers[1].cli(&["KEYS", "*"])), ("0".into(), "theirs".into()));
+}
+
+#[test]
+fn a_target_that_cannot_be_reached_is_named() {
+    let server = Server::redis().start();
+    let nobody = free_port();
+    let outcome = run(&["versus", &uri(server.port()), &uri(nobody)]).expect_code(1);
+    assert!(outcome.err.contains(&format!("redyno: B, 127.0.0.1:{nobody}: ")), "{}", outcome.err);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
