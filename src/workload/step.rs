@@ -108,10 +108,9 @@ impl Step {
             return vec![shown];
         }
         let has_prefix = |set: u16| workload.keys.values().nth(set.into()).is_some_and(|keys| !keys.bare);
-        // Of keys with a field of a record in their names nobody knows which there are.
-        let is_own = |place: &&usize| match self.0[**place].first() {
-            _ if has_field(&self.0[**place]) => false,
-            Some(Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)) => has_prefix(*set),
+        // A key with something around it has a name that no set has, and is not found again to be removed.
+        let is_own = |place: &&usize| match self.0[**place].as_slice() {
+            [Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)] => has_prefix(*set),
             _ => false,
         };
         let others = keys.iter().filter(|place| !is_own(place));
@@ -144,10 +143,6 @@ impl Step {
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
         self.0.iter().flatten()
     }
-}
-
-fn has_field(word: &[Fragment]) -> bool {
-    word.iter().any(|fragment| matches!(fragment, Fragment::Field(_)))
 }
 
 /// How far a step is read.
@@ -461,7 +456,8 @@ mod tests {
             ("NEWER.COMMAND idx {key}", vec!["NEWER.COMMAND idx"]),
             ("{key} foo", vec!["\u{2026}"]),
             ("SET {zz_bare} x", vec!["SET \u{2026}"]),
-            ("SET {key}:{zz_bare} x", vec![]),
+            ("SET {key}:{zz_bare} x", vec!["SET \u{2026}"]),
+            ("SET {key}:x x", vec!["SET \u{2026}"]),
             ("HSET doc:__field:id__ title __field:title__", vec!["HSET doc:"]),
             ("HSET __field:id__ title x", vec!["HSET __field:id__"]),
             ("HSET {key}:__field:id__ title x", vec!["HSET \u{2026}"]),
