@@ -32,6 +32,7 @@ mod operations;
 mod outage;
 mod ping;
 mod ping_parts;
+mod plan;
 mod prefill;
 mod reach;
 mod readme;

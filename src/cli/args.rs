@@ -25,6 +25,7 @@ Examples:
   redyno -h 10.0.0.5 -p 6379          look without load: probes, and what the server says
   redyno -p 6379 -c 200 -P 16         put load on, and turn the knobs while it runs
   redyno -p 6379 -- 3: SET {key} {value} \\; GET {key}
+  redyno --workload ycsb-a --plan     what would be sent, without connecting
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
   redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
   redyno man | man -l -               the manual: all options, keys and files

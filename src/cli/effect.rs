@@ -1,11 +1,11 @@
 //! Which option has an effect in which mode. One without any is an error: whoever gives it counts on it.
 //!
 //! ```text
-//!                screen  lines   latency  history  dist  intrinsic
-//! -h -p -u -a …    ×       ×        ×        ×       ×
-//! -c -P --rate …   ×    with load
+//!                screen  lines   plan  latency  history  dist  intrinsic
+//! -h -p -u -a …    ×       ×       ×      ×        ×       ×
+//! -c -P --rate …   ×    with load  ×
 //! --theme …        ×
-//! -i               ×                ×        ×       ×
+//! -i               ×                      ×        ×       ×
 //! ```
 
 use std::fmt;
@@ -21,12 +21,15 @@ enum Mode {
     /// Lines because stdout is no terminal: what is for the screen may stand there, in an alias or a script.
     Piped,
     Headless,
+    /// What a session would send: its options may all stand there.
+    Plan,
     Oneshot(oneshot::Mode),
 }
 
 impl Mode {
     fn of(line: &CommandLine, has_terminal: bool) -> Self {
         match line.oneshot.mode() {
+            _ if line.session.plan => Self::Plan,
             Some(mode) => Self::Oneshot(mode),
             None if line.session.headless => Self::Headless,
             None if has_terminal => Self::Screen,
@@ -45,6 +48,7 @@ impl fmt::Display for Mode {
             Self::Screen => f.write_str("on the screen"),
             Self::Piped => f.write_str("without a screen"),
             Self::Headless => f.write_str("with --headless"),
+            Self::Plan => f.write_str("with --plan"),
             Self::Oneshot(mode) => write!(f, "with {}", mode.flag()),
         }
     }
@@ -75,11 +79,12 @@ impl Place {
     fn includes(self, mode: Mode) -> bool {
         match self {
             Self::Server => !matches!(mode, Mode::Oneshot(oneshot::Mode::IntrinsicLatency(_))),
-            Self::Session | Self::Load | Self::Experiment => !mode.is_oneshot(),
+            Self::Session | Self::Load => !mode.is_oneshot(),
+            Self::Experiment => !mode.is_oneshot() && mode != Mode::Plan,
             Self::Look => matches!(mode, Mode::Screen | Mode::Piped),
-            Self::Windows => mode != Mode::Headless,
+            Self::Windows => !matches!(mode, Mode::Headless | Mode::Plan),
             Self::Oneshot => mode.is_oneshot(),
-            Self::Form => true,
+            Self::Form => mode != Mode::Plan,
         }
     }
 
@@ -223,10 +228,11 @@ mod tests {
     }
 
     /// The command line of each mode, and whether stdout is a terminal.
-    const LINES: [(&str, bool); 7] = [
+    const LINES: [(&str, bool); 8] = [
         ("", true),
         ("--load", false),
         ("--headless --load", false),
+        ("--plan", true),
         ("--latency", false),
         ("--latency-history", true),
         ("--latency-dist", true),
@@ -252,8 +258,8 @@ mod tests {
     #[test]
     fn in_every_mode_every_option_without_effect_is_named() {
         let modes = ["latency", "latency_history", "latency_dist", "intrinsic_latency", "help", "version"];
-        // With these there is no load, which is looked at below; and --headless is a mode.
-        let other = ["no_load", "headless", "load"];
+        // With these there is no load, which is looked at below; and --headless and --plan are modes.
+        let other = ["no_load", "headless", "load", "plan"];
         let named = |list: &[&str], name: &str| list.contains(&name);
         for (name, place) in
             options().into_iter().filter(|(name, _)| !named(&modes, name) && !named(&other, name))

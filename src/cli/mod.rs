@@ -16,6 +16,7 @@ mod man;
 pub mod oneshot;
 pub mod oneshot_args;
 pub mod outlet;
+mod outlook;
 pub mod replay;
 mod run;
 pub mod session;

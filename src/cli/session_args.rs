@@ -34,6 +34,10 @@ pub struct SessionArgs {
     /// Print what YCSB would have printed behind the summary, as its tools read it
     #[arg(long, conflicts_with = "json")]
     pub ycsb_summary: bool,
+    /// Print what would be sent, and end: requests, shares, hottest keys, bytes, and what a prefill makes; nothing is
+    /// connected, asked or recorded
+    #[arg(long)]
+    pub plan: bool,
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,

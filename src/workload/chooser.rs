@@ -15,6 +15,8 @@ use super::{
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
 /// -ln(1 - 0.95)
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
+/// Its mean as a part of the keys, before it is cut at their end.
+pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
 /// How far the clients have got through a set together. A program goes on with those of the one before.
 #[derive(Debug, Default)]
@@ -143,11 +145,11 @@ impl Chooser {
             How::YcsbZipfian(zipf) => self.ycsb(zipf, n, draws),
             How::Latest(zipf) => n - zipf.over(n).draw(|| draws.unit()),
             How::Hotspot { keys, share } => {
-                let hot = ((n as f64 * keys) as u64).clamp(1, n);
+                let hot = hot_keys(keys, n);
                 if hot == n || draws.unit() < share { draws.below(hot) } else { hot + draws.below(n - hot) }
             }
             How::Exponential => {
-                let mean = n as f64 * EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
+                let mean = n as f64 * EXPONENTIAL_MEAN;
                 n - 1 - first_below(n, || -draws.unit().ln() * mean)
             }
             How::Gaussian { median, deviation } => {
@@ -178,6 +180,11 @@ impl Chooser {
         let (from, to) = (begin(part), begin(part + 1));
         from + draws.step(set) % (to - from)
     }
+}
+
+/// How many of `n` keys, of which there is one at least, a hotspot has that is this share of them.
+pub(super) fn hot_keys(share: f64, n: u64) -> u64 {
+    ((n as f64 * share) as u64).clamp(1, n)
 }
 
 /// The first that lies in 0 to `n`, rounded down.

@@ -79,6 +79,12 @@ pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
+/// The seed of the client with the number `number` over all workers of a run with the seed `seed`. Neighbours share no stream: the generator
+/// mixes the seed.
+pub fn client_seed(seed: u64, number: usize) -> u64 {
+    seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
 /// Where the slots of a template draw their numbers, beside the sets of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {

@@ -86,6 +86,11 @@ impl KeyNames {
         Self { prefix: format!("{NAMESPACE}{run}:").into() }
     }
 
+    /// The own names of a run that has no name yet: `?` stands for each of its letters.
+    pub fn of_some_run() -> Self {
+        Self { prefix: format!("{NAMESPACE}{}:", "?".repeat(RUN_LETTERS)).into() }
+    }
+
     /// Names that a user gave.
     pub fn given(prefix: &str) -> Self {
         Self { prefix: prefix.into() }

@@ -71,6 +71,18 @@ impl Outgoing {
         self.bytes.len() + self.left_out.iter().map(|left_out| left_out.cut.size()).sum::<usize>()
     }
 
+    /// The same with what is to be written later.
+    pub(super) fn length_in_all(&self) -> usize {
+        self.length() + self.later.iter().map(Self::length).sum::<usize>()
+    }
+
+    /// The bytes on the wire; the values that lie elsewhere are those of `values`.
+    pub(super) fn wire(&self, values: &Values) -> Vec<u8> {
+        let mut slices = vec![IoSlice::new(&[]); 2 * self.left_out.len() + 1];
+        let filled = self.slices(Some(values), 0, &mut slices);
+        slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect()
+    }
+
     /// Fills `slices` with what follows the first `written` bytes, as far as there is room; the values that lie elsewhere are
     /// those of `values`. How many were filled.
     pub fn slices<'a>(

@@ -192,6 +192,25 @@ impl Program {
         self.fill(&self.asked[place], self.firsts[place] + (number - before), draws, out)
     }
 
+    /// The place of each operation with its share of all, and its bytes on the wire in the mean of so many draws; of a
+    /// prefill for keys from the first to the last.
+    pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Vec<(usize, f64, f64)> {
+        let mut before = 0;
+        let weighed = self.asked.iter().enumerate().map(|(place, asked)| {
+            let (weight, mut bytes) = (asked.0 - before, 0);
+            before = asked.0;
+            let first = self.firsts.get(place).copied().unwrap_or_default();
+            for n in 0..of {
+                let mut out = Outgoing::default();
+                let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
+                self.fill(asked, given, draws, &mut out);
+                bytes += out.length_in_all();
+            }
+            (asked.1.index(), weight as f64 / self.total as f64, bytes as f64 / of as f64)
+        });
+        weighed.collect()
+    }
+
     #[inline]
     fn fill(
         &self,

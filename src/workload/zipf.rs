@@ -103,7 +103,7 @@ impl YcsbZipf {
     pub(super) const ZETA: f64 = 26.469_028_201_783_02;
     /// One more than its constant says.
     const RANKS: f64 = 10_000_000_001.0;
-    const EXPONENT: f64 = 0.99;
+    pub(super) const EXPONENT: f64 = 0.99;
 
     pub(super) fn new() -> Self {
         let eta = (1.0 - (2.0 / Self::RANKS).powf(1.0 - Self::EXPONENT))

@@ -3,7 +3,7 @@
 use super::{Worker, stopping::Stage};
 use crate::{
     load::{pacing::Pace, schedule::Share},
-    workload::Draws,
+    workload::{Draws, client_seed},
 };
 
 impl Worker {
@@ -70,9 +70,3 @@ impl Worker {
 
 /// Keeps the random numbers of arrivals apart from those of clients.
 const ARRIVALS: u64 = 0xA881_7A15;
-
-/// The seed of the client with the number `number` over all workers. Neighbours share no stream: the generator
-/// mixes the seed.
-fn client_seed(seed: u64, number: usize) -> u64 {
-    seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-}

@@ -1,0 +1,144 @@
+//! `--plan`: what a session would send, printed without a connection.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+
+use super::{Failure, UsageError, args::CommandLine, words::Words};
+use crate::{
+    foreign,
+    load::Knobs,
+    protocol::Dialect,
+    units::{bytes, counted, percent},
+    workload::{Asking, KeyNames, KeysAhead, Outlook, PrefillAhead},
+};
+
+/// Prints what the session of `line` would send.
+///
+/// # Errors
+/// When the arguments are wrong for the dialect of their target.
+pub(super) fn run(line: &CommandLine, out: &mut Words) -> Result<(), Failure> {
+    let text = text(line)?;
+    Ok(out.write_all(text.as_bytes()).context("cannot write to stdout")?)
+}
+
+fn text(line: &CommandLine) -> Result<String, UsageError> {
+    let (knobs, dialect) = (line.knobs(true)?, line.target.target()?.dialect);
+    if knobs.workload.dataset.is_some() {
+        let text = "--plan does not tell what is sent of a dataset's records; leave it out";
+        return Err(UsageError::Line(text.to_owned()));
+    }
+    let names = line.load.users_names().unwrap_or_else(KeyNames::of_some_run);
+    let spoken = knobs.workload.check_dialect(dialect, &names);
+    spoken.map_err(|error| UsageError::Line(error.to_string()))?;
+    let seed = line.load.seed();
+    let outlook = Outlook::new(&Asking {
+        workload: &knobs.workload,
+        dialect,
+        keyspace: knobs.keyspace,
+        value_size: knobs.value_size,
+        clients: (knobs.clients, knobs.pipeline),
+        names: &names,
+        seed,
+    });
+    let parts = [
+        head(&knobs, dialect),
+        operations(&outlook),
+        keys(&outlook.keys),
+        outlook.prefill.as_ref().map_or_else(|| "Prefill: none\n".to_owned(), prefill),
+        samples(&outlook, seed),
+    ];
+    Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+fn head(knobs: &Knobs, dialect: Dialect) -> String {
+    let workload = &knobs.workload;
+    let about = if workload.about.is_empty() { workload.to_string() } else { workload.about.clone() };
+    let spoken = match dialect {
+        Dialect::Resp2 => "RESP2",
+        Dialect::Resp3 => "RESP3",
+        Dialect::Memcached => "memcached's text",
+    };
+    let told = foreign::text(&format!("{}: {about}", workload.name));
+    format!("{told}\n{spoken}, {}, pipeline {}\n", counted(knobs.clients.into(), "client"), knobs.pipeline)
+}
+
+fn operations(outlook: &Outlook) -> String {
+    let width = outlook.operations.iter().map(|operation| operation.name.chars().count()).max().unwrap_or(0);
+    let mut text = "Operations: share, bytes out in the mean, commands\n".to_owned();
+    for operation in &outlook.operations {
+        text += &format!(
+            "  {:width$}  {:>7}  {:>9}  {}\n",
+            operation.name,
+            percent(operation.share),
+            bytes(operation.bytes.round() as u64),
+            operation.commands
+        );
+    }
+    text + &format!("  {} out for an operation in the mean over all\n", bytes(outlook.bytes().round() as u64))
+}
+
+fn keys(sets: &[KeysAhead]) -> String {
+    let sets: String = sets.iter().map(of_set).collect();
+    if sets.is_empty() { sets } else { format!("Keys\n{sets}") }
+}
+
+fn of_set(set: &KeysAhead) -> String {
+    let names = match set.count {
+        1 => set.first.clone(),
+        _ => format!("{} to {}", set.first, set.last),
+    };
+    let grows = if set.grows { ", and new ones behind them" } else { "" };
+    let line = format!("  {{{}}}  {}, {names}{grows}\n", set.name, counted(set.count, "key"));
+    let Some(distribution) = set.distribution else { return line + "    only new ones are drawn\n" };
+    let hottest = match set.hottest {
+        Some(hottest) if set.count > 1 => format!(
+            ": {} of the draws on the hottest key, {} on the hottest 1 % ({})",
+            share(hottest.key),
+            share(hottest.hundredth),
+            counted(hottest.keys, "key")
+        ),
+        Some(_) => String::new(),
+        None => ": how hot the hottest are depends on how far the keys have grown".to_owned(),
+    };
+    line + &format!("    {distribution}{hottest}\n")
+}
+
+/// A share in two digits at the least, however small it is: `0.00010 %`.
+fn share(share: f64) -> String {
+    let value = share * 100.0;
+    let decimals = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 20.0) as usize } else { 0 };
+    format!("{value:.decimals$} %")
+}
+
+fn prefill(prefill: &PrefillAhead) -> String {
+    format!(
+        "Prefill: {} make {}, {} out\n  about {} of memory: names, values, and some {} for each key that are the server's own, as \
+         of strings\n",
+        counted(prefill.requests, "request"),
+        counted(prefill.keys, "key"),
+        bytes(prefill.bytes.round() as u64),
+        bytes(prefill.memory.round() as u64),
+        bytes(prefill.overhead as u64),
+    )
+}
+
+fn samples(outlook: &Outlook, seed: u64) -> String {
+    let width = outlook.samples.iter().map(|sample| sample.operation.chars().count()).max().unwrap_or(0);
+    let mut text = format!("Some requests of the first client, with --seed {seed}\n");
+    for sample in &outlook.samples {
+        text += &format!("  {:width$}  {:>9}  {}\n", sample.operation, bytes(sample.bytes), sample.request);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_share_is_rounded_to_nothing() {
+        let told = [1.0, 0.634, 0.0378, 0.01, 0.001, 1e-6, 0.0].map(share);
+        assert_eq!(told, ["100 %", "63 %", "3.8 %", "1.0 %", "0.10 %", "0.00010 %", "0 %"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! What share of the draws falls on the hottest keys, in closed form.
+
+use std::{f64::consts, ops::Range};
+
+use super::{
+    Distribution,
+    chooser::{EXPONENTIAL_MEAN, hot_keys},
+    zeta,
+    zipf::YcsbZipf,
+};
+
+/// The hottest part of a set of keys that is told is one of so many.
+const HOTTEST: u64 = 100;
+
+/// Shares of all draws, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hottest {
+    /// Of the hottest key.
+    pub key: f64,
+    /// Of the hottest hundredth of the keys.
+    pub hundredth: f64,
+    /// How many keys that is, one at least.
+    pub keys: u64,
+}
+
+impl Distribution {
+    /// The share of the hottest of the keys with these numbers, of which there is one at least.
+    pub fn hottest(self, numbers: &Range<u64>) -> Hottest {
+        let keys = ((numbers.end - numbers.start) / HOTTEST).max(1);
+        let share = |of| self.share_of_hottest(of, numbers);
+        Hottest { key: share(1), hundredth: share(keys), keys }
+    }
+
+    /// The share of the `m` hottest.
+    fn share_of_hottest(self, m: u64, numbers: &Range<u64>) -> f64 {
+        let n = numbers.end - numbers.start;
+        let part = m as f64 / n as f64;
+        match self {
+            Self::Uniform | Self::Sequential | Self::Partitioned => part,
+            Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent) => {
+                zeta(m, exponent) / zeta(n, exponent)
+            }
+            // The ranks beyond the hottest fall on all keys alike.
+            Self::YcsbZipfian => {
+                let hottest = zeta(m, YcsbZipf::EXPONENT) / YcsbZipf::ZETA;
+                hottest + (1.0 - hottest) * part
+            }
+            Self::Hotspot { keys, share } => hotspot(hot_keys(keys, n), share, m, n),
+            Self::Exponential => {
+                let below = |part: f64| -(-part / EXPONENTIAL_MEAN).exp_m1();
+                below(part) / below(1.0)
+            }
+            Self::Gaussian { median, deviation } => {
+                let median = median.map(|median| median - numbers.start as f64);
+                bell(median, deviation, m as f64, n as f64)
+            }
+        }
+    }
+}
+
+/// The share of the `m` hottest of `n` keys of which `hot` are drawn for this share of the requests.
+fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
+    let share = if hot < n { share } else { 1.0 };
+    let (hot, n, m) = (hot as f64, n as f64, m as f64);
+    let density = |(keys, share): (f64, f64)| if keys > 0.0 { share / keys } else { 0.0 };
+    let (spot, rest) = ((hot, share), (n - hot, 1.0 - share));
+    // Where the spot is colder than the rest, the rest is what is hottest.
+    let (hotter, colder) = if density(spot) >= density(rest) { (spot, rest) } else { (rest, spot) };
+    m.min(hotter.0) * density(hotter) + (m - hotter.0).max(0.0) * density(colder)
+}
+
+/// The share of the `m` keys around the top of a bell over the numbers from 0 to `n`.
+fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
+    let (median, deviation) = (median.unwrap_or(n / 2.0), deviation.unwrap_or(n / 6.0));
+    let below = |x: f64| erf((x - median) / (deviation * consts::SQRT_2));
+    let from = (median - m / 2.0).floor();
+    // A key is all that lies between two whole numbers.
+    let share = |from: f64| below(from + m) - below(from);
+    let best = [from, from + 1.0].map(|from| share(from.clamp(0.0, n - m)));
+    best[0].max(best[1]) / (below(n) - below(0.0))
+}
+
+/// The error function: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions (1964), 7.1.26, within 1.5e-7; near 0,
+/// where that is much, the beginning of its series, 7.1.5.
+fn erf(x: f64) -> f64 {
+    if x.abs() < 0.1 {
+        let square = x * x;
+        let series = 1.0 - square / 3.0 + square * square / 10.0 - square * square * square / 42.0;
+        return consts::FRAC_2_SQRT_PI * x * series;
+    }
+    let t = 1.0 / (1.0 + 0.327_591_1 * x.abs());
+    let terms = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
+    let sum = terms.into_iter().fold(0.0, |sum, term| sum * t + term) * t;
+    (1.0 - sum * (-x * x).exp()).copysign(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::workload::{
+        Draws, Keyspace,
+        chooser::Chooser,
+        scatter::{scattered, ycsb_hash},
+    };
+
+    const FIRST: u64 = 7;
+
+    /// What share of draws from `n` keys falls on these places.
+    fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
+        const DRAWS: u32 = 200_000;
+        let keys = Keyspace { first: FIRST, count: Some(n), distribution, ..Keyspace::default() };
+        let (chooser, mut draws) = (Chooser::new(&keys, 0, 0), Draws::new(5));
+        let hits = (0..DRAWS).filter(|_| hottest.contains(&(chooser.choose(0, &mut draws) - FIRST))).count();
+        hits as f64 / f64::from(DRAWS)
+    }
+
+    #[test]
+    fn the_closed_forms_are_what_is_drawn() {
+        const N: u64 = 1000;
+        type Hot = fn(u64) -> u64;
+        type Case<'a> = (&'a str, &'a dyn Fn(u64) -> u64, f64);
+        let lowest: Hot = |rank| rank;
+        let highest: Hot = |rank| N - 1 - rank;
+        // Around a key and downwards first.
+        let around: fn(u64, u64) -> u64 =
+            |top, rank| if rank % 2 == 0 { top + rank / 2 } else { top - 1 - rank / 2 };
+        let cases: [Case; 14] = [
+            ("uniform", &lowest, 0.0),
+            ("sequential", &lowest, 0.0),
+            ("zipfian", &|rank| scattered(rank, N), 0.0),
+            ("zipfian 1.4", &|rank| scattered(rank, N), 0.0),
+            ("zipfian-in-order 0.5", &lowest, 0.0),
+            ("latest", &highest, 0.0),
+            // Which other ranks fall on the hottest keys is chance.
+            ("ycsb-zipfian", &|rank| ycsb_hash(rank) % N, 0.1),
+            ("hotspot", &lowest, 0.0),
+            ("hotspot 0.9 0.1", &highest, 0.0),
+            ("hotspot 0.005 0.5", &lowest, 0.0),
+            ("exponential", &highest, 0.0),
+            ("gaussian", &|rank| around(500, rank), 0.0),
+            ("gaussian 307 3", &|rank| around(300, rank), 0.0),
+            ("gaussian 307.5 0.2", &|rank| around(300, rank), 0.0),
+        ];
+        for (text, hot, tolerance) in cases {
+            let distribution: Distribution = text.parse().unwrap();
+            let told = distribution.hottest(&(FIRST..FIRST + N));
+            assert_eq!(told.keys, 10);
+            for (m, share) in [(1, told.key), (10, told.hundredth)] {
+                let drawn = drawn(distribution, N, &(0..m).map(hot).collect());
+                let sigma = (share * (1.0 - share) / 200_000.0).sqrt();
+                let within = 5.0 * sigma + tolerance * share + 1e-6;
+                assert!((drawn - share).abs() <= within, "{text}, {m} of {N}: {drawn} drawn, {share} told");
+            }
+        }
+    }
+
+    #[test]
+    fn all_of_few_keys_are_drawn_always() {
+        let all = "uniform partitioned zipfian latest ycsb-zipfian hotspot exponential gaussian";
+        for name in all.split(' ') {
+            let told = name.parse::<Distribution>().unwrap().hottest(&(3..4));
+            assert!((told.key - 1.0).abs() < 1e-6 && told.keys == 1, "{name}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_function_is_that_of_the_tables() {
+        for (x, erf_of_x) in [
+            (0.0, 0.0),
+            (0.05, 0.056_371_978),
+            (0.099_999, 0.112_461_799),
+            (0.100_001, 0.112_464_033),
+            (0.5, 0.520_499_878),
+            (1.0, 0.842_700_793),
+            (3.0, 0.999_977_91),
+        ] {
+            assert!((erf(x) - erf_of_x).abs() < 2e-7, "{x}: {}", erf(x));
+            assert!((erf(-x) + erf_of_x).abs() < 2e-7, "-{x}");
+        }
+    }
+}

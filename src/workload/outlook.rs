@@ -1,0 +1,400 @@
+//! What a run is going to ask, told before anything is connected.
+//!
+//! ```text
+//!  Workload ──compile──► Program ──► a few requests, the shares and the bytes of the operations
+//!     └── its sets of keys ──► how many, how they are called, how hot the hottest are; what a prefill makes
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::{
+    Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Together, Values, Workload,
+    client_seed,
+    key_form::SetNames,
+    readable::readable,
+    step::{Fragment, Step},
+};
+use crate::{foreign, protocol::Dialect};
+
+/// Requests that are shown.
+const SAMPLES: usize = 12;
+/// Draws of each operation from which the mean of its bytes is taken: numbers have different lengths.
+const DRAWS: u64 = 500;
+/// The longest commands of an operation in characters.
+const LONGEST_COMMANDS: usize = 160;
+/// What Redis and Valkey need beside a key's name and its value, about: the entry of the table, the object, two headers of
+/// strings, and what the allocator rounds up to.
+const REDIS_OVERHEAD: f64 = 90.0;
+/// The same of memcached: the header of an item, the number for CAS, and its place in the table.
+const MEMCACHED_OVERHEAD: f64 = 64.0;
+
+/// What a run is to ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Asking<'a> {
+    /// What is asked; it can be [run](Workload::check), and the dialect [has it](Workload::check_dialect).
+    pub workload: &'a Workload,
+    /// In which dialect.
+    pub dialect: Dialect,
+    /// How many keys a set has that has no number of its own.
+    pub keyspace: u64,
+    /// How many bytes a value has that has no size of its own.
+    pub value_size: u32,
+    /// How many clients ask, and how much each has in flight.
+    pub clients: (u32, u32),
+    /// How the keys are called.
+    pub names: &'a KeyNames,
+    /// Where all random numbers come from.
+    pub seed: u64,
+}
+
+/// What a run is going to ask.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outlook {
+    /// The operations with a weight.
+    pub operations: Vec<OperationAhead>,
+    /// The sets of keys that they draw from.
+    pub keys: Vec<KeysAhead>,
+    /// What is made before, if anything is.
+    pub prefill: Option<PrefillAhead>,
+    /// Some of what the first client asks.
+    pub samples: Vec<Sample>,
+}
+
+/// An operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperationAhead {
+    /// What it is called.
+    pub name: String,
+    /// Its share of all operations, 0 to 1.
+    pub share: f64,
+    /// Bytes on the wire, out, in the mean.
+    pub bytes: f64,
+    /// Its commands, as the workload says them.
+    pub commands: String,
+}
+
+/// A set of keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeysAhead {
+    /// What the workload calls it.
+    pub name: String,
+    /// How many keys there are, before any is inserted.
+    pub count: u64,
+    /// The name of the lowest number.
+    pub first: String,
+    /// That of the highest.
+    pub last: String,
+    /// Whether keys are inserted behind it.
+    pub grows: bool,
+    /// How keys are drawn; `None` where only new ones are.
+    pub distribution: Option<Distribution>,
+    /// The shares of the hottest before any is inserted; `None` where no closed form has them.
+    pub hottest: Option<Hottest>,
+}
+
+/// What is made before anything is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrefillAhead {
+    /// Requests that it takes.
+    pub requests: u64,
+    /// Keys that it makes.
+    pub keys: u64,
+    /// Bytes on the wire, out, in all.
+    pub bytes: f64,
+    /// Bytes of memory that this takes, about: those of names and values, and what a server needs beside them for a string.
+    pub memory: f64,
+    /// How many of these bytes are the server's own for each key.
+    pub overhead: f64,
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// The operation that it is of.
+    pub operation: String,
+    /// Its bytes on the wire.
+    pub bytes: u64,
+    /// What is sent, in a line.
+    pub request: String,
+}
+
+impl Outlook {
+    /// That of a run.
+    pub fn new(asking: &Asking) -> Self {
+        Self {
+            operations: asking.operations(),
+            keys: asking.keys(),
+            prefill: (!asking.workload.prefill.is_empty()).then(|| asking.prefill()),
+            samples: asking.samples(),
+        }
+    }
+
+    /// Bytes of an operation on the wire, out, in the mean over all.
+    pub fn bytes(&self) -> f64 {
+        self.operations.iter().map(|operation| operation.share * operation.bytes).sum()
+    }
+}
+
+impl Asking<'_> {
+    fn draws(&self) -> Draws {
+        Draws::of_client(client_seed(self.seed, 0), 0)
+    }
+
+    fn program(&self, make: Make, workload: &Workload) -> Program {
+        let values = Values::new(workload, self.value_size, self.seed);
+        let program = make(workload, self.dialect, self.keyspace, values, self.names);
+        program.for_clients(self.clients.0, self.clients.1)
+    }
+
+    /// The operations of a program, with the share and the mean bytes of each.
+    fn weighed(&self, make: Make) -> Vec<(usize, f64, f64)> {
+        let program = self.program(make, &levelled(self.workload));
+        program.weighed(DRAWS, &mut self.draws())
+    }
+
+    fn operations(&self) -> Vec<OperationAhead> {
+        let ahead = |(place, share, bytes)| {
+            let operation: &Operation = &self.workload.operations[place];
+            OperationAhead {
+                name: foreign::text(&operation.name),
+                share,
+                bytes,
+                commands: commands(operation),
+            }
+        };
+        self.weighed(Program::new).into_iter().map(ahead).collect()
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let program = self.program(Program::new, self.workload);
+        let mut draws = self.draws();
+        let sample = |_| {
+            let mut out = Outgoing::default();
+            let op = program.append(&mut draws, &mut out);
+            let bytes = out.length_in_all() as u64;
+            let later = out.take_later().unwrap_or_default();
+            let steps: Vec<_> = [out].into_iter().chain(later).filter(|step| step.length() > 0).collect();
+            let steps: Vec<_> =
+                steps.iter().map(|step| readable(&step.wire(program.values()), self.dialect)).collect();
+            let operation = foreign::text(&program.operations().of(op).label);
+            Sample { operation, bytes, request: steps.join(THEN) }
+        };
+        (0..SAMPLES).map(sample).collect()
+    }
+
+    /// The sets of keys that operations with a weight draw from.
+    fn keys(&self) -> Vec<KeysAhead> {
+        let workload = self.workload;
+        let steps = workload.asked().flat_map(|operation| workload.steps(operation));
+        let fragments: Vec<_> = steps.flat_map(|step| step.0).flatten().collect();
+        let drawn: BTreeSet<_> = fragments.iter().filter_map(Fragment::draws).collect();
+        let (_, names) = workload.sets(self.keyspace, self.names);
+        let of_set = |set: u16| {
+            let (name, keys) = workload.keys.iter().nth(set.into())?;
+            let names = &names[usize::from(set)];
+            let numbers = keys.numbers(self.keyspace);
+            let key = |number| foreign::bytes(&names.key(names.form.named(number)));
+            let is_drawn = fragments.contains(&Fragment::Key(set));
+            let distribution = is_drawn.then_some(keys.distribution);
+            // There the hottest ranks may fall on keys that are not there yet.
+            let has_form = |drawn: &Distribution| !(names.grows && *drawn == Distribution::YcsbZipfian);
+            Some(KeysAhead {
+                name: foreign::text(name),
+                count: numbers.end - numbers.start,
+                first: key(numbers.start),
+                last: key(numbers.end - 1),
+                grows: names.grows,
+                distribution,
+                hottest: distribution.filter(has_form).map(|drawn| drawn.hottest(&numbers)),
+            })
+        };
+        drawn.into_iter().filter_map(of_set).collect()
+    }
+
+    fn prefill(&self) -> PrefillAhead {
+        let workload = self.workload;
+        let requests = workload.prefill_requests(self.keyspace);
+        let bytes: f64 =
+            self.weighed(Program::of_prefill).iter().map(|(_, share, bytes)| share * bytes).sum();
+        let overhead = if self.dialect.is_resp() { REDIS_OVERHEAD } else { MEMCACHED_OVERHEAD };
+        let (_, names) = workload.sets(self.keyspace, self.names);
+        let kinds: Vec<_> = workload.value_kinds().map(|kind| kind.size.mean(self.value_size)).collect();
+        let filled = workload.fillings(self.keyspace);
+        let of_steps: f64 = filled
+            .map(|filled| {
+                let requests = (filled.numbers.end - filled.numbers.start) as f64;
+                requests * payload(&filled.step, &names, &kinds)
+            })
+            .sum();
+        let made = workload.prefilled_keys(self.keyspace);
+        let of_keys = made.iter().map(|set| {
+            let name = self.names.prefix().len() + set.last().len();
+            (set.numbers.end - set.numbers.start) as f64 * (name as f64 + overhead)
+        });
+        PrefillAhead {
+            requests,
+            keys: made.total().unwrap_or(requests),
+            bytes: bytes * requests as f64,
+            memory: of_steps + of_keys.sum::<f64>(),
+            overhead,
+        }
+    }
+}
+
+/// What makes a program.
+type Make = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
+
+/// What stands between two steps of which the second waits for the reply to the first.
+const THEN: &str = " then ";
+
+/// The commands of an operation as the workload says them.
+fn commands(operation: &Operation) -> String {
+    let between = if operation.together == Together::Sequence { THEN } else { " ; " };
+    let steps = operation.steps.join(between);
+    let steps = foreign::at_most(steps.as_bytes(), LONGEST_COMMANDS);
+    if operation.together == Together::Multi { format!("MULTI ; {steps} ; EXEC") } else { steps }
+}
+
+/// The same where each value has the mean size of its kind.
+fn levelled(workload: &Workload) -> Workload {
+    let level = |size: &Size| match size {
+        Size::Knob => Size::Knob,
+        other => Size::Bytes(other.mean(0).round() as u32),
+    };
+    let mut levelled = workload.clone();
+    levelled.values.values_mut().for_each(|kind| kind.size = level(&kind.size));
+    levelled
+}
+
+/// Bytes of what stands behind the command in a step of a prefill, the key that it is run for left out; `kinds` are the mean
+/// sizes of values.
+fn payload(step: &Step, names: &[SetNames], kinds: &[f64]) -> f64 {
+    let length = |fragment: &Fragment| match fragment {
+        Fragment::Text(text) => text.len() as f64,
+        // Of a record nothing is known before it is read.
+        Fragment::Given(_) | Fragment::Field(_) => 0.0,
+        Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set) => {
+            let names = &names[usize::from(*set)];
+            names.key(names.form.named(0)).len() as f64
+        }
+        Fragment::Value(kind) => kinds[usize::from(*kind)],
+        Fragment::Number(_, to) => to.to_string().len() as f64,
+        Fragment::Now => crate::clock::unix_ms().to_string().len() as f64,
+    };
+    step.0.iter().skip(1).flatten().map(length).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::preset;
+
+    fn of(workload: &Workload, dialect: Dialect) -> Outlook {
+        let names = KeyNames::given("k:");
+        workload.check().unwrap();
+        workload.check_dialect(dialect, &names).unwrap();
+        let (keyspace, value_size, clients) = (1000, 32, (2, 1));
+        Outlook::new(&Asking { workload, dialect, keyspace, value_size, clients, names: &names, seed: 7 })
+    }
+
+    fn with(values: &[(&str, &str)], steps: &[&str], prefill: &[&str]) -> Workload {
+        let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
+        let values = values.iter().map(|(name, kind)| ((*name).to_owned(), kind.parse().unwrap()));
+        let prefill = super::super::Prefill { steps: prefill.iter().map(|&step| step.to_owned()).collect() };
+        Workload { values: values.collect(), operations, prefill, ..Workload::clone(&Workload::ratio(1, 1)) }
+    }
+
+    #[test]
+    fn the_bytes_of_operations_are_those_on_the_wire() {
+        let outlook = of(&preset("cache").unwrap(), Dialect::Resp2);
+        let get = "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000000\r\n".len() as f64;
+        let set = "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$32\r\n\r\n".len() as f64 + 32.0;
+        let told: Vec<_> = outlook.operations.iter().map(|o| (o.name.as_str(), o.bytes)).collect();
+        assert_eq!(told.iter().find(|(name, _)| *name == "GET"), Some(&("GET", get)));
+        assert_eq!(told.iter().find(|(name, _)| *name == "SET"), Some(&("SET", set)));
+        assert!((outlook.bytes() - (10.0 * get + set) / 11.0).abs() < 1e-9);
+        let shares: f64 = outlook.operations.iter().map(|operation| operation.share).sum();
+        assert!((shares - 1.0).abs() < 1e-12);
+        let lines: Vec<_> = outlook.samples.iter().map(|sample| (sample.bytes as f64, sample)).collect();
+        assert!(
+            lines.iter().all(|(bytes, sample)| *bytes == if sample.operation == "GET" { get } else { set })
+        );
+    }
+
+    #[test]
+    fn the_mean_of_drawn_sizes_is_what_is_sent_in_the_mean() {
+        let steps = ["SET {key} {text}", "SETRANGE {key} {number 1..99999} {text}"];
+        let workload = with(&[("text", "64..1024")], &steps, &[]);
+        let told = of(&workload, Dialect::Resp2).bytes();
+        let values = Values::new(&workload, 32, 1);
+        let program = Program::new(&workload, Dialect::Resp2, 1000, values, &KeyNames::given("k:"));
+        let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
+        (0..20_000).for_each(|_| _ = program.append(&mut draws, &mut out));
+        let drawn = out.length() as f64 / 20_000.0;
+        // Five standard deviations of the drawn sizes' mean.
+        assert!((told - drawn).abs() < 5.0 * 277.0 / 20_000.0_f64.sqrt(), "{told} told, {drawn} drawn");
+    }
+
+    #[test]
+    fn the_samples_are_what_the_first_client_asks_of_that_seed() {
+        let workload = preset("mixed").unwrap();
+        let outlook = of(&workload, Dialect::Memcached);
+        assert_eq!(outlook.samples.len(), SAMPLES);
+        let values = Values::new(&workload, 32, 7);
+        let program = Program::new(&workload, Dialect::Memcached, 1000, values, &KeyNames::given("k:"));
+        let (mut draws, mut out) = (Draws::of_client(client_seed(7, 0), 0), Outgoing::default());
+        (0..SAMPLES).for_each(|_| _ = program.append(&mut draws, &mut out));
+        let told: Vec<_> = outlook.samples.iter().map(|sample| sample.request.as_str()).collect();
+        assert_eq!(told.concat(), foreign::at_most(out.as_whole().unwrap(), 10_000));
+    }
+
+    #[test]
+    fn steps_that_wait_are_told_one_after_the_other_and_counted_whole() {
+        let mut workload = with(&[], &["GET {key}"], &[]);
+        workload.operations[0].together = Together::Sequence;
+        workload.operations[0].steps.push("SET {key.same} {value}".to_owned());
+        let outlook = of(&workload, Dialect::Resp2);
+        let sample = &outlook.samples[0];
+        let (read, write) = sample.request.split_once(" then ").unwrap();
+        assert!(write.starts_with(&read.replace("GET", "SET")), "{sample:?}");
+        assert_eq!(outlook.operations[0].bytes, sample.bytes as f64);
+        assert_eq!(outlook.operations[0].commands, "GET {key} then SET {key.same} {value}");
+    }
+
+    #[test]
+    fn a_prefill_is_counted_in_keys_and_bytes() {
+        let workload = with(&[("text", "64..1024")], &["GET {key}"], &["SET {key} {text} EX 60"]);
+        let told = of(&workload, Dialect::Resp2).prefill.unwrap();
+        assert_eq!((told.requests, told.keys), (1000, 1000));
+        assert_eq!(told.memory, 1000.0 * (14.0 + 544.0 + "EX60".len() as f64 + 90.0));
+        let wire =
+            "*5\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$544\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n".len() + 544;
+        assert_eq!(told.bytes, 1000.0 * wire as f64);
+        assert_eq!(of(&with(&[], &["GET {key}"], &[]), Dialect::Resp2).prefill, None);
+    }
+
+    #[test]
+    fn sets_of_keys_are_told_as_they_are_drawn() {
+        let mut workload =
+            with(&[], &["GET {key}", "SET {new.new} {value}", "STRLEN {grown}", "APPEND {grown.new} x"], &[]);
+        let keys = |prefix: &str, distribution: &str| super::super::Keyspace {
+            prefix: prefix.to_owned(),
+            first: 5,
+            digits: 1,
+            distribution: distribution.parse().unwrap(),
+            ..Default::default()
+        };
+        workload.keys.insert("new".to_owned(), keys("n", "zipfian"));
+        workload.keys.insert("grown".to_owned(), keys("g", "ycsb-zipfian"));
+        workload.keys.insert("unused".to_owned(), keys("u", "zipfian"));
+        let told = of(&workload, Dialect::Resp2).keys;
+        let names: Vec<_> =
+            told.iter().map(|set| (set.name.as_str(), set.first.as_str(), set.last.as_str())).collect();
+        let usual = ("key", "k:000000000000", "k:000000000999");
+        assert_eq!(names, [("grown", "k:g5", "k:g1004"), usual, ("new", "k:n5", "k:n1004")]);
+        assert_eq!(told[0].distribution, Some(Distribution::YcsbZipfian));
+        assert!(told[0].grows && told[0].hottest.is_none());
+        assert_eq!(told[1].hottest, Some(Hottest { key: 0.001, hundredth: 0.01, keys: 10 }));
+        assert!(told[2].grows && told[2].distribution.is_none() && told[2].hottest.is_none());
+    }
+}

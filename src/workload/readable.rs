@@ -1,0 +1,120 @@
+//! Requests as they stand on the wire, as a line that a person reads.
+
+use crate::{foreign, protocol::Dialect};
+
+/// The longest word in characters, with what is said of the rest: enough for the name of a key.
+const LONGEST_WORD: usize = 80;
+/// So many characters make a line; what stands behind the word that reaches them is counted.
+const LONGEST_LINE: usize = 200;
+
+/// What is sent, in a line: `SET k:000000000001 4g2A`, several commands with `;` between them; the lines of a dialect that has
+/// them are one, with `\r\n` written out.
+pub(super) fn readable(wire: &[u8], dialect: Dialect) -> String {
+    let commands = if dialect.is_resp() { commands(wire) } else { None };
+    commands.map_or_else(|| foreign::at_most(wire, LONGEST_LINE), |commands| line(&commands))
+}
+
+fn line(commands: &[Vec<&[u8]>]) -> String {
+    let mut line = String::new();
+    let (mut length, mut left_out) = (0, 0);
+    for (n, command) in commands.iter().enumerate() {
+        for (place, word) in command.iter().enumerate() {
+            if length >= LONGEST_LINE {
+                left_out += 1;
+                continue;
+            }
+            let between = match (n, place) {
+                (0, 0) => "",
+                (_, 0) => " ; ",
+                _ => " ",
+            };
+            let word = shown(word);
+            length += between.len() + word.chars().count();
+            line += between;
+            line += &word;
+        }
+    }
+    if left_out > 0 {
+        line += &format!(" … and {}", crate::units::counted(left_out, "word"));
+    }
+    line
+}
+
+/// A word, in quotes where it would not be seen as one.
+fn shown(word: &[u8]) -> String {
+    let shown = foreign::at_most(word, LONGEST_WORD);
+    let needs_quotes = word.is_empty() || word.iter().any(|byte| b" \"'".contains(byte));
+    if needs_quotes { format!("\"{shown}\"") } else { shown }
+}
+
+/// The words of commands in RESP, `None` where it is something else.
+fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
+    let mut commands = Vec::new();
+    while !wire.is_empty() {
+        let (count, mut rest) = header(b'*', wire)?;
+        let mut words = Vec::new();
+        for _ in 0..count {
+            let (length, word) = header(b'$', rest)?;
+            let (word, behind) = word.split_at_checked(length)?;
+            rest = behind.strip_prefix(b"\r\n")?;
+            words.push(word);
+        }
+        commands.push(words);
+        wire = rest;
+    }
+    Some(commands)
+}
+
+/// The number in the line of this kind that bytes begin with, and what stands behind it.
+fn header(kind: u8, bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\r')?;
+    let (line, behind) = bytes.split_at(end);
+    let digits = line.strip_prefix(&[kind])?;
+    let number = digits.iter().try_fold(0_usize, |number, digit| {
+        let digit = char::from(*digit).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(digit as usize)
+    })?;
+    Some((number, behind.strip_prefix(b"\r\n")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(commands: &[&[&[u8]]]) -> String {
+        let mut wire = Vec::new();
+        for command in commands {
+            wire.extend(format!("*{}\r\n", command.len()).bytes());
+            for word in *command {
+                wire.extend(format!("${}\r\n", word.len()).bytes());
+                wire.extend([word, &b"\r\n"[..]].concat());
+            }
+        }
+        readable(&wire, Dialect::Resp2)
+    }
+
+    #[test]
+    fn commands_are_a_line_of_words_and_nothing_in_them_is_obeyed() {
+        assert_eq!(of(&[&[b"GET", b"k:1"]]), "GET k:1");
+        assert_eq!(of(&[&[b"MULTI"], &[b"SET", b"k", b""], &[b"EXEC"]]), "MULTI ; SET k \"\" ; EXEC");
+        assert_eq!(of(&[&[b"SET", b"a b", b"\x1b[2J\xff\r\n*1"]]), "SET \"a b\" \\x1b[2J\\xff\\r\\n*1");
+    }
+
+    #[test]
+    fn what_is_long_is_cut_and_counted() {
+        let value = [b'x'; 5000];
+        let told = of(&[&[b"SET", b"k", &value]]);
+        assert!(told.starts_with("SET k xxxx") && told.ends_with("x… (5 000 bytes)"), "{told}");
+        let word: &[u8] = b"0123456789012345678";
+        let told = of(&[&[word; 30]]);
+        assert!(told.ends_with("8 … and 19 words") && told.len() < 250, "{told}");
+    }
+
+    #[test]
+    fn what_is_no_resp_is_shown_byte_for_byte() {
+        let told = readable(b"set k 0 0 2\r\n\x00a\r\n", Dialect::Memcached);
+        assert_eq!(told, "set k 0 0 2\\r\\n\\x00a\\r\\n");
+        assert_eq!(readable(b"PING\r\n", Dialect::Resp2), "PING\\r\\n");
+        assert_eq!(readable(b"*1\r\n$9\r\nPING\r\n", Dialect::Resp2), "*1\\r\\n$9\\r\\nPING\\r\\n");
+    }
+}

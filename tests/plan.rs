@@ -1,0 +1,140 @@
+//! `--plan`: what would be sent is printed, and nothing is connected.
+
+use std::{fs, net::TcpListener};
+
+use crate::support::program::{Outcome, run};
+
+/// A port on which somebody listens who must not be called, and what the program prints of a plan for it.
+fn planned(args: &[&str]) -> Outcome {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    nobody.set_nonblocking(true).unwrap();
+    let port = nobody.local_addr().unwrap().port().to_string();
+    let outcome = run(&[&["-p", &port, "--plan", "--seed", "7"], args].concat());
+    assert!(nobody.accept().is_err(), "it was called");
+    outcome
+}
+
+#[test]
+fn a_preset_is_told_whole() {
+    let told = planned(&["--workload", "cache", "-c", "3", "-d", "8"]).expect_code(0);
+    assert_eq!(told.err, "");
+    assert_eq!(told.out, PRESET);
+}
+
+const PRESET: &str = "cache: ten GET for each SET, as memtier_benchmark does
+RESP2, 3 clients, pipeline 1
+
+Operations: share, bytes out in the mean, commands
+  GET     91 %       48 B  GET {key}
+  SET    9.1 %       62 B  SET {key} {value}
+  49 B out for an operation in the mean over all
+
+Keys
+  {key}  10 000 keys, redyno:????????:000000000000 to redyno:????????:000000009999
+    uniform: 0.010 % of the draws on the hottest key, 1.0 % on the hottest 1 % (100 keys)
+
+Prefill: none
+
+Some requests of the first client, with --seed 7
+  GET       48 B  GET redyno:????????:000000002011
+  GET       48 B  GET redyno:????????:000000007982
+  GET       48 B  GET redyno:????????:000000002577
+  GET       48 B  GET redyno:????????:000000009073
+  GET       48 B  GET redyno:????????:000000008706
+  GET       48 B  GET redyno:????????:000000007477
+  SET       62 B  SET redyno:????????:000000004585 Eb1jU-D2
+  GET       48 B  GET redyno:????????:000000006750
+  GET       48 B  GET redyno:????????:000000006627
+  GET       48 B  GET redyno:????????:000000002148
+  GET       48 B  GET redyno:????????:000000000979
+  GET       48 B  GET redyno:????????:000000003924
+";
+
+#[test]
+fn a_file_is_told_with_its_distributions_its_values_and_its_prefill() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mine.toml");
+    fs::write(&path, FILE).unwrap();
+    let told = planned(&["--workload", path.to_str().unwrap(), "--key-prefix", "app:"]).expect_code(0);
+    assert_eq!(told.out, TOLD);
+}
+
+const FILE: &str = r#"
+about = "posts"
+
+[parameters]
+posts = "1M"
+
+[keys.post]
+prefix = "post:"
+count = "$posts"
+distribution = { zipfian = 0.99 }
+
+[values.text]
+size = { from = 64, to = 1024 }
+
+[[operation]]
+name = "read"
+weight = 3
+steps = ["GET {post}"]
+
+[[operation]]
+name = "write"
+together = "multi"
+steps = ["SET {post} {text}", "EXPIRE {post.same} 60"]
+
+[prefill]
+steps = ["SET {post} {text}"]
+"#;
+
+const TOLD: &str = "mine: posts
+RESP2, 50 clients, pipeline 1
+
+Operations: share, bytes out in the mean, commands
+  read      75 %       41 B  GET {post}
+  write     25 %      674 B  MULTI ; SET {post} {text} ; EXPIRE {post.same} 60 ; EXEC
+  199 B out for an operation in the mean over all
+
+Keys
+  {post}  1 000 000 keys, app:post:000000000000 to app:post:000000999999
+    zipfian 0.99: 6.5 % of the draws on the hottest key, 66 % on the hottest 1 % (10 000 keys)
+
+Prefill: 1 000 000 requests make 1 000 000 keys, 566 MiB out
+  about 625 MiB of memory: names, values, and some 90 B for each key that are the server's own, as of strings
+
+Some requests of the first client, with --seed 7
+  read        41 B  GET app:post:000000991010
+  read        41 B  GET app:post:000000190646
+  read        41 B  GET app:post:000000129747
+  read        41 B  GET app:post:000000374830
+  read        41 B  GET app:post:000000601279
+  write   1.10 KiB  MULTI ; SET app:post:000000598575 FZcUjJhQOW-EXxhKyY-g0jxG5cLnj_l5RBx3FxWSmRZO… (1 000 bytes) ; EXPIRE app:post:000000598575 60 ; EXEC
+  read        41 B  GET app:post:000000072217
+  read        41 B  GET app:post:000000266787
+  read        41 B  GET app:post:000000946160
+  read        41 B  GET app:post:000000161791
+  read        41 B  GET app:post:000000942649
+  write      710 B  MULTI ; SET app:post:000000261205 1I-FqogoqdEKRp2zaNypKWZsBrdFwHs6cMFkuZxoCN-z… (580 bytes) ; EXPIRE app:post:000000261205 60 ; EXEC
+";
+
+#[test]
+fn options_of_the_load_and_the_target_shape_it() {
+    let told = planned(&["-r", "50", "--distribution", "latest", "--", "SET", "{key}", "a b"]).expect_code(0);
+    assert!(told.out.contains("{key}  50 keys, redyno:????????:000000000000 to "), "{}", told.out);
+    assert!(told.out.contains("    latest 0.99: 22 % of the draws"), "{}", told.out);
+    assert!(told.out.contains(":000000000049 \"a b\"\n"), "{}", told.out);
+    let memcached =
+        run(&["-u", "memcached://127.0.0.1:1", "--plan", "--ratio", "1:0", "-d", "1"]).expect_code(0);
+    assert!(memcached.out.contains(" 0 0 1\\r\\n"), "{}", memcached.out);
+    let unspoken = run(&["-u", "memcached://127.0.0.1:1", "--plan", "--", "HSET", "{key}", "a", "b"]);
+    assert!(unspoken.expect_code(2).err.contains("is no command that redyno has for memcached"));
+    let set = planned(&["--workload", "ycsb-c", "--set", "recordcount=77"]).expect_code(0);
+    assert!(set.out.contains("Prefill: 154 requests make 77 keys"), "{}", set.out);
+}
+
+#[test]
+fn the_same_seed_plans_the_same_and_another_something_else() {
+    let of = |seed| run(&["-p", "1", "--plan", "--ratio", "1:1", "--seed", seed]).expect_code(0).out;
+    assert_eq!(of("1"), of("1"));
+    assert_ne!(of("1"), of("2"));
+}
