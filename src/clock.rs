@@ -3,7 +3,7 @@
 //! Every stamp in redyno is a `u64` of nanoseconds read from a [`Clock`], and every name that holds one ends in
 //! `_ns`. Wall-clock time appears only where a person reads a date, or a request has one in it.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -29,11 +29,6 @@ impl Clock {
         // 2^64 ns are 584 years.
         self.origin.elapsed().as_nanos() as u64
     }
-}
-
-/// The date in milliseconds since 1970.
-pub fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 /// The end of the tick that holds `now_ns`: the next multiple of [`TICK_NS`], always later than `now_ns`.

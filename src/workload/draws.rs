@@ -7,11 +7,12 @@ use super::{
     Values,
     chooser::Chooser,
     dataset::Taken,
+    now,
     outgoing::{LARGE, LeftOut},
     step::Fragment,
     values::Cut,
 };
-use crate::{clock, protocol::Fill};
+use crate::protocol::Fill;
 
 /// What one client's requests are drawn from.
 #[derive(Debug, Clone)]
@@ -182,7 +183,7 @@ impl Fill for Filling<'_> {
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
             Source::Given(set) => self.keep(set, self.sets[usize::from(set)].named(self.given)),
-            Source::Now => clock::unix_ms(),
+            Source::Now => now::unix_ms(),
         }
     }
 

@@ -22,6 +22,7 @@ mod inline;
 mod key_form;
 mod key_names;
 mod key_span;
+mod now;
 mod operations;
 mod outgoing;
 mod outlook;

@@ -11,6 +11,7 @@ use super::{
     Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Together, Values, Workload,
     client_seed,
     key_form::SetNames,
+    now,
     readable::readable,
     step::{Fragment, Step},
 };
@@ -279,7 +280,7 @@ fn payload(step: &Step, names: &[SetNames], kinds: &[f64]) -> f64 {
         }
         Fragment::Value(kind) => kinds[usize::from(*kind)],
         Fragment::Number(_, to) => to.to_string().len() as f64,
-        Fragment::Now => crate::clock::unix_ms().to_string().len() as f64,
+        Fragment::Now => now::unix_ms().to_string().len() as f64,
     };
     step.0.iter().skip(1).flatten().map(length).sum()
 }

@@ -12,9 +12,10 @@ use super::{
     draws::Filling,
     inline::field_placeholder,
     key_form::SetNames,
+    now,
     step::{Fragment, Step},
 };
-use crate::{clock, protocol::Fill};
+use crate::protocol::Fill;
 
 /// What is run once before a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +111,7 @@ fn bytes(fragment: &Fragment, names: &[SetNames], filling: &mut Filling) -> Vec<
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
         // A setup that can be run has none.
         Fragment::Field(ref name) => field_placeholder(name).into_bytes(),
-        Fragment::Now => clock::unix_ms().to_string().into_bytes(),
+        Fragment::Now => now::unix_ms().to_string().into_bytes(),
     }
 }
 
