@@ -1,7 +1,10 @@
 //! How the number of a key is written in its name.
 
 use super::scatter::ycsb_hash;
-use crate::protocol::{KEY_DIGITS, Part};
+use crate::{
+    foreign,
+    protocol::{KEY_DIGITS, Part},
+};
 
 /// The most digits: those of the highest number.
 pub(crate) const MAX_DIGITS: u8 = 20;
@@ -43,10 +46,10 @@ impl KeyForm {
     pub fn read(self, text: &[u8]) -> Option<u64> {
         let least = usize::from(self.digits.max(1));
         let is_written = text.len() == least || text.len() > least && text[0] != b'0';
-        let text = std::str::from_utf8(text)
-            .ok()
-            .filter(|text| is_written && text.bytes().all(|b| b.is_ascii_digit()))?;
-        text.parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
+        if !is_written || !text.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        foreign::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
     }
 
     /// The highest number that has no more digits than it should.

@@ -99,7 +99,7 @@ impl Step {
             return Vec::new();
         }
         let number = |place: usize| match self.0.get(place)?.as_slice() {
-            [Fragment::Text(text)] => std::str::from_utf8(text).ok()?.parse().ok(),
+            [Fragment::Text(text)] => foreign::bytes(text).parse().ok(),
             _ => None,
         };
         let keys = commands::written_keys(&command, self.0.len(), number);

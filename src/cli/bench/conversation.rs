@@ -148,7 +148,7 @@ fn is_nothing(error: &io::Error) -> bool {
 /// The answer that `bytes` begin with, and its length; `None` where it is not whole yet.
 fn read(bytes: &[u8]) -> io::Result<Option<(Answer, usize)>> {
     let Some((line, mut end)) = line(bytes) else { return Ok(None) };
-    let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<i64>().ok();
+    let number = |text: &[u8]| foreign::bytes(text).parse::<i64>().ok();
     match line.split_first() {
         Some((b'-', error)) => Ok(Some((Answer::Error(foreign::bytes(error)), end))),
         Some((b'+' | b':', _)) => Ok(Some((Answer::Other, end))),
@@ -181,9 +181,9 @@ fn line(bytes: &[u8]) -> Option<(&[u8], usize)> {
 fn text(bytes: &[u8], from: usize, length: Option<i64>) -> io::Result<Option<(String, usize)>> {
     match length.map(usize::try_from) {
         Some(Ok(length)) if length <= LONGEST => {
-            let word = bytes.get(from..from + length).map(String::from_utf8_lossy);
+            let word = bytes.get(from..from + length).map(foreign::bytes);
             let is_whole = bytes.len() >= from + length + 2;
-            Ok(word.filter(|_| is_whole).map(|word| (word.into_owned(), from + length + 2)))
+            Ok(word.filter(|_| is_whole).map(|word| (word, from + length + 2)))
         }
         Some(Err(_)) => Ok(Some((String::new(), from))),
         _ => Err(io::ErrorKind::InvalidData.into()),

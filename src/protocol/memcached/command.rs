@@ -6,6 +6,7 @@
 //! ```
 //! A step is words, key before value, in every dialect; where flags and lengths stand is the dialect's business.
 
+use crate::foreign;
 use crate::protocol::{
     Part, Unspoken,
     request::{Head, Laid},
@@ -48,7 +49,7 @@ type Word<'a> = Vec<Part<'a>>;
 /// When memcached does not have it, or not so.
 pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a>>, Unspoken> {
     let (first, arguments) = words.split_first().ok_or_else(|| unknown(""))?;
-    let name = text(first).map(|text| String::from_utf8_lossy(text).to_ascii_uppercase()).unwrap_or_default();
+    let name = text(first).map(|text| foreign::bytes(text).to_ascii_uppercase()).unwrap_or_default();
     let of_name = |(names, _): &&(&[&str], &str)| names.contains(&name.as_str());
     let (names, form) = FORMS.iter().find(of_name).ok_or_else(|| unknown(&name))?;
     let line = match (names[0], arguments) {
@@ -207,7 +208,7 @@ fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
         [Part::Text(text)] => is_digits(text),
         _ => false,
     };
-    let said = || text(word).map_or_else(|| "something else".into(), String::from_utf8_lossy);
+    let said = || text(word).map_or_else(|| "something else".to_owned(), foreign::bytes);
     if is_number {
         Ok(word)
     } else {
@@ -216,7 +217,7 @@ fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
 }
 
 fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
-    let seconds = text(ttl).and_then(|text| std::str::from_utf8(text).ok()?.parse::<u64>().ok());
+    let seconds = text(ttl).and_then(|text| foreign::bytes(text).parse::<u64>().ok());
     if text(ttl).is_some() && seconds.is_none_or(|seconds| seconds > LONGEST_TTL) {
         return Err(Unspoken(format!(
             "memcached takes more than {LONGEST_TTL} s (30 days) for a moment in time, and what is to expire then is gone \

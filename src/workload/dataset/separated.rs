@@ -3,6 +3,7 @@
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
 use super::{error::Fault, fields::Fields, input::Input};
+use crate::foreign;
 
 /// Reads rows.
 pub(super) struct Separated {
@@ -22,7 +23,7 @@ impl Separated {
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
         let line = self.reader.position().line();
         let heading = self.reader.byte_headers().map_err(|error| fault(&error, line))?;
-        Ok(heading.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+        Ok(heading.iter().map(foreign::bytes).collect())
     }
 
     pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {

@@ -9,6 +9,7 @@
 use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 
 use super::{error::Fault, fields::Fields, input::Input};
+use crate::foreign;
 
 /// Reads elements.
 pub(super) struct Xml {
@@ -31,7 +32,7 @@ impl Xml {
 
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
         self.read_record()?;
-        Ok(self.record.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect())
+        Ok(self.record.iter().map(|(name, _)| foreign::bytes(name)).collect())
     }
 
     pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
@@ -77,11 +78,11 @@ impl Xml {
                 Event::GeneralRef(name) => {
                     let one = name.resolve_char_ref().map_err(|error| Fault::at(line, error))?;
                     let one = one.map(String::from);
-                    let known = std::str::from_utf8(&name).ok().and_then(resolve_predefined_entity);
-                    let text = one.or(known.map(str::to_owned)).ok_or_else(|| {
-                        let name = String::from_utf8_lossy(&name);
-                        Fault::at(line, format!("nobody says what &{name}; is"))
-                    })?;
+                    let name = foreign::bytes(&name);
+                    let known = resolve_predefined_entity(&name);
+                    let text = one
+                        .or(known.map(str::to_owned))
+                        .ok_or_else(|| Fault::at(line, format!("nobody says what &{name}; is")))?;
                     take(self.depth, &mut self.record, text.as_bytes(), line)?;
                 }
                 Event::Eof if self.depth > 0 => {
