@@ -10,6 +10,7 @@ mod header;
 mod kinds;
 mod memcached;
 mod meter;
+mod partial_line;
 mod refusal;
 mod request;
 mod resp;

@@ -13,7 +13,8 @@ use memchr::memchr;
 
 use super::{
     Piece, Reply,
-    header::{Header, MAX_LINE, ProtocolError, parse_header},
+    header::{Header, ProtocolError, parse_header},
+    partial_line::PartialLine,
 };
 
 /// The longest error among the elements of a reply that is kept, and its beginning else.
@@ -42,10 +43,8 @@ pub struct RespSkipper {
     ahead: u64,
     /// Bytes of a bulk payload still to come, with its final CRLF.
     payload: u64,
-    /// The part of a line that earlier reads brought.
-    line: Vec<u8>,
-    /// Whether `line` was handed out, and is to be forgotten.
-    line_is_spent: bool,
+    /// The line that is read.
+    line: PartialLine,
     /// The first error among the elements of the reply that is open, or of the last that had one.
     inner: Option<Box<Inner>>,
 }
@@ -73,8 +72,7 @@ impl RespSkipper {
             elements: 0,
             ahead: 0,
             payload: 0,
-            line: Vec::new(),
-            line_is_spent: false,
+            line: PartialLine::default(),
             inner: None,
         }
     }
@@ -157,15 +155,15 @@ impl RespSkipper {
                 return Ok(None);
             }
             let Some(end) = memchr(b'\n', input) else {
-                return self.keep_partial_line(input).map(|()| None);
+                return self.line.begin(input, begins_reply).map(|()| None);
             };
             let (head, rest) = (&input[..end], &input[end + 1..]);
             *input = rest;
-            let whole_line = !self.joins_partial_line(head)?;
-            let header = parse_header(if whole_line { head } else { &self.line })?;
+            let whole_line = !self.line.end(head)?;
+            let header = parse_header(if whole_line { head } else { self.line.whole() })?;
             let was_between = self.inside == Inside::Between;
             if matches!(header, Header::Error) && self.inside == Inside::Reply {
-                note(&mut self.inner, if whole_line { head } else { &self.line });
+                note(&mut self.inner, if whole_line { head } else { self.line.whole() });
             }
             let element = if wants_elements { self.element(&header) } else { None };
             let is_ended = self.enter(&header)?;
@@ -179,7 +177,7 @@ impl RespSkipper {
                 let reply = match header {
                     Header::Nil if was_between => Reply::Nil,
                     Header::Error if was_between => {
-                        let line: &'r [u8] = if whole_line { head } else { &self.line };
+                        let line: &'r [u8] = if whole_line { head } else { self.line.whole() };
                         Reply::Error(&line[1..line.len() - 1])
                     }
                     _ => self.whole(),
@@ -259,47 +257,11 @@ impl RespSkipper {
         }
         std::mem::replace(&mut self.inside, Inside::Between) == Inside::Reply
     }
+}
 
-    /// Appends `head` to a line that began in an earlier read, if there is one.
-    #[inline]
-    fn joins_partial_line(&mut self, head: &[u8]) -> Result<bool, ProtocolError> {
-        if self.line.is_empty() {
-            return Ok(false);
-        }
-        self.forget_spent_line();
-        if self.line.is_empty() {
-            return Ok(false);
-        }
-        if self.line.len() + head.len() > MAX_LINE {
-            return Err(ProtocolError::LongLine);
-        }
-        self.line.extend_from_slice(head);
-        self.line_is_spent = true;
-        Ok(true)
-    }
-
-    #[cold]
-    fn keep_partial_line(&mut self, input: &mut &[u8]) -> Result<(), ProtocolError> {
-        self.forget_spent_line();
-        if self.line.len() + input.len() > MAX_LINE {
-            return Err(ProtocolError::LongLine);
-        }
-        self.line.extend_from_slice(input);
-        *input = &[];
-        // What cannot become a reply is told at once: it may never send a line's end.
-        match self.line[0] {
-            b'+' | b'-' | b':' | b'$' | b'*' | b'_' | b'#' | b',' | b'(' | b'!' | b'=' | b'%' | b'~'
-            | b'>' | b'|' => Ok(()),
-            _ => Err(ProtocolError::no_reply(&self.line)),
-        }
-    }
-
-    fn forget_spent_line(&mut self) {
-        if self.line_is_spent {
-            self.line = Vec::new();
-            self.line_is_spent = false;
-        }
-    }
+/// Whether the line of a reply, a push or an attribute may begin with this.
+fn begins_reply(first: u8) -> bool {
+    b"+-:$*_#,(!=%~>|".contains(&first)
 }
 
 /// Keeps the first error among the elements of a reply.
@@ -337,6 +299,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::protocol::header::MAX_LINE;
 
     /// All replies in `stream`, fed in pieces cut at `cuts`.
     fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
@@ -449,16 +412,6 @@ mod tests {
                 assert_eq!(pieces(stream.as_bytes(), cuts).join(", "), told, "{stream}");
             }
         }
-    }
-
-    #[test]
-    fn an_idle_skipper_holds_no_memory() {
-        let mut skipper = RespSkipper::new();
-        for mut piece in [b"-ERR a ".as_slice(), b"long one\r\n", b"+O", b"K\r\n", b"+OK\r\n"] {
-            while skipper.next(&mut piece).unwrap().is_some() {}
-        }
-        skipper.forget_spent_line();
-        assert_eq!(skipper.line.capacity(), 0);
     }
 
     proptest! {

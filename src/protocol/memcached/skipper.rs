@@ -8,10 +8,7 @@
 
 use memchr::memchr;
 
-use crate::protocol::{
-    Piece, Reply,
-    header::{MAX_LINE, ProtocolError},
-};
+use crate::protocol::{Piece, Reply, header::ProtocolError, partial_line::PartialLine};
 
 /// The words that are a whole reply, and what it is.
 const WORDS: [(&[u8], Reply<'static>); 17] = [
@@ -48,10 +45,8 @@ pub struct MemcachedSkipper {
     inside: Inside,
     /// Bytes of a value still to come, with its final CRLF.
     payload: u64,
-    /// The part of a line that earlier reads brought.
-    line: Vec<u8>,
-    /// Whether `line` was handed out, and is to be forgotten.
-    line_is_spent: bool,
+    /// The line that is read.
+    line: PartialLine,
 }
 
 /// Which reply is open.
@@ -117,17 +112,18 @@ impl MemcachedSkipper {
                 return Ok(None);
             }
             let Some(end) = memchr(b'\n', input) else {
-                return self.keep_partial_line(input).map(|()| None);
+                let begins_reply = |first: u8| first.is_ascii_uppercase() || first.is_ascii_digit();
+                return self.line.begin(input, begins_reply).map(|()| None);
             };
             let (head, rest) = (&input[..end], &input[end + 1..]);
             *input = rest;
-            let is_joined = self.joins_partial_line(head)?;
-            let line = read(if is_joined { &self.line } else { head })?;
+            let is_joined = self.line.end(head)?;
+            let line = read(if is_joined { self.line.whole() } else { head })?;
             let was_open = std::mem::take(&mut self.inside) != Inside::Between;
             match line {
                 Line::Reply(reply) => return Ok(Some(reply)),
                 Line::Error => {
-                    let line: &'r [u8] = if is_joined { &self.line } else { head };
+                    let line: &'r [u8] = if is_joined { self.line.whole() } else { head };
                     return Ok(Some(Reply::Error(line.strip_suffix(b"\r").unwrap_or(line))));
                 }
                 // Nothing was found where nothing stands before it.
@@ -136,45 +132,6 @@ impl MemcachedSkipper {
                 Line::Values(length) => (self.inside, self.payload) = (Inside::Block, length + 2),
                 Line::Value(length) => (self.inside, self.payload) = (Inside::Value, length + 2),
             }
-        }
-    }
-
-    /// Appends `head` to a line that began in an earlier read, if there is one.
-    #[inline]
-    fn joins_partial_line(&mut self, head: &[u8]) -> Result<bool, ProtocolError> {
-        self.forget_spent_line();
-        if self.line.is_empty() {
-            return Ok(false);
-        }
-        if self.line.len() + head.len() > MAX_LINE {
-            return Err(ProtocolError::LongLine);
-        }
-        self.line.extend_from_slice(head);
-        self.line_is_spent = true;
-        Ok(true)
-    }
-
-    #[cold]
-    fn keep_partial_line(&mut self, input: &mut &[u8]) -> Result<(), ProtocolError> {
-        self.forget_spent_line();
-        if self.line.len() + input.len() > MAX_LINE {
-            return Err(ProtocolError::LongLine);
-        }
-        self.line.extend_from_slice(input);
-        *input = &[];
-        // What cannot become a reply is told at once: it may never send a line's end.
-        let begins_well = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
-        if self.line.first().is_some_and(begins_well) {
-            return Ok(());
-        }
-        Err(ProtocolError::no_reply(&self.line))
-    }
-
-    #[inline]
-    fn forget_spent_line(&mut self) {
-        if self.line_is_spent {
-            self.line = Vec::new();
-            self.line_is_spent = false;
         }
     }
 }
@@ -217,6 +174,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::protocol::header::MAX_LINE;
 
     fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
         let (mut skipper, mut found, mut start) = (MemcachedSkipper::default(), Vec::new(), 0);
