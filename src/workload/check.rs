@@ -7,7 +7,8 @@ use super::{
     commands::{begins_transaction, changes_connection},
     distribution::DistributionError,
     key_form::MAX_DIGITS,
-    step::{BadQuotes, Fragment, Step},
+    step::{Fragment, Step},
+    step_text::BadQuotes,
 };
 use crate::foreign::is_obeyed;
 

@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-use super::{Keyspace, MAX_WEIGHT, Operation, Workload, data::command};
+use super::{Keyspace, MAX_WEIGHT, Operation, Workload, steps::command};
 
 /// Why words are no commands.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]

@@ -1,10 +1,6 @@
 //! A workload as data: what a preset, a file or a recording says of it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +8,6 @@ use super::{
     Dataset, Distribution, KeyForm, Prefill, Setup, ValueKind,
     quantity::{quantity, some_quantity},
     recorded::Recorded,
-    step::{BadQuotes, Step},
 };
 
 /// What is asked of a server: operations by weight, and the keys that they choose from.
@@ -159,22 +154,6 @@ impl Operation {
         let name = step.split(' ').next().unwrap_or_default().to_owned();
         Self { name, weight, steps: vec![step.to_owned()], ..Self::default() }
     }
-
-    /// Whether it changes the server's data. A command that is not known to read is taken to write.
-    pub fn writes(&self) -> bool {
-        self.writes.unwrap_or_else(|| !self.steps.iter().all(|step| only_reads(step)))
-    }
-}
-
-/// Whether a step is known to change nothing.
-fn only_reads(step: &str) -> bool {
-    Step::read(step, &Workload::default()).is_ok_and(|step| step.only_reads())
-}
-
-/// What a step's command is called; nothing where it has none.
-pub(super) fn command(step: &str) -> String {
-    let step = Step::read(step, &Workload::default());
-    step.ok().and_then(|step| step.command()).unwrap_or_default()
 }
 
 impl Workload {
@@ -203,63 +182,9 @@ impl Workload {
         all
     }
 
-    /// Whether what a client asks depends on how many clients there are, and on how much they have in flight.
-    pub fn depends_on_clients(&self) -> bool {
-        let is_parted = |keys: &Keyspace| keys.distribution == Distribution::Partitioned;
-        self.keys.values().any(is_parted) || self.inserts().any(|inserts| inserts > 0)
-    }
-
-    /// Of each set of keys how many new ones an operation has at the most.
-    pub(super) fn inserts(&self) -> impl Iterator<Item = u64> {
-        let mut most = vec![0; self.keys.len()];
-        for operation in &self.operations {
-            let mut here = vec![0; self.keys.len()];
-            let steps = self.steps(operation).flat_map(|step| step.0).flatten();
-            steps.filter_map(|fragment| fragment.inserts()).for_each(|set| here[usize::from(set)] += 1);
-            most.iter_mut().zip(here).for_each(|(most, here)| *most = here.max(*most));
-        }
-        most.into_iter()
-    }
-
     /// The place of the operation called `name`.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.operations.iter().position(|operation| operation.name == name)
-    }
-
-    /// The sets of keys that operations with a weight, setup and prefill may write to, and whether new keys are among those.
-    pub fn written_keys(&self) -> impl Iterator<Item = (&Keyspace, bool)> {
-        let writing = self.asked().filter(|operation| operation.writes());
-        let before = self.setup.steps.iter().chain(&self.prefill.steps);
-        let before = before.filter(|step| !only_reads(step));
-        let steps = writing.flat_map(|operation| self.steps(operation));
-        let steps = steps.chain(before.flat_map(|step| self.step(step)));
-        let keys = |step: Step| step.0.into_iter().flatten().filter_map(|fragment| fragment.draws());
-        let written: BTreeSet<_> = steps.flat_map(keys).collect();
-        let sets = (0..).zip(self.keys.values().zip(self.inserts().map(|inserts| inserts > 0)));
-        let sets = sets.filter(move |(n, _)| written.contains(n)).map(|(_, set)| set);
-        sets.filter(|(keyspace, _)| !keyspace.bare)
-    }
-
-    /// The commands of operations with a weight, and of the prefill, that may write to keys which are not the run's own: by
-    /// a name that stands in the command, `SET foo`, or one that is not known, `FLUSHALL`.
-    pub fn written_by_name(&self) -> BTreeSet<String> {
-        let writing = self.asked().filter(|operation| operation.writes());
-        let steps = writing.flat_map(|operation| &operation.steps).chain(&self.prefill.steps);
-        steps.flat_map(|step| self.step(step)).flat_map(|step| step.written_by_name(self)).collect()
-    }
-
-    pub(super) fn step(&self, text: &str) -> Result<Step, BadQuotes> {
-        Step::read(text, self)
-    }
-
-    /// The steps of an operation of a workload that can be run, read.
-    pub(super) fn steps(&self, operation: &Operation) -> impl Iterator<Item = Step> {
-        operation.steps.iter().flat_map(|step| self.step(step))
-    }
-
-    /// The steps of the setup of a workload that can be run, read.
-    pub(super) fn setup_steps(&self) -> impl Iterator<Item = Step> {
-        self.setup.steps.iter().flat_map(|step| self.step(step))
     }
 }
 

@@ -10,6 +10,7 @@
 mod check;
 mod chooser;
 mod commands;
+mod compiling;
 mod custom;
 mod data;
 mod dataset;
@@ -39,7 +40,11 @@ mod scatter;
 mod setup;
 mod spoken;
 mod step;
+mod step_text;
+mod steps;
 mod suggested;
+#[cfg(test)]
+mod testing;
 mod values;
 mod weights;
 mod zipf;

@@ -1,6 +1,6 @@
 //! What the replies to operations are counted by: their labels, and the requests that they are on the wire.
 
-use super::{Misses, Operation, Together, Workload, commands, data::command, spoken};
+use super::{Misses, Operation, Together, Workload, commands, spoken, steps::command};
 use crate::protocol::Dialect;
 
 /// What a transaction begins and ends with on the wire.

@@ -8,8 +8,8 @@ use thiserror::Error;
 use super::{
     KeySpan, NameSet, Operation, Workload,
     commands::{keeps_keys, only_reads, reads_strings},
-    data::command,
     step::{Fragment, Step},
+    steps::command,
 };
 
 /// Steps that make keys.

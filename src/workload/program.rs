@@ -8,14 +8,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Dataset, Draws, KeyNames, OpId, Operation, Operations, Outgoing, Together, Values, Workload,
+    Dataset, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
-    draws::{FIELDS, Filling, Source},
+    compiling::Compiled,
+    draws::Filling,
     key_form::SetNames,
-    operations::{EXEC, MULTI},
-    step::{Fragment, Step},
 };
-use crate::protocol::{Dialect, Part, Template};
+use crate::protocol::{Dialect, Template};
 
 /// A set of keys: its name, and what stands before its numbers.
 type SetName = (String, String);
@@ -23,17 +22,8 @@ type SetName = (String, String);
 /// What to ask. Each client draws from it with its own [`Draws`].
 #[derive(Debug)]
 pub struct Program {
-    /// The operations with a weight, and the sum of the weights up to and with each.
-    asked: Vec<(u64, OpId, Template)>,
-    total: u64,
-    /// The first key of each operation, where each key of its set has a turn.
-    firsts: Vec<u64>,
-    /// The steps of operations that are written later.
-    later: Vec<(OpId, Vec<Template>)>,
+    compiled: Compiled,
     sets: Vec<Chooser>,
-    sources: Vec<Source>,
-    /// How the keys of the sets are named.
-    names: Vec<SetNames>,
     /// What the sets of keys are called, and what stands before their numbers.
     called: Vec<SetName>,
     /// What the clients count together of each set that this program had, or one before it.
@@ -41,9 +31,6 @@ pub struct Program {
     values: Values,
     /// Where records come from.
     dataset: Option<Dataset>,
-    /// The operations that are of a record.
-    of_records: Vec<OpId>,
-    operations: Arc<Operations>,
 }
 
 impl Program {
@@ -56,16 +43,10 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
-        let asked = workload.operations.iter().enumerate().filter(|(_, operation)| operation.weight > 0);
-        let asked = asked.map(|(place, operation)| Asked {
-            share: operation.weight.into(),
-            place,
-            steps: workload.steps(operation).collect(),
-        });
-        let program = Self::empty(workload, keyspace, values, names);
-        let program = program.asking(workload, asked, &workload.operations, dialect);
-        assert!(program.total > 0, "a workload that can be run has an operation with a weight");
-        program
+        let (sets, names) = workload.sets(keyspace, names);
+        let compiled = Compiled::of_operations(workload, dialect, &names, &values);
+        assert!(compiled.total > 0, "a workload that can be run has an operation with a weight");
+        Self::of(workload, compiled, sets, names, values)
     }
 
     /// Compiles the prefill of a workload likewise. Each of its requests has a number, by which it is
@@ -77,70 +58,22 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
-        let mut program = Self::empty(workload, keyspace, values, names);
-        let filled: Vec<_> = workload.fillings(keyspace).collect();
-        program.firsts = filled.iter().map(|filled| filled.numbers.start).collect();
-        let asked = filled.into_iter().enumerate().map(|(place, filled)| Asked {
-            share: filled.numbers.end - filled.numbers.start,
-            place,
-            steps: vec![filled.step],
-        });
-        program.asking(workload, asked, &workload.prefill.operations(), dialect)
+        let (sets, names) = workload.sets(keyspace, names);
+        let compiled = Compiled::of_prefill(workload, dialect, keyspace, &names, &values);
+        Self::of(workload, compiled, sets, names, values)
     }
 
-    /// One that asks for nothing yet.
-    fn empty(workload: &Workload, keyspace: u64, values: Values, names: &KeyNames) -> Self {
-        let (sets, names) = workload.sets(keyspace, names);
-        let prefixes = names.iter().map(|set| set.prefix.clone());
+    fn of(
+        workload: &Workload,
+        compiled: Compiled,
+        sets: Vec<Chooser>,
+        names: Vec<SetNames>,
+        values: Values,
+    ) -> Self {
+        let prefixes = names.into_iter().map(|set| set.prefix);
         let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
-        let operations = Arc::default();
-        let (asked, later, firsts, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self {
-            asked,
-            total: 0,
-            firsts,
-            later,
-            sets,
-            names,
-            sources,
-            called,
-            counted,
-            values,
-            dataset: workload.dataset.clone(),
-            of_records: Vec::new(),
-            operations,
-        }
-    }
-
-    /// The same with what it asks for, of these operations of a workload.
-    fn asking(
-        mut self,
-        workload: &Workload,
-        asked: impl Iterator<Item = Asked>,
-        operations: &[Operation],
-        dialect: Dialect,
-    ) -> Self {
-        self.operations = Arc::new(Operations::of_all(workload, operations, dialect));
-        let (names, values, dataset) = (&self.names, &self.values, self.dataset.as_ref());
-        let mut making = Making { dialect, sources: Vec::new(), names, values, dataset };
-        for Asked { share, place, steps } in asked {
-            self.total = self.total.saturating_add(share);
-            let operation = &operations[place];
-            if steps.iter().any(|step| step.fields().next().is_some()) {
-                self.of_records.push(OpId(place as u16));
-            }
-            let templates = match operation.is_raw {
-                true => vec![Template::raw(operation.steps.concat().as_bytes())],
-                false => making.templates(&steps, operation.together),
-            };
-            let (op, mut templates) = (OpId(place as u16), templates.into_iter());
-            self.asked.extend(templates.next().map(|first| (self.total, op, first)));
-            let rest: Vec<_> = templates.collect();
-            self.later.extend((!rest.is_empty()).then_some((op, rest)));
-        }
-        self.sources = making.sources;
-        self
+        Self { compiled, sets, called, counted, values, dataset: workload.dataset.clone() }
     }
 
     /// The same, going on where `before` was with each set of keys that it had too, or one before it.
@@ -168,16 +101,16 @@ impl Program {
 
     /// What its operations are called and answered with.
     pub fn operations(&self) -> &Arc<Operations> {
-        &self.operations
+        &self.compiled.operations
     }
 
     /// Appends the requests of the next operation of the stream `draws` to `out`, and says which it is.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
-        let asked = match self.asked.as_slice() {
+        let asked = match self.compiled.asked.as_slice() {
             [only] => only,
             several => {
-                let drawn = draws.below(self.total);
+                let drawn = draws.below(self.compiled.total);
                 let next = several.iter().find(|(upto, ..)| drawn < *upto);
                 next.expect("the last sum is the total, above every draw")
             }
@@ -187,26 +120,26 @@ impl Program {
 
     /// Appends the request of a prefill with this number, and says which of its operations it is.
     pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
-        let place = self.asked.partition_point(|(upto, ..)| *upto <= number);
-        let before = place.checked_sub(1).map_or(0, |before| self.asked[before].0);
-        self.fill(&self.asked[place], self.firsts[place] + (number - before), draws, out)
+        let place = self.compiled.asked.partition_point(|(upto, ..)| *upto <= number);
+        let before = place.checked_sub(1).map_or(0, |before| self.compiled.asked[before].0);
+        self.fill(&self.compiled.asked[place], self.compiled.firsts[place] + (number - before), draws, out)
     }
 
     /// The place of each operation with its share of all, and its bytes on the wire in the mean of so many draws; of a
     /// prefill for keys from the first to the last.
     pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Vec<(usize, f64, f64)> {
         let mut before = 0;
-        let weighed = self.asked.iter().enumerate().map(|(place, asked)| {
+        let weighed = self.compiled.asked.iter().enumerate().map(|(place, asked)| {
             let (weight, mut bytes) = (asked.0 - before, 0);
             before = asked.0;
-            let first = self.firsts.get(place).copied().unwrap_or_default();
+            let first = self.compiled.firsts.get(place).copied().unwrap_or_default();
             for n in 0..of {
                 let mut out = Outgoing::default();
                 let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
                 self.fill(asked, given, draws, &mut out);
                 bytes += out.length_in_all();
             }
-            (asked.1.index(), weight as f64 / self.total as f64, bytes as f64 / of as f64)
+            (asked.1.index(), weight as f64 / self.compiled.total as f64, bytes as f64 / of as f64)
         });
         weighed.collect()
     }
@@ -222,11 +155,11 @@ impl Program {
         if let Some(dataset) = &self.dataset {
             self.take_record(dataset, *op, out);
         }
-        let (sets, sources, values) = (self.sets.as_slice(), self.sources.as_slice(), &self.values);
+        let (sets, sources, values) = (self.sets.as_slice(), self.compiled.sources.as_slice(), &self.values);
         let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
         let mut filling = Filling { sets, sources, values, draws, left_out, noted, record, given };
         template.append(&mut filling, &mut out.bytes);
-        if !self.later.is_empty() {
+        if !self.compiled.later.is_empty() {
             self.append_later(*op, draws, out);
         }
         *op
@@ -235,7 +168,7 @@ impl Program {
     /// Takes the next record, if the operation is of one.
     #[inline(never)]
     fn take_record(&self, dataset: &Dataset, op: OpId, out: &mut Outgoing) {
-        if self.of_records.contains(&op) {
+        if self.compiled.of_records.contains(&op) {
             dataset.take(&mut out.record);
         }
     }
@@ -243,7 +176,7 @@ impl Program {
     /// Appends the steps of an operation that are written later. All is drawn at once, and the keys are those of its first.
     #[inline(never)]
     fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) {
-        let steps = self.later.iter().find(|(known, _)| *known == op);
+        let steps = self.compiled.later.iter().find(|(known, _)| *known == op);
         for (place, template) in steps.iter().flat_map(|(_, steps)| steps).enumerate() {
             if out.later.len() <= place {
                 out.later.push(Outgoing::default());
@@ -251,7 +184,7 @@ impl Program {
             let step = &mut out.later[place];
             let mut filling = Filling {
                 sets: &self.sets,
-                sources: &self.sources,
+                sources: &self.compiled.sources,
                 values: &self.values,
                 draws,
                 left_out: &mut step.left_out,
@@ -264,104 +197,13 @@ impl Program {
     }
 }
 
-/// An operation that is to be compiled.
-struct Asked {
-    /// How often it is asked for, in relation to the others.
-    share: u64,
-    /// Its place among the operations.
-    place: usize,
-    steps: Vec<Step>,
-}
-
-/// A program that is being made.
-struct Making<'v> {
-    /// The sources behind the sets of keys, whose numbers are their own.
-    sources: Vec<Source>,
-    names: &'v [SetNames],
-    values: &'v Values,
-    dataset: Option<&'v Dataset>,
-    dialect: Dialect,
-}
-
-impl Making<'_> {
-    /// What is written of an operation, each when the reply to the one before has come.
-    fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
-        let fragments = || steps.iter().flat_map(Step::fragments);
-        let repeated: Vec<_> = fragments().filter_map(Fragment::repeats).collect();
-        let sources = fragments().filter_map(|fragment| Source::of(fragment, &repeated));
-        sources.for_each(|source| self.add(source));
-        let alone = |word: &'static str| vec![vec![Part::Text(word.as_bytes())]];
-        let parts = |fragment| self.parts(fragment, &repeated);
-        let inner = steps.iter().map(|step| {
-            let arguments = step.0.iter().map(|word| word.iter().flat_map(parts).collect());
-            arguments.collect::<Vec<_>>()
-        });
-        let commands: Vec<_> = match together {
-            Together::Pipeline | Together::Sequence => inner.collect(),
-            Together::Multi => [alone(MULTI)].into_iter().chain(inner).chain([alone(EXEC)]).collect(),
-        };
-        let at_once = if together == Together::Sequence { 1 } else { commands.len() };
-        let template = |commands: &[_]| {
-            let template = Template::new(self.dialect, commands);
-            template.expect("a workload that can be run has commands of its dialect only")
-        };
-        commands.chunks(at_once).map(template).collect()
-    }
-
-    fn add(&mut self, source: Source) {
-        if self.sources.iter().all(|known| *known != source) {
-            self.sources.push(source);
-        }
-    }
-
-    /// The parts that a fragment is in an operation that repeats keys of the sets `repeated`.
-    fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
-        let number = || {
-            let source = Source::of(fragment, repeated)?;
-            let place = self.sources.iter().position(|known| *known == source)?;
-            Some((self.names.len() + place) as u16)
-        };
-        match fragment {
-            Fragment::Text(text) => vec![Part::Text(text)],
-            Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) | Fragment::Same(set) => {
-                self.names[usize::from(*set)].parts(number().unwrap_or(*set))
-            }
-            Fragment::Value(kind) => {
-                vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
-            }
-            Fragment::Field(name) => match self.dataset.and_then(|dataset| dataset.field(name)) {
-                Some(number) => vec![Part::Value { kind: FIELDS + number, size: None }],
-                None => vec![Part::Text(b"__field:"), Part::Text(name.as_bytes()), Part::Text(b"__")],
-            },
-            Fragment::Number(..) | Fragment::Now => {
-                vec![Part::Number(number().expect("its source was added before"))]
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Distribution, Keyspace, Misses, preset};
-
-    fn program(workload: &Workload, keyspace: u64) -> Program {
-        Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
-    }
-
-    fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
-        let program = program(workload, keyspace);
-        let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
-        let labels = (0..n).map(|_| program.append(&mut draws, &mut out));
-        let labels = labels.map(|op| program.operations().of(op).label.clone()).collect();
-        (labels, String::from_utf8(out.bytes).unwrap())
-    }
-
-    fn of(operations: Vec<Operation>) -> Workload {
-        let keys = ["key", "other"]
-            .map(|name| (name.to_owned(), Keyspace { prefix: format!("{name}:"), ..Keyspace::default() }));
-        Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
-    }
+    use crate::workload::{
+        Distribution, Operation, preset,
+        testing::{drawn, of, program},
+    };
 
     #[test]
     fn operations_come_by_their_weights() {
@@ -382,19 +224,6 @@ mod tests {
             assert!((60..140).contains(&n), "key {key} came {n} times of 1000");
         }
         assert_eq!(text.matches("k:00000000000").count(), 1000);
-    }
-
-    #[test]
-    fn the_same_draws_ask_a_memcached_in_its_own_words() {
-        let (workload, names) = (preset("mixed").unwrap(), KeyNames::given("k:"));
-        let values = Values::new(&workload, 4, 1);
-        let program = Program::new(&workload, Dialect::Memcached, 1000, values, &names);
-        let (mut draws, mut out) = (Draws::new(7), Outgoing::default());
-        (0..3).for_each(|_| assert!(program.append(&mut draws, &mut out).index() < 2));
-        assert_eq!(
-            String::from_utf8(out.bytes).unwrap(),
-            "set k:000000000476 0 0 4\r\n4g2A\r\nset k:000000000291 0 0 4\r\nvIg5\r\nget k:000000000399\r\n"
-        );
     }
 
     #[test]
@@ -467,46 +296,6 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_repeated_within_its_operation_and_nowhere_else() {
-        let steps = [
-            "SET {key} \"{value} of {number 7..7}\"",
-            "GET {other}",
-            "ZADD z 1 <{key.same}>",
-            "GET {other.same}",
-        ];
-        let operation = Operation {
-            name: "repeat".to_owned(),
-            weight: 1,
-            steps: steps.map(str::to_owned).into(),
-            ..Operation::default()
-        };
-        let workload = of(vec![operation, Operation::command("GET {key}", 1)]);
-        assert_eq!(workload.check(), Ok(()));
-        let (labels, text) = drawn(&workload, 1000, 200, 3);
-        let words: Vec<_> = text.split("\r\n").filter(|word| word.contains(":0")).collect();
-        let mut words = words.into_iter();
-        let mut keys = std::collections::HashSet::new();
-        for label in labels {
-            let key = words.next().unwrap();
-            keys.insert(key);
-            if label == "repeat" {
-                let other = words.next().unwrap();
-                assert_ne!(&other[other.len() - 12..], &key[key.len() - 12..]);
-                assert_eq!(words.next().unwrap(), format!("<{key}>"));
-                assert_eq!(words.next().unwrap(), other);
-            }
-        }
-        assert!(keys.len() > 150 && text.contains(" of 7\r\n"), "{}", keys.len());
-        for step in ["GET {key.same}", "GET {other} {key.same}"] {
-            let error = of(vec![Operation::command(step, 1)]).check().unwrap_err();
-            assert_eq!(error.to_string(), "the operation 'GET' repeats {key.same} before it has drawn {key}");
-        }
-        let unclosed = of(vec![Operation::command("GET \"{key}", 1)]).check().unwrap_err();
-        assert!(unclosed.to_string().contains("the step 'GET \"{key}'"), "{unclosed}");
-        assert!(of(vec![Operation::command("{key} x", 1)]).check().is_err());
-    }
-
-    #[test]
     fn new_keys_follow_those_of_the_set_and_are_repeated_within_their_operation() {
         let operation = Operation {
             name: "insert".to_owned(),
@@ -542,50 +331,5 @@ mod tests {
             workload.check().unwrap_err().to_string(),
             "the setup inserts {key.new}, which only operations do"
         );
-    }
-
-    #[test]
-    fn numbers_are_written_as_their_set_says() {
-        let text = |digits, hashed| {
-            let mut workload = of(vec![Operation::command("GET {key}", 1)]);
-            let keys = Keyspace { prefix: "user".to_owned(), digits, hashed, ..Keyspace::default() };
-            workload.keys.insert("key".to_owned(), keys);
-            let command = "EXPIRE {key} 9".to_owned();
-            workload.setup.steps.push(command);
-            let setup = workload.setup_commands(1, &KeyNames::given("k:"), 4, 1);
-            let (_, text) = drawn(&workload, 1, 1, 3);
-            let key = text.split("\r\n").nth(4).unwrap().to_owned();
-            assert_eq!(setup[0].words[1], key.as_bytes());
-            key
-        };
-        assert_eq!([text(0, false), text(1, false), text(5, false)], ["k:user0", "k:user0", "k:user00000"]);
-        assert_eq!([text(0, true), text(12, true)], ["k:user6284781860667377211"; 2]);
-        assert_eq!(text(20, true), "k:user06284781860667377211");
-    }
-
-    #[test]
-    fn a_transaction_stands_between_multi_and_exec_and_says_what_is_expected() {
-        let operation = Operation {
-            name: "move".to_owned(),
-            weight: 1,
-            together: Together::Multi,
-            steps: ["get {key}", "INCR {other}"].map(str::to_owned).into(),
-            ..Operation::default()
-        };
-        let workload = of(vec![operation.clone()]);
-        assert_eq!((workload.check(), operation.writes()), (Ok(()), true));
-        let (labels, text) = drawn(&workload, 1, 1, 3);
-        assert_eq!(
-            text,
-            "*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nget\r\n$18\r\nk:key:000000000000\r\n\
-             *2\r\n$4\r\nINCR\r\n$20\r\nk:other:000000000000\r\n*1\r\n$4\r\nEXEC\r\n"
-        );
-        let program = program(&workload, 1);
-        let expected = program.operations().iter().flat_map(|op| &op.requests);
-        let commands: Vec<_> = expected.map(|request| request.command.as_str()).collect();
-        assert_eq!((labels, commands), (vec!["move".to_owned()], vec!["MULTI", "GET", "INCR", "EXEC"]));
-        let only = program.operations().iter().next().unwrap();
-        assert_eq!(only.elements, [Misses::Null, Misses::Never]);
-        assert!(only.requests.iter().all(|request| request.misses == Misses::Never), "QUEUED is no hit");
     }
 }

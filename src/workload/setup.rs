@@ -42,7 +42,7 @@ impl Setup {
 
     /// What its commands are called, each once, in their order.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<_> = self.steps.iter().map(|step| super::data::command(step)).collect();
+        let mut names: Vec<_> = self.steps.iter().map(|step| super::steps::command(step)).collect();
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
         names

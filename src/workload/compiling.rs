@@ -1,0 +1,286 @@
+//! How operations become templates, and what fills those.
+//!
+//! ```text
+//!  operation ──► its steps ──► templates, each written at once
+//!                               └─ slots ──► sets of keys, sources of numbers, values, fields of a record
+//! ```
+
+use std::sync::Arc;
+
+use super::{
+    Dataset, OpId, Operation, Operations, Together, Values, Workload,
+    draws::{FIELDS, Source},
+    key_form::SetNames,
+    operations::{EXEC, MULTI},
+    step::{Fragment, Step},
+};
+use crate::protocol::{Dialect, Part, Template};
+
+/// Operations as templates.
+#[derive(Debug, Default)]
+pub(super) struct Compiled {
+    /// Those that are asked for, and the sum of the shares up to and with each.
+    pub(super) asked: Vec<(u64, OpId, Template)>,
+    /// The sum of all shares.
+    pub(super) total: u64,
+    /// The first key of each operation, where each key of its set has a turn.
+    pub(super) firsts: Vec<u64>,
+    /// The steps of operations that are written later.
+    pub(super) later: Vec<(OpId, Vec<Template>)>,
+    /// The sources behind the sets of keys, whose numbers are their own.
+    pub(super) sources: Vec<Source>,
+    /// The operations that are of a record.
+    pub(super) of_records: Vec<OpId>,
+    /// What all of them are called and answered with.
+    pub(super) operations: Arc<Operations>,
+}
+
+impl Compiled {
+    /// The operations of a workload that have a weight.
+    pub(super) fn of_operations(
+        workload: &Workload,
+        dialect: Dialect,
+        names: &[SetNames],
+        values: &Values,
+    ) -> Self {
+        let asked = workload.operations.iter().enumerate().filter(|(_, operation)| operation.weight > 0);
+        let asked = asked.map(|(place, operation)| Asked {
+            share: operation.weight.into(),
+            place,
+            steps: workload.steps(operation).collect(),
+        });
+        Self::of(workload, asked, &workload.operations, Making::new(workload, dialect, names, values))
+    }
+
+    /// The steps of its prefill over `keyspace` keys.
+    pub(super) fn of_prefill(
+        workload: &Workload,
+        dialect: Dialect,
+        keyspace: u64,
+        names: &[SetNames],
+        values: &Values,
+    ) -> Self {
+        let filled: Vec<_> = workload.fillings(keyspace).collect();
+        let firsts = filled.iter().map(|filled| filled.numbers.start).collect();
+        let asked = filled.into_iter().enumerate().map(|(place, filled)| Asked {
+            share: filled.numbers.end - filled.numbers.start,
+            place,
+            steps: vec![filled.step],
+        });
+        let making = Making::new(workload, dialect, names, values);
+        Self { firsts, ..Self::of(workload, asked, &workload.prefill.operations(), making) }
+    }
+
+    fn of(
+        workload: &Workload,
+        asked: impl Iterator<Item = Asked>,
+        operations: &[Operation],
+        mut making: Making,
+    ) -> Self {
+        let all = Arc::new(Operations::of_all(workload, operations, making.dialect));
+        let mut compiled = Self { operations: all, ..Self::default() };
+        for Asked { share, place, steps } in asked {
+            compiled.total = compiled.total.saturating_add(share);
+            let (op, operation) = (OpId(place as u16), &operations[place]);
+            if steps.iter().any(|step| step.fields().next().is_some()) {
+                compiled.of_records.push(op);
+            }
+            let templates = match operation.is_raw {
+                true => vec![Template::raw(operation.steps.concat().as_bytes())],
+                false => making.templates(&steps, operation.together),
+            };
+            let mut templates = templates.into_iter();
+            compiled.asked.extend(templates.next().map(|first| (compiled.total, op, first)));
+            let rest: Vec<_> = templates.collect();
+            compiled.later.extend((!rest.is_empty()).then_some((op, rest)));
+        }
+        Self { sources: making.sources, ..compiled }
+    }
+}
+
+/// An operation that is to be compiled.
+struct Asked {
+    /// How often it is asked for, in relation to the others.
+    share: u64,
+    /// Its place among the operations.
+    place: usize,
+    steps: Vec<Step>,
+}
+
+/// What templates are made with.
+struct Making<'v> {
+    /// The sources that were needed until now.
+    sources: Vec<Source>,
+    names: &'v [SetNames],
+    values: &'v Values,
+    dataset: Option<&'v Dataset>,
+    dialect: Dialect,
+}
+
+impl<'v> Making<'v> {
+    fn new(workload: &'v Workload, dialect: Dialect, names: &'v [SetNames], values: &'v Values) -> Self {
+        Self { sources: Vec::new(), names, values, dataset: workload.dataset.as_ref(), dialect }
+    }
+
+    /// What is written of an operation, each when the reply to the one before has come.
+    fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
+        let fragments = || steps.iter().flat_map(Step::fragments);
+        let repeated: Vec<_> = fragments().filter_map(Fragment::repeats).collect();
+        let sources = fragments().filter_map(|fragment| Source::of(fragment, &repeated));
+        sources.for_each(|source| self.add(source));
+        let alone = |word: &'static str| vec![vec![Part::Text(word.as_bytes())]];
+        let parts = |fragment| self.parts(fragment, &repeated);
+        let inner = steps.iter().map(|step| {
+            let arguments = step.0.iter().map(|word| word.iter().flat_map(parts).collect());
+            arguments.collect::<Vec<_>>()
+        });
+        let commands: Vec<_> = match together {
+            Together::Pipeline | Together::Sequence => inner.collect(),
+            Together::Multi => [alone(MULTI)].into_iter().chain(inner).chain([alone(EXEC)]).collect(),
+        };
+        let at_once = if together == Together::Sequence { 1 } else { commands.len() };
+        let template = |commands: &[_]| {
+            let template = Template::new(self.dialect, commands);
+            template.expect("a workload that can be run has commands of its dialect only")
+        };
+        commands.chunks(at_once).map(template).collect()
+    }
+
+    fn add(&mut self, source: Source) {
+        if self.sources.iter().all(|known| *known != source) {
+            self.sources.push(source);
+        }
+    }
+
+    /// The parts that a fragment is in an operation that repeats keys of the sets `repeated`.
+    fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
+        let number = || {
+            let source = Source::of(fragment, repeated)?;
+            let place = self.sources.iter().position(|known| *known == source)?;
+            Some((self.names.len() + place) as u16)
+        };
+        match fragment {
+            Fragment::Text(text) => vec![Part::Text(text)],
+            Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) | Fragment::Same(set) => {
+                self.names[usize::from(*set)].parts(number().unwrap_or(*set))
+            }
+            Fragment::Value(kind) => {
+                vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
+            }
+            Fragment::Field(name) => match self.dataset.and_then(|dataset| dataset.field(name)) {
+                Some(number) => vec![Part::Value { kind: FIELDS + number, size: None }],
+                None => vec![Part::Text(b"__field:"), Part::Text(name.as_bytes()), Part::Text(b"__")],
+            },
+            Fragment::Number(..) | Fragment::Now => {
+                vec![Part::Number(number().expect("its source was added before"))]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{
+        Draws, KeyNames, Keyspace, Misses, Outgoing, Program, preset,
+        testing::{drawn, of, program},
+    };
+
+    #[test]
+    fn the_same_draws_ask_a_memcached_in_its_own_words() {
+        let (workload, names) = (preset("mixed").unwrap(), KeyNames::given("k:"));
+        let values = Values::new(&workload, 4, 1);
+        let program = Program::new(&workload, Dialect::Memcached, 1000, values, &names);
+        let (mut draws, mut out) = (Draws::new(7), Outgoing::default());
+        (0..3).for_each(|_| assert!(program.append(&mut draws, &mut out).index() < 2));
+        assert_eq!(
+            String::from_utf8(out.bytes).unwrap(),
+            "set k:000000000476 0 0 4\r\n4g2A\r\nset k:000000000291 0 0 4\r\nvIg5\r\nget k:000000000399\r\n"
+        );
+    }
+
+    #[test]
+    fn a_key_is_repeated_within_its_operation_and_nowhere_else() {
+        let steps = [
+            "SET {key} \"{value} of {number 7..7}\"",
+            "GET {other}",
+            "ZADD z 1 <{key.same}>",
+            "GET {other.same}",
+        ];
+        let operation = Operation {
+            name: "repeat".to_owned(),
+            weight: 1,
+            steps: steps.map(str::to_owned).into(),
+            ..Operation::default()
+        };
+        let workload = of(vec![operation, Operation::command("GET {key}", 1)]);
+        assert_eq!(workload.check(), Ok(()));
+        let (labels, text) = drawn(&workload, 1000, 200, 3);
+        let words: Vec<_> = text.split("\r\n").filter(|word| word.contains(":0")).collect();
+        let mut words = words.into_iter();
+        let mut keys = std::collections::HashSet::new();
+        for label in labels {
+            let key = words.next().unwrap();
+            keys.insert(key);
+            if label == "repeat" {
+                let other = words.next().unwrap();
+                assert_ne!(&other[other.len() - 12..], &key[key.len() - 12..]);
+                assert_eq!(words.next().unwrap(), format!("<{key}>"));
+                assert_eq!(words.next().unwrap(), other);
+            }
+        }
+        assert!(keys.len() > 150 && text.contains(" of 7\r\n"), "{}", keys.len());
+        for step in ["GET {key.same}", "GET {other} {key.same}"] {
+            let error = of(vec![Operation::command(step, 1)]).check().unwrap_err();
+            assert_eq!(error.to_string(), "the operation 'GET' repeats {key.same} before it has drawn {key}");
+        }
+        let unclosed = of(vec![Operation::command("GET \"{key}", 1)]).check().unwrap_err();
+        assert!(unclosed.to_string().contains("the step 'GET \"{key}'"), "{unclosed}");
+        assert!(of(vec![Operation::command("{key} x", 1)]).check().is_err());
+    }
+
+    #[test]
+    fn numbers_are_written_as_their_set_says() {
+        let text = |digits, hashed| {
+            let mut workload = of(vec![Operation::command("GET {key}", 1)]);
+            let keys = Keyspace { prefix: "user".to_owned(), digits, hashed, ..Keyspace::default() };
+            workload.keys.insert("key".to_owned(), keys);
+            let command = "EXPIRE {key} 9".to_owned();
+            workload.setup.steps.push(command);
+            let setup = workload.setup_commands(1, &KeyNames::given("k:"), 4, 1);
+            let (_, text) = drawn(&workload, 1, 1, 3);
+            let key = text.split("\r\n").nth(4).unwrap().to_owned();
+            assert_eq!(setup[0].words[1], key.as_bytes());
+            key
+        };
+        assert_eq!([text(0, false), text(1, false), text(5, false)], ["k:user0", "k:user0", "k:user00000"]);
+        assert_eq!([text(0, true), text(12, true)], ["k:user6284781860667377211"; 2]);
+        assert_eq!(text(20, true), "k:user06284781860667377211");
+    }
+
+    #[test]
+    fn a_transaction_stands_between_multi_and_exec_and_says_what_is_expected() {
+        let operation = Operation {
+            name: "move".to_owned(),
+            weight: 1,
+            together: Together::Multi,
+            steps: ["get {key}", "INCR {other}"].map(str::to_owned).into(),
+            ..Operation::default()
+        };
+        let workload = of(vec![operation.clone()]);
+        assert_eq!((workload.check(), operation.writes()), (Ok(()), true));
+        let (labels, text) = drawn(&workload, 1, 1, 3);
+        assert_eq!(
+            text,
+            "*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nget\r\n$18\r\nk:key:000000000000\r\n\
+             *2\r\n$4\r\nINCR\r\n$20\r\nk:other:000000000000\r\n*1\r\n$4\r\nEXEC\r\n"
+        );
+        let program = program(&workload, 1);
+        let expected = program.operations().iter().flat_map(|op| &op.requests);
+        let commands: Vec<_> = expected.map(|request| request.command.as_str()).collect();
+        assert_eq!((labels, commands), (vec!["move".to_owned()], vec!["MULTI", "GET", "INCR", "EXEC"]));
+        let only = program.operations().iter().next().unwrap();
+        assert_eq!(only.elements, [Misses::Null, Misses::Never]);
+        assert!(only.requests.iter().all(|request| request.misses == Misses::Never), "QUEUED is no hit");
+    }
+}

@@ -1,0 +1,290 @@
+//! How a step is written: words, quotes, and placeholders in braces or between underscores.
+
+use super::{
+    Workload, inline,
+    step::{Fragment, Step},
+};
+
+/// A quote that is not closed, or closed in the middle of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BadQuotes;
+
+impl Step {
+    /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{number FROM..TO}`, `{number below N}` and the
+    /// names of keys and values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.new}` is the next key
+    /// beyond those of the set, and `{NAME.same}` the key that `{NAME}` or `{NAME.new}` was last. `{repeat 10: field{i}
+    /// {value}}` is written out. Other braces stay as they are.
+    ///
+    /// Quotes are redis-cli's: `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` stand for
+    /// one byte; `'a b'` is one in which only `\'` does. Between braces a quote is a character, so that JSON is written as
+    /// it is.
+    pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
+        let text = inline::written_out(text);
+        let mut reading = Reading::default();
+        let mut rest = text.as_str();
+        while let Some(next) = rest.chars().next() {
+            if let Some((fragment, behind)) = placeholder(rest, workload) {
+                let name = &rest[..rest.len() - behind.len()];
+                reading.push(fragment, inline::is_drawn_once(name));
+                rest = behind;
+            } else {
+                rest = reading.take(next, &rest[next.len_utf8()..])?;
+            }
+        }
+        reading.end_word();
+        if reading.quote.is_some() { Err(BadQuotes) } else { Ok(Self(reading.words)) }
+    }
+}
+
+/// How far a step is read.
+#[derive(Default)]
+struct Reading {
+    words: Vec<Vec<Fragment>>,
+    /// The word that is not ended yet.
+    word: Option<Vec<Fragment>>,
+    /// The quote that is open.
+    quote: Option<char>,
+    /// Braces that are open in the word.
+    braces: u32,
+}
+
+impl Reading {
+    fn word(&mut self) -> &mut Vec<Fragment> {
+        self.word.get_or_insert_default()
+    }
+
+    /// Adds a fragment; a key that `is_drawn_once` is repeated from its second occurrence on.
+    fn push(&mut self, fragment: Fragment, is_drawn_once: bool) {
+        let was_drawn = || self.words.iter().chain(&self.word).flatten().any(|known| *known == fragment);
+        let fragment = match fragment {
+            Fragment::Key(set) if is_drawn_once && was_drawn() => Fragment::Same(set),
+            other => other,
+        };
+        self.word().push(fragment);
+    }
+
+    fn end_word(&mut self) {
+        self.words.extend(self.word.take());
+        self.braces = 0;
+    }
+
+    fn text(&mut self, bytes: &[u8]) {
+        match self.word().last_mut() {
+            Some(Fragment::Text(text)) => text.extend_from_slice(bytes),
+            _ => self.word().push(Fragment::Text(bytes.to_vec())),
+        }
+    }
+
+    /// Takes the next character; what is left of the text `behind` it.
+    fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
+        match (self.quote, next) {
+            (Some('"'), '\\') => {
+                let (byte, behind) = escaped(behind)?;
+                self.text(&byte);
+                return Ok(behind);
+            }
+            (Some('\''), '\\') if behind.starts_with('\'') => {
+                self.text(b"'");
+                return Ok(&behind[1..]);
+            }
+            (Some(quote), _) if next == quote => {
+                self.quote = None;
+                if behind.starts_with(|next: char| !next.is_whitespace()) {
+                    return Err(BadQuotes);
+                }
+            }
+            (None, '"' | '\'') if self.braces == 0 => {
+                self.word();
+                self.quote = Some(next);
+            }
+            (None, next) if next.is_whitespace() => self.end_word(),
+            (quote, next) => {
+                match next {
+                    '{' if quote.is_none() => self.braces += 1,
+                    '}' if quote.is_none() => self.braces = self.braces.saturating_sub(1),
+                    _ => {}
+                }
+                self.text(next.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        Ok(behind)
+    }
+}
+
+/// What a backslash and the beginning of `text` stand for, and what stands behind them.
+fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
+    let hex = text.strip_prefix('x').and_then(|rest| Some((rest.get(..2)?, rest.get(2..)?)));
+    let hex = hex.filter(|(digits, _)| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    if let Some((digits, behind)) = hex {
+        let byte = u8::from_str_radix(digits, 16).expect("two hexadecimal digits are a byte");
+        return Ok((vec![byte], behind));
+    }
+    let next = text.chars().next().ok_or(BadQuotes)?;
+    let meant = match next {
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'b' => '\x08',
+        'a' => '\x07',
+        other => other,
+    };
+    Ok((meant.to_string().into_bytes(), &text[next.len_utf8()..]))
+}
+
+/// The placeholder that `text` begins with, and what stands behind it.
+fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a str)> {
+    let set = |name: &str| workload.keys.keys().position(|known| known == name).map(|place| place as u16);
+    let drawn = |name: &str| match (set(name), workload.value_kind(name)) {
+        (Some(set), _) => Some(Fragment::Key(set)),
+        (_, kind) => kind.map(Fragment::Value),
+    };
+    if let Some(name) = inline::foreign_name(text) {
+        let field = || inline::field_name(name).map(|field| Fragment::Field(field.to_owned()));
+        return Some((drawn(name).or_else(field)?, &text[name.len()..]));
+    }
+    let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
+    let fragment = match name.strip_prefix("number ") {
+        Some(range) => number(range)?,
+        None => match drawn(name) {
+            Some(drawn) => drawn,
+            None if name == "now" => Fragment::Now,
+            None => match name.rsplit_once('.')? {
+                (name, "same") => Fragment::Same(set(name)?),
+                (name, "new") => Fragment::New(set(name)?),
+                _ => return None,
+            },
+        },
+    };
+    Some((fragment, behind))
+}
+
+/// The numbers of `1..9`, or `below 10`.
+fn number(range: &str) -> Option<Fragment> {
+    let (from, to) = match range.strip_prefix("below ") {
+        Some(count) => (0, count.parse::<u64>().ok()?.checked_sub(1)?),
+        None => {
+            let (from, to) = range.split_once("..")?;
+            (from.parse().ok()?, to.parse().ok()?)
+        }
+    };
+    (from <= to).then_some(Fragment::Number(from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Keyspace, testing::described};
+
+    fn step(text: &str) -> Result<Step, BadQuotes> {
+        Step::read(text, &described())
+    }
+
+    fn read(text: &str) -> Vec<Vec<Fragment>> {
+        step(text).unwrap().0
+    }
+
+    fn text(text: &str) -> Fragment {
+        Fragment::Text(text.into())
+    }
+
+    #[test]
+    fn placeholders_stand_anywhere_in_a_word() {
+        let expected = [
+            vec![text("SET")],
+            vec![Fragment::Key(1)],
+            vec![text("<"), Fragment::Value(1), Fragment::Key(0), text(">")],
+            vec![text("EX")],
+            vec![Fragment::Number(60, 3600)],
+            vec![Fragment::Same(1), Fragment::New(0), text("!")],
+            vec![Fragment::Value(0), Fragment::Now],
+        ];
+        assert_eq!(
+            read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}{a.new}! {text}{now}"),
+            expected
+        );
+    }
+
+    #[test]
+    fn braces_that_name_nothing_stay_as_they_are() {
+        for word in [
+            "{tag}:1",
+            "{\"a\":1}",
+            "{}",
+            "{",
+            "}",
+            "{key",
+            "{number}",
+            "{{value",
+            "{b.same}",
+            "{b.new}",
+            "{a.old}",
+            "{text.same}",
+        ] {
+            assert_eq!(read(word), [[text(word)]], "{word}");
+        }
+        assert_eq!(read("{number below 10}"), [[Fragment::Number(0, 9)]]);
+        assert_eq!(
+            read("{repeat 2: f{i} {a}}"),
+            [[text("f0")], [Fragment::Key(0)], [text("f1")], [Fragment::Key(0)]]
+        );
+        assert_eq!(read("{number 9..1}"), [[text("{number")], [text("9..1}")]]);
+        assert_eq!(read("{{key}}"), [[text("{"), Fragment::Key(1), text("}")]]);
+        assert_eq!(read("{\"id\":\"{key}\"}"), [[text("{\"id\":\""), Fragment::Key(1), text("\"}")]]);
+        assert_eq!(read(" "), Vec::<Vec<Fragment>>::new());
+    }
+
+    #[test]
+    fn quotes_are_those_of_redis_cli() {
+        for (written, word) in [
+            (r#""a b""#, "a b"),
+            (r#"a"b c""#, "ab c"),
+            ("'a \"b\" c'", "a \"b\" c"),
+            (r"'it\'s \n'", r"it's \n"),
+            (r#""\"\\\n\r\t\b\a\x41\q""#, "\"\\\n\r\t\x08\x07Aq"),
+            (r#""\x7bkey}""#, "{key}"),
+            ("\"\u{e4} \\\u{e4}\"", "\u{e4} \u{e4}"),
+        ] {
+            assert_eq!(read(written), [[text(word)]], "{written}");
+        }
+        assert_eq!(read(r#""\xff\xg""#), [[Fragment::Text(b"\xffxg".to_vec())]]);
+        assert_eq!(read(r#"SET k """#), [vec![text("SET")], vec![text("k")], vec![]]);
+        assert_eq!(read(r#""{key} of '{a}'""#)[0].len(), 4);
+        for bad in ["\"a", "'a", "\"a\\", "\"a\"b", "'a'\"b\"", "\"a b\"{key}", "{\"a\":\"b c\"}"] {
+            assert_eq!(step(bad), Err(BadQuotes), "{bad}");
+        }
+    }
+
+    #[test]
+    fn placeholders_of_other_tools_are_those_that_the_workload_has() {
+        let keys = ["__rand_int__", "__rand_1st__"].map(|name| (name.to_owned(), Keyspace::default()));
+        let workload = Workload { keys: keys.into(), ..Workload::default() };
+        let read = |text| Step::read(text, &workload).unwrap().0;
+        let (first, any) = (Fragment::Key(0), Fragment::Key(1));
+        assert_eq!(
+            read("k:__rand_int__:x __rand_int__"),
+            [vec![text("k:"), any.clone(), text(":x")], vec![any]]
+        );
+        let once = vec![vec![first], vec![Fragment::Same(0), text("-"), Fragment::Same(0)]];
+        assert_eq!(read("__rand_1st__ __rand_1st__-__rand_1st__"), once);
+        assert_eq!(
+            read("__rand_2nd__ __data__ __"),
+            [[text("__rand_2nd__")], [text("__data__")], [text("__")]]
+        );
+    }
+
+    #[test]
+    fn fields_of_a_record_stand_anywhere_in_a_word() {
+        let field = |name: &str| Fragment::Field(name.to_owned());
+        assert_eq!(
+            read("doc:__field:id__:x __field:a title__ '<__field:t__>'"),
+            [
+                vec![text("doc:"), field("id"), text(":x")],
+                vec![field("a title")],
+                vec![text("<"), field("t"), text(">")]
+            ]
+        );
+        for word in ["__field:__", "__field:x", "__fields:x__", "field:x__"] {
+            assert_eq!(read(word), [[text(word)]], "{word}");
+        }
+    }
+}

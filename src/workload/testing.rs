@@ -1,0 +1,34 @@
+//! Programs for the tests of this room.
+
+use super::{Draws, KeyNames, Keyspace, Operation, Outgoing, Program, ValueKind, Values, Workload};
+use crate::protocol::Dialect;
+
+/// The program of a workload in RESP2, its keys called `k:…` and its values of 4 bytes.
+pub(super) fn program(workload: &Workload, keyspace: u64) -> Program {
+    Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
+}
+
+/// What the operations of the first `n` draws of a seed are called, and all their bytes.
+pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
+    let program = program(workload, keyspace);
+    let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
+    let labels = (0..n).map(|_| program.append(&mut draws, &mut out));
+    let labels = labels.map(|op| program.operations().of(op).label.clone()).collect();
+    (labels, String::from_utf8(out.bytes).unwrap())
+}
+
+/// A workload over two sets of keys, `key:` and `other:`.
+pub(super) fn of(operations: Vec<Operation>) -> Workload {
+    let keys = ["key", "other"]
+        .map(|name| (name.to_owned(), Keyspace { prefix: format!("{name}:"), ..Keyspace::default() }));
+    Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
+}
+
+/// A workload of nothing but the sets of keys `a`, `key` and `zz_bare`, which has no prefix,, and the values `text`.
+pub(super) fn described() -> Workload {
+    let bare = Keyspace { bare: true, ..Keyspace::default() };
+    let keys = [("a", Keyspace::default()), ("key", Keyspace::default()), ("zz_bare", bare)];
+    let keys = keys.map(|(name, keys)| (name.to_owned(), keys)).into();
+    let values = ["text"].map(|name| (name.to_owned(), ValueKind::default())).into();
+    Workload { keys, values, ..Workload::default() }
+}
