@@ -122,6 +122,21 @@ fn every_workload_of_every_group_runs_to_its_end_on_valkey() {
 }
 
 #[test]
+fn a_read_of_a_record_that_is_not_there_is_a_miss_in_every_group() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    for group in GROUPS {
+        let settings = settings("c", group);
+        let mut args = vec!["-p", &port, "--headless", "--json", "--yes", "--no-prefill", "-P", "64"];
+        args.extend(["--workload", "ycsb-c"]);
+        args.extend(settings.iter().map(String::as_str));
+        let outcome = run(&args).expect_code(0);
+        let Some(Record::End(end)) = outcome.records().pop() else { panic!("no end in {}", outcome.out) };
+        assert_eq!((end.summary.hits, end.summary.misses), (0, operations("c")), "{group}");
+    }
+}
+
+#[test]
 fn the_load_writes_each_record_once_under_ycsbs_name_and_tells_it_in_ycsbs_words() {
     let server = Server::redis().start();
     let port = server.port_text();

@@ -21,10 +21,14 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
     for (name, operation) in &operations {
         line(&mut text, name, "Operations", &operation.ops.to_string());
         times(&mut text, name, &operation.service);
-        line(&mut text, name, "Return=OK", &operation.ops.to_string());
+        // An operation of several replies may miss more than once, and end in an error.
+        let not_found = operation.misses.min(operation.ops);
+        line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
         let errors = operation.errors.values().sum::<u64>();
-        if errors > 0 {
-            line(&mut text, name, "Return=ERROR", &errors.to_string());
+        for (what, n) in [("Return=NOT_FOUND", not_found), ("Return=ERROR", errors)] {
+            if n > 0 {
+                line(&mut text, name, what, &n.to_string());
+            }
         }
     }
     if let Some(response) = &sum.response {
@@ -87,6 +91,7 @@ mod tests {
     fn interval(segment: u32, names: &[&str], response: Option<Latency>) -> Record {
         let part = OperationInterval {
             ops: 1000,
+            misses: 30,
             errors: [("OOM".to_owned(), 2), ("ERR".to_owned(), 1)].into(),
             service: latency_of((1..=1000).map(|n| n * 1000)),
             ..OperationInterval::default()
@@ -122,7 +127,8 @@ mod tests {
 [READ], 50thPercentileLatency(us), 500
 [READ], 95thPercentileLatency(us), 950
 [READ], 99thPercentileLatency(us), 990
-[READ], Return=OK, 1000
+[READ], Return=OK, 970
+[READ], Return=NOT_FOUND, 30
 [READ], Return=ERROR, 3
 ";
         assert_eq!(text, expected);

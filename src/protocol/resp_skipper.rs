@@ -175,7 +175,7 @@ impl RespSkipper {
             }
             if is_ended {
                 let reply = match header {
-                    Header::Nil if was_between => Reply::Nil,
+                    Header::Nil | Header::Aggregate(0) if was_between => Reply::Nil,
                     Header::Error if was_between => {
                         let line: &'r [u8] = if whole_line { head } else { self.line.whole() };
                         Reply::Error(&line[1..line.len() - 1])
@@ -196,7 +196,7 @@ impl RespSkipper {
         }
         let place = self.elements - self.ahead;
         self.ahead -= 1;
-        let is_null = matches!(header, Header::Nil);
+        let is_null = matches!(header, Header::Nil | Header::Aggregate(0));
         (!matches!(header, Header::Error)).then_some(Piece::Element { place, is_null })
     }
 
@@ -320,10 +320,10 @@ mod tests {
         Ok(found)
     }
 
-    const STREAM: &[u8] = b"+OK\r\n$5\r\nhe\nlo\r\n$-1\r\n_\r\n*-1\r\n:42\r\n-LOADING not yet\r\n*0\r\n$0\r\n\r\n\
+    const STREAM: &[u8] = b"+OK\r\n$5\r\nhe\nlo\r\n$-1\r\n_\r\n*-1\r\n:42\r\n-LOADING not yet\r\n*0\r\n%0\r\n$0\r\n\r\n\
         *3\r\n$1\r\na\r\n*2\r\n:1\r\n-ERR inner\r\n_\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n%2\r\n+a\r\n,1.5\r\n+b\r\n#t\r\n\
         |1\r\n+ttl\r\n:10\r\n$2\r\nhi\r\n~1\r\n(123\r\n=7\r\ntxt:abc\r\n*1\r\n|1\r\n+k\r\n+v\r\n:7\r\n!9\r\nERR wrong\r\n";
-    const EXPECTED: [&str; 16] = [
+    const EXPECTED: [&str; 17] = [
         "value",
         "value",
         "nil",
@@ -331,7 +331,8 @@ mod tests {
         "nil",
         "value",
         "LOADING not yet",
-        "value",
+        "nil",
+        "nil",
         "value",
         "ERR inner",
         "value",
@@ -403,7 +404,7 @@ mod tests {
         for (stream, told) in [
             ("*3\r\n$1\r\na\r\n$-1\r\n:1\r\n+OK\r\n", "0, 1 null, 2, Value, Value"),
             ("*2\r\n*2\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n", "0, 1 null, Value, Nil"),
-            ("*3\r\n-ERR a\r\n*0\r\n*1\r\n*1\r\n-ERR b\r\n", "1, 2, ERR a"),
+            ("*3\r\n-ERR a\r\n*0\r\n*1\r\n*1\r\n-ERR b\r\n", "1 null, 2, ERR a"),
             ("*2\r\n|1\r\n+k\r\n_\r\n_\r\n%1\r\n_\r\n_\r\n*0\r\n", "0 null, 1, Value, Value"),
             ("*1\r\n-ERR a\r\n>2\r\n_\r\n_\r\n%1\r\n+a\r\n_\r\n", "ERR a, 0, 1 null, Value"),
         ] {

@@ -5,9 +5,9 @@ use super::{header::ProtocolError, memcached::MemcachedSkipper, resp_skipper::Re
 /// What a finished reply was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// Anything good that is not null.
+    /// Anything good that is something.
     Value,
-    /// Null: `$-1`, `*-1` or `_`.
+    /// Null, `$-1`, `*-1` or `_`, or a list of nothing, `*0`, `%0` or `~0`.
     Nil,
     /// An error, or what holds one: the line of the first, without `-`: `LOADING Redis is loading the dataset in memory`.
     Error(&'a [u8]),
@@ -20,7 +20,7 @@ pub enum Piece<'a> {
     Element {
         /// Its place, from 0.
         place: u64,
-        /// Whether it is null.
+        /// Whether it is null, or a list of nothing.
         is_null: bool,
     },
     /// A reply.

@@ -6,7 +6,7 @@ pub enum Misses {
     /// It neither hits nor misses.
     #[default]
     Never,
-    /// A null; every other good reply is a hit.
+    /// A null, or an empty list; every other good reply is a hit.
     Null,
 }
 
@@ -114,6 +114,12 @@ const READING: &[&str] = &[
 
 /// The commands that change nothing, and answer with a null where there is nothing.
 const FINDING: [&str; 8] = ["GET", "HGET", "JSON.GET", "LINDEX", "TR.GETBIT", "ZRANK", "ZREVRANK", "ZSCORE"];
+
+/// The commands that read a key whole, and answer with an empty list where it is not there: no key holds nothing.
+const WHOLE: [&str; 4] = ["HGETALL", "HKEYS", "HVALS", "SMEMBERS"];
+
+/// Those that do where they read from the first element on.
+const RANGES: [&str; 3] = ["LRANGE", "ZRANGE", "ZREVRANGE"];
 
 /// The commands whose second word says what is asked, and which the server counts by both.
 const GROUPS: [&str; 15] = [
@@ -231,9 +237,28 @@ pub(super) fn keeps_keys(command: &str) -> bool {
     KEEPING.contains(&command)
 }
 
-/// Which replies of `command` are misses.
-pub(super) fn misses(command: &str) -> Misses {
-    if is_in(&FINDING, command) { Misses::Null } else { Misses::Never }
+/// Which replies are misses of `command` with these words behind it, as far as they are fixed.
+pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
+    let finds = is_in(&FINDING, command) || WHOLE.contains(&command);
+    if finds || RANGES.contains(&command) && is_from_the_first(arguments) {
+        Misses::Null
+    } else {
+        Misses::Never
+    }
+}
+
+/// Whether a range of these arguments is of places, and has the first element of every list.
+fn is_from_the_first(arguments: &[Option<String>]) -> bool {
+    let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
+    let keeps_places = |option: &Option<String>| {
+        option.as_ref().is_some_and(|option| ["REV", "WITHSCORES"].contains(&option.to_uppercase().as_str()))
+    };
+    match arguments {
+        [_, Some(start), Some(stop), options @ ..] => {
+            start == "0" && is_last(stop) && options.iter().all(keeps_places)
+        }
+        _ => false,
+    }
 }
 
 /// How many elements the reply of `command` of so many words has, each of which is a null where there is nothing.

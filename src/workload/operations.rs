@@ -89,7 +89,8 @@ impl Operations {
 impl Expected {
     fn of(workload: &Workload, operation: &Operation, dialect: Dialect) -> Self {
         let commands = operation.steps.iter().map(|step| command(step));
-        let misses: Vec<_> = commands.clone().map(|command| spoken::misses(dialect, &command)).collect();
+        let misses = commands.clone().zip(&operation.steps);
+        let misses: Vec<_> = misses.map(|(command, step)| spoken::misses(dialect, &command, step)).collect();
         let request = |(command, misses)| Request { command, misses };
         let (requests, elements) = match operation.together {
             Together::Pipeline | Together::Sequence => {

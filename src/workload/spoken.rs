@@ -4,7 +4,10 @@ use super::{
     KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, commands,
     step::{Fragment, Step},
 };
-use crate::protocol::{Dialect, Part};
+use crate::{
+    foreign,
+    protocol::{Dialect, Part},
+};
 
 /// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
 const FINDING: [&str; 19] = [
@@ -12,12 +15,24 @@ const FINDING: [&str; 19] = [
     "INCRBY", "MA", "MD", "MG", "MGET", "TOUCH", "UNLINK",
 ];
 
-/// Which replies of a step's `command` are misses.
-pub(super) fn misses(dialect: Dialect, command: &str) -> Misses {
+/// Which replies of a `step`, whose command this is, are misses.
+pub(super) fn misses(dialect: Dialect, command: &str, step: &str) -> Misses {
     match dialect {
-        Dialect::Resp2 | Dialect::Resp3 => commands::misses(command),
+        Dialect::Resp2 | Dialect::Resp3 => {
+            let step = Step::read(step, &Workload::default());
+            let words = step.iter().flat_map(|step| step.0.iter().skip(1));
+            commands::misses(command, &words.map(|word| fixed(word)).collect::<Vec<_>>())
+        }
         Dialect::Memcached if FINDING.contains(&command) => Misses::Null,
         Dialect::Memcached => Misses::Never,
+    }
+}
+
+/// A word that is the same in every request.
+fn fixed(word: &[Fragment]) -> Option<String> {
+    match word {
+        [Fragment::Text(text)] => Some(foreign::bytes(text)),
+        _ => None,
     }
 }
 
@@ -83,7 +98,7 @@ fn part(part: &Option<Vec<u8>>) -> Part<'_> {
 mod tests {
     use super::*;
     use crate::protocol::KEY_DIGITS;
-    use crate::workload::{Operation, Setup, preset};
+    use crate::workload::{Operation, Setup, preset, steps::command};
 
     fn of(step: &str) -> Workload {
         let operations = vec![Operation::command(step, 1)];
@@ -101,6 +116,28 @@ mod tests {
             assert_eq!(error(&preset(name).unwrap(), "k:"), None, "{name}");
         }
         assert_eq!(of("HSET {key} f {value}").check_dialect(Dialect::Resp2, &KeyNames::given("k:")), Ok(()));
+    }
+
+    #[test]
+    fn a_key_that_is_read_whole_and_is_not_there_is_a_miss() {
+        for (step, is_one) in [
+            ("GET {key}", true),
+            ("hgetall {key}", true),
+            ("SMEMBERS {key}", true),
+            ("LRANGE {key} 0 -1", true),
+            ("LRANGE {key} 0 99", true),
+            ("ZRANGE {key} 0 -1 rev withscores", true),
+            ("ZREVRANGE {key} 0 -1 WITHSCORES", true),
+            ("LRANGE {key} 1 -1", false),
+            ("LRANGE {key} 0 -2", false),
+            ("LRANGE {key} {number 0..9} 9", false),
+            ("ZRANGE {key} 0 100 BYSCORE", false),
+            ("ZRANGE {key} 0", false),
+            ("SET {key} x", false),
+        ] {
+            let found = misses(Dialect::Resp2, &command(step), step);
+            assert_eq!(found == Misses::Null, is_one, "{step}");
+        }
     }
 
     #[test]
