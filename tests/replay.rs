@@ -30,14 +30,7 @@ fn recording(path: &Path) {
         let (segment, clients) = if second <= 60 { (1, 50) } else { (2, 200) };
         if second % 60 == 1 {
             let knobs = Knobs { load: true, clients, ..Knobs::default() };
-            write(Record::Segment(Segment {
-                t_s: t_s - 1.0,
-                segment,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config: None,
-            }));
+            write(Record::Segment(Segment::new(t_s - 1.0, segment, knobs)));
         }
         let mut recorder = Recorder::new();
         (0..2000).for_each(|_| recorder.record(u64::from(clients) * 5_000));
@@ -100,14 +93,7 @@ fn an_hour(path: &Path) {
     let mut write = |record| writer.write(&record).unwrap();
     write(Record::Session(SessionStart::now(ServerIdentity::default())));
     let knobs = Knobs { load: true, ..Knobs::default() };
-    write(Record::Segment(Segment {
-        t_s: 0.0,
-        segment: 1,
-        knobs,
-        warmup: false,
-        prefill: None,
-        config: None,
-    }));
+    write(Record::Segment(Segment::new(0.0, 1, knobs)));
     for second in 1..=3600_u32 {
         let mut recorder = Recorder::new();
         (0..2000).for_each(|n| recorder.record(100_000 + n * 10));

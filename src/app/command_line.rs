@@ -163,7 +163,7 @@ mod tests {
 
     fn begin(model: &mut Model, segment: u32, knobs: Knobs, config: Option<ConfigChange>) {
         let t_s = f64::from(segment);
-        model.push(&Record::Segment(Segment { t_s, segment, knobs, warmup: false, prefill: None, config }));
+        model.push(&Record::Segment(Segment { config, ..Segment::new(t_s, segment, knobs) }));
     }
 
     #[test]

@@ -180,14 +180,7 @@ mod tests {
             self.segment += 1;
             self.knobs = knobs.clone();
             let (t_s, segment) = (self.now_s(), self.segment);
-            self.tell(Record::Segment(Segment {
-                t_s,
-                segment,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config: None,
-            }));
+            self.tell(Record::Segment(Segment::new(t_s, segment, knobs)));
         }
 
         fn tell(&mut self, record: Record) {

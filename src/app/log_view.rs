@@ -238,14 +238,7 @@ mod tests {
         let first = Happening::FirstError { error: "OOM".to_owned(), message };
         let errors = [("OOM".to_owned(), 1200)].into();
         for record in [
-            Record::Segment(Segment {
-                t_s: 0.0,
-                segment: 1,
-                knobs: Knobs::default(),
-                warmup: false,
-                prefill: None,
-                config: None,
-            }),
+            Record::Segment(Segment::new(0.0, 1, Knobs::default())),
             slow(3.0, 14_000, "KEYS *"),
             Record::Interval(Box::new(Interval { t_s: 5.0, length_s: 1.0, errors, ..Interval::default() })),
             Record::Event(Event::new(4.5, first)),

@@ -75,17 +75,7 @@ mod tests {
     fn model(clients: u64) -> Model {
         let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
         let mut model = Model::new(knobs.clone(), TimelineOptions::default());
-        take(
-            &mut model,
-            Record::Segment(Segment {
-                t_s: 0.0,
-                segment: 1,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config: None,
-            }),
-        );
+        take(&mut model, Record::Segment(Segment::new(0.0, 1, knobs)));
         let memory = [(Gauge::MaxMemory, f64::from(16 << 20)), (Gauge::UsedMemory, f64::from(1 << 20))];
         let mut gauges = Gauges::from(memory);
         gauges.set(Gauge::Clients, Some(clients as f64));

@@ -160,14 +160,7 @@ mod tests {
         for (segment, ops) in [(1, 0), (2, 500), (3, 900), (4, 700)] {
             let knobs = Knobs { load: segment > 1, ..Knobs::default() };
             let t_s = f64::from(segment - 1) * 10.0;
-            model.push(&Record::Segment(Segment {
-                t_s,
-                segment,
-                knobs: knobs.clone(),
-                warmup: false,
-                prefill: None,
-                config: None,
-            }));
+            model.push(&Record::Segment(Segment::new(t_s, segment, knobs.clone())));
             if knobs.load {
                 let (t_s, length_s) = (t_s + 10.0, 10.0);
                 let interval = Interval { t_s, length_s, segment, ops, ..Interval::default() };

@@ -48,14 +48,7 @@ mod tests {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for (segment, (t_s, load)) in (1..).zip(turns) {
             let knobs = Knobs { load: *load, ..Knobs::default() };
-            model.push(&Record::Segment(Segment {
-                t_s: *t_s,
-                segment,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config: None,
-            }));
+            model.push(&Record::Segment(Segment::new(*t_s, segment, knobs)));
         }
         model.push(&Record::Interval(Box::new(Interval {
             t_s: to_s,

@@ -225,14 +225,7 @@ mod tests {
     };
 
     fn begin(timeline: &mut Timeline, segment: u32, knobs: Knobs) {
-        timeline.push(&Record::Segment(Segment {
-            t_s: 0.0,
-            segment,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        }));
+        timeline.push(&Record::Segment(Segment::new(0.0, segment, knobs)));
     }
 
     #[test]

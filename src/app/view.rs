@@ -169,14 +169,7 @@ pub(super) mod tests {
             let segment = (s - 1) / 100 + 1;
             if s % 100 == 1 {
                 let knobs = Knobs { load: true, clients: segment, ..Knobs::default() };
-                model.push(&Record::Segment(Segment {
-                    t_s: t_s - 1.0,
-                    segment,
-                    knobs,
-                    warmup: false,
-                    prefill: None,
-                    config: None,
-                }));
+                model.push(&Record::Segment(Segment::new(t_s - 1.0, segment, knobs)));
             }
             let service = latency_of([if s == 321 { 70_000_000 } else { 100_000 }]);
             let interval = Interval { t_s, length_s: 1.0, segment, ops: 1, service, ..Interval::default() };

@@ -85,7 +85,7 @@ mod tests {
 
     fn segment(number: u32, warmup: bool, rate: Option<u32>) -> Record {
         let knobs = Knobs { load: true, rate, ..Knobs::default() };
-        Record::Segment(Segment { t_s: 0.0, segment: number, knobs, warmup, prefill: None, config: None })
+        Record::Segment(Segment { warmup, ..Segment::new(0.0, number, knobs) })
     }
 
     fn interval(segment: u32, names: &[&str], response: Option<Latency>) -> Record {

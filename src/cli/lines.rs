@@ -212,14 +212,7 @@ mod tests {
     fn a_second_is_one_line_under_its_heading() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Record::Segment(Segment {
-            t_s: 0.0,
-            segment: 1,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        });
+        let segment = Record::Segment(Segment::new(0.0, 1, knobs));
         let all: Vec<_> =
             [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.lines_of(r)).collect();
         assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys");
@@ -238,14 +231,7 @@ mod tests {
     fn an_open_loop_has_columns_for_response_times_under_their_names() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
-        let segment = Record::Segment(Segment {
-            t_s: 0.0,
-            segment: 1,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        });
+        let segment = Record::Segment(Segment::new(0.0, 1, knobs));
         let Record::Interval(mut interval) = interval(1.0) else { panic!("an interval") };
         interval.response = Some(latency(2000));
         (interval.behind_us, interval.shed) = (1500, 3);
@@ -308,14 +294,7 @@ mod tests {
     fn that_the_client_is_the_limit_is_told_when_it_begins_and_when_it_ends() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let segment = Record::Segment(Segment {
-            t_s: 0.0,
-            segment: 1,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        });
+        let segment = Record::Segment(Segment::new(0.0, 1, knobs));
         let second = |t_s, cpu| {
             let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
             Record::Interval(Box::new(Interval {

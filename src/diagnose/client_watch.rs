@@ -92,14 +92,7 @@ mod tests {
 
     fn segment(number: u32, load: bool) -> Record {
         let knobs = Knobs { load, ..Knobs::default() };
-        Record::Segment(Segment {
-            t_s: 0.0,
-            segment: number,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        })
+        Record::Segment(Segment::new(0.0, number, knobs))
     }
 
     fn tick(segment: u32, cpu: f64) -> Record {

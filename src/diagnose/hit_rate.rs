@@ -157,7 +157,7 @@ mod tests {
 
     fn segment(workload: &str) -> Segment {
         let knobs = Knobs { load: true, workload: preset(workload).unwrap(), ..Knobs::default() };
-        Segment { t_s: 0.0, segment: 1, knobs, warmup: false, prefill: None, config: None }
+        Segment::new(0.0, 1, knobs)
     }
 
     fn second(hits: u64, misses: u64) -> Record {

@@ -157,14 +157,7 @@ mod tests {
 
     fn watch(knobs: Knobs) -> OverloadWatch {
         let mut watch = OverloadWatch::default();
-        watch.push(&Record::Segment(Segment {
-            t_s: 0.0,
-            segment: 3,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        }));
+        watch.push(&Record::Segment(Segment::new(0.0, 3, knobs)));
         watch
     }
 

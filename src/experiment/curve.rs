@@ -224,14 +224,7 @@ mod tests {
                 to: to.to_owned(),
             });
             let t_s = f64::from(number);
-            timeline.push(&Record::Segment(Segment {
-                t_s,
-                segment: number,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config,
-            }));
+            timeline.push(&Record::Segment(Segment { config, ..Segment::new(t_s, number, knobs) }));
             timeline.push(&Record::Interval(Box::new(second(number, ops, 100))));
         }
         timeline

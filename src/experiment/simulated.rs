@@ -77,8 +77,7 @@ impl Simulated {
     fn begin_segment(&mut self) -> Delivery {
         self.segment += 1;
         let (knobs, t_s) = (self.knobs.clone(), self.now_s());
-        let record =
-            Segment { t_s, segment: self.segment, knobs, warmup: false, prefill: None, config: None };
+        let record = Segment::new(t_s, self.segment, knobs);
         Delivery::Record(Arc::new(Record::Segment(record)))
     }
 }

@@ -220,7 +220,7 @@ mod tests {
 
     fn segment(number: u32, knobs: &Knobs) -> Segment {
         let t_s = f64::from(number);
-        Segment { t_s, segment: number, knobs: knobs.clone(), warmup: false, prefill: None, config: None }
+        Segment::new(t_s, number, knobs.clone())
     }
 
     fn tuned(number: u32, knobs: &Knobs, from: &str, to: &str) -> Segment {

@@ -213,14 +213,7 @@ mod tests {
 
     #[test]
     fn a_segment_border_is_never_merged_over() {
-        let border = Arc::new(Record::Segment(Segment {
-            t_s: 0.6,
-            segment: 2,
-            knobs: Knobs::default(),
-            warmup: false,
-            prefill: None,
-            config: None,
-        }));
+        let border = Arc::new(Record::Segment(Segment::new(0.6, 2, Knobs::default())));
         let records =
             [interval(1, 0.25, 1), interval(1, 0.5, 1), border, interval(1, 0.6, 1), interval(2, 1.0, 5)];
         assert_eq!(all(&records), [(1, 0.5, 0.5, 2), (1, 0.6, 0.25, 1), (2, 1.0, 0.25, 5)]);

@@ -51,14 +51,7 @@ mod tests {
     #[test]
     fn a_prefill_says_how_far_it_is_and_how_long_it_still_takes() {
         let prefill = Some(Prefilling { requests: 1000, pipeline: 16 });
-        let segment = |prefill| Segment {
-            t_s: 0.0,
-            segment: 1,
-            knobs: Knobs::default(),
-            warmup: false,
-            prefill,
-            config: None,
-        };
+        let segment = |prefill| Segment { prefill, ..Segment::new(0.0, 1, Knobs::default()) };
         let said = |ops, ops_per_s| {
             let total = Interval { ops, ops_per_s, ..Interval::default() };
             Progress::of(&segment(prefill), &total).unwrap().to_string()

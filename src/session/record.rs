@@ -202,6 +202,11 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// That of knobs that were turned: no warm-up, no prefill, no parameter that was set.
+    pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
+        Self { t_s, segment, knobs, warmup: false, prefill: None, config: None }
+    }
+
     /// What it is, if it counts for nothing but itself: `prefill`, `warm-up`.
     pub fn aside(&self) -> Option<&'static str> {
         let prefill = self.prefill.map(|_| "prefill");

@@ -74,14 +74,7 @@ mod tests {
         let mut tally = Tally::default();
         for (segment, load, ops) in [(1, false, 0), (2, true, 300), (3, false, 2)] {
             let knobs = Knobs { load, ..Knobs::default() };
-            tally.push(&Record::Segment(Segment {
-                t_s: 0.0,
-                segment,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config: None,
-            }));
+            tally.push(&Record::Segment(Segment::new(0.0, segment, knobs)));
             let interval = Interval { length_s: 2.0, segment, ops, ..Interval::default() };
             tally.push(&Record::Interval(Box::new(interval)));
         }
@@ -94,14 +87,7 @@ mod tests {
         let mut tally = Tally::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
         for (segment, warmup) in [(1, true), (2, false)] {
-            tally.push(&Record::Segment(Segment {
-                t_s: 0.0,
-                segment,
-                knobs: knobs.clone(),
-                warmup,
-                prefill: None,
-                config: None,
-            }));
+            tally.push(&Record::Segment(Segment { warmup, ..Segment::new(0.0, segment, knobs.clone()) }));
             tally.push(&Record::Interval(Box::new(Interval {
                 length_s: 1.0,
                 segment,

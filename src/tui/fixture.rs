@@ -82,14 +82,7 @@ impl MadeUp {
     pub fn turn(&mut self, knobs: Knobs) -> Record {
         self.knobs = knobs.clone();
         self.segment += 1;
-        Record::Segment(Segment {
-            t_s: self.now_s(),
-            segment: self.segment,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        })
+        Record::Segment(Segment::new(self.now_s(), self.segment, knobs))
     }
 
     /// When the last tick ended.

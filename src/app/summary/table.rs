@@ -177,14 +177,7 @@ mod tests {
         });
         let response = knobs.rate.map(|_| repeated(800_000, 20_000));
         let t_s = timeline.now_s();
-        timeline.push(&Record::Segment(Segment {
-            t_s,
-            segment,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config,
-        }));
+        timeline.push(&Record::Segment(Segment { config, ..Segment::new(t_s, segment, knobs) }));
         timeline.push(&Record::Interval(Box::new(Interval {
             t_s: t_s + 10.0,
             length_s: 10.0,

@@ -29,8 +29,7 @@ fn deliver(model: &mut Model, notice: Notice) {
 }
 
 fn segment(model: &mut Model, t_s: f64, knobs: Knobs) {
-    let record =
-        Record::Segment(Segment { t_s, segment: 1, knobs, warmup: false, prefill: None, config: None });
+    let record = Record::Segment(Segment::new(t_s, 1, knobs));
     update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
 }
 

@@ -260,7 +260,7 @@ mod tests {
         fn segment(&self, side: Side) -> Delivery {
             let (knobs, segment) = (self.knobs[side as usize].clone(), self.segments[side as usize]);
             let t_s = self.now_s();
-            let record = Segment { t_s, segment, knobs, warmup: false, prefill: None, config: None };
+            let record = Segment::new(t_s, segment, knobs);
             Delivery::Record(Arc::new(Record::Segment(record)))
         }
 

@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn segment(t_s: f64, knobs: Knobs) -> Delivery {
-        let segment = Segment { t_s, segment: 1, knobs, warmup: false, prefill: None, config: None };
+        let segment = Segment::new(t_s, 1, knobs);
         Delivery::Record(Arc::new(Record::Segment(segment)))
     }
 

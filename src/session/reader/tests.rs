@@ -126,14 +126,7 @@ fn an_hour() -> Vec<Record> {
         if s % 900 == 1 {
             let (t_s, segment) = (f64::from(s - 1), 1 + (s - 1) / 900);
             let knobs = Knobs::default();
-            records.push(Record::Segment(Segment {
-                t_s,
-                segment,
-                knobs,
-                warmup: false,
-                prefill: None,
-                config: None,
-            }));
+            records.push(Record::Segment(Segment::new(t_s, segment, knobs)));
         }
         if s % 10 != 0 {
             records.push(interval(s));

@@ -69,7 +69,7 @@ mod tests {
 
     fn segment(segment: u32, load: bool) -> Record {
         let knobs = Knobs { load, ..Knobs::default() };
-        Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup: false, prefill: None, config: None })
+        Record::Segment(Segment::new(0.0, segment, knobs))
     }
 
     fn interval(segment: u32, kind: &str) -> Record {

@@ -139,7 +139,7 @@ mod tests {
 
     fn segment(number: u32, warmup: bool) -> Segment {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        Segment { t_s: f64::from(number), segment: number, knobs, warmup, prefill: None, config: None }
+        Segment { warmup, ..Segment::new(f64::from(number), number, knobs) }
     }
 
     fn interval(segment: u32, ops: u64) -> Interval {

@@ -59,14 +59,7 @@ mod tests {
     fn stalls(longest_ns: impl Fn(u32) -> u64, usual_ns: u64) -> Vec<Stall> {
         let mut timeline = Timeline::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        timeline.push(&Record::Segment(Segment {
-            t_s: 0.0,
-            segment: 1,
-            knobs,
-            warmup: false,
-            prefill: None,
-            config: None,
-        }));
+        timeline.push(&Record::Segment(Segment::new(0.0, 1, knobs)));
         for second in 1..=20 {
             let latencies = iter::repeat_n(usual_ns, 100).chain([longest_ns(second)]);
             let (t_s, service) = (f64::from(second), latency_of(latencies));

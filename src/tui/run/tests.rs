@@ -98,14 +98,7 @@ fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Fin
 #[test]
 fn keys_become_effects_and_the_loop_ends_at_q() {
     let mut source = Fake::default();
-    let record = Record::Segment(Segment {
-        t_s: 3.0,
-        segment: 1,
-        knobs: Knobs::default(),
-        warmup: false,
-        prefill: None,
-        config: None,
-    });
+    let record = Record::Segment(Segment::new(3.0, 1, Knobs::default()));
     source.deliveries.push(Delivery::Record(Arc::new(record)));
     let (finished, frames) = run("lq", &mut source, &[]);
     let finished = finished.unwrap();

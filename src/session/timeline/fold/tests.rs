@@ -8,14 +8,7 @@ use crate::{
 };
 
 fn segment(t_s: f64, number: u32) -> Record {
-    Record::Segment(Segment {
-        t_s,
-        segment: number,
-        knobs: Knobs::default(),
-        warmup: false,
-        prefill: None,
-        config: None,
-    })
+    Record::Segment(Segment::new(t_s, number, Knobs::default()))
 }
 
 fn interval(segment: u32, t_s: f64, length_s: f64, latency: Latency) -> Record {

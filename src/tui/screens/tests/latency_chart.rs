@@ -25,8 +25,7 @@ fn session(stalls: bool, rate: Option<u32>) -> Model {
     for (n, (clients, median_us)) in (0_u32..).zip([(50, 292), (100, 583), (200, 1100)]) {
         let began_s = f64::from(n) * 12.0;
         let knobs = Knobs { load: true, clients, rate, ..Knobs::default() };
-        let segment =
-            Segment { t_s: began_s, segment: n + 1, knobs, warmup: false, prefill: None, config: None };
+        let segment = Segment::new(began_s, n + 1, knobs);
         deliver(&mut model, vec![Record::Segment(segment)]);
         for tick in 1..=48 {
             let service = latency(median_us, if stalls && n == 0 && tick == 20 { 50 } else { 0 });

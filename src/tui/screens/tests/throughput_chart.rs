@@ -6,7 +6,7 @@ use crate::{session::Segment, tui::theme::Ink};
 /// A segment from `began_s` on that asks for `rate`.
 fn begin(model: &mut Model, began_s: f64, segment: u32, rate: Option<u32>) {
     let knobs = Knobs { load: true, rate, ..Knobs::default() };
-    let segment = Segment { t_s: began_s, segment, knobs, warmup: false, prefill: None, config: None };
+    let segment = Segment::new(began_s, segment, knobs);
     deliver(model, vec![Record::Segment(segment)]);
 }
 
