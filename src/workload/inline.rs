@@ -27,7 +27,12 @@ const NUMBERS: [(&str, u8); 12] = [
     ("__RAND2__", 0),
 ];
 
-/// Whether all occurrences of a placeholder in a command are one number.
+/// The placeholders for a number, and what each draws where the knob says how many keys there are.
+pub(crate) fn numbers() -> impl Iterator<Item = (&'static str, Keyspace)> {
+    NUMBERS.into_iter().map(|(name, digits)| (name, Keyspace { bare: true, digits, ..Keyspace::default() }))
+}
+
+/// Whether all occurrences of a placeholder in an operation are one number.
 pub(super) fn is_drawn_once(name: &str) -> bool {
     name.starts_with("__rand_") && name != "__rand_int__"
 }
@@ -88,14 +93,12 @@ impl Workload {
                 let keys = keys.clone();
                 self.keys.entry(name.to_owned()).or_insert(keys);
             }
-            _ => self.add_numbers(name),
+            _ => {
+                let numbers = numbers().find(|(known, _)| *known == name);
+                let numbers = numbers.filter(|_| !self.keys.contains_key(name));
+                self.keys.extend(numbers.map(|(name, numbers)| (name.to_owned(), numbers)));
+            }
         }
-    }
-
-    fn add_numbers(&mut self, name: &str) {
-        let Some((name, digits)) = NUMBERS.iter().find(|(known, _)| *known == name) else { return };
-        let numbers = || Keyspace { bare: true, digits: *digits, ..Keyspace::default() };
-        self.keys.entry((*name).to_owned()).or_insert_with(numbers);
     }
 }
 

@@ -59,6 +59,7 @@ pub use distribution::{DISTRIBUTIONS, Distribution, DistributionError, MAX_EXPON
 pub use draws::{Draws, client_seed};
 pub use file::{Chosen, FileError};
 pub use hottest::Hottest;
+pub(crate) use inline::numbers;
 pub use key_form::KeyForm;
 pub(crate) use key_form::MAX_DIGITS;
 pub use key_names::{KeyNames, NAMESPACE, NoRunId, OwnKey, RunId};

@@ -24,8 +24,7 @@ impl Step {
         let mut rest = text.as_str();
         while let Some(next) = rest.chars().next() {
             if let Some((fragment, behind)) = placeholder(rest, workload) {
-                let name = &rest[..rest.len() - behind.len()];
-                reading.push(fragment, inline::is_drawn_once(name));
+                reading.word().push(fragment);
                 rest = behind;
             } else {
                 rest = reading.take(next, &rest[next.len_utf8()..])?;
@@ -51,16 +50,6 @@ struct Reading {
 impl Reading {
     fn word(&mut self) -> &mut Vec<Fragment> {
         self.word.get_or_insert_default()
-    }
-
-    /// Adds a fragment; a key that `is_drawn_once` is repeated from its second occurrence on.
-    fn push(&mut self, fragment: Fragment, is_drawn_once: bool) {
-        let was_drawn = || self.words.iter().chain(&self.word).flatten().any(|known| *known == fragment);
-        let fragment = match fragment {
-            Fragment::Key(set) if is_drawn_once && was_drawn() => Fragment::Same(set),
-            other => other,
-        };
-        self.word().push(fragment);
     }
 
     fn end_word(&mut self) {
@@ -264,8 +253,7 @@ mod tests {
             read("k:__rand_int__:x __rand_int__"),
             [vec![text("k:"), any.clone(), text(":x")], vec![any]]
         );
-        let once = vec![vec![first], vec![Fragment::Same(0), text("-"), Fragment::Same(0)]];
-        assert_eq!(read("__rand_1st__ __rand_1st__-__rand_1st__"), once);
+        assert_eq!(read("__rand_1st__ -__rand_1st__"), [vec![first.clone()], vec![text("-"), first]]);
         assert_eq!(
             read("__rand_2nd__ __data__ __"),
             [[text("__rand_2nd__")], [text("__data__")], [text("__")]]

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Distribution, Keyspace, Operation, Workload, step::Step, step_text::BadQuotes};
+use super::{
+    Distribution, Keyspace, Operation, Workload,
+    inline::is_drawn_once,
+    step::{Fragment, Step},
+    step_text::BadQuotes,
+};
 
 impl Operation {
     /// Whether it changes the server's data. A command that is not known to read is taken to write.
@@ -64,16 +69,53 @@ impl Workload {
     }
 
     pub(super) fn step(&self, text: &str) -> Result<Step, BadQuotes> {
-        Step::read(text, self)
+        self.step_after(text, &mut BTreeSet::new())
+    }
+
+    /// A step of an operation that has drawn these sets before: of those that are drawn once it repeats what was drawn.
+    fn step_after(&self, text: &str, drawn: &mut BTreeSet<u16>) -> Result<Step, BadQuotes> {
+        let mut step = Step::read(text, self)?;
+        let is_once = |set: u16| self.keys.keys().nth(set.into()).is_some_and(|name| is_drawn_once(name));
+        for fragment in step.0.iter_mut().flatten() {
+            if let Fragment::Key(set) = *fragment
+                && is_once(set)
+                && !drawn.insert(set)
+            {
+                *fragment = Fragment::Same(set);
+            }
+        }
+        Ok(step)
     }
 
     /// The steps of an operation of a workload that can be run, read.
     pub(super) fn steps(&self, operation: &Operation) -> impl Iterator<Item = Step> {
-        operation.steps.iter().flat_map(|step| self.step(step))
+        let mut drawn = BTreeSet::new();
+        operation.steps.iter().flat_map(move |step| self.step_after(step, &mut drawn))
     }
 
     /// The steps of the setup of a workload that can be run, read.
     pub(super) fn setup_steps(&self) -> impl Iterator<Item = Step> {
         self.setup.steps.iter().flat_map(|step| self.step(step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinal_is_one_number_for_all_its_occurrences_in_an_operation() {
+        let steps = ["A __rand_int__ __rand_1st__-__rand_1st__ __rand_int__", "B __rand_1st__ __rand_2nd__"];
+        let operation =
+            Operation { weight: 1, steps: steps.map(str::to_owned).into(), ..Operation::default() };
+        let workload = Workload { operations: vec![operation], ..Workload::default() }.with_inline();
+        let read: Vec<_> =
+            workload.steps(&workload.operations[0]).flat_map(|step| step.0).flatten().collect();
+        let drawn: Vec<_> = read.iter().filter(|fragment| !matches!(fragment, Fragment::Text(_))).collect();
+        let [first, second, any] = [0, 1, 2].map(Fragment::Key);
+        let same = Fragment::Same(0);
+        assert_eq!(drawn, [&any, &first, &same, &any, &same, &second]);
+        let alone = workload.step(steps[1]).unwrap().0;
+        assert_eq!(alone[1], [first], "it is drawn where nothing of the operation was before");
     }
 }

@@ -3,31 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::asked::Asked;
-use crate::workload::{Distribution, Keyspace};
+use crate::workload::{Distribution, Keyspace, numbers};
 
-/// What stands for a number in a command, one by itself each time, or the same one for all that are called alike.
-const PLACEHOLDERS: [&[u8; 12]; 10] = [
-    b"__rand_int__",
-    b"__rand_1st__",
-    b"__rand_2nd__",
-    b"__rand_3rd__",
-    b"__rand_4th__",
-    b"__rand_5th__",
-    b"__rand_6th__",
-    b"__rand_7th__",
-    b"__rand_8th__",
-    b"__rand_9th__",
-];
+/// Stands for a number, another one each time.
+const NUMBER: &str = "__rand_int__";
 
 /// Commands that are put into the words of the model, and the sets of numbers that they draw from.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// How many numbers there are; `None` is that placeholders are no such.
-    keyspace: Option<u64>,
-    /// How they are drawn.
-    distribution: Distribution,
-    /// How many of the placeholders are known.
-    placeholders: usize,
+    /// By the placeholders that draw from them. Without a number of keys there is none, and placeholders are sent as they are.
     pub(super) sets: BTreeMap<String, Keyspace>,
     pub(super) steps: Vec<String>,
 }
@@ -35,48 +19,27 @@ pub(super) struct Steps {
 impl Steps {
     /// With numbers as they are asked for in place of `__rand_int__`, and of `__rand_1st__` and its like if these are known.
     pub(super) fn new(asked: &Asked, has_ordinals: bool) -> Self {
-        let placeholders = if has_ordinals { PLACEHOLDERS.len() } else { 1 };
         let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
-        Self { keyspace: asked.keyspace, distribution, placeholders, ..Self::default() }
+        let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");
+        let set = |keyspace: u64| {
+            let known = numbers().filter(move |(name, _)| is_known(name));
+            let count = Some(keyspace.max(1));
+            known.map(move |(name, keys)| (name.to_owned(), Keyspace { count, distribution, ..keys }))
+        };
+        Self { sets: asked.keyspace.into_iter().flat_map(set).collect(), steps: Vec::new() }
     }
 
     /// Adds a command.
     pub(super) fn add(&mut self, words: &[Vec<u8>]) {
-        let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", self.word(word))).collect();
+        let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", escaped(word))).collect();
         self.steps.push(words.join(" "));
-    }
-
-    fn word(&mut self, word: &[u8]) -> String {
-        let Some(keyspace) = self.keyspace else { return escaped(word) };
-        let (mut text, mut rest) = (String::new(), word);
-        while let Some((at, n)) = self.next(rest) {
-            text += &escaped(&rest[..at]);
-            text += &self.draw(n, keyspace);
-            rest = &rest[at + PLACEHOLDERS[n].len()..];
-        }
-        text + &escaped(rest)
-    }
-
-    /// The next placeholder: where it is, and which.
-    fn next(&self, word: &[u8]) -> Option<(usize, usize)> {
-        let found = PLACEHOLDERS[..self.placeholders].iter().enumerate();
-        let found = found.filter_map(|(n, name)| Some((memchr::memmem::find(word, &name[..])?, n)));
-        found.min()
-    }
-
-    /// A number of placeholder `n`: those that are called alike share one.
-    fn draw(&mut self, n: usize, keyspace: u64) -> String {
-        let name = format!("r{n}");
-        let (count, distribution) = (Some(keyspace.max(1)), self.distribution);
-        let numbers = Keyspace { count, distribution, ..Keyspace::default() };
-        let was_drawn = self.sets.insert(name.clone(), numbers).is_some();
-        if n > 0 && was_drawn { format!("{{{name}.same}}") } else { format!("{{{name}}}") }
     }
 }
 
-/// What means nothing but itself in a step, between double quotes.
+/// What means nothing but itself and the placeholders for numbers in a step, between double quotes. With a colon there
+/// could be fields of a record.
 fn escaped(bytes: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b" :;<=>?@[].,/+-*()'!#$%&".contains(byte);
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b" _;<=>?@[].,/+-*()'!#$%&".contains(byte);
     let one =
         |byte: &u8| if is_plain(byte) { char::from(*byte).to_string() } else { format!("\\x{byte:02x}") };
     bytes.iter().map(one).collect()
@@ -113,10 +76,24 @@ mod tests {
 
     #[test]
     fn words_are_sent_byte_for_byte() {
-        let words: [&[u8]; 5] =
-            [b"SET", b"key:__rand_int__", b"{tag} \"q\" 'q' \\x41\\", b"\xffx", b"{r0}{value}"];
+        let words: [&[u8]; 5] = [
+            b"SET",
+            b"key:__rand_int__",
+            b"{tag} \"q\" 'q' \\x41\\",
+            b"\xffx",
+            b"{__rand_int__.same}{value} __field:\xffx__",
+        ];
         let told = sent(None, &[&words]);
-        assert_eq!(told, ["SET", "key:__rand_int__", "{tag} \"q\" 'q' \\x41\\", "\u{fffd}x", "{r0}{value}"]);
+        assert_eq!(
+            told,
+            [
+                "SET",
+                "key:__rand_int__",
+                "{tag} \"q\" 'q' \\x41\\",
+                "\u{fffd}x",
+                "{__rand_int__.same}{value} __field:\u{fffd}x__"
+            ]
+        );
     }
 
     #[test]
