@@ -12,6 +12,7 @@ use crate::{
     load::Knobs,
     server::{Status, config_word},
     units,
+    workload::Footprint,
 };
 
 /// More than this much data is asked for, whatever the server says of its memory: 1 GiB.
@@ -48,26 +49,22 @@ pub fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
         .or_else(|| full_speed(from, to, room))
 }
 
-/// The bytes of values that the largest operation writes, in the mean.
-fn value_bytes(knobs: &Knobs) -> f64 {
-    let asked = knobs.workload.asked().filter(|operation| knobs.load && operation.writes());
-    asked.map(|operation| knobs.workload.mean_value_bytes(operation, knobs.value_size)).fold(0.0, f64::max)
-}
-
-/// The bytes of values that stand on the server when every key has been written.
-fn footprint(knobs: &Knobs) -> u64 {
-    (value_bytes(knobs) * knobs.keyspace as f64) as u64
+/// What stands on the server when every key has been written.
+fn footprint(knobs: &Knobs) -> Footprint {
+    let written = knobs.workload.footprint(knobs.keyspace, knobs.value_size);
+    if knobs.load { written } else { Footprint::default() }
 }
 
 fn too_much_data(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
-    let bytes = footprint(to);
-    if bytes <= footprint(from) {
+    let Footprint { keys, bytes } = footprint(to);
+    if bytes <= footprint(from).bytes {
         return None;
     }
+    let (each, bytes) = ((bytes / keys as f64) as u64, bytes as u64);
     let data = format!(
-        "{} keys of {} each may fill {} of the server's memory",
-        units::setting(to.keyspace),
-        units::bytes(value_bytes(to) as u64),
+        "{} keys of about {} each may fill {} of the server's memory",
+        units::setting(keys),
+        units::bytes(each),
         units::bytes(bytes)
     );
     match room.memory {
@@ -146,7 +143,7 @@ mod tests {
         let room = Room { memory: Some(100 << 20), ..Room::default() };
         let big = Knobs { value_size: 4096, keyspace: 100_000, ..loaded() };
         let question = danger(&loaded(), &big, room).unwrap();
-        assert!(question.starts_with("100 k keys of 4.00 KiB each may fill 391 MiB"), "{question}");
+        assert!(question.starts_with("100 k keys of about 4.00 KiB each may fill 391 MiB"), "{question}");
         assert!(question.contains("100 MiB are left below its maxmemory"), "{question}");
         assert_eq!(danger(&loaded(), &big, Room::default()), None, "it fits, as far as is known");
         assert_eq!(danger(&Knobs { keyspace: 200_000, ..big.clone() }, &big, room), None, "less than before");
@@ -161,6 +158,22 @@ mod tests {
             None,
             "GET writes nothing"
         );
+    }
+
+    #[test]
+    fn sets_with_a_number_of_keys_of_their_own_have_that_whatever_the_knob_says() {
+        let of = |count| {
+            let mut workload = Workload::clone(&Workload::ratio(1, 0));
+            workload.keys.values_mut().for_each(|keys| keys.count = count);
+            Knobs { workload: workload.into(), value_size: 4096, keyspace: 100_000, ..loaded() }
+        };
+        let room = Room { memory: Some(100 << 20), ..Room::default() };
+        assert!(danger(&loaded(), &of(None), room).is_some());
+        assert_eq!(danger(&loaded(), &of(Some(1000)), room), None, "few keys, whatever the knob says");
+        let question = danger(&loaded(), &of(Some(1_000_000)), room).unwrap();
+        assert!(question.starts_with("1 M keys of about 4.00 KiB each may fill 3.81 GiB"), "{question}");
+        let turned = Knobs { keyspace: 900_000_000, ..of(Some(1_000_000)) };
+        assert_eq!(danger(&of(Some(1_000_000)), &turned, room), None, "the knob changes nothing here");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::ValueKind;
 use crate::workload::{
-    Operation, Workload, WorkloadError,
+    Workload, WorkloadError,
     step::{Fragment, Step},
 };
 
@@ -33,22 +33,14 @@ impl Workload {
         kinds_of(steps.chain(self.setup_steps()).chain(prefill)).collect()
     }
 
-    /// Bytes of values that an operation sends, in the mean, where the knob says `value_size`.
-    pub fn mean_value_bytes(&self, operation: &Operation, value_size: u32) -> f64 {
-        self.value_bytes(operation, |kind| kind.size.mean(value_size))
-    }
-
     /// The most bytes of values that one of its operations, or of the steps of its prefill, sends, where the knob says `value_size`; 0 when no value is
     /// written.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
-        let largest = |kind: &ValueKind| (*kind.size.bounds(value_size).end()).into();
-        let before = self.prefill.operations();
-        self.asked().chain(&before).map(|operation| self.value_bytes(operation, largest)).max().unwrap_or(0)
-    }
-
-    fn value_bytes<S: std::iter::Sum>(&self, operation: &Operation, of: impl Fn(&ValueKind) -> S) -> S {
         let kinds: Vec<_> = self.value_kinds().collect();
-        kinds_of(self.steps(operation)).map(|kind| of(&kinds[usize::from(kind)])).sum()
+        let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
+        let before = self.prefill.operations();
+        let of = |operation| kinds_of(self.steps(operation)).map(largest).sum();
+        self.asked().chain(&before).map(of).max().unwrap_or(0)
     }
 
     /// Whether it sends values, and all of them have sizes of their own, so that no knob changes these.
@@ -74,6 +66,7 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Operation;
 
     fn of(values: &[(&str, &str)], steps: &[&str]) -> Workload {
         let values = values.iter().map(|(name, kind)| ((*name).to_owned(), kind.parse().unwrap()));
@@ -82,13 +75,11 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_values_are_those_of_the_kinds_that_operations_send() {
+    fn the_most_bytes_of_values_are_those_of_the_kinds_that_operations_send() {
         let workload =
             of(&[("a", "64..1024"), ("b", "text")], &["SET k {a}", "HSET k f {b} g {value}", "PING"]);
         assert_eq!(workload.most_value_bytes(100), 1024);
         assert_eq!(workload.most_value_bytes(1000), 2000);
-        let mean = |place: usize| workload.mean_value_bytes(&workload.operations[place], 100);
-        assert_eq!([mean(0), mean(1), mean(2)], [544.0, 200.0, 0.0]);
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! How much stands on a server when all that a workload may write has been written.
+
+use std::collections::BTreeMap;
+
+use super::{Workload, step::Fragment};
+
+/// Keys, and the bytes of their values.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Footprint {
+    /// Keys that values are written to.
+    pub keys: u64,
+    /// Bytes of all these values, in the mean.
+    pub bytes: f64,
+}
+
+impl Workload {
+    /// What stands on the server when the operations with a weight have written every key that is there to be drawn, where
+    /// the knobs say `keyspace` and `value_size`. The values of a step are those of the set of keys that it draws from first;
+    /// of several steps the largest counts.
+    pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
+        let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
+        let size = |fragment: &Fragment| {
+            if let Fragment::Value(kind) = fragment { Some(kinds[usize::from(*kind)]) } else { None }
+        };
+        let mut largest = BTreeMap::<_, f64>::new();
+        let writing = self.asked().filter(|operation| operation.writes());
+        for step in writing.flat_map(|operation| self.steps(operation)) {
+            let bytes: f64 = step.fragments().filter_map(size).sum();
+            let known = largest.entry(step.fragments().find_map(Fragment::draws)).or_default();
+            *known = known.max(bytes);
+        }
+        let mut all = Footprint::default();
+        for (set, bytes) in largest.into_iter().filter(|(_, bytes)| *bytes > 0.0) {
+            let numbers = set
+                .and_then(|set: u16| self.keys.values().nth(set.into()))
+                .map(|keys| keys.numbers(keyspace));
+            let keys = numbers.map_or(1, |numbers| numbers.end - numbers.start);
+            all.keys = all.keys.saturating_add(keys);
+            all.bytes += bytes * keys as f64;
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Keyspace, Operation};
+
+    #[test]
+    fn values_stand_on_the_keys_of_the_set_that_a_step_draws_from_first() {
+        let keys = [("a", None), ("b", Some(10)), ("index", Some(1))]
+            .map(|(name, count)| (name.to_owned(), Keyspace { count, ..Keyspace::default() }));
+        let values = [("big".to_owned(), "100..300".parse().unwrap())];
+        let footprint = |steps: &[(&str, u32)]| {
+            let operations = steps.iter().map(|(step, weight)| Operation::command(step, *weight)).collect();
+            let workload = Workload {
+                keys: keys.clone().into(),
+                values: values.clone().into(),
+                operations,
+                ..Workload::default()
+            };
+            let Footprint { keys, bytes } = workload.footprint(1000, 8);
+            (keys, bytes)
+        };
+        assert_eq!(footprint(&[("SET {a} {value}", 1)]), (1000, 8000.0));
+        assert_eq!(
+            footprint(&[("SET {a} {value}", 1), ("HSET {a} x {big} y {value}", 1)]),
+            (1000, 208_000.0)
+        );
+        assert_eq!(footprint(&[("SET {a} {value}", 1), ("SET {b} {big}", 1)]), (1010, 10_000.0));
+        assert_eq!(footprint(&[("SET {b.new} {big}", 1), ("SET {b} {big}", 0)]), (10, 2000.0));
+        assert_eq!(footprint(&[("LPUSH mine {value}", 1)]), (1, 8.0));
+        assert_eq!(footprint(&[("ZADD {index} 1 {a}", 1), ("GET {a}", 1), ("PING {value}", 1)]), (0, 0.0));
+    }
+}
