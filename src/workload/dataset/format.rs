@@ -147,6 +147,9 @@ mod tests {
                 assert_eq!(read[1..], *expected, "{name}");
             }
         }
+        let odd = "id,title\r\n\r\n\"\",5\" of \"x\"\r\n\",\",\r\n1,\"\"\"\"";
+        let expected = [["", "5\" of \"x\""], [",", ""], ["1", "\""]];
+        assert_eq!(read("f.csv", odd.as_bytes(), &["id", "title"]).unwrap()[1..], expected);
         let links =
             read("f.xml", XML.replace("</url><title>", "</url><links/><title>").as_bytes(), &["links"]);
         assert_eq!(links.unwrap()[1..], [["onetwo"], [""]]);
@@ -157,6 +160,13 @@ mod tests {
         for (name, text, told) in [
             ("f.csv", "id,title\n1,a\n2\n", "3: the row has 1 columns, the heading 2"),
             ("f.csv", "id,title\n1,\"a\nb\"\n2,x,y\n", "4: the row has 3 columns, the heading 2"),
+            ("f.csv", "id,title\n1,\"a\n2,b\n3,c\n", "2: the quote that opens here is never closed"),
+            ("f.csv", "id,title\n1,a\n\n\"2\n\",\"a", "5: the quote that opens here is never closed"),
+            (
+                "f.csv",
+                "id,title\r\n1,\"a\r\n2,b\r\n3,\"c\"\r\n",
+                "2: the quote that opens here is closed in line 4, where neither a comma nor the end of the row follows",
+            ),
             ("f.tsv", "id\ttitle\n1\ta\n2\n", "3: the row has 1 columns, the heading 2"),
             ("f.jsonl", "{\"id\":1}\n\n{\"id\":2\n", "3: no JSON object, at column 7: EOF while parsing"),
             ("f.jsonl", "[{\"id\":1}]", "1: no JSON object, at column "),
@@ -184,12 +194,14 @@ mod tests {
     fn a_record_without_an_end_does_not_fill_the_memory() {
         let endless = "x".repeat(LARGEST_RECORD as usize + 100_000);
         for (name, text) in [
-            ("f.csv", format!("id\n\"{endless}\n")),
+            ("f.csv", format!("id\n\"{endless}\n\"\n")),
             ("f.jsonl", format!("{{\"id\":\"{endless}\n")),
             ("f.xml", format!("<feed><doc><id>{endless}</id></doc></feed>")),
         ] {
             let told = read(name, text.as_bytes(), &["id"]).unwrap_err();
             assert!(told.contains("a record has more than 16 MiB"), "{name}: {told}");
+            let opens = told.ends_with("; the quote that opens here is not closed before");
+            assert_eq!(opens, name == "f.csv", "{told}");
         }
     }
 }

@@ -1,29 +1,55 @@
 //! Rows of columns between commas, quoted where need be, or between tabs, never quoted; the first row names the columns.
+//!
+//! ```text
+//!  id,title ⏎ 1,"a ""b"", c" ⏎        a quote that begins a column ends it, too: RFC 4180
+//! ```
+//! A quote that nobody closes would swallow all rows up to the next one, so behind a closing quote only a comma or the end of
+//! the row may stand.
 
-use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
+use std::io::{self, BufRead};
 
-use super::{error::Fault, fields::Fields, input::Input};
+use super::{error::Fault, fields::Fields, format::BOM, input::Input};
 use crate::foreign;
 
 /// Reads rows.
 pub(super) struct Separated {
-    reader: Reader<Input>,
-    row: ByteRecord,
+    input: Input,
+    separator: u8,
+    /// Whether a column may be quoted.
+    has_quotes: bool,
+    /// The columns of the row that was read last.
+    row: Fields,
+    /// What the columns are called, once the first row is read.
+    names: Option<Vec<String>>,
     /// The places of those columns that are wanted, once that is known.
     columns: Option<Vec<usize>>,
 }
 
+/// What ends with a column: nothing else, or its row.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Column,
+    Row,
+}
+
+const QUOTE: u8 = b'"';
+
 impl Separated {
     pub(super) fn new(input: Input, separator: u8) -> Self {
-        let mut form = ReaderBuilder::new();
-        let reader = form.delimiter(separator).quoting(separator == b',').from_reader(input);
-        Self { reader, row: ByteRecord::new(), columns: None }
+        let has_quotes = separator == b',';
+        Self { input, separator, has_quotes, row: Fields::default(), names: None, columns: None }
     }
 
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
-        let line = self.reader.position().line();
-        let heading = self.reader.byte_headers().map_err(|error| fault(&error, line))?;
-        Ok(heading.iter().map(foreign::bytes).collect())
+        if let Some(names) = &self.names {
+            return Ok(names.clone());
+        }
+        if self.input.fill_buf().map_err(|error| Fault::at(1, error))?.starts_with(BOM) {
+            self.input.consume(BOM.len());
+        }
+        self.read_row()?;
+        let names: Vec<_> = self.row.iter().map(foreign::bytes).collect();
+        Ok(self.names.insert(names).clone())
     }
 
     pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
@@ -35,24 +61,106 @@ impl Separated {
             };
             self.columns = Some(wanted.iter().map(place).collect::<Result<_, _>>()?);
         }
-        self.reader.get_mut().begin_record();
-        let line = self.reader.position().line();
-        let is_there = self.reader.read_byte_record(&mut self.row);
-        if !is_there.map_err(|error| fault(&error, line))? {
-            return Ok(false);
+        let Some(line) = self.read_row()? else { return Ok(false) };
+        let (has, expected) = (self.row.count(), self.names.as_ref().map_or(0, Vec::len));
+        if has != expected {
+            return Err(Fault::at(line, format!("the row has {has} columns, the heading {expected}")));
         }
-        self.columns.iter().flatten().for_each(|column| to.push(&self.row[*column]));
+        self.columns.iter().flatten().for_each(|column| to.push(self.row.get(*column)));
         Ok(true)
+    }
+
+    /// Reads the next row that is not empty; the line that it begins on.
+    fn read_row(&mut self) -> Result<Option<u64>, Fault> {
+        self.row.clear();
+        let mut line = self.begin_row();
+        while let Some(b'\n' | b'\r') = self.peek(line)? {
+            self.input.consume(1);
+            line = self.begin_row();
+        }
+        if self.peek(line)?.is_none() {
+            return Ok(None);
+        }
+        loop {
+            let end = if self.has_quotes && self.peek(line)? == Some(QUOTE) {
+                self.read_quoted()?
+            } else {
+                self.read_plain().map_err(|error| Fault::at(line, error))?
+            };
+            if end == End::Row {
+                return Ok(Some(line));
+            }
+        }
+    }
+
+    fn begin_row(&mut self) -> u64 {
+        self.input.begin_record();
+        self.input.line()
+    }
+
+    /// The next byte.
+    fn peek(&mut self, line: u64) -> Result<Option<u8>, Fault> {
+        Ok(self.input.fill_buf().map_err(|error| Fault::at(line, error))?.first().copied())
+    }
+
+    /// Reads a column up to what ends it, and that.
+    fn read_plain(&mut self) -> io::Result<End> {
+        loop {
+            let available = self.input.fill_buf()?;
+            let (read, found) = match memchr::memchr3(self.separator, b'\n', b'\r', available) {
+                Some(at) => (at, available.get(at).copied()),
+                None => (available.len(), None),
+            };
+            self.row.extend(&available[..read]);
+            self.input.consume(read + usize::from(found.is_some()));
+            if found.is_some() || read == 0 {
+                self.row.end();
+                return Ok(self.ended_by(found));
+            }
+        }
+    }
+
+    /// What ends with this byte, or with the file. CR and LF are two ends, with nothing between them.
+    fn ended_by(&self, found: Option<u8>) -> End {
+        if found == Some(self.separator) { End::Column } else { End::Row }
+    }
+
+    /// Reads a column behind its quote, and what ends it.
+    fn read_quoted(&mut self) -> Result<End, Fault> {
+        let opened = self.input.line();
+        let fault =
+            |error| Fault::at(opened, format!("{error}; the quote that opens here is not closed before"));
+        self.input.consume(1);
+        loop {
+            let available = self.input.fill_buf().map_err(fault)?;
+            if available.is_empty() {
+                return Err(Fault::at(opened, "the quote that opens here is never closed"));
+            }
+            let closing = memchr::memchr(QUOTE, available);
+            let read = closing.unwrap_or(available.len());
+            self.row.extend(&available[..read]);
+            self.input.consume(read);
+            if closing.is_none() {
+                continue;
+            }
+            self.input.consume(1);
+            match self.peek(opened)? {
+                Some(QUOTE) => {
+                    self.row.extend(&[QUOTE]);
+                    self.input.consume(1);
+                }
+                end if end.is_none_or(|next| next == self.separator || next == b'\n' || next == b'\r') => {
+                    self.input.consume(usize::from(end.is_some()));
+                    self.row.end();
+                    return Ok(self.ended_by(end));
+                }
+                _ => return Err(closed_within(opened, self.input.line())),
+            }
+        }
     }
 }
 
-fn fault(error: &csv::Error, line: u64) -> Fault {
-    match error.kind() {
-        ErrorKind::UnequalLengths { pos, expected_len, len } => {
-            let line = pos.as_ref().map_or(line, csv::Position::line);
-            Fault::at(line, format!("the row has {len} columns, the heading {expected_len}"))
-        }
-        ErrorKind::Io(error) => Fault::at(line, error),
-        _ => Fault::at(line, error),
-    }
+fn closed_within(opened: u64, line: u64) -> Fault {
+    let what = "where neither a comma nor the end of the row follows";
+    Fault::at(opened, format!("the quote that opens here is closed in line {line}, {what}"))
 }
