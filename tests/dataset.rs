@@ -6,9 +6,8 @@ use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path, time::Duration
 use crate::support::{
     Server,
     program::{Outcome, Running, redyno, run},
-    session::{Driven, at_port, events, plan},
+    wait_for,
 };
-use redyno::{load::Knobs, workload::Workload};
 
 /// Runs redyno against `server`, for a file and a command, with these options.
 fn with(server: &Server, file: &Path, options: &[&str], command: &[&str]) -> Outcome {
@@ -166,18 +165,54 @@ fn a_workloads_file_sends_records_too() {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_sent_ends_the_load_in_words() {
-    let server = Server::redis().start();
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("docs.csv");
-    fs::write(&file, "id\na\nb\nc\n").unwrap();
-    let command = ["SET", "__field:id__", "x"].map(str::to_owned);
-    let workload = Workload::of_commands(&command).unwrap().with_dataset(&file, None).unwrap();
-    fs::write(&file, "id\na\n").unwrap();
-    let knobs = Knobs { load: true, clients: 2, workload: workload.into(), ..Knobs::default() };
-    let mut session = Driven::start(&plan(at_port(server.port())), knobs);
-    session.wait_for("the end of the worker", |records| {
-        events(records).iter().any(|told| told.contains("worker died")).then_some(())
-    });
-    assert_eq!(server.cli(&["KEYS", "*"]), "a");
+fn a_file_that_changes_while_it_is_sent_ends_the_run_with_an_error() {
+    type Change = fn(&Path);
+    let changes: [(Change, &str); 2] = [
+        (|file| fs::remove_file(file).unwrap(), "docs.csv: No such file or directory (os error 2)"),
+        (
+            |file| fs::write(file, "id\nx\ny\nz\n").unwrap(),
+            "docs.csv: it has changed since the start, and records of both would be mixed",
+        ),
+    ];
+    for ((change, told), pace) in
+        changes.into_iter().flat_map(|change| [(change, &[][..]), (change, &["--rate", "5k"])])
+    {
+        let server = Server::redis().start();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("docs.csv");
+        fs::write(&file, "id\na\nb\nc\n").unwrap();
+        let (port, path) = (server.port_text(), file.display().to_string());
+        let args = [
+            "-p",
+            &port,
+            "--headless",
+            "--yes",
+            "--duration",
+            "600",
+            "--threads",
+            "2",
+            "-c",
+            "4",
+            "--dataset",
+            &path,
+        ];
+        let command = ["--", "INCR", "__field:id__"];
+        let running = Running::start(redyno(&[&args[..], pace, &command].concat()));
+        wait_for("records to be written", || (server.cli(&["DBSIZE"]) == "3").then_some(()));
+        change(&file);
+        let outcome = running.end().expect_code(1);
+        assert!(outcome.err.ends_with(&format!("{told}\n")), "{}", outcome.err);
+        assert!(outcome.out.contains(&format!("load stopped: {path}")), "{}", outcome.out);
+        let lost =
+            outcome.out.lines().find(|line| line.starts_with("  errors ") || line.starts_with("  lost "));
+        assert_eq!(lost, None);
+        assert_eq!(server.cli(&["KEYS", "[xyz]"]), "", "only records of before were sent");
+        let written: u64 =
+            ["a", "b", "c"].iter().map(|id| server.cli(&["GET", id]).parse::<u64>().unwrap()).sum();
+        assert!(
+            outcome.out.contains(&format!("  load      {written} ops in ")),
+            "{written}: {}",
+            outcome.out
+        );
+    }
 }

@@ -108,7 +108,7 @@ pub(super) struct Worker {
     own: Option<OwnThread>,
     waits: CoreWaits,
     out: Outgoing,
-    /// Why it cannot go on.
+    /// Why it sends nothing more.
     failure: Option<std::io::Error>,
     buffer: Box<[u8]>,
 }
@@ -164,7 +164,8 @@ impl Worker {
             self.obey_phase(now_ns);
             self.give_up_replies(now_ns, || Broken::Socket(error.kind().into()));
             self.segments.finish(now_ns, 0);
-        })
+        })?;
+        self.failure.take().map_or(Ok(()), Err)
     }
 
     fn go_round(&mut self) -> std::io::Result<()> {
@@ -219,9 +220,6 @@ impl Worker {
             self.clients.retry(now_ns);
             self.connect(now_ns);
             self.send_due();
-            if let Some(failure) = self.failure.take() {
-                return Err(failure);
-            }
             self.obey_phase(now_ns);
             if self.is_finished(now_ns) {
                 return Ok(());

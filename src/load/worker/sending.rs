@@ -71,14 +71,18 @@ impl Worker {
                 batch.operations.push(op);
             }
         }
-        if is_closed {
-            self.segments.count_due(batch.operations.len() as u64);
-        }
         if batch.operations.is_empty() {
             return;
         }
+        let requests = batch.operations.len() as u64;
+        if is_closed {
+            self.segments.count_due(requests);
+        }
         if let Some(failure) = self.out.failure() {
+            // Nothing more is sent, and what is in flight is waited for.
             self.failure = Some(std::io::Error::other(failure.to_string()));
+            self.segments.count_owed(requests);
+            self.until_ns = self.until_ns.min(now_ns);
             return;
         }
         let now_ns = self.setup.clock.now_ns();

@@ -1,7 +1,8 @@
-//! Whether the server refuses the load altogether: for want of a password or a right, not for a moment.
+//! Whether the load cannot go on: the server refuses it altogether, for want of a password or a right, not for a moment; or a
+//! worker died, as it does where the records of a file end too early.
 //!
 //! Other errors are counted and the run goes on. These do not go away by waiting, and a run that measures nothing
-//! but refusals must not look like one that measures.
+//! but refusals, or a part of what it was to ask, must not look like one that measures.
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,9 @@ impl Refusals {
     /// Takes a record; why the load must stop, if this says so. A segment's load stops once.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
+            Record::Event(Event { what: Happening::WorkerDied { cause }, .. }) => {
+                return self.segment.take().map(|_| cause.clone());
+            }
             Record::Segment(segment) => {
                 let Knobs { load, .. } = segment.knobs;
                 self.segment = load.then_some(segment.segment);
@@ -94,6 +98,16 @@ mod tests {
         refusals.push(&segment(2, true));
         assert_eq!(refusals.push(&interval(1, "NOPERM")), None, "a late reply of the load before");
         assert!(refusals.push(&interval(2, "NOPERM")).is_some());
+    }
+
+    #[test]
+    fn a_load_stops_with_the_first_of_its_workers_that_dies() {
+        let died =
+            |cause: &str| Record::Event(Event::new(0.0, Happening::WorkerDied { cause: cause.to_owned() }));
+        let mut refusals = Refusals::new(true);
+        refusals.push(&segment(1, true));
+        assert_eq!(refusals.push(&died("docs.csv: it has changed")).unwrap(), "docs.csv: it has changed");
+        assert_eq!(refusals.push(&died("docs.csv: it has changed")), None, "said once");
     }
 
     #[test]

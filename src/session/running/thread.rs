@@ -20,7 +20,7 @@ pub enum EndedBy {
     Itself,
     /// A signal.
     Signal,
-    /// The server refuses the load for good, and why; nobody was there to try another.
+    /// The server refuses the load for good, or a worker died, and why; nobody was there to try another.
     Refusal(String),
 }
 
@@ -37,8 +37,12 @@ pub struct Ended {
 pub(super) fn run(mut running: Running) -> Ended {
     let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
     running.peers.tell(Notice::Leave);
-    let recorded = undo(running);
-    let by = ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic));
+    let is_attended = running.commission.is_attended;
+    let (refused, recorded) = undo(running);
+    let by = match (ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic)), refused) {
+        (EndedBy::Itself, Some(cause)) if !is_attended => EndedBy::Refusal(cause),
+        (by, _) => by,
+    };
     Ended { by, recorded }
 }
 

@@ -31,26 +31,38 @@ const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
 
 /// Ends everything that measures, hands the last records to the peers, sets the server's parameters back, undoes what setups
 /// made, and removes the keys, unless an interrupt or a `kill` among the signals says that there is no time; what happens to
-/// them is told. No peer is waited for.
-///
-/// # Errors
-/// When the recording could not be written to its end.
-pub(super) fn undo(running: Running) -> Result<(), Arc<FileError>> {
+/// them is told. No peer is waited for. Why the load had ended before its end, if the last records say so, and whether the
+/// recording could be written to its end.
+pub(super) fn undo(running: Running) -> (Option<String>, Result<(), Arc<FileError>>) {
     let Running {
-        mut live, control, gate, records, recordings, tuning, commission, mut peers, signals, ..
+        mut live,
+        control,
+        gate,
+        mut refusals,
+        records,
+        recordings,
+        tuning,
+        commission,
+        mut peers,
+        signals,
+        ..
     } = running;
     live.end_load();
     // A server that does not answer in time has nothing in the records of its last second.
     let _ = control.poll().wait(LAST_POLL_LIMIT);
     let broken = catch_unwind(AssertUnwindSafe(|| live.finish())).err();
-    records.into_iter().for_each(|record| peers.record(&record));
+    let mut refused = None;
+    for record in records {
+        refused = refused.or(refusals.push(&record));
+        peers.record(&record);
+    }
     let address = &commission.plan.target.address;
     tuning.restore(&control, address, |told| peers.tell(Notice::Undone(format!("redyno: {told}"))));
     undo_setup(&gate, &control, address, &mut peers);
     remove_keys(&gate, &control, &signals, (&mut peers, commission.plan.target.dialect));
     let recorded = recordings.finish();
     // A part that broke keeps nothing from being undone.
-    broken.map_or(recorded, |panic| resume_unwind(panic))
+    broken.map_or((refused, recorded), |panic| resume_unwind(panic))
 }
 
 /// Undoes what setups made, the last first, and tells of each.

@@ -16,6 +16,7 @@ mod json_lines;
 mod reading;
 mod records;
 mod separated;
+mod version;
 mod xml;
 
 pub(in crate::workload) use batch::Taken;

@@ -6,7 +6,7 @@ use std::{
     sync::mpsc::{Receiver, SyncSender, sync_channel},
 };
 
-use super::{batch::Batch, error::DatasetError, format::Rows};
+use super::{batch::Batch, error::DatasetError, format::Rows, version::Version};
 
 /// A batch has up to so many records.
 const RECORDS: usize = 512;
@@ -23,6 +23,8 @@ pub(super) struct Source {
     pub(super) fields: Vec<String>,
     /// How many records are read at the most.
     pub(super) most: u64,
+    /// Which version of the file they are of.
+    pub(super) version: Version,
 }
 
 /// Names the file of what the system said.
@@ -31,7 +33,8 @@ pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
 }
 
 impl Source {
-    /// Reads all records, and gives them on in batches for as long as those are taken. How many there are.
+    /// Reads all records, and gives them on in batches for as long as those are taken, each as the file had it when it was
+    /// read first. How many there are.
     fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut is_last) = (0, false);
@@ -43,6 +46,7 @@ impl Source {
                 count += u64::from(!is_last);
                 batch.records += usize::from(!is_last);
             }
+            self.version.check(&self.file)?;
             if batch.records > 0 && !give(batch) {
                 return Ok(None);
             }
@@ -98,7 +102,8 @@ mod tests {
         for (name, text) in [("f.csv", "id\n"), ("f.jsonl", "\n"), ("f.xml", "<feed></feed>")] {
             let file = directory.path().join(name);
             std::fs::write(&file, text).unwrap();
-            let told = Source { file, fields: Vec::new(), most: 9 }.count().unwrap_err().to_string();
+            let version = Version::of(&file).unwrap();
+            let told = Source { file, fields: Vec::new(), most: 9, version }.count().unwrap_err().to_string();
             assert!(told.ends_with("it has no records"), "{told}");
         }
     }

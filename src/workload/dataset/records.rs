@@ -11,6 +11,7 @@ use super::{
     error::DatasetError,
     format::Rows,
     reading::{Source, unreadable},
+    version::Version,
 };
 
 /// Records of a file, which all copies of this take from.
@@ -41,6 +42,7 @@ impl Dataset {
     /// # Errors
     /// When it cannot be read, has not these fields, or a record is broken: names the first.
     pub fn open(file: &Path, fields: Vec<String>, most: Option<u64>) -> Result<Self, DatasetError> {
+        let version = Version::of(file)?;
         let has = Rows::open(file).map_err(unreadable(file))?.names().map_err(|fault| fault.of(file))?;
         if let Some(field) = fields.iter().find(|field| !has.contains(field)) {
             let (file, field) = (file.display().to_string(), field.clone());
@@ -49,7 +51,7 @@ impl Dataset {
                 false => DatasetError::NoField { file, field, has },
             });
         }
-        let source = Source { file: file.to_owned(), fields, most: most.unwrap_or(u64::MAX) };
+        let source = Source { file: file.to_owned(), fields, most: most.unwrap_or(u64::MAX), version };
         let records = source.count()?;
         Ok(Self(Arc::new(Shared { source, records, stream: Mutex::default() })))
     }
@@ -169,17 +171,42 @@ mod tests {
 
     #[test]
     fn a_file_that_is_another_than_it_was_is_told() {
-        let (_directory, file) = csv(5);
-        let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap();
-        std::fs::write(&file, "id,title\n0,x\n").unwrap();
-        let mut taken = Taken::default();
-        dataset.take(&mut taken);
-        assert_eq!((taken.field(0), taken.failure()), (&b"0"[..], None));
-        for _ in 0..2 {
+        type Change = fn(&Path);
+        let changes: [(Change, &str); 3] = [
+            (|file| std::fs::remove_file(file).unwrap(), "docs.csv: No such file or directory"),
+            (
+                |file| std::fs::write(file, "id,title\n0,x\n").unwrap(),
+                "docs.csv: it has changed since the start",
+            ),
+            (
+                |file| {
+                    // As editors save: another file, as long as the first.
+                    let other = file.with_extension("new");
+                    std::fs::write(&other, std::fs::read(file).unwrap()).unwrap();
+                    std::fs::rename(other, file).unwrap();
+                },
+                "docs.csv: it has changed since the start",
+            ),
+        ];
+        for (change, expected) in changes {
+            let (_directory, file) = csv(50_000);
+            let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap();
+            let mut taken = Taken::default();
             dataset.take(&mut taken);
-            let told = taken.failure().unwrap().to_string();
-            assert!(told.ends_with("docs.csv: it had 5 records and has 1 now"), "{told}");
-            assert_eq!(taken.field(0), b"");
+            change(&file);
+            let mut records = 0;
+            while taken.failure().is_none() {
+                assert_eq!(taken.field(0), records.to_string().as_bytes(), "only records of before");
+                records += 1;
+                dataset.take(&mut taken);
+            }
+            assert!(records < 50_000, "a part was read ahead");
+            for _ in 0..2 {
+                let told = taken.failure().unwrap().to_string();
+                assert!(told.contains(expected), "{told}");
+                assert_eq!(taken.field(0), b"");
+                dataset.take(&mut taken);
+            }
         }
     }
 
