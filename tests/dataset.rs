@@ -121,7 +121,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
         ),
         (&broken, &[], &HSET, "broken.csv:3: the row has 2 columns, the heading 3"),
         (&json, &[], &HSET, "broken.jsonl:2: no JSON object, at column "),
-        (&good, &[], &["PING"], "--dataset has no effect: no operation has a __field:NAME__"),
+        (&good, &[], &["PING"], "--dataset has no effect: no operation has a __field:NAME__ or __record__"),
         (&good, &[], &["GET", "__field:id__", ";", "PING"], "say with -n or --duration when the run ends"),
         (&good, &["--maxdocs", "0"], &HSET, "it must be at least 1"),
     ] {
@@ -131,7 +131,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
     }
     let port = server.port_text();
     let outcome = run(&[&["-p", &port, "--headless", "-n", "1", "--"], &HSET[..]].concat()).expect_code(2);
-    assert!(outcome.err.contains("__field:id__ is a field of a dataset; give the file with --dataset"));
+    assert!(outcome.err.contains("__field:id__ is of a dataset's record; give the file with --dataset"));
     let asked =
         run(&[&["-p", &port, "--headless", "--dataset", &good.display().to_string(), "--"], &HSET[..]]
             .concat());
@@ -141,6 +141,22 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
     assert_eq!((server.cli(&["DBSIZE"]).as_str(), server.calls(&[], "hset")), ("0", 0));
     let some = ["--duration", "0.3", "-c", "2"];
     with(&server, &good, &some, &["GET", "__field:id__", ";", "PING"]).expect_code(0);
+}
+
+#[test]
+fn a_whole_record_is_sent_as_json() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text, json) in [
+        ("docs.jsonl", "{\"id\":\"a\", \"tags\": [1.0, null]}\n", "{\"id\":\"a\", \"tags\": [1.0, null]}"),
+        ("docs.csv", "id,title\na,\"x \"\"y\"\"\"\n", "{\"id\":\"a\",\"title\":\"x \\\"y\\\"\"}"),
+        ("docs.xml", "<f><d><id>a</id><t>&lt;</t></d></f>", "{\"id\":\"a\",\"t\":\"<\"}"),
+    ] {
+        let file = directory.path().join(name);
+        fs::write(&file, text).unwrap();
+        with(&server, &file, &["-c", "1"], &["SET", "doc:__field:id__", "__record__"]).expect_code(0);
+        assert_eq!(server.cli(&["GET", "doc:a"]), json, "{name}");
+    }
 }
 
 #[test]

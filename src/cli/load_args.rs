@@ -42,7 +42,7 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<Setting>,
-    /// Records for placeholders __field:NAME__ of commands and steps, one for each operation, over and over; without -n and
+    /// Records for placeholders __field:NAME__ and __record__ of commands and steps, one for each operation, over and over; without -n and
     /// --duration a run without a screen ends after one pass. CSV, TSV, JSON lines, or XML as Wikipedia's abstracts are,
     /// gzip too
     #[arg(long, value_name = "FILE")]
@@ -143,8 +143,8 @@ impl LoadArgs {
     /// When there is none and the workload needs one, or it needs none, or the file is wrong.
     pub fn read_dataset(&mut self) -> Result<(), DatasetError> {
         let Some(file) = &self.dataset else {
-            let fields = self.chosen.iter().flat_map(|workload| workload.fields()).next();
-            return fields.map_or(Ok(()), |field| Err(DatasetError::NotGiven(field)));
+            let portion = self.chosen.iter().flat_map(|workload| workload.portions()).next();
+            return portion.map_or(Ok(()), |portion| Err(DatasetError::NotGiven(portion)));
         };
         let workload = self.chosen.as_ref().ok_or(DatasetError::Unused)?;
         self.chosen = Some(Arc::new(workload.with_dataset(file, self.maxdocs)?));

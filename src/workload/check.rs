@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::{
-    Keyspace, MAX_VALUE_SIZE, ValueError, Workload,
+    Keyspace, MAX_VALUE_SIZE, Portion, ValueError, Workload,
     commands::{begins_transaction, changes_connection},
     distribution::DistributionError,
     key_form::MAX_DIGITS,
@@ -101,13 +101,13 @@ pub enum WorkloadError {
         /// The set of keys.
         keys: String,
     },
-    /// A field of a record in a setup or a prefill.
-    #[error("the {whose} sends the field '{field}' of a record, which only operations do")]
-    Field {
+    /// Something of a record in a setup or a prefill.
+    #[error("the {whose} sends {portion} of a record, which only operations do")]
+    OfRecord {
         /// Which.
         whose: &'static str,
-        /// The field.
-        field: String,
+        /// What.
+        portion: Portion,
     },
     /// Too many kinds of values.
     #[error("a workload has up to {MAX_VALUE_KINDS} kinds of values, not {0}")]
@@ -166,8 +166,8 @@ impl Workload {
         self.check_steps(&self.prefill.steps, || "the prefill".to_owned(), changes_connection)?;
         for (whose, steps) in [("setup", &self.setup.steps), ("prefill", &self.prefill.steps)] {
             let read = || steps.iter().flat_map(|step| self.step(step));
-            if let Some(field) = read().find_map(|step| step.fields().next().map(str::to_owned)) {
-                return Err(WorkloadError::Field { whose, field });
+            if let Some(portion) = read().find_map(|step| step.portions().next().cloned()) {
+                return Err(WorkloadError::OfRecord { whose, portion });
             }
             let new = read().flat_map(|step| step.0).flatten().find_map(|fragment| fragment.inserts());
             if let Some(keys) = new.and_then(|set| self.keys.keys().nth(usize::from(set))) {

@@ -82,7 +82,7 @@ impl Compiled {
         for Asked { share, place, steps } in asked {
             compiled.total = compiled.total.saturating_add(share);
             let (op, operation) = (OpId(place as u16), &operations[place]);
-            if steps.iter().any(|step| step.fields().next().is_some()) {
+            if steps.iter().any(Step::is_of_record) {
                 compiled.of_records.push(op);
             }
             let templates = match operation.is_raw {
@@ -167,9 +167,9 @@ impl<'v> Making<'v> {
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
             }
-            Fragment::Field(name) => match self.dataset.and_then(|dataset| dataset.field(name)) {
+            Fragment::OfRecord(portion) => match self.dataset.and_then(|dataset| dataset.number(portion)) {
                 Some(number) => vec![Part::Value { kind: FIELDS + number, size: None }],
-                None => vec![Part::Text(b"__field:"), Part::Text(name.as_bytes()), Part::Text(b"__")],
+                None => portion.placeholder().map(|part| Part::Text(part.as_bytes())).into(),
             },
             Fragment::Number(..) | Fragment::Now => {
                 vec![Part::Number(number().expect("its source was added before"))]

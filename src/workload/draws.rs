@@ -113,12 +113,12 @@ impl Source {
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
-            Fragment::Text(_) | Fragment::Value(_) | Fragment::Field(_) => None,
+            Fragment::Text(_) | Fragment::Value(_) | Fragment::OfRecord(_) => None,
         }
     }
 }
 
-/// From this number on kinds of values are the fields of a record.
+/// From this number on kinds of values are portions of a record.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// An operation that is being filled.

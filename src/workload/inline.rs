@@ -43,17 +43,6 @@ pub(super) fn foreign_name(text: &str) -> Option<&str> {
     text.get(..length)
 }
 
-/// The name of the field that a placeholder is, `id` of `__field:id__`.
-pub(super) fn field_name(placeholder: &str) -> Option<&str> {
-    let name = placeholder.strip_prefix("__field:")?.strip_suffix("__")?;
-    Some(name).filter(|name| !name.is_empty())
-}
-
-/// The placeholder of a field.
-pub(super) fn field_placeholder(name: &str) -> String {
-    format!("__field:{name}__")
-}
-
 impl Workload {
     /// The same with the sets of keys and kinds of values that its steps describe.
     #[must_use]

@@ -55,7 +55,7 @@ pub use check::{MAX_OPERATIONS, MAX_WEIGHT, WorkloadError};
 pub use commands::Misses;
 pub use custom::CommandsError;
 pub use data::{Keyspace, Operation, Together, Workload};
-pub use dataset::{Dataset, DatasetError};
+pub use dataset::{Dataset, DatasetError, Portion};
 pub use distribution::{DISTRIBUTIONS, Distribution, DistributionError, MAX_EXPONENT};
 pub use draws::{Draws, client_seed};
 pub use file::{Chosen, FileError};

@@ -273,7 +273,7 @@ fn payload(step: &Step, names: &[SetNames], kinds: &[f64]) -> f64 {
     let length = |fragment: &Fragment| match fragment {
         Fragment::Text(text) => text.len() as f64,
         // Of a record nothing is known before it is read.
-        Fragment::Given(_) | Fragment::Field(_) => 0.0,
+        Fragment::Given(_) | Fragment::OfRecord(_) => 0.0,
         Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set) => {
             let names = &names[usize::from(*set)];
             names.key(names.form.named(0)).len() as f64

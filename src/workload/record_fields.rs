@@ -3,51 +3,55 @@
 use std::path::Path;
 
 use super::{
-    Dataset, DatasetError, Operation, Workload,
+    Dataset, DatasetError, Operation, Portion, Workload,
     step::{Fragment, Step},
 };
 
 impl Step {
-    /// The fields that it sends.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+    /// What it sends of a record.
+    pub(super) fn portions(&self) -> impl Iterator<Item = &Portion> {
         self.fragments().filter_map(|fragment| match fragment {
-            Fragment::Field(name) => Some(name.as_str()),
+            Fragment::OfRecord(portion) => Some(portion),
             _ => None,
         })
+    }
+
+    /// Whether it sends anything of one.
+    pub(super) fn is_of_record(&self) -> bool {
+        self.portions().next().is_some()
     }
 }
 
 impl Workload {
-    /// The fields that its operations send, each once.
-    pub fn fields(&self) -> Vec<String> {
-        let mut fields: Vec<String> = Vec::new();
+    /// What its operations send of a record, each once.
+    pub fn portions(&self) -> Vec<Portion> {
+        let mut portions: Vec<Portion> = Vec::new();
         for step in self.operations.iter().flat_map(|operation| self.steps(operation)) {
-            for field in step.fields() {
-                if fields.iter().all(|known| known != field) {
-                    fields.push(field.to_owned());
+            for portion in step.portions() {
+                if !portions.contains(portion) {
+                    portions.push(portion.clone());
                 }
             }
         }
-        fields
+        portions
     }
 
     /// Whether each of its operations that have a weight is of a record.
     pub fn is_of_records(&self) -> bool {
-        let is_of_record =
-            |operation: &Operation| self.steps(operation).any(|step| step.fields().next().is_some());
+        let is_of_record = |operation: &Operation| self.steps(operation).any(|step| step.is_of_record());
         self.asked().all(is_of_record)
     }
 
     /// The same, sending the first `most` records of a file, which is read once.
     ///
     /// # Errors
-    /// When it sends no field of a record, the file has not those that it sends, or one of its records is broken.
+    /// When it sends nothing of a record, the file has not those that it sends, or one of its records is broken.
     pub fn with_dataset(&self, file: &Path, most: Option<u64>) -> Result<Self, DatasetError> {
-        let fields = self.fields();
-        if fields.is_empty() {
+        let portions = self.portions();
+        if portions.is_empty() {
             return Err(DatasetError::Unused);
         }
-        Ok(Self { dataset: Some(Dataset::open(file, fields, most)?), ..self.clone() })
+        Ok(Self { dataset: Some(Dataset::open(file, portions, most)?), ..self.clone() })
     }
 }
 
@@ -80,7 +84,7 @@ mod tests {
         let long = "y".repeat(200_000);
         std::fs::write(&file, format!("id,title\n1,one\n22,{long}\n")).unwrap();
         let workload = of(&["SET", "d:__field:id__", "<__field:title__>__field:id__"]);
-        assert_eq!((workload.fields(), workload.is_of_records()), (vec!["id".into(), "title".into()], true));
+        assert_eq!((workload.portions().len(), workload.is_of_records()), (2, true));
         let workload = workload.with_dataset(&file, None).unwrap();
         let [text] = &sent(&workload, 3)[..] else { panic!("all at once") };
         let first = "*3\r\n$3\r\nSET\r\n$3\r\nd:1\r\n$6\r\n<one>1\r\n";
@@ -103,6 +107,6 @@ mod tests {
         let mut workload = of(&["PING"]);
         workload.setup.steps.push("SET x __field:id__".to_owned());
         let told = workload.check().unwrap_err().to_string();
-        assert_eq!(told, "the setup sends the field 'id' of a record, which only operations do");
+        assert_eq!(told, "the setup sends __field:id__ of a record, which only operations do");
     }
 }

@@ -10,7 +10,6 @@ use super::{
     chooser::Chooser,
     dataset::Taken,
     draws::Filling,
-    inline::field_placeholder,
     key_form::SetNames,
     now,
     step::{Fragment, Step},
@@ -110,7 +109,7 @@ fn bytes(fragment: &Fragment, names: &[SetNames], filling: &mut Filling) -> Vec<
         }
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
         // A setup that can be run has none.
-        Fragment::Field(ref name) => field_placeholder(name).into_bytes(),
+        Fragment::OfRecord(ref portion) => portion.to_string().into_bytes(),
         Fragment::Now => now::unix_ms().to_string().into_bytes(),
     }
 }

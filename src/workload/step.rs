@@ -1,6 +1,6 @@
 //! A step of an operation: the words of a command and the placeholders in them.
 
-use super::{Workload, commands, inline};
+use super::{Portion, Workload, commands};
 use crate::foreign;
 
 /// A command: its arguments, each a row of fragments.
@@ -26,8 +26,8 @@ pub(super) enum Fragment {
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
-    /// The field with this name of the record that the operation is of.
-    Field(String),
+    /// This of the record that the operation is of.
+    OfRecord(Portion),
 }
 
 impl Fragment {
@@ -92,7 +92,7 @@ impl Step {
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => foreign::bytes(text),
-            Some(Fragment::Field(name)) => foreign::bytes(inline::field_placeholder(name).as_bytes()),
+            Some(Fragment::OfRecord(portion)) => foreign::text(&portion.to_string()),
             _ => "…".to_owned(),
         }
     }

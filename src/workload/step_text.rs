@@ -1,7 +1,7 @@
 //! How a step is written: words, quotes, and placeholders in braces or between underscores.
 
 use super::{
-    Workload, inline,
+    Portion, Workload, inline,
     step::{Fragment, Step},
 };
 
@@ -128,8 +128,8 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
         (_, kind) => kind.map(Fragment::Value),
     };
     if let Some(name) = inline::foreign_name(text) {
-        let field = || inline::field_name(name).map(|field| Fragment::Field(field.to_owned()));
-        return Some((drawn(name).or_else(field)?, &text[name.len()..]));
+        let of_record = || Portion::of(name).map(Fragment::OfRecord);
+        return Some((drawn(name).or_else(of_record)?, &text[name.len()..]));
     }
     let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
     let fragment = match name.strip_prefix("number ") {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn fields_of_a_record_stand_anywhere_in_a_word() {
-        let field = |name: &str| Fragment::Field(name.to_owned());
+        let field = |name: &str| Fragment::OfRecord(Portion::Field(name.to_owned()));
         assert_eq!(
             read("doc:__field:id__:x __field:a title__ '<__field:t__>'"),
             [
@@ -271,6 +271,7 @@ mod tests {
                 vec![text("<"), field("t"), text(">")]
             ]
         );
+        assert_eq!(read("<__record__>"), [[text("<"), Fragment::OfRecord(Portion::Whole), text(">")]]);
         for word in ["__field:__", "__field:x", "__fields:x__", "field:x__"] {
             assert_eq!(read(word), [[text(word)]], "{word}");
         }

@@ -11,14 +11,14 @@ use super::{error::DatasetError, fields::Fields};
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) fields: Fields,
-    /// Fields of a record.
+    /// Portions of a record.
     width: usize,
     pub(super) records: usize,
     next: AtomicUsize,
 }
 
 impl Batch {
-    /// None yet, of records with so many fields.
+    /// None yet, of records of which so many portions are sent.
     pub(super) fn of(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
@@ -42,7 +42,7 @@ pub(in crate::workload) struct Taken {
 }
 
 impl Taken {
-    /// The field with this number; nothing before a record was taken.
+    /// The portion with this number; nothing before a record was taken.
     #[inline]
     pub(in crate::workload) fn field(&self, number: usize) -> &[u8] {
         self.batch.as_ref().map_or(&[], |batch| batch.fields.get(self.place * batch.width + number))

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::portion::Portion;
+
 /// Why a dataset cannot be used.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum DatasetError {
@@ -33,11 +35,11 @@ pub enum DatasetError {
         /// What there is.
         has: Vec<String>,
     },
-    /// Fields of no dataset.
-    #[error("__field:{0}__ is a field of a dataset; give the file with --dataset")]
-    NotGiven(String),
+    /// Something of a record where there is no dataset.
+    #[error("{0} is of a dataset's record; give the file with --dataset")]
+    NotGiven(Portion),
     /// A dataset that nothing is sent of.
-    #[error("--dataset has no effect: no operation has a __field:NAME__; leave it out")]
+    #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
     /// Nothing says when a run of a workload ends of which not every operation takes a record.
     #[error("not every operation takes a record of the dataset; say with -n or --duration when the run ends")]

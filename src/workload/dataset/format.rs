@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    error::Fault, fields::Fields, input::Input, json_lines::JsonLines, separated::Separated, xml::Xml,
+    error::Fault, fields::Fields, input::Input, json_lines::JsonLines, portion::Portion,
+    separated::Separated, xml::Xml,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +73,8 @@ impl Rows {
         }
     }
 
-    /// Appends these fields of the next record; whether there is one.
-    pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
+    /// Appends these portions of the next record; whether there is one.
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
         match self {
             Self::Separated(rows) => rows.next(wanted, to),
             Self::Json(rows) => rows.next(wanted, to),
@@ -96,7 +97,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let told = |fault: Fault| format!("{}: {}", fault.line, fault.what);
         let mut all = vec![Rows::open(&path).unwrap().names().map_err(told)?];
-        let wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let wanted: Vec<_> = wanted.iter().map(|name| portion(name)).collect();
         let mut rows = Rows::open(&path).unwrap();
         let mut fields = Fields::default();
         while rows.next(&wanted, &mut fields).map_err(told)? {
@@ -105,6 +106,10 @@ mod tests {
             fields = Fields::default();
         }
         Ok(all)
+    }
+
+    fn portion(name: &str) -> Portion {
+        Portion::of(name).unwrap_or_else(|| Portion::Field(name.to_owned()))
     }
 
     fn packed(text: &[u8]) -> Vec<u8> {
@@ -147,6 +152,29 @@ mod tests {
                 assert_eq!(read[1..], *expected, "{name}");
             }
         }
+        for (name, text, records) in [
+            (
+                "f.csv",
+                CSV,
+                [
+                    r#"{"id":"1","title":"a \"b\", c","n":"7"}"#,
+                    "{\"id\":\"2\",\"title\":\"two\\nlines\",\"n\":\"\u{e4}\"}",
+                ],
+            ),
+            ("f.jsonl", JSON, [JSON.lines().next().unwrap(), JSON.lines().last().unwrap()]),
+            (
+                "f.xml",
+                XML,
+                [
+                    r#"{"title":"a & b","url":"u","abstract":"","links":"onetwo"}"#,
+                    r#"{"url":"v","title":"<x>","abstract":" y "}"#,
+                ],
+            ),
+        ] {
+            let read = read(name, text.as_bytes(), &["__record__", "title"]).unwrap();
+            assert_eq!([&read[1][0], &read[2][0]], records);
+            assert!(records.map(serde_json::from_str::<serde_json::Value>).iter().all(Result::is_ok));
+        }
         let odd = "id,title\r\n\r\n\"\",5\" of \"x\"\r\n\",\",\r\n1,\"\"\"\"";
         let expected = [["", "5\" of \"x\""], [",", ""], ["1", "\""]];
         assert_eq!(read("f.csv", odd.as_bytes(), &["id", "title"]).unwrap()[1..], expected);
@@ -185,6 +213,17 @@ mod tests {
         ] {
             let read = read(name, text.as_bytes(), &["id"]).unwrap_err();
             assert!(read.starts_with(told), "{text:?}: {read}");
+        }
+        for (name, text, told) in [
+            (
+                "f.csv",
+                &b"id,n,id\n1,2,3\n"[..],
+                "2: the record has two fields 'id', a JSON object has one of each",
+            ),
+            ("f.xml", b"<f>\n<d><id>1</id>\n<id>2</id></d></f>", "2: the record has two fields 'id'"),
+            ("f.csv", b"id,n\n1,2\n2,\xff\n", "3: JSON is UTF-8, and the record is not"),
+        ] {
+            assert!(read(name, text, &["__record__"]).unwrap_err().starts_with(told));
         }
         let cut = packed(CSV.as_bytes());
         assert!(read("f.gz", &cut[..cut.len() - 4], &["id"]).is_err());

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::BufRead};
 
 use serde_json::value::RawValue;
 
-use super::{error::Fault, fields::Fields, format::BOM, input::Input};
+use super::{error::Fault, fields::Fields, format::BOM, input::Input, portion::Portion};
 
 /// Reads lines.
 pub(super) struct JsonLines {
@@ -24,10 +24,14 @@ impl JsonLines {
         Ok(object(&self.line, number)?.into_keys().collect())
     }
 
-    pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
         let Some(number) = self.read_line()? else { return Ok(false) };
         let object = object(&self.line, number)?;
-        for name in wanted {
+        for portion in wanted {
+            let Portion::Field(name) = portion else {
+                to.push(self.line.trim_ascii_start());
+                continue;
+            };
             let missing = || Fault::at(number, format!("the record has no field '{name}'"));
             let value = object.get(name).ok_or_else(missing)?.get();
             if value.starts_with('"') {

@@ -1,4 +1,5 @@
-//! A file of records, each of which one operation is of: `HSET doc:__field:id__ title __field:title__`.
+//! A file of records, each of which one operation is of: `HSET doc:__field:id__ title __field:title__`, `JSON.SET
+//! doc:__field:id__ $ __record__`.
 //!
 //! ```text
 //!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each
@@ -13,6 +14,7 @@ mod fields;
 mod format;
 mod input;
 mod json_lines;
+mod portion;
 mod reading;
 mod records;
 mod separated;
@@ -21,4 +23,5 @@ mod xml;
 
 pub(in crate::workload) use batch::Taken;
 pub use error::DatasetError;
+pub use portion::Portion;
 pub use records::Dataset;

@@ -6,7 +6,7 @@ use std::{
     sync::mpsc::{Receiver, SyncSender, sync_channel},
 };
 
-use super::{batch::Batch, error::DatasetError, format::Rows, version::Version};
+use super::{batch::Batch, error::DatasetError, format::Rows, portion::Portion, version::Version};
 
 /// A batch has up to so many records.
 const RECORDS: usize = 512;
@@ -19,8 +19,8 @@ const AHEAD: usize = 16;
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     pub(super) file: PathBuf,
-    /// The fields that are sent of each.
-    pub(super) fields: Vec<String>,
+    /// What is sent of each.
+    pub(super) portions: Vec<Portion>,
     /// How many records are read at the most.
     pub(super) most: u64,
     /// Which version of the file they are of.
@@ -39,9 +39,9 @@ impl Source {
         let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut is_last) = (0, false);
         while !is_last {
-            let mut batch = Batch::of(self.fields.len());
+            let mut batch = Batch::of(self.portions.len());
             while batch.records < RECORDS && batch.fields.bytes() < BYTES && !is_last {
-                let mut next = || rows.next(&self.fields, &mut batch.fields);
+                let mut next = || rows.next(&self.portions, &mut batch.fields);
                 is_last = count == self.most || !next().map_err(|fault| fault.of(&self.file))?;
                 count += u64::from(!is_last);
                 batch.records += usize::from(!is_last);
@@ -103,7 +103,8 @@ mod tests {
             let file = directory.path().join(name);
             std::fs::write(&file, text).unwrap();
             let version = Version::of(&file).unwrap();
-            let told = Source { file, fields: Vec::new(), most: 9, version }.count().unwrap_err().to_string();
+            let told =
+                Source { file, portions: Vec::new(), most: 9, version }.count().unwrap_err().to_string();
             assert!(told.ends_with("it has no records"), "{told}");
         }
     }

@@ -10,6 +10,7 @@ use super::{
     batch::{Batch, Taken},
     error::DatasetError,
     format::Rows,
+    portion::Portion,
     reading::{Source, unreadable},
     version::Version,
 };
@@ -37,21 +38,22 @@ struct Stream {
 }
 
 impl Dataset {
-    /// The first `most` records of a file, of which these fields are sent. The file is read once, to count them.
+    /// The first `most` records of a file, of which these portions are sent. The file is read once, to count them.
     ///
     /// # Errors
     /// When it cannot be read, has not these fields, or a record is broken: names the first.
-    pub fn open(file: &Path, fields: Vec<String>, most: Option<u64>) -> Result<Self, DatasetError> {
+    pub fn open(file: &Path, portions: Vec<Portion>, most: Option<u64>) -> Result<Self, DatasetError> {
         let version = Version::of(file)?;
         let has = Rows::open(file).map_err(unreadable(file))?.names().map_err(|fault| fault.of(file))?;
-        if let Some(field) = fields.iter().find(|field| !has.contains(field)) {
+        let is_missing = |portion: &&Portion| matches!(portion, Portion::Field(name) if !has.contains(name));
+        if let Some(Portion::Field(field)) = portions.iter().find(is_missing) {
             let (file, field) = (file.display().to_string(), field.clone());
             return Err(match has.is_empty() {
                 true => DatasetError::Unreadable { file, what: "it has no records".to_owned() },
                 false => DatasetError::NoField { file, field, has },
             });
         }
-        let source = Source { file: file.to_owned(), fields, most: most.unwrap_or(u64::MAX), version };
+        let source = Source { file: file.to_owned(), portions, most: most.unwrap_or(u64::MAX), version };
         let records = source.count()?;
         Ok(Self(Arc::new(Shared { source, records, stream: Mutex::default() })))
     }
@@ -61,9 +63,9 @@ impl Dataset {
         self.0.records
     }
 
-    /// The number of a field that is sent.
-    pub(in crate::workload) fn field(&self, name: &str) -> Option<u16> {
-        self.0.source.fields.iter().position(|known| known == name).map(|place| place as u16)
+    /// The number of a portion that is sent.
+    pub(in crate::workload) fn number(&self, portion: &Portion) -> Option<u16> {
+        self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
     /// Takes the next record, the first again after the last, into `taken`; or says there why that cannot be.
@@ -125,15 +127,16 @@ mod tests {
         (directory, file)
     }
 
-    fn fields(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
+    fn fields(names: &[&str]) -> Vec<Portion> {
+        names.iter().map(|name| Portion::Field((*name).to_owned())).collect()
     }
 
     #[test]
     fn each_record_is_taken_once_in_a_pass_over_all_threads() {
         let (_directory, file) = csv(5000);
         let dataset = Dataset::open(&file, fields(&["title", "id"]), None).unwrap();
-        assert_eq!((dataset.records(), dataset.field("id"), dataset.field("n")), (5000, Some(1), None));
+        let number = |name: &str| dataset.number(&Portion::Field(name.to_owned()));
+        assert_eq!((dataset.records(), number("id"), number("n")), (5000, Some(1), None));
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 let dataset = dataset.clone();

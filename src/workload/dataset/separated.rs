@@ -8,7 +8,13 @@
 
 use std::io::{self, BufRead};
 
-use super::{error::Fault, fields::Fields, format::BOM, input::Input};
+use super::{
+    error::Fault,
+    fields::Fields,
+    format::BOM,
+    input::Input,
+    portion::{Portion, push_object},
+};
 use crate::foreign;
 
 /// Reads rows.
@@ -21,8 +27,14 @@ pub(super) struct Separated {
     row: Fields,
     /// What the columns are called, once the first row is read.
     names: Option<Vec<String>>,
-    /// The places of those columns that are wanted, once that is known.
-    columns: Option<Vec<usize>>,
+    /// The columns that are wanted, once their places are known.
+    columns: Option<Vec<Column>>,
+}
+
+/// What is wanted of a row.
+enum Column {
+    At(usize),
+    All,
 }
 
 /// What ends with a column: nothing else, or its row.
@@ -52,21 +64,33 @@ impl Separated {
         Ok(self.names.insert(names).clone())
     }
 
-    pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
         if self.columns.is_none() {
             let names = self.names()?;
-            let place = |name: &String| {
-                let found = names.iter().position(|known| known == name);
-                found.ok_or_else(|| Fault::at(1, format!("there is no column '{name}'")))
+            let column = |portion: &Portion| match portion {
+                Portion::Whole => Ok(Column::All),
+                Portion::Field(name) => {
+                    let found = names.iter().position(|known| known == name);
+                    let missing = || Fault::at(1, format!("there is no column '{name}'"));
+                    found.map(Column::At).ok_or_else(missing)
+                }
             };
-            self.columns = Some(wanted.iter().map(place).collect::<Result<_, _>>()?);
+            self.columns = Some(wanted.iter().map(column).collect::<Result<_, _>>()?);
         }
         let Some(line) = self.read_row()? else { return Ok(false) };
-        let (has, expected) = (self.row.count(), self.names.as_ref().map_or(0, Vec::len));
+        let names = self.names.as_deref().unwrap_or_default();
+        let (has, expected) = (self.row.count(), names.len());
         if has != expected {
             return Err(Fault::at(line, format!("the row has {has} columns, the heading {expected}")));
         }
-        self.columns.iter().flatten().for_each(|column| to.push(self.row.get(*column)));
+        for column in self.columns.iter().flatten() {
+            match column {
+                Column::At(place) => to.push(self.row.get(*place)),
+                Column::All => {
+                    push_object(line, names.iter().map(String::as_bytes).zip(self.row.iter()), to)?;
+                }
+            }
+        }
         Ok(true)
     }
 

@@ -8,7 +8,12 @@
 
 use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 
-use super::{error::Fault, fields::Fields, input::Input};
+use super::{
+    error::Fault,
+    fields::Fields,
+    input::Input,
+    portion::{Portion, push_object},
+};
 use crate::foreign;
 
 /// Reads elements.
@@ -35,9 +40,13 @@ impl Xml {
         Ok(self.record.iter().map(|(name, _)| foreign::bytes(name)).collect())
     }
 
-    pub(super) fn next(&mut self, wanted: &[String], to: &mut Fields) -> Result<bool, Fault> {
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
         let Some(line) = self.read_record()? else { return Ok(false) };
-        for name in wanted {
+        for portion in wanted {
+            let Portion::Field(name) = portion else {
+                push_object(line, self.record.iter().map(|(name, text)| (&name[..], &text[..])), to)?;
+                continue;
+            };
             let found = self.record.iter().find(|(known, _)| known == name.as_bytes());
             let missing = || Fault::at(line, format!("the record has no field '{name}'"));
             to.push(&found.ok_or_else(missing)?.1);
