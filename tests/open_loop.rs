@@ -229,6 +229,19 @@ fn the_warm_up_does_not_count_against_the_number_of_requests() {
     assert!(sent > 1000, "{sent}");
 }
 
+/// What is due at the border and not sent yet counts for the warm-up, and so does not count against the number either.
+#[test]
+fn nor_do_requests_of_the_warm_up_that_are_sent_behind_its_end() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    // More than one client can send: some always wait to be sent.
+    let args = ["-p", &port, "-n", "1000", "--warmup", "0.3", "--rate", "100k", "-c", "1"];
+    for _ in 0..3 {
+        let sum = summary(&run(&[&args[..], &["--headless", "--yes", "--json"]].concat()).expect_code(0));
+        assert_eq!((sum.ops, sum.due), (1000, 1000));
+    }
+}
+
 #[test]
 fn the_program_says_response_beside_service() {
     let server = Server::redis().start();

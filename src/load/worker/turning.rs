@@ -10,12 +10,15 @@ impl Worker {
     #[cold]
     pub(super) fn take_setting(&mut self) {
         let new = self.setup.settings.load_full();
+        let (since_ns, is_turn) = (new.since_ns, new.generation != self.setting.generation);
+        if is_turn {
+            // Of what may be sent in the old phase: it counts there.
+            self.send_before(since_ns);
+        }
         let sends_again = self.follow_phase(&new.phase);
-        if new.generation == self.setting.generation {
+        if !is_turn {
             return;
         }
-        let since_ns = new.since_ns;
-        self.send_before(since_ns);
         let old = std::mem::replace(&mut self.setting, new);
         let connected = self.clients.connected() as u32;
         if sends_again {
