@@ -169,6 +169,57 @@ fn its_own_commands_are_asked_and_answered_one_by_one() {
     assert_eq!(stats["curr_items"], 0, "its keys are gone");
 }
 
+/// A file that reads an item and stores it with its number, over so many keys.
+fn reads_and_stores(directory: &std::path::Path, steps: &str, keys: u32) -> String {
+    let text = format!(
+        "[keys.item]\nprefix = \"item:\"\ncount = {keys}\n[[operation]]\nname = \"both\"\ntogether = \"sequence\"\n\
+         steps = {steps}\n[prefill]\nsteps = [\"set {{item}} {{value}}\"]\n"
+    );
+    let path = directory.join("both.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn cas_sends_the_number_that_its_own_gets_was_told() {
+    let directory = tempfile::tempdir().unwrap();
+    for steps in [
+        "[\"gets {item}\", \"cas {item.same} {cas} {value 10..90}\"]",
+        "[\"mg {item} v c\", \"ms {item.same} {value} T60 C{cas}\"]",
+    ] {
+        for (keys, clients, pipeline) in [(7, "1", "1"), (3, "50", "4")] {
+            let server = memcached(&[]);
+            let file = reads_and_stores(directory.path(), steps, keys);
+            let more = ["--workload", &file, "-c", clients, "-P", pipeline, "-n", "5000"];
+            let records = headless(&uri(&server), &more).expect_code(0).records();
+            let summary = &end(&records).summary;
+            assert!(summary.ops == 5000 && summary.errors.is_empty(), "{:?}", summary.errors);
+            let stats = stats(server.port());
+            let [stored, changed, gone] = ["cas_hits", "cas_badval", "cas_misses"].map(|name| stats[name]);
+            assert_eq!(stored + changed + gone, 5000, "{steps}");
+            assert_eq!((summary.hits, summary.misses, summary.conflicts), (5000 + stored, gone, changed));
+            assert_eq!((changed > 0, gone), (clients != "1", 0), "{steps}: {stored} stored");
+        }
+    }
+}
+
+#[test]
+fn a_cas_of_what_is_not_there_or_changed_since_is_no_error() {
+    let server = memcached(&[]);
+    let commands = "cas {key} 18446744073709551615 {value}";
+    let words: Vec<_> = commands.split(' ').collect();
+    let more = [&["-r", "5", "-n", "500", "--"], words.as_slice()].concat();
+    let records = headless(&uri(&server), &more).expect_code(0).records();
+    let summary = &end(&records).summary;
+    assert_eq!((summary.ops, summary.misses, summary.conflicts), (500, 500, 0));
+    let more =
+        [&["-r", "5", "--prefill", "-n", "500", "--", "0:", "set", "{key}", "x", ";"], words.as_slice()];
+    let records = headless(&uri(&server), &more.concat()).expect_code(0).records();
+    let summary = &end(&records).summary;
+    assert!(summary.errors.is_empty(), "{:?}", summary.errors);
+    assert_eq!((summary.ops, summary.hits, summary.misses, summary.conflicts), (500, 0, 0, 500));
+}
+
 #[test]
 fn errors_are_counted_by_their_kind_and_a_key_that_is_not_there_is_a_miss() {
     let server = memcached(&[]);

@@ -119,7 +119,14 @@ fn hits(text: &mut String, timeline: &Timeline, sum: &Summary, is_one_setting: b
     let reads = sum.hits + sum.misses;
     if reads > 0 && is_one_setting {
         let share = sum.hits as f64 / reads as f64;
-        line(text, "hits", &format!("{} of {reads} GETs", units::percent(share)));
+        line(text, "hits", &format!("{} of {reads} lookups", units::percent(share)));
+    }
+    if sum.conflicts > 0 && is_one_setting {
+        line(
+            text,
+            "conflicts",
+            &format!("{} times another client had stored the key in between", sum.conflicts),
+        );
     }
     let segments = timeline.segments().iter();
     let low = segments.filter_map(|segment| Some((segment, LowHits::of(&segment.start, &segment.total)?)));
@@ -239,6 +246,7 @@ mod tests {
             ops: 200,
             hits: 150,
             misses: 50,
+            conflicts: 7,
             errors: [("OOM".to_owned(), 3)].into(),
             service: repeated(250_000, 200),
             ..Interval::default()
@@ -248,7 +256,8 @@ mod tests {
   load      200 ops in 2.0 s under load, 100/s
   knobs     50 clients × 1, rate max, GET:SET 10:1, 32 B values, 10 k keys
   service   p50 250 µs  p90 250 µs  max 250 µs
-  hits      75 % of 200 GETs
+  hits      75 % of 200 lookups
+  conflicts 7 times another client had stored the key in between
   errors    OOM 3
 ";
         assert_eq!(summary(&timeline, &[]), expected);

@@ -1,6 +1,6 @@
 //! A connection's batch: what is asked, and how far the replies have come, to operations of one reply and of several.
 
-use super::replies::Replies;
+use super::replies::{Found, Replies};
 use crate::workload::OpId;
 
 /// A batch that is being put together.
@@ -23,16 +23,11 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Takes a reply into account that is an error or one of several. Whether it is the last of a good operation.
-    pub(super) fn take_part(
-        &mut self,
-        op: OpId,
-        is_null: bool,
-        is_error: bool,
-        replies: &mut Replies,
-    ) -> bool {
-        if !is_error {
-            replies.count_part(op, self.replies, is_null);
+    /// Takes a reply into account that is an error, which found nothing that counts, or is looked at by itself. Whether it is
+    /// the last of a good operation.
+    pub(super) fn take_part(&mut self, op: OpId, found: Option<Found>, replies: &mut Replies) -> bool {
+        if let Some(found) = found {
+            replies.count_part(op, self.replies, found);
         }
         self.replies += 1;
         if self.replies < replies.replies_of(op) {

@@ -18,7 +18,7 @@ use super::{
     answered::{Answered, Batch},
     broken::Broken,
     reading::{FirstErrors, Reading},
-    replies::Replies,
+    replies::{Found, Replies},
     segments::Segments,
     sequence::Sequence,
     unsent::Unsent,
@@ -406,7 +406,7 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, sequence, .. } = self;
-        skipper.each(bytes, replies.wants_elements(), |piece| {
+        skipper.each(bytes, replies.wants_parts(), |piece| {
             let Some(op) = operations.get(answered.place()).copied() else {
                 return Err(Broken::Unasked);
             };
@@ -414,6 +414,12 @@ impl Connection {
                 Piece::Reply(reply) => reply,
                 Piece::Element { place, is_null } => {
                     replies.count_element(op, answered.replies, (place, is_null));
+                    return Ok(());
+                }
+                Piece::Cas(number) => {
+                    if let Some(sequence) = sequence {
+                        sequence.take_cas(number);
+                    }
                     return Ok(());
                 }
             };
@@ -424,13 +430,13 @@ impl Connection {
             {
                 first_errors.push(line.to_vec());
             }
-            if is_error || replies.replies_of(op) > 1 {
+            if is_error || replies.by_replies(op) {
                 let is_good = match sequence {
                     Some(sequence) if replies.is_sequence(op) => {
                         let due_ns = dues.get(answered.place()).copied();
-                        sequence.take_step((op, due_ns), (!is_error).then_some(is_null), answered, replies)
+                        sequence.take_step((op, due_ns), Found::of(reply), answered, replies)
                     }
-                    _ => answered.take_part(op, is_null, is_error, replies),
+                    _ => answered.take_part(op, Found::of(reply), replies),
                 };
                 if !is_good {
                     return Ok(());

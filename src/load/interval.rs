@@ -68,6 +68,8 @@ pub struct OperationCounts {
     pub hits: u64,
     /// Replies that did not.
     pub misses: u64,
+    /// Replies that found it changed by another.
+    pub conflicts: u64,
     /// Those that were answered to the last reply, with or without an error.
     pub answered: u64,
     /// Errors; an operation has one at the most.
@@ -154,6 +156,7 @@ impl OperationCounts {
         self.ops = 0;
         self.hits = 0;
         self.misses = 0;
+        self.conflicts = 0;
         self.answered = 0;
         self.errors.clear();
         self.service.reset();

@@ -1,10 +1,36 @@
 //! Where the replies are counted that one read brought.
 
 use super::{ErrorKind, IntervalBuffer};
-use crate::workload::{Expected, Misses, OpId};
+use crate::{
+    protocol::Reply,
+    workload::{Expected, Misses, OpId},
+};
 
 /// Bits of [`Replies::touched`].
 const TOUCHED: usize = u64::BITS as usize;
+
+/// What a good reply found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Anything.
+    Something,
+    /// A null, or a list of nothing.
+    Nothing,
+    /// What was asked for, changed by another.
+    Conflict,
+}
+
+impl Found {
+    /// What a reply found that is no error.
+    pub(super) fn of(reply: Reply) -> Option<Self> {
+        match reply {
+            Reply::Value => Some(Self::Something),
+            Reply::Nil => Some(Self::Nothing),
+            Reply::Conflict => Some(Self::Conflict),
+            Reply::Error(_) => None,
+        }
+    }
+}
 
 /// The good operations of one number that a read completed.
 #[derive(Debug)]
@@ -14,6 +40,8 @@ pub(super) struct Taken {
     nulls: u32,
     /// How many replies one has.
     replies: u16,
+    /// Whether its replies are looked at one by one.
+    by_replies: bool,
     /// Whether each reply is waited for before the next request.
     is_sequence: bool,
     /// Whether a null is a miss, and anything else a hit.
@@ -27,6 +55,7 @@ impl Taken {
             good: 0,
             nulls: 0,
             replies: expected.requests.len() as u16,
+            by_replies: !matches!(&*expected.requests, [only] if only.misses != Misses::NullOrConflict),
             is_sequence: expected.is_sequence,
             has_misses: matches!(&*expected.requests, [only] if only.misses == Misses::Null),
         }
@@ -66,14 +95,20 @@ impl<'a> Replies<'a> {
         self.buffer.bytes_in += n as u64;
     }
 
-    /// Whether elements of replies are to be counted.
+    /// Whether parts of replies are to be counted, or sent.
     #[inline]
-    pub(super) fn wants_elements(&self) -> bool {
-        self.buffer.operations.has_elements()
+    pub(super) fn wants_parts(&self) -> bool {
+        self.buffer.operations.wants_parts()
+    }
+
+    /// Whether the replies of an operation are looked at one by one: it has several, or one that finds more than something
+    /// or nothing.
+    #[inline]
+    pub(super) fn by_replies(&self, op: OpId) -> bool {
+        self.taken[op.index()].by_replies
     }
 
     /// How many replies an operation has.
-    #[inline]
     pub(super) fn replies_of(&self, op: OpId) -> u16 {
         self.taken[op.index()].replies
     }
@@ -129,10 +164,10 @@ impl<'a> Replies<'a> {
         counts.count_good(n, self.service_ns);
     }
 
-    /// Counts whether a reply of an operation that has several, the one with this number, found what was asked for.
-    pub(super) fn count_part(&mut self, op: OpId, reply: u16, is_null: bool) {
+    /// Counts what a reply of an operation whose replies are looked at one by one, the one with this number, found.
+    pub(super) fn count_part(&mut self, op: OpId, reply: u16, found: Found) {
         let misses = self.buffer.operations.of(op).requests[usize::from(reply)].misses;
-        self.count_found(op, misses, is_null);
+        self.count_found(op, misses, found);
     }
 
     /// The same of an element, by its place, of its reply with this number.
@@ -142,15 +177,17 @@ impl<'a> Replies<'a> {
         if let Some(misses) = usize::try_from(place).ok().and_then(|place| elements.get(place))
             && is_last
         {
-            self.count_found(op, *misses, is_null);
+            self.count_found(op, *misses, if is_null { Found::Nothing } else { Found::Something });
         }
     }
 
-    fn count_found(&mut self, op: OpId, misses: Misses, is_null: bool) {
-        if misses == Misses::Null {
-            let counts = &mut self.buffer.counts[op.index()];
-            counts.hits += u64::from(!is_null);
-            counts.misses += u64::from(is_null);
+    fn count_found(&mut self, op: OpId, misses: Misses, found: Found) {
+        let counts = &mut self.buffer.counts[op.index()];
+        match (misses, found) {
+            (Misses::Never, _) => {}
+            (Misses::NullOrConflict, Found::Conflict) => counts.conflicts += 1,
+            (_, Found::Nothing) => counts.misses += 1,
+            (_, Found::Something | Found::Conflict) => counts.hits += 1,
         }
     }
 

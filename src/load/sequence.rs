@@ -5,9 +5,13 @@
 //! ```
 //! The first steps of a batch are written at once, then the second steps at once when all of them are answered. An operation
 //! begins with its first step and is over with the reply to its last; each has its own end. An error does not end it: what
-//! is left of it is asked all the same, so that the server is asked what was counted.
+//! is left of it is asked all the same, so that the server is asked what was counted. A step may send the number of the item
+//! that the reply to the one before brought; that of no item is 0, which none has.
 
-use super::{answered::Answered, replies::Replies};
+use super::{
+    answered::Answered,
+    replies::{Found, Replies},
+};
 use crate::workload::{OpId, Outgoing, Values};
 
 /// How far a batch is whose operations, some at least, have steps that wait for one another.
@@ -23,6 +27,8 @@ pub(super) struct Sequence {
     batch: u32,
     /// Whether each operation that was written last has had an error before; none has had where it is empty.
     failed: Vec<bool>,
+    /// The number of the item that the next reply has.
+    cas: u64,
     /// Those whose next step is to be written, in their order.
     waiting: Vec<Waiting>,
 }
@@ -34,13 +40,15 @@ struct Waiting {
     /// When it was due, in open loop.
     due_ns: Option<u64>,
     has_failed: bool,
+    /// The number of the item that it was answered with.
+    cas: u64,
 }
 
 impl Sequence {
     /// A batch of so many operations whose first steps are written, and these later; their values are in `values`.
     pub(super) fn new(batch: u32, later: Vec<Outgoing>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
-        Self { later, values, step: 0, batch, failed: Vec::new(), waiting: Vec::new() }
+        Self { later, values, step: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
     }
 
     /// Operations of the whole batch.
@@ -53,23 +61,29 @@ impl Sequence {
         !self.waiting.is_empty()
     }
 
-    /// Takes the reply to a step of an operation into account, which is null or not, or an error. Whether it is the last of a
-    /// good operation.
+    /// Takes the number of an item into account that the next reply has.
+    pub(super) fn take_cas(&mut self, cas: u64) {
+        self.cas = cas;
+    }
+
+    /// Takes the reply to a step of an operation into account, which found something or is an error. Whether it is the last
+    /// of a good operation.
     pub(super) fn take_step(
         &mut self,
         (op, due_ns): (OpId, Option<u64>),
-        is_null: Option<bool>,
+        found: Option<Found>,
         answered: &mut Answered,
         replies: &mut Replies,
     ) -> bool {
-        if let Some(is_null) = is_null {
-            replies.count_part(op, self.step, is_null);
+        if let Some(found) = found {
+            replies.count_part(op, self.step, found);
         }
+        let cas = std::mem::take(&mut self.cas);
         let next_has_failed = self.has_failed(answered.place() + 1);
         let has_failed = std::mem::replace(&mut answered.has_failed, next_has_failed);
         if self.step + 1 < replies.replies_of(op) {
             answered.whole += 1;
-            self.waiting.push(Waiting { op, due_ns, has_failed });
+            self.waiting.push(Waiting { op, due_ns, has_failed, cas });
             return false;
         }
         if has_failed {
@@ -91,14 +105,17 @@ impl Sequence {
         dues: &mut Vec<u64>,
         answered: &mut Answered,
     ) -> Option<(Outgoing, Values)> {
-        let next = self.later.next()?;
+        let mut next = self.later.next()?;
+        next.put_in(|place, out| {
+            out.extend_from_slice(itoa::Buffer::new().format(self.waiting[place].cas).as_bytes());
+        });
         let is_last = self.later.as_slice().is_empty();
         let values = if is_last { self.values.take() } else { self.values.clone() };
         self.step += 1;
         operations.clear();
         dues.clear();
         self.failed.clear();
-        for Waiting { op, due_ns, has_failed } in self.waiting.drain(..) {
+        for Waiting { op, due_ns, has_failed, .. } in self.waiting.drain(..) {
             operations.push(op);
             dues.extend(due_ns);
             self.failed.push(has_failed);

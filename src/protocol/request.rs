@@ -35,6 +35,8 @@ pub enum Part<'a> {
         /// How many bytes all of this kind have; `None` where that is drawn.
         size: Option<usize>,
     },
+    /// A number that is known when the reply to the request before has come: nothing stands there yet.
+    Awaited,
 }
 
 impl Part<'_> {
@@ -44,7 +46,7 @@ impl Part<'_> {
             Self::Text(text) => Some(text.len()),
             Self::Digits(_) => Some(KEY_DIGITS),
             Self::Value { size, .. } => size,
-            Self::Number(_) | Self::Padded(..) => None,
+            Self::Number(_) | Self::Padded(..) | Self::Awaited => None,
         }
     }
 }
@@ -80,8 +82,11 @@ pub trait Fill {
     fn value(&mut self, kind: u16) -> (Self::Value, usize);
     /// Appends a value, or notes that it is written from where it lies; how many of its bytes are left out then.
     fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
-    /// What stands from this place on has moved by so many bytes.
-    fn move_left_out(&mut self, from: usize, by: usize);
+    /// A number is to be put in at this place when it is known.
+    fn await_number(&mut self, at: usize);
+    /// What stood from the first of these places to the second stands `by` bytes behind it now, and before it what stood
+    /// behind the second.
+    fn moved(&mut self, from: usize, behind: usize, by: usize);
 }
 
 /// Commands encoded in a dialect that are sent in one go, with any number of slots.
@@ -114,6 +119,8 @@ enum Then {
     Number(u16),
     /// The same with leading zeros up to so many digits.
     Padded(u16, u8),
+    /// A number that is put in later.
+    Awaited,
     /// An argument that is a number of this source, behind its length.
     SizedNumber(u16),
     /// Another argument whose length is known when it is filled.
@@ -128,6 +135,7 @@ enum Fragment {
     Number(u16),
     Padded(u16, u8),
     Value(u16),
+    Awaited,
 }
 
 impl Template {
@@ -177,6 +185,7 @@ impl Template {
                 }
                 Then::Number(source) => append_number(fill.number(*source), out),
                 Then::Padded(source, least) => append_padded(fill.number(*source), *least, out),
+                Then::Awaited => fill.await_number(out.len()),
                 Then::SizedNumber(source) => append_sized_number(fill.number(*source), out),
                 Then::Argument(head, fragments) => append_argument(head, fragments, fill, out),
             }
@@ -232,6 +241,7 @@ impl Fragment {
             Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
             Self::Number(source) => append_number(fill.number(*source), out),
             Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
+            Self::Awaited => fill.await_number(out.len()),
             Self::Value(kind) => {
                 let (value, _) = fill.value(*kind);
                 return fill.write(value, out);
@@ -249,7 +259,7 @@ fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut imp
     head.append(end - start + left_out, fill, out);
     let head = out.len() - end;
     out[start..].rotate_right(head);
-    fill.move_left_out(start, head);
+    fill.moved(start, end, head);
 }
 
 /// A template that is being made.
@@ -304,6 +314,7 @@ impl Making {
             Part::Number(source) => self.end_piece(Then::Number(source)),
             Part::Padded(source, least) => self.end_piece(Then::Padded(source, least)),
             Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
+            Part::Awaited => self.end_piece(Then::Awaited),
         }
     }
 
@@ -332,6 +343,7 @@ impl Fragment {
             Part::Number(source) => Self::Number(source),
             Part::Padded(source, least) => Self::Padded(source, least),
             Part::Value { kind, .. } => Self::Value(kind),
+            Part::Awaited => Self::Awaited,
         }
     }
 }
@@ -369,7 +381,9 @@ mod tests {
             0
         }
 
-        fn move_left_out(&mut self, _: usize, _: usize) {}
+        fn await_number(&mut self, _: usize) {}
+
+        fn moved(&mut self, _: usize, _: usize, _: usize) {}
     }
 
     const THREE: Part = Part::Value { kind: 0, size: Some(3) };

@@ -310,9 +310,9 @@ mod tests {
             let mut piece = &stream[start..end];
             while let Some(reply) = skipper.next(&mut piece)? {
                 found.push(match reply {
-                    Reply::Value => "value".to_owned(),
                     Reply::Nil => "nil".to_owned(),
                     Reply::Error(line) => String::from_utf8(line.to_vec()).unwrap(),
+                    _ => "value".to_owned(),
                 });
             }
             start = end;
@@ -390,6 +390,7 @@ mod tests {
                     Piece::Element { place, is_null: false } => format!("{place}"),
                     Piece::Reply(Reply::Error(line)) => String::from_utf8_lossy(line).into_owned(),
                     Piece::Reply(reply) => format!("{reply:?}"),
+                    Piece::Cas(number) => panic!("{number} is memcached's"),
                 });
                 Ok::<_, ProtocolError>(())
             });

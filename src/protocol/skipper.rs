@@ -9,11 +9,13 @@ pub enum Reply<'a> {
     Value,
     /// Null, `$-1`, `*-1` or `_`, or a list of nothing, `*0`, `%0` or `~0`.
     Nil,
+    /// A condition on the number of an item that did not hold, since another was faster: memcached's `EXISTS` or `EX`.
+    Conflict,
     /// An error, or what holds one: the line of the first, without `-`: `LOADING Redis is loading the dataset in memory`.
     Error(&'a [u8]),
 }
 
-/// What is handed out of a stream in which elements of replies count.
+/// What is handed out of a stream in which parts of replies count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// An element of the reply to come, of that itself and not of its elements, that is no error.
@@ -23,6 +25,8 @@ pub enum Piece<'a> {
         /// Whether it is null, or a list of nothing.
         is_null: bool,
     },
+    /// The number by which memcached knows the item as it is in the reply to come (its "cas unique").
+    Cas(u64),
     /// A reply.
     Reply(Reply<'a>),
 }
@@ -37,7 +41,7 @@ pub enum Skipper {
 }
 
 impl Skipper {
-    /// Hands each reply that ends in `input` to `take`, in their order, and before it its elements if they are wanted; the
+    /// Hands each reply that ends in `input` to `take`, in their order, and before it its parts if they are wanted; the
     /// next bytes carry on behind them.
     ///
     /// # Errors
@@ -46,12 +50,12 @@ impl Skipper {
     pub fn each<E: From<ProtocolError>>(
         &mut self,
         input: &[u8],
-        wants_elements: bool,
+        wants_parts: bool,
         take: impl FnMut(Piece) -> Result<(), E>,
     ) -> Result<(), E> {
         match self {
-            Self::Resp(skipper) => skipper.each(input, wants_elements, take),
-            Self::Memcached(skipper) => skipper.each(input, take),
+            Self::Resp(skipper) => skipper.each(input, wants_parts, take),
+            Self::Memcached(skipper) => skipper.each(input, wants_parts, take),
         }
     }
 

@@ -166,13 +166,14 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     buffer.connections_lost.add_to(&mut interval.connections_lost);
     buffer.connects_failed.add_to(&mut interval.connects_failed);
     for (expected, counts) in buffer.operations.iter().zip(&buffer.counts) {
-        if counts.answered + counts.hits + counts.misses == 0 && counts.errors.is_empty() {
+        if counts.answered + counts.hits + counts.misses + counts.conflicts == 0 && counts.errors.is_empty() {
             continue;
         }
         let mut part = OperationInterval {
             ops: counts.ops,
             hits: counts.hits,
             misses: counts.misses,
+            conflicts: counts.conflicts,
             service: counts.service.latency(),
             ..OperationInterval::default()
         };
@@ -181,6 +182,7 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
         interval.ops += part.ops;
         interval.hits += part.hits;
         interval.misses += part.misses;
+        interval.conflicts += part.conflicts;
         interval.service.merge(&part.service);
         interval.operation(&expected.label).merge(&part);
         for request in &expected.requests {

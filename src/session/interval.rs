@@ -23,6 +23,9 @@ macro_rules! of_the_load {
             pub hits: u64,
             /// Reads that did not.
             pub misses: u64,
+            /// Requests that found their key changed by another: memcached's `cas` that is answered with `EXISTS`.
+            #[serde(default, skip_serializing_if = "is_none")]
+            pub conflicts: u64,
             /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
             /// none. They are neither in `ops` nor in a distribution.
             pub errors: BTreeMap<String, u64>,
@@ -68,6 +71,7 @@ macro_rules! of_the_load {
                 self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
                 self.hits += later.hits;
                 self.misses += later.misses;
+                self.conflicts += later.conflicts;
                 self.behind_us = self.behind_us.max(later.behind_us);
                 self.due += later.due;
                 self.shed += later.shed;
@@ -192,6 +196,9 @@ pub struct OperationInterval {
     /// Reads of it that did not.
     #[serde(default, skip_serializing_if = "is_none")]
     pub misses: u64,
+    /// Requests of it that found their key changed by another.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub conflicts: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
     /// From write to last byte.
@@ -241,6 +248,7 @@ impl OperationInterval {
         self.ops += later.ops;
         self.hits += later.hits;
         self.misses += later.misses;
+        self.conflicts += later.conflicts;
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
     }

@@ -8,6 +8,8 @@ pub enum Misses {
     Never,
     /// A null, or an empty list; every other good reply is a hit.
     Null,
+    /// A null; a conflict is neither a miss nor a hit, and every other good reply is a hit.
+    NullOrConflict,
 }
 
 /// The commands that change nothing, and are never a hit or a miss. What is neither here nor among [`FINDING`] is taken to

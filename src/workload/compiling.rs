@@ -171,6 +171,7 @@ impl<'v> Making<'v> {
                 Some(number) => vec![Part::Value { kind: FIELDS + number, size: None }],
                 None => portion.placeholder().map(|part| Part::Text(part.as_bytes())).into(),
             },
+            Fragment::Cas => vec![Part::Awaited],
             Fragment::Number(..) | Fragment::Now => {
                 vec![Part::Number(number().expect("its source was added before"))]
             }

@@ -105,7 +105,8 @@ pub struct Operation {
     pub writes: Option<bool>,
     /// Its commands, at least one: words with placeholders, `SET {key} "<{value}>" EX {number 60..3600}`, quoted as
     /// redis-cli quotes. `{key.same}` is the key that `{key}` drew last in this operation, `{now}` the time in milliseconds
-    /// since 1970; braces that name nothing stay as they are.
+    /// since 1970, `{cas}` the number of the item that the reply to the step before told; braces that name nothing stay as
+    /// they are.
     pub steps: Vec<String>,
     /// Whether its steps are sent byte for byte as they are, each a request: inline commands with the ends of their lines.
     /// No file says so.

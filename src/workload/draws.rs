@@ -113,7 +113,7 @@ impl Source {
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
-            Fragment::Text(_) | Fragment::Value(_) | Fragment::OfRecord(_) => None,
+            Fragment::Text(_) | Fragment::Value(_) | Fragment::OfRecord(_) | Fragment::Cas => None,
         }
     }
 }
@@ -137,6 +137,8 @@ pub(super) struct Filling<'a> {
     pub(super) record: &'a Taken,
     /// The key whose turn it is, where each has one.
     pub(super) given: u64,
+    /// Where a number is to be put in later, if one is.
+    pub(super) awaited: Option<usize>,
 }
 
 impl Filling<'_> {
@@ -218,8 +220,13 @@ impl Fill for Filling<'_> {
         if is_large { cut.size() } else { 0 }
     }
 
-    fn move_left_out(&mut self, from: usize, by: usize) {
+    fn await_number(&mut self, at: usize) {
+        self.awaited = Some(at);
+    }
+
+    fn moved(&mut self, from: usize, behind: usize, by: usize) {
         let moved = self.left_out.iter_mut().rev().take_while(|left_out| left_out.at >= from);
         moved.for_each(|left_out| left_out.at += by);
+        self.awaited = self.awaited.map(|at| if at < behind { at } else { at - (behind - from) });
     }
 }

@@ -7,6 +7,7 @@
 //! Knows no socket, and no clock but the date that `{now}` is; what it reads are its files and datasets. A program turns random numbers into request bytes; who sends them, and when, is
 //! [`load`](crate::load)'s business.
 
+mod cas;
 mod check;
 mod chooser;
 mod commands;

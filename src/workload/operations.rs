@@ -23,7 +23,7 @@ impl OpId {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
-    has_elements: bool,
+    wants_parts: bool,
 }
 
 /// What is expected of one operation.
@@ -53,8 +53,10 @@ impl Operations {
     pub(super) fn of_all(workload: &Workload, operations: &[Operation], dialect: Dialect) -> Self {
         let expected = |operation| Expected::of(workload, operation, dialect);
         let all: Vec<_> = operations.iter().map(expected).collect();
-        let has_elements = all.iter().any(|expected| !expected.elements.is_empty());
-        Self { all, has_elements }
+        let awaits = |operation| workload.steps(operation).any(|step| step.awaits_cas());
+        let wants_parts =
+            all.iter().any(|expected| !expected.elements.is_empty()) || operations.iter().any(awaits);
+        Self { all, wants_parts }
     }
 
     /// How many there are.
@@ -69,10 +71,10 @@ impl Operations {
         &self.all[op.index()]
     }
 
-    /// Whether elements of replies say by themselves what was found.
+    /// Whether parts of replies count by themselves: elements that say what was found, numbers that a later step sends.
     #[inline]
-    pub fn has_elements(&self) -> bool {
-        self.has_elements
+    pub fn wants_parts(&self) -> bool {
+        self.wants_parts
     }
 
     /// All of them, in the order of their numbers.
@@ -89,8 +91,7 @@ impl Operations {
 impl Expected {
     fn of(workload: &Workload, operation: &Operation, dialect: Dialect) -> Self {
         let commands = operation.steps.iter().map(|step| command(step));
-        let misses = commands.clone().zip(&operation.steps);
-        let misses: Vec<_> = misses.map(|(command, step)| spoken::misses(dialect, &command, step)).collect();
+        let misses: Vec<_> = operation.steps.iter().map(|step| spoken::misses(dialect, step)).collect();
         let request = |(command, misses)| Request { command, misses };
         let (requests, elements) = match operation.together {
             Together::Pipeline | Together::Sequence => {

@@ -11,6 +11,8 @@ use super::{DatasetError, Values, dataset::Taken, values::Cut};
 
 /// Values of more bytes are not copied.
 pub(super) const LARGE: usize = 64 * 1024;
+/// Digits of the largest number that is put in.
+const LONGEST_NUMBER: usize = 20;
 
 /// Requests, some of whose values lie elsewhere.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +24,10 @@ pub struct Outgoing {
     pub(super) noted: Vec<u64>,
     /// The record that the operation which was put together last is of, if it is of one.
     pub(super) record: Taken,
+    /// The numbers that are to be put in, in their order.
+    pub(super) awaited: Vec<Awaited>,
+    /// How many operations it has a step of, where these are later ones.
+    pub(super) operations: usize,
     /// What is to be written later: the second steps of operations whose steps wait for one another, the third, ...
     pub(super) later: Vec<Outgoing>,
 }
@@ -32,6 +38,15 @@ pub(super) struct LeftOut {
     /// Behind how many bytes it stands.
     pub(super) at: usize,
     pub(super) cut: Cut,
+}
+
+/// A number that is known when the reply to the step before has come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Awaited {
+    /// Behind how many bytes it is to be put in.
+    pub(super) at: usize,
+    /// Whose it is: the place of its operation among those that have such a step.
+    pub(super) operation: usize,
 }
 
 impl Outgoing {
@@ -57,6 +72,26 @@ impl Outgoing {
     #[inline]
     pub fn take_later(&mut self) -> Option<Vec<Self>> {
         (!self.later.is_empty()).then(|| std::mem::take(&mut self.later))
+    }
+
+    /// Puts in what was awaited: `append` appends that of the operation at this place among those that have such a step.
+    pub fn put_in(&mut self, append: impl Fn(usize, &mut Vec<u8>)) {
+        if self.awaited.is_empty() {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(self.bytes.len() + LONGEST_NUMBER * self.awaited.len());
+        let (mut copied, mut left_out) = (0, self.left_out.iter_mut().peekable());
+        for Awaited { at, operation } in self.awaited.drain(..) {
+            while let Some(left_out) = left_out.next_if(|left_out| left_out.at < at) {
+                left_out.at += bytes.len() - copied;
+            }
+            bytes.extend_from_slice(&self.bytes[copied..at]);
+            copied = at;
+            append(operation, &mut bytes);
+        }
+        left_out.for_each(|left_out| left_out.at += bytes.len() - copied);
+        bytes.extend_from_slice(&self.bytes[copied..]);
+        self.bytes = bytes;
     }
 
     /// The bytes, if no value lies elsewhere.

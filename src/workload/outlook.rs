@@ -173,7 +173,8 @@ impl Asking<'_> {
             let mut out = Outgoing::default();
             let op = program.append(&mut draws, &mut out);
             let bytes = out.length_in_all() as u64;
-            let later = out.take_later().unwrap_or_default();
+            let mut later = out.take_later().unwrap_or_default();
+            later.iter_mut().for_each(|step| step.put_in(|_, wire| wire.extend_from_slice(b"{cas}")));
             let steps: Vec<_> = [out].into_iter().chain(later).filter(|step| step.length() > 0).collect();
             let steps: Vec<_> =
                 steps.iter().map(|step| readable(&step.wire(program.values()), self.dialect)).collect();
@@ -272,8 +273,8 @@ fn levelled(workload: &Workload) -> Workload {
 fn payload(step: &Step, names: &[SetNames], kinds: &[f64]) -> f64 {
     let length = |fragment: &Fragment| match fragment {
         Fragment::Text(text) => text.len() as f64,
-        // Of a record nothing is known before it is read.
-        Fragment::Given(_) | Fragment::OfRecord(_) => 0.0,
+        // Of a record nothing is known before it is read, nor of a reply.
+        Fragment::Given(_) | Fragment::OfRecord(_) | Fragment::Cas => 0.0,
         Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set) => {
             let names = &names[usize::from(*set)];
             names.key(names.form.named(0)).len() as f64

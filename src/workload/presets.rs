@@ -70,7 +70,8 @@ files!(
     "alibaba-threads",
     "alibaba-bitmap",
     "timeline-sets",
-    "timeline-script"
+    "timeline-script",
+    "timeline-cas"
 );
 
 fn plain(name: &str, about: &str, workload: Workload) -> Preset {

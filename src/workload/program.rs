@@ -13,6 +13,7 @@ use super::{
     compiling::Compiled,
     draws::Filling,
     key_form::SetNames,
+    outgoing::Awaited,
 };
 use crate::protocol::{Dialect, Template};
 
@@ -157,7 +158,8 @@ impl Program {
         }
         let (sets, sources, values) = (self.sets.as_slice(), self.compiled.sources.as_slice(), &self.values);
         let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
-        let mut filling = Filling { sets, sources, values, draws, left_out, noted, record, given };
+        let mut filling =
+            Filling { sets, sources, values, draws, left_out, noted, record, given, awaited: None };
         template.append(&mut filling, &mut out.bytes);
         if !self.compiled.later.is_empty() {
             self.append_later(*op, draws, out);
@@ -191,8 +193,12 @@ impl Program {
                 noted: &mut out.noted,
                 record: &out.record,
                 given: 0,
+                awaited: None,
             };
             template.append(&mut filling, &mut step.bytes);
+            let awaited = filling.awaited.map(|at| Awaited { at, operation: step.operations });
+            step.awaited.extend(awaited);
+            step.operations += 1;
         }
     }
 }

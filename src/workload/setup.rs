@@ -72,6 +72,7 @@ impl Workload {
             noted: &mut noted,
             record: &Taken::default(),
             given: 0,
+            awaited: None,
         };
         let mut word = |word: &Vec<Fragment>| {
             word.iter().flat_map(|fragment| bytes(fragment, &names, &mut filling)).collect()
@@ -108,8 +109,9 @@ fn bytes(fragment: &Fragment, names: &[SetNames], filling: &mut Filling) -> Vec<
             [before, filling.values.bytes(cut), behind].concat()
         }
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
-        // A setup that can be run has none.
+        // A setup that can be run has none of these.
         Fragment::OfRecord(ref portion) => portion.to_string().into_bytes(),
+        Fragment::Cas => b"{cas}".to_vec(),
         Fragment::Now => now::unix_ms().to_string().into_bytes(),
     }
 }

@@ -1,7 +1,7 @@
 //! What a dialect makes of a workload: whether it has its commands, and which of their replies are misses.
 
 use super::{
-    KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, commands,
+    KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, cas, commands,
     step::{Fragment, Step},
 };
 use crate::{
@@ -9,22 +9,16 @@ use crate::{
     protocol::{Dialect, Part},
 };
 
-/// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
-const FINDING: [&str; 19] = [
-    "CAS", "DECR", "DECRBY", "DEL", "DELETE", "EXPIRE", "GAT", "GATS", "GET", "GETEX", "GETS", "INCR",
-    "INCRBY", "MA", "MD", "MG", "MGET", "TOUCH", "UNLINK",
-];
-
-/// Which replies of a `step`, whose command this is, are misses.
-pub(super) fn misses(dialect: Dialect, command: &str, step: &str) -> Misses {
-    match dialect {
-        Dialect::Resp2 | Dialect::Resp3 => {
-            let step = Step::read(step, &Workload::default());
-            let words = step.iter().flat_map(|step| step.0.iter().skip(1));
-            commands::misses(command, &words.map(|word| fixed(word)).collect::<Vec<_>>())
+/// Which replies of a `step` are misses.
+pub(super) fn misses(dialect: Dialect, step: &str) -> Misses {
+    let Ok(step) = Step::read(step, &Workload::default()) else { return Misses::Never };
+    match (dialect, step.command()) {
+        (Dialect::Resp2 | Dialect::Resp3, Some(command)) => {
+            let arguments: Vec<_> = step.0.iter().skip(1).map(|word| fixed(word)).collect();
+            commands::misses(&command, &arguments)
         }
-        Dialect::Memcached if FINDING.contains(&command) => Misses::Null,
-        Dialect::Memcached => Misses::Never,
+        (Dialect::Resp2 | Dialect::Resp3, None) => Misses::Never,
+        (Dialect::Memcached, _) => cas::misses(&step),
     }
 }
 
@@ -42,6 +36,7 @@ impl Workload {
     /// # Errors
     /// Names the first that it does not have.
     pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
+        self.check_cas(dialect)?;
         if dialect.is_resp() {
             return Ok(());
         }
@@ -83,7 +78,7 @@ impl Workload {
             }
             Fragment::Value(_) | Fragment::OfRecord(_) => None,
             Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
-            Fragment::Now => Some(u64::MAX.to_string().into_bytes()),
+            Fragment::Now | Fragment::Cas => Some(u64::MAX.to_string().into_bytes()),
         };
         step.0.iter().map(|word| word.iter().map(part).collect()).collect()
     }
@@ -98,7 +93,7 @@ fn part(part: &Option<Vec<u8>>) -> Part<'_> {
 mod tests {
     use super::*;
     use crate::protocol::KEY_DIGITS;
-    use crate::workload::{Operation, Setup, preset, steps::command};
+    use crate::workload::{Operation, Setup, preset};
 
     fn of(step: &str) -> Workload {
         let operations = vec![Operation::command(step, 1)];
@@ -135,7 +130,7 @@ mod tests {
             ("ZRANGE {key} 0", false),
             ("SET {key} x", false),
         ] {
-            let found = misses(Dialect::Resp2, &command(step), step);
+            let found = misses(Dialect::Resp2, step);
             assert_eq!(found == Misses::Null, is_one, "{step}");
         }
     }

@@ -26,6 +26,8 @@ pub(super) enum Fragment {
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
+    /// The number of the item that the reply to the step before brought.
+    Cas,
     /// This of the record that the operation is of.
     OfRecord(Portion),
 }
@@ -108,6 +110,11 @@ impl Step {
             Some(command) if command == "MG" => !self.0.iter().skip(2).any(changes),
             command => command.is_some_and(|command| commands::only_reads(&command)),
         }
+    }
+
+    /// Whether it sends the number of an item that the reply to the step before brings.
+    pub(super) fn awaits_cas(&self) -> bool {
+        self.fragments().any(|fragment| *fragment == Fragment::Cas)
     }
 
     /// All its fragments, in the order of the wire.

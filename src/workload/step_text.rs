@@ -10,7 +10,7 @@ use super::{
 pub(super) struct BadQuotes;
 
 impl Step {
-    /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{number FROM..TO}`, `{number below N}` and the
+    /// Reads `text`: words with spaces between them, and `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}` and the
     /// names of keys and values of the `workload` in braces as placeholders, anywhere in a word; `{NAME.new}` is the next key
     /// beyond those of the set, and `{NAME.same}` the key that `{NAME}` or `{NAME.new}` was last. `{repeat 10: field{i}
     /// {value}}` is written out. Other braces stay as they are.
@@ -137,6 +137,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
         None => match drawn(name) {
             Some(drawn) => drawn,
             None if name == "now" => Fragment::Now,
+            None if name == "cas" => Fragment::Cas,
             None => match name.rsplit_once('.')? {
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "new") => Fragment::New(set(name)?),
@@ -186,9 +187,10 @@ mod tests {
             vec![Fragment::Number(60, 3600)],
             vec![Fragment::Same(1), Fragment::New(0), text("!")],
             vec![Fragment::Value(0), Fragment::Now],
+            vec![text("C"), Fragment::Cas],
         ];
         assert_eq!(
-            read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}{a.new}! {text}{now}"),
+            read(" SET {key}  <{value}{a}> EX {number 60..3600} {key.same}{a.new}! {text}{now} C{cas}"),
             expected
         );
     }

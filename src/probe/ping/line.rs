@@ -193,7 +193,7 @@ impl Line {
         while let Some(reply) = self.skipper.next(&mut input).map_err(broken)? {
             let error = match reply {
                 Reply::Error(line) => Some(foreign::bytes(line)),
-                Reply::Value | Reply::Nil => None,
+                _ => None,
             };
             if let Some(greeter) = &mut self.greeter {
                 // All that there is to say was said at the beginning.

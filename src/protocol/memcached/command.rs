@@ -204,7 +204,7 @@ fn check_key(key: &Word) -> Result<(), Unspoken> {
 fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, Unspoken> {
     let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let is_number = match word.as_slice() {
-        [Part::Number(_) | Part::Padded(..) | Part::Digits(_)] => true,
+        [Part::Number(_) | Part::Padded(..) | Part::Digits(_) | Part::Awaited] => true,
         [Part::Text(text)] => is_digits(text),
         _ => false,
     };
@@ -232,7 +232,7 @@ fn is_plain(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
         Part::Value { .. } => false,
-        Part::Digits(_) | Part::Number(_) | Part::Padded(..) => true,
+        Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::Awaited => true,
     }
 }
 
@@ -284,7 +284,9 @@ mod tests {
             0
         }
 
-        fn move_left_out(&mut self, _: usize, _: usize) {}
+        fn await_number(&mut self, _: usize) {}
+
+        fn moved(&mut self, _: usize, _: usize, _: usize) {}
     }
 
     /// The words of `step`, in which K is a key, V a value, W one of a size that is drawn, and N a number.

@@ -22,8 +22,8 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
     // A condition of the client's own that does not hold: nothing is missing.
     (b"NS", Reply::Value),
     (b"NOT_STORED", Reply::Value),
-    (b"EX", Reply::Value),
-    (b"EXISTS", Reply::Value),
+    (b"EX", Reply::Conflict),
+    (b"EXISTS", Reply::Conflict),
     (b"MN", Reply::Value),
     (b"OK", Reply::Value),
     (b"VERSION", Reply::Value),
@@ -59,6 +59,8 @@ enum Inside {
     Block,
     /// One that ends with its value.
     Value,
+    /// One of which a part was handed out, and which has ended.
+    Ended,
 }
 
 /// A line, understood.
@@ -76,15 +78,17 @@ enum Line {
 }
 
 impl MemcachedSkipper {
-    /// Hands each reply that ends in `input` to `take`, in their order.
+    /// Hands each reply that ends in `input` to `take`, in their order, and before it the numbers of its items if they are
+    /// wanted.
     #[inline]
     pub(in crate::protocol) fn each<E: From<ProtocolError>>(
         &mut self,
         mut input: &[u8],
+        wants_cas: bool,
         mut take: impl FnMut(Piece) -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some(reply) = self.next(&mut input)? {
-            take(Piece::Reply(reply))?;
+        while let Some(piece) = self.advance(&mut input, wants_cas)? {
+            take(piece)?;
         }
         Ok(())
     }
@@ -95,6 +99,22 @@ impl MemcachedSkipper {
         &'r mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'r>>, ProtocolError> {
+        Ok(match self.advance(input, false)? {
+            Some(Piece::Reply(reply)) => Some(reply),
+            _ => None,
+        })
+    }
+
+    #[inline]
+    fn advance<'r, 'i: 'r>(
+        &'r mut self,
+        input: &mut &'i [u8],
+        wants_cas: bool,
+    ) -> Result<Option<Piece<'r>>, ProtocolError> {
+        if self.inside == Inside::Ended {
+            self.inside = Inside::Between;
+            return Ok(Some(Piece::Reply(Reply::Value)));
+        }
         loop {
             if self.payload > 0 {
                 let n = self.payload.min(input.len() as u64);
@@ -105,7 +125,7 @@ impl MemcachedSkipper {
                 }
                 if self.inside == Inside::Value {
                     self.inside = Inside::Between;
-                    return Ok(Some(Reply::Value));
+                    return Ok(Some(Piece::Reply(Reply::Value)));
                 }
             }
             if input.is_empty() {
@@ -118,19 +138,27 @@ impl MemcachedSkipper {
             let (head, rest) = (&input[..end], &input[end + 1..]);
             *input = rest;
             let is_joined = self.line.end(head)?;
-            let line = read(if is_joined { self.line.whole() } else { head })?;
+            let text = if is_joined { self.line.whole() } else { head };
+            let (line, cas) = (read(text)?, if wants_cas { cas(text) } else { None });
             let was_open = std::mem::take(&mut self.inside) != Inside::Between;
             match line {
-                Line::Reply(reply) => return Ok(Some(reply)),
+                Line::Reply(_) if cas.is_some() => self.inside = Inside::Ended,
+                Line::Reply(reply) => return Ok(Some(Piece::Reply(reply))),
                 Line::Error => {
                     let line: &'r [u8] = if is_joined { self.line.whole() } else { head };
-                    return Ok(Some(Reply::Error(line.strip_suffix(b"\r").unwrap_or(line))));
+                    let line = line.strip_suffix(b"\r").unwrap_or(line);
+                    return Ok(Some(Piece::Reply(Reply::Error(line))));
                 }
                 // Nothing was found where nothing stands before it.
-                Line::End => return Ok(Some(if was_open { Reply::Value } else { Reply::Nil })),
+                Line::End => {
+                    return Ok(Some(Piece::Reply(if was_open { Reply::Value } else { Reply::Nil })));
+                }
                 Line::Stat => self.inside = Inside::Block,
                 Line::Values(length) => (self.inside, self.payload) = (Inside::Block, length + 2),
                 Line::Value(length) => (self.inside, self.payload) = (Inside::Value, length + 2),
+            }
+            if let Some(number) = cas {
+                return Ok(Some(Piece::Cas(number)));
             }
         }
     }
@@ -159,6 +187,17 @@ fn read(line: &[u8]) -> Result<Line, ProtocolError> {
             None => return Err(ProtocolError::no_reply(text)),
         },
     })
+}
+
+/// The number of its item that a line tells: `VALUE key flags length NUMBER`, or the flag `cNUMBER` behind HD or VA.
+fn cas(line: &[u8]) -> Option<u64> {
+    let text = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut words = text.split(|byte| *byte == b' ');
+    match words.next()? {
+        b"VALUE" => number(words.nth(3)),
+        b"HD" | b"VA" => words.find_map(|word| number(word.strip_prefix(b"c"))),
+        _ => None,
+    }
 }
 
 /// A number of up to twenty digits, or none.
@@ -194,8 +233,8 @@ mod tests {
     const STREAM: &[u8] = b"STORED\r\nEND\r\nVALUE k 0 5\r\nEND\r\n\r\nEND\r\nVALUE a 0 0 7\r\n\r\nVALUE b 1 1\r\nx\r\nEND\r\n42\r\n\
         NOT_FOUND\r\nNOT_STORED\r\nEXISTS\r\nDELETED\r\nTOUCHED\r\nSERVER_ERROR out of memory\r\nERROR\r\nHD\r\nHD t9 s3\r\n\
         VA 4 t9\r\nEN\r\n\r\nEN\r\nNF\r\nNS\r\nEX\r\nMN\r\nVERSION 1.6.18\r\nSTAT pid 1\r\nSTAT a b c\r\nEND\r\nVA 0\r\n\r\n";
-    const FOUND: &str = "Value Nil Value Value Value Nil Value Value Value Value SERVER_ERROR out of memory ERROR \
-        Value Value Value Nil Nil Value Value Value Value Value Value";
+    const FOUND: &str = "Value Nil Value Value Value Nil Value Conflict Value Value SERVER_ERROR out of memory ERROR \
+        Value Value Value Nil Nil Value Conflict Value Value Value Value";
 
     #[test]
     fn replies_are_found_wherever_reads_end() {
@@ -204,6 +243,31 @@ mod tests {
         assert_eq!(replies(STREAM, &every_byte).unwrap().join(" "), FOUND);
         for cut in every_byte {
             assert_eq!(replies(STREAM, &[cut]).unwrap().join(" "), FOUND, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_items_are_handed_out_before_their_reply_where_they_are_wanted() {
+        let stream =
+            b"VALUE a 0 1 7\r\nx\r\nVALUE b 0 1 18446744073709551615\r\ny\r\nEND\r\nEND\r\nHD t9 c5 s1\r\n\
+            VA 2 c6\r\nc8\r\nVALUE a 0 1\r\nx\r\nEND\r\nHD\r\nHD Oc9 kc9\r\nEN\r\n";
+        let told =
+            "Cas(7) Cas(18446744073709551615) Value Nil Cas(5) Value Cas(6) Value Value Value Value Nil";
+        let every_byte: Vec<_> = (1..stream.len()).collect();
+        for cuts in [&[][..], &every_byte] {
+            let (mut skipper, mut found, mut start) = (MemcachedSkipper::default(), Vec::new(), 0);
+            for end in cuts.iter().copied().chain([stream.len()]) {
+                let taken = skipper.each(&stream[start..end], true, |piece| {
+                    found.push(match piece {
+                        Piece::Reply(reply) => format!("{reply:?}"),
+                        part => format!("{part:?}"),
+                    });
+                    Ok::<_, ProtocolError>(())
+                });
+                taken.unwrap();
+                start = end;
+            }
+            assert_eq!(found.join(" "), told);
         }
     }
 

@@ -198,7 +198,7 @@ async fn listen(
             let before = input;
             let said = skipper.next(&mut input)?.map(|reply| match reply {
                 Reply::Error(line) => Some(foreign::bytes(line)),
-                Reply::Value | Reply::Nil => None,
+                _ => None,
             });
             held.extend_from_slice(&before[..before.len() - input.len()]);
             if held.len() > LONGEST_REPLY {

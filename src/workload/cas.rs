@@ -1,0 +1,213 @@
+//! `{cas}`: the number of an item as the reply to the step before told it, for a step that changes the item only while it has
+//! that number.
+//!
+//! ```text
+//!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster
+//! ```
+
+use super::{
+    Misses, Together, Workload, WorkloadError,
+    step::{Fragment, Step},
+};
+use crate::protocol::Dialect;
+
+/// The flag of memcached's meta commands that compares the number.
+const COMPARES: u8 = b'C';
+/// The flag that asks for it.
+const TELLS: u8 = b'c';
+
+impl Workload {
+    /// Whether `{cas}` stands only where a dialect has such numbers, and a reply has told one.
+    pub(super) fn check_cas(&self, dialect: Dialect) -> Result<(), WorkloadError> {
+        let unspoken =
+            |whose: &str, why: &str| Err(WorkloadError::Unspoken(format!("{whose}: {{cas}} {why}")));
+        for operation in self.operations.iter().filter(|operation| !operation.is_raw) {
+            let steps: Vec<_> = self.steps(operation).collect();
+            let whose = format!("the operation '{}'", operation.name);
+            if dialect.is_resp() && steps.iter().any(Step::awaits_cas) {
+                return unspoken(&whose, "is the number of an item of memcached, and Redis has none");
+            }
+            check_steps(&steps, operation.together).or_else(|why| unspoken(&whose, why))?;
+        }
+        for (whose, steps) in [("the setup", &self.setup.steps), ("the prefill", &self.prefill.steps)] {
+            if steps.iter().flat_map(|step| self.step(step)).any(|step| step.awaits_cas()) {
+                return unspoken(whose, "belongs to operations");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether each `{cas}` stands behind a step that tells the number, and where it is taken.
+fn check_steps(steps: &[Step], together: Together) -> Result<(), &'static str> {
+    for (n, step) in steps.iter().enumerate().filter(|(_, step)| step.awaits_cas()) {
+        let before = n.checked_sub(1).map(|before| &steps[before]);
+        if together != Together::Sequence || !before.is_some_and(tells_cas) {
+            return Err(
+                "is what the reply to the step before tells: write together = \"sequence\", and before it gets, \
+                        gats, or mg with the flag c",
+            );
+        }
+        if !takes_cas(step) {
+            return Err("is the number of cas, once, or stands in the flag C of ms, md or ma");
+        }
+    }
+    Ok(())
+}
+
+/// Whether the reply to a step tells the number of an item.
+fn tells_cas(step: &Step) -> bool {
+    match step.command().as_deref() {
+        Some("GETS" | "GATS") => true,
+        Some("MG" | "MA" | "MS") => has_flag(step, TELLS),
+        _ => false,
+    }
+}
+
+/// Whether `{cas}` stands once in a step, and where memcached takes the number.
+fn takes_cas(step: &Step) -> bool {
+    let compares = [Fragment::Text(vec![COMPARES]), Fragment::Cas];
+    let is_taken = match step.command().as_deref() {
+        Some("CAS") => step.0.get(2).is_some_and(|word| *word == [Fragment::Cas]),
+        Some("MS" | "MD" | "MA") => flags(step).any(|flag| *flag == compares),
+        _ => false,
+    };
+    is_taken && step.fragments().filter(|fragment| **fragment == Fragment::Cas).count() == 1
+}
+
+/// The flags of a meta command: its words behind the key, and of ms behind the value.
+fn flags(step: &Step) -> impl Iterator<Item = &Vec<Fragment>> {
+    let before = if step.command().as_deref() == Some("MS") { 3 } else { 2 };
+    step.0.iter().skip(before)
+}
+
+fn has_flag(step: &Step, flag: u8) -> bool {
+    let is_it = |word: &Vec<Fragment>| matches!(word.first(), Some(Fragment::Text(text)) if text.first() == Some(&flag));
+    flags(step).any(is_it)
+}
+
+/// The commands whose replies say on memcached whether they found their key: END alone, EN, NF, NOT_FOUND.
+const FINDING: [&str; 18] = [
+    "DECR", "DECRBY", "DEL", "DELETE", "EXPIRE", "GAT", "GATS", "GET", "GETEX", "GETS", "INCR", "INCRBY",
+    "MA", "MD", "MG", "MGET", "TOUCH", "UNLINK",
+];
+
+/// Which replies of a step are misses on memcached.
+pub(super) fn misses(step: &Step) -> Misses {
+    match step.command().as_deref() {
+        Some("CAS") => Misses::NullOrConflict,
+        Some("MS" | "MD" | "MA") if has_flag(step, COMPARES) => Misses::NullOrConflict,
+        Some(command) if FINDING.contains(&command) => Misses::Null,
+        _ => Misses::Never,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Draws, KeyNames, Operation, Outgoing, Program, Values};
+
+    fn sequence(steps: &[&str]) -> Workload {
+        let operation = Operation {
+            name: "op".to_owned(),
+            weight: 1,
+            together: Together::Sequence,
+            steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+            ..Operation::default()
+        };
+        let values =
+            [("text".to_owned(), "3..9".parse().unwrap()), ("large".to_owned(), "70k".parse().unwrap())];
+        Workload {
+            operations: vec![operation],
+            values: values.into(),
+            ..Workload::clone(&Workload::ratio(1, 1))
+        }
+    }
+
+    fn error(workload: &Workload, dialect: Dialect) -> String {
+        let checked = workload.check().and_then(|()| workload.check_dialect(dialect, &KeyNames::given("k:")));
+        checked.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_number_stands_behind_the_step_that_tells_it_and_where_it_is_taken() {
+        let told = "the operation 'op': {cas} is what the reply to the step before tells";
+        let taken = "the operation 'op': {cas} is the number of cas, once";
+        for (steps, expected) in [
+            (&["gets {key}", "cas {key.same} {cas} {value}"][..], ""),
+            (&["gat 9 {key}", "cas {key.same} {cas} {value}"], told),
+            (&["mg {key} v c", "ms {key.same} {value} T9 C{cas}"], ""),
+            (&["mg {key} v", "ms {key.same} {value} C{cas}"], told),
+            (&["gets {key}", "get {key}", "cas {key.same} {cas} {value}"], told),
+            (&["cas {key} {cas} {value}"], told),
+            (&["gets {key}", "cas {key.same} 1 {cas}"], taken),
+            (&["gets {key}", "set {key.same} {cas}"], taken),
+            (&["gets {key}", "cas {key.same} {cas} {value}-{cas}"], taken),
+            (&["mg {key} c", "ms {key.same} C{cas} T9"], taken),
+            (&["mg {key} c", "md {key.same} C{cas}"], ""),
+        ] {
+            let error = error(&sequence(steps), Dialect::Memcached);
+            assert!(
+                error.starts_with(expected) && error.is_empty() == expected.is_empty(),
+                "{steps:?}: {error}"
+            );
+        }
+        let mut at_once = sequence(&["gets {key}", "cas {key.same} {cas} {value}"]);
+        assert!(error(&at_once, Dialect::Resp2).ends_with("Redis has none"));
+        at_once.operations[0].together = Together::Pipeline;
+        assert!(error(&at_once, Dialect::Memcached).starts_with(told));
+    }
+
+    #[test]
+    fn each_operation_of_a_batch_gets_its_own_number_wherever_values_lie() {
+        for (step, bytes) in [
+            ("cas {key.same} {cas} {value}", "cas k:000000000000 0 0 4 N\r\nvvvv\r\n"),
+            ("cas {key.same} {cas} <{text}{number 1..9}>", "cas k:000000000000 0 0 L N\r\nv\r\n"),
+            ("cas {key.same} {cas} {text} EX 9", "cas k:000000000000 0 9 L N\r\nv\r\n"),
+            ("ms {key.same} {text} T9 C{cas} c", "ms k:000000000000 L T9 CN c\r\nv\r\n"),
+            ("cas {key.same} {cas} <{large}{number 1..9}>", "cas k:000000000000 0 0 L N\r\nv\r\n"),
+        ] {
+            let workload =
+                sequence(&[if step.starts_with("cas") { "gets {key}" } else { "mg {key} c" }, step]);
+            assert_eq!(error(&workload, Dialect::Memcached), "");
+            let values = Values::new(&workload, 4, 1);
+            let program = Program::new(&workload, Dialect::Memcached, 1, values, &KeyNames::given("k:"));
+            let (mut draws, mut out) = (Draws::new(7), Outgoing::default());
+            (0..3).for_each(|_| _ = program.append(&mut draws, &mut out));
+            let mut later = out.take_later().unwrap().remove(0);
+            later.put_in(|place, out| {
+                out.extend_from_slice(["7", "", "18446744073709551615"][place].as_bytes());
+            });
+            let wire = later.wire(program.values());
+            let mut rest = wire.as_slice();
+            for number in ["7", "", "18446744073709551615"] {
+                let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
+                let line = std::str::from_utf8(&rest[..=end]).unwrap();
+                let place = if step.starts_with("cas") { 4 } else { 2 };
+                let length: usize = line.split(' ').nth(place).unwrap().parse().unwrap();
+                let (head, _) = bytes.split_once("\r\n").unwrap();
+                let expected = head.replace('L', &length.to_string()).replace('N', number);
+                assert_eq!(line.trim_end_matches("\r\n"), expected);
+                let (value, behind) = rest[end + 1..].split_at(length);
+                assert!(!value.contains(&b'\n') && behind.starts_with(b"\r\n"), "{step}");
+                rest = &behind[2..];
+            }
+            assert!(rest.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_command_that_compares_may_find_that_another_was_faster() {
+        for (step, expected) in [
+            ("cas {key} 1 x", Misses::NullOrConflict),
+            ("ms {key} x C{cas}", Misses::NullOrConflict),
+            ("ms {key} Cx", Misses::Never),
+            ("md {key} C5", Misses::NullOrConflict),
+            ("md {key}", Misses::Null),
+            ("get {key}", Misses::Null),
+            ("set {key} x", Misses::Never),
+        ] {
+            assert_eq!(misses(&Step::read(step, &Workload::default()).unwrap()), expected, "{step}");
+        }
+    }
+}
