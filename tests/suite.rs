@@ -44,6 +44,7 @@ mod scale;
 mod screen;
 mod script;
 mod scripted;
+mod series;
 mod server_config;
 mod server_events;
 mod setup;

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 81] = [
+const WRONG: [(&str, &str); 85] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -77,6 +77,10 @@ const WRONG: [(&str, &str); 81] = [
     ("versus redis://a localhost:1", "B: "),
     ("versus redis://a redis://b --no-load", "--no-load has no effect with versus"),
     ("versus redis://a redis://b --cacert x", "A: --cacert is for TLS"),
+    ("series", "required arguments were not provided: <NAME|FILE>"),
+    ("series nonsense", "there is no series 'nonsense'; there are tair-threads,"),
+    ("series tair-threads --scale 2", "'2' is no scale above 0 and up to 1"),
+    ("series tair-threads --plan --json", "cannot be used with"),
     ("--raw", "required arguments were not provided"),
     ("--latency --latency-dist", "cannot be used with"),
     ("--latency -c 5", "-c has no effect with --latency; leave it out"),

@@ -6,10 +6,11 @@ use redyno::session::Record;
 
 use crate::support::{Server, program::run};
 
-/// The names that `redyno workloads` lists.
+/// The workloads that `redyno workloads` lists, before the series.
 fn listed() -> Vec<String> {
     let list = run(&["workloads"]).expect_code(0).out;
-    list.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    let workloads = list.lines().take_while(|line| !line.is_empty());
+    workloads.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
 /// Those that memcached alone has.

@@ -7,11 +7,12 @@ use clap::{Parser, Subcommand};
 use super::{
     UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, demo::DemoArgs,
     experiment_args::ExperimentArgs, load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs,
-    session_args::SessionArgs, target_args::TargetArgs, versus::VersusArgs, workloads::WorkloadsArgs,
+    series::SeriesArgs, session_args::SessionArgs, target_args::TargetArgs, versus::VersusArgs,
+    workloads::WorkloadsArgs,
 };
 use crate::{
     load::{KnobError, Knobs},
-    workload::{ChoiceError, Workload},
+    workload::{ChoiceError, Suggested, Workload},
 };
 
 const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
@@ -44,7 +45,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | bench ... | replay FILE | demo | clean | workloads | man"
+        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | series NAME | bench ... | replay FILE | demo | clean | workloads | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -82,9 +83,9 @@ impl CommandLine {
     pub fn choose(&mut self) -> Result<(), UsageError> {
         let wrong = |error: ChoiceError| UsageError::Line(format!("--workload: {error}"));
         let suggested = match &mut self.command {
-            Some(Command::Ab(args)) => args.load.choose().map(|_| None),
-            Some(Command::Versus(args)) => args.load.choose().map(|_| None),
-            Some(_) => Ok(None),
+            Some(Command::Ab(args)) => args.load.choose().map(|_| Suggested::default()),
+            Some(Command::Versus(args)) => args.load.choose().map(|_| Suggested::default()),
+            Some(_) => Ok(Suggested::default()),
             None if self.commands.is_empty() => self.load.choose(),
             None if self.load.workload.is_some() || self.load.ratio.is_some() => {
                 let text = "commands behind -- are a workload of their own; leave --workload and --ratio out";
@@ -98,7 +99,7 @@ impl CommandLine {
                 let workload = Workload::of_commands(&self.commands);
                 let workload = workload.map_err(|error| UsageError::Line(error.to_string()))?;
                 self.load.chosen = Some(Arc::new(workload));
-                Ok(None)
+                Ok(Suggested::default())
             }
         };
         let suggested = suggested.map_err(wrong)?;
@@ -108,9 +109,7 @@ impl CommandLine {
             None => Some(&mut self.load),
         };
         load.map_or(Ok(()), LoadArgs::read_dataset).map_err(|error| UsageError::Line(error.to_string()))?;
-        if self.session.duration.is_none() {
-            self.session.requests = self.session.requests.or(suggested);
-        }
+        self.session.follow(&suggested);
         Ok(())
     }
 
@@ -147,6 +146,9 @@ pub enum Command {
     /// Compare two targets under the same load in alternation: one table, and which is better
     #[command(disable_help_flag = true)]
     Versus(Box<VersusArgs>),
+    /// Run a series: published runs, or your own, one after the other, and print one table
+    #[command(disable_help_flag = true)]
+    Series(Box<SeriesArgs>),
     /// Measure as redis-benchmark and valkey-benchmark do: their options, tests and output
     #[command(disable_help_flag = true)]
     Bench(BenchArgs),
@@ -159,7 +161,7 @@ pub enum Command {
     /// Undo what a killed run left behind: its keys, and the parameters that it set
     #[command(disable_help_flag = true)]
     Clean(CleanArgs),
-    /// List the workloads, or print one as a file to start from
+    /// List the workloads and series, or print one as a file to start from
     #[command(disable_help_flag = true)]
     Workloads(WorkloadsArgs),
     /// Print the manual page: redyno man | man -l -

@@ -8,7 +8,10 @@ use super::values::{bytes, count, prefix, requests, seconds, threads};
 use crate::{
     load::{Arrivals, Backlog, KnobError, Knobs, most_workers},
     units::parse_count,
-    workload::{ChoiceError, Chosen, DatasetError, Distribution, KeyNames, Setting, Workload, WorkloadError},
+    workload::{
+        ChoiceError, Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Workload,
+        WorkloadError,
+    },
 };
 
 /// LOAD: what is asked of the server, and how.
@@ -119,22 +122,27 @@ impl LoadArgs {
         self.load || self.prefill || is_shaped || is_chosen
     }
 
-    /// Reads what the workload's name or file says, and what load it suggests where no option says otherwise. How many
-    /// requests it suggests.
+    /// Reads what the workload's name or file says, and what load it suggests where no option says otherwise. All that it
+    /// suggests.
     ///
     /// # Errors
     /// When there is no such workload, or it is none.
-    pub fn choose(&mut self) -> Result<Option<u64>, ChoiceError> {
-        let Some(text) = &self.workload else { return Ok(None) };
+    pub fn choose(&mut self) -> Result<Suggested, ChoiceError> {
+        let Some(text) = &self.workload else { return Ok(Suggested::default()) };
         let Chosen { workload, load } = Chosen::find(text, &self.set.clone().into())?;
         self.chosen = Some(workload);
+        self.follow(&load);
+        Ok(load)
+    }
+
+    /// Takes over what a load suggests where no option says otherwise.
+    pub fn follow(&mut self, load: &Suggested) {
         self.clients = self.clients.or(load.clients);
         self.pipeline = self.pipeline.or(load.pipeline);
         self.rate = self.rate.or(load.rate);
         self.keys = self.keys.or(load.keys);
         self.data_size = self.data_size.or(load.data_size);
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
-        Ok(load.requests)
     }
 
     /// Reads the dataset once, for the workload that is chosen.

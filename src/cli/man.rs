@@ -12,12 +12,13 @@ use clap_mangen::{
 use super::{args::CommandLine, bench, words::Words};
 use crate::app::{Context, bindings};
 
-const SYNOPSIS: [&str; 12] = [
+const SYNOPSIS: [&str; 13] = [
     "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]",
     "redyno --latency | --latency-history | --latency-dist | --intrinsic-latency SECONDS",
     "redyno [TARGET] --headless --find LIMIT | --sweep 'KNOB A..B'",
     "redyno ab [TARGET] [LOAD] --from KNOBS --to KNOBS",
     "redyno versus URI URI [LOAD]",
+    "redyno series NAME|FILE [TARGET]",
     "redyno bench [OPTIONS] [COMMAND ARGS...]",
     "redyno replay FILE",
     "redyno demo",

@@ -19,6 +19,7 @@ pub mod outlet;
 mod outlook;
 pub mod replay;
 mod run;
+mod series;
 pub mod session;
 pub mod session_args;
 pub mod target_args;

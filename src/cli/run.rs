@@ -17,7 +17,7 @@ use super::{
     args::{Command, CommandLine},
     bench, clean, demo, effect, man, oneshot,
     outlet::{Outlet, PATIENCE},
-    outlook, replay, session, versus,
+    outlook, replay, series, session, versus,
     words::Words,
     workloads,
 };
@@ -134,6 +134,7 @@ fn check(
         Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Versus(args)) => return versus::check(args).map(|()| None),
+        Some(Command::Series(args)) => return series::check(args).map(|()| None),
         Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
         None => {}
     }
@@ -156,6 +157,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
         (Some(Command::Ab(args)), _) => ab::run(args),
         (Some(Command::Versus(args)), _) => versus::run(args),
+        (Some(Command::Series(args)), _) => series::run(args),
         // Its words are read before all others, where it comes first.
         (Some(Command::Bench(_)), _) => {
             Err(UsageError::Line("bench comes first: redyno bench ...".to_owned()).into())

@@ -8,6 +8,7 @@ use super::{
     look_args::LookArgs,
     values::{requests, seconds},
 };
+use crate::workload::Suggested;
 
 /// SESSION: how long it lasts, and who watches.
 #[derive(Debug, Clone, Default, Args)]
@@ -41,4 +42,14 @@ pub struct SessionArgs {
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,
+}
+
+impl SessionArgs {
+    /// Takes over how long a load suggests to be where no option says how long.
+    pub fn follow(&mut self, load: &Suggested) {
+        if self.duration.is_none() && self.requests.is_none() {
+            self.requests = load.requests;
+            self.duration = load.duration.map(|s| Duration::from_secs(s.into()));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `redyno workloads`: which presets there are, and one of them as a file to start from.
+//! `redyno workloads`: which workloads and series there are, and one of them as a file to start from.
 
 use std::io::Write;
 
@@ -6,12 +6,16 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::{Failure, UsageError, words::Words};
-use crate::workload::{Chosen, Setting, presets};
+use crate::{
+    experiment::series::{series_file, series_presets},
+    workload::{Chosen, Setting, presets},
+};
 
 const AFTER: &str = "\
 A workload is run with --workload NAME, or --workload FILE for one of your own:
   redyno workloads cache > mine.toml
-  redyno -p 6379 --workload ./mine.toml";
+  redyno -p 6379 --workload ./mine.toml
+A series is run with redyno series NAME, or redyno series FILE.";
 
 /// The arguments of `redyno workloads`.
 #[derive(Args, Debug, Clone)]
@@ -31,6 +35,9 @@ impl WorkloadsArgs {
     /// When there is no such preset, or no such parameter.
     pub(super) fn text(&self) -> Result<String, UsageError> {
         match &self.name {
+            Some(name) if self.set.is_empty() && series_file(name).is_some() => {
+                Ok(series_file(name).unwrap_or_default().to_owned())
+            }
             Some(name) => Chosen::preset_file(name, &self.set.clone().into())
                 .map_err(|error| UsageError::Line(error.to_string())),
             None => Ok(list()),
@@ -38,10 +45,15 @@ impl WorkloadsArgs {
     }
 }
 
-/// A line for each preset.
+/// A line for each workload, and one for each series.
 fn list() -> String {
-    let width = presets().map(|preset| preset.name.len()).max().unwrap_or_default();
-    presets().map(|preset| format!("{:width$}  {}\n", preset.name, preset.about)).collect()
+    let workloads = presets().map(|preset| (preset.name.clone(), preset.about.clone())).collect::<Vec<_>>();
+    let series = series_presets().map(|series| (series.name, series.about)).collect::<Vec<_>>();
+    let width = workloads.iter().chain(&series).map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines = |of: &[(String, String)]| {
+        of.iter().map(|(name, about)| format!("{name:width$}  {about}\n")).collect::<String>()
+    };
+    format!("{}\nSeries, one table each: redyno series NAME\n{}", lines(&workloads), lines(&series))
 }
 
 /// Prints the list or the file.

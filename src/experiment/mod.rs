@@ -17,6 +17,7 @@ mod find;
 mod limit;
 mod range;
 mod script;
+pub mod series;
 mod setting;
 #[cfg(test)]
 mod simulated;

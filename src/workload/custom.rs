@@ -38,6 +38,13 @@ impl Workload {
         let keys = [("key".to_owned(), Keyspace::default())].into();
         Ok(Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline())
     }
+
+    /// The workload of steps, each an operation that is asked for as often as the others and called by its first word.
+    pub fn of_steps(steps: &[String]) -> Self {
+        let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
+        let keys = [("key".to_owned(), Keyspace::default())].into();
+        Self { name: "custom".to_owned(), keys, operations, ..Self::default() }.with_inline()
+    }
 }
 
 /// Whether an operation is called `name`, or that and a number.

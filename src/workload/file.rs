@@ -73,18 +73,26 @@ struct Written {
 }
 
 /// Where in a text something is wrong, and what.
-struct Wrong {
+pub(crate) struct Wrong {
     at: Option<usize>,
     cause: String,
 }
 
 impl Wrong {
-    fn at(at: usize, cause: impl fmt::Display) -> Self {
+    /// At this byte of the text.
+    pub(crate) fn at(at: usize, cause: impl fmt::Display) -> Self {
         Self { at: Some(at), cause: cause.to_string() }
     }
 
-    fn anywhere(cause: impl fmt::Display) -> Self {
+    /// Nowhere in particular.
+    pub(crate) fn anywhere(cause: impl fmt::Display) -> Self {
         Self { at: None, cause: cause.to_string() }
+    }
+
+    /// The error of the file that has this text.
+    pub(crate) fn in_file(self, file: &str, text: &str) -> FileError {
+        let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        FileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
     }
 }
 
@@ -102,7 +110,7 @@ impl Chosen {
     /// Names the file, the line where it is known, and what is wrong there.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
         let file = path.display().to_string();
-        let text = text_of(path).map_err(|cause| FileError { file: file.clone(), line: None, cause })?;
+        let text = text_of(path)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Self::parse(&text, (&file, &name), settings)
     }
@@ -116,20 +124,21 @@ impl Chosen {
         (file, name): (&str, &str),
         settings: &Settings,
     ) -> Result<Self, FileError> {
-        parse(text, name, settings).map_err(|wrong| FileError {
-            file: file.to_owned(),
-            line: wrong.at.map(|at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()),
-            cause: wrong.cause,
-        })
+        parse(text, name, settings).map_err(|wrong| wrong.in_file(file, text))
     }
 }
 
-fn text_of(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+/// The text of a workload's file, or of a series'.
+///
+/// # Errors
+/// When it cannot be read, or is too long.
+pub(crate) fn text_of(path: &Path) -> Result<String, FileError> {
+    let wrong = |cause| FileError { file: path.display().to_string(), line: None, cause };
+    let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
     if size > LONGEST {
-        return Err(format!("it has {size} bytes; a workload's file has up to {LONGEST}"));
+        return Err(wrong(format!("it has {size} bytes; such a file has up to {LONGEST}")));
     }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))
 }
 
 fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
@@ -171,7 +180,7 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
 }
 
 /// Where in `text` the line begins that is at `at` in `filled`: filling changes no line's number.
-fn line_start(text: &str, filled: &str, at: usize) -> usize {
+pub(crate) fn line_start(text: &str, filled: &str, at: usize) -> usize {
     let line = filled[..at].matches('\n').count();
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
 }

@@ -98,14 +98,24 @@ pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Resul
     settings.only(values.keys().copied())?;
     for (name, value) in &mut values {
         if let Some(set) = settings.get(name) {
-            // It stands inside of a text in quotes, on its line.
-            if set.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
-                let cause = "it has quotes, backslashes or control characters".to_owned();
-                return Err(ParameterError::Value { name: (*name).to_owned(), value: set.to_owned(), cause });
-            }
-            set.clone_into(value);
+            settable(name, set)?.clone_into(value);
         }
     }
+    Ok(filled(text, &values))
+}
+
+/// `value`, if a parameter can be set to it.
+pub(crate) fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, ParameterError> {
+    // It stands inside of a text in quotes, on its line.
+    if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
+        let cause = "it has quotes, backslashes or control characters".to_owned();
+        return Err(ParameterError::Value { name: name.to_owned(), value: value.to_owned(), cause });
+    }
+    Ok(value)
+}
+
+/// A text with these values in place of their names, `$name`.
+pub(crate) fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('$') {
@@ -120,9 +130,10 @@ pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Resul
         rest = after;
     }
     filled.push_str(rest);
-    Ok(filled)
+    filled
 }
 
-fn written(value: &toml::Value) -> String {
+/// A parameter's value as it stands in a text.
+pub(crate) fn written(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

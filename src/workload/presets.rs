@@ -111,8 +111,16 @@ impl Chosen {
     /// # Errors
     /// When there is none, or it is no workload, or has no such parameter.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, ChoiceError> {
-        if text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml") {
-            return Ok(Self::read(Path::new(text), settings)?);
+        Self::find_in(Path::new(""), text, settings)
+    }
+
+    /// The same with files beside one in `directory`.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_in(directory: &Path, text: &str, settings: &Settings) -> Result<Self, ChoiceError> {
+        if is_path(text) {
+            return Ok(Self::read(&directory.join(text), settings)?);
         }
         let preset = found(text)?;
         match &preset.source {
@@ -152,6 +160,11 @@ impl Chosen {
             _ => Ok(Self::find(name, settings)?.to_string()),
         }
     }
+}
+
+/// Whether a text names a file: it has a `/`, or ends with `.toml`.
+pub(crate) fn is_path(text: &str) -> bool {
+    text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml")
 }
 
 fn found(name: &str) -> Result<&'static Preset, NoPreset> {

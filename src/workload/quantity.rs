@@ -12,7 +12,7 @@ enum Written {
 }
 
 /// Reads a number that fits its field.
-pub(super) fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N, D::Error> {
+pub(crate) fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N, D::Error> {
     let number = match Written::deserialize(from)? {
         Written::Number(number) => number,
         Written::Text(text) => parse_count(&text).map_err(de::Error::custom)?,

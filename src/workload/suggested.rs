@@ -23,6 +23,9 @@ pub struct Suggested {
     /// Bytes of the values that have no size of their own.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub data_size: Option<u32>,
+    /// Seconds.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u32>,
     /// Requests in all.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
@@ -35,5 +38,27 @@ impl Suggested {
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// This, and `other` where this says nothing.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        // Both say how long it is to be.
+        let other_ends = if self.has_end() { (None, None) } else { (other.duration, other.requests) };
+        Self {
+            clients: self.clients.or(other.clients),
+            pipeline: self.pipeline.or(other.pipeline),
+            rate: self.rate.or(other.rate),
+            keys: self.keys.or(other.keys),
+            data_size: self.data_size.or(other.data_size),
+            duration: self.duration.or(other_ends.0),
+            requests: self.requests.or(other_ends.1),
+            threads: self.threads.or(other.threads),
+        }
+    }
+
+    /// Whether it says how long the load is to be.
+    pub fn has_end(&self) -> bool {
+        self.duration.is_some() || self.requests.is_some()
     }
 }

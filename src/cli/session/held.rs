@@ -1,5 +1,7 @@
 //! A session from its beginning to what became of it, whoever listens to it meanwhile.
 
+use std::sync::mpsc::Receiver;
+
 use anyhow::Context as _;
 
 use super::{
@@ -43,10 +45,23 @@ impl Held {
         is_attended: bool,
         settle: impl FnOnce(&mut Commission) -> Result<(), UsageError>,
     ) -> Result<Self, Failure> {
-        let writer =
-            line.session.record.as_deref().map(Writer::create).transpose().map_err(anyhow::Error::from)?;
         // The session takes those that end it, whatever the screen is doing.
         let ends = listen(&Signal::ENDS).context("cannot take signals")?;
+        Self::begin_until(ends, line, is_attended, settle)
+    }
+
+    /// The same; what comes of `ends` ends it.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_until(
+        ends: Receiver<Signal>,
+        line: &CommandLine,
+        is_attended: bool,
+        settle: impl FnOnce(&mut Commission) -> Result<(), UsageError>,
+    ) -> Result<Self, Failure> {
+        let writer =
+            line.session.record.as_deref().map(Writer::create).transpose().map_err(anyhow::Error::from)?;
         let destination = destination(&line.target, is_attended)?;
         let mut commission = commission(line, &destination, writer, is_attended)?;
         settle(&mut commission)?;

@@ -1,0 +1,105 @@
+//! The output of `redyno series`, for people or as JSON.
+//!
+//! ```text
+//! redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master
+//! tair-threads: Alibaba Cloud's white paper, multi-threaded edition
+//! scaled by 0.01: requests 3 M to 30 k, keys 100 k to 1000, clients 256 to 3, threads 16 to 1
+//!
+//! run  size  operation  ops/s   mean     p99
+//! SET  64    SET        121 k  21 µs   48 µs
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::args::{Asked, SeriesArgs};
+use crate::{
+    experiment::series::{Cell, Figures, OfOperations, Outcome, Series, Table},
+    foreign,
+};
+
+/// What stands above the table; `server` is who was asked, where that is known.
+pub(super) fn head(args: &SeriesArgs, asked: &Asked, server: Option<&str>) -> String {
+    let Series { name, about, .. } = &asked.series;
+    let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
+    let scaled = args.scale.map(|scale| {
+        let loads: Vec<_> = asked.cells().into_iter().map(|cell| &cell.load).collect();
+        let told = scale.told(&loads);
+        format!("scaled by {}: {told}\n", scale.part())
+    });
+    foreign::lines(format!("{server}{name}: {about}\n{}", scaled.unwrap_or_default()).as_bytes())
+}
+
+/// The table, and where the published figures come from.
+pub(super) fn table(table: &Table, args: &SeriesArgs, series: &Series) -> String {
+    let source = args.published.then(|| {
+        format!(
+            "\npublished: {}. They show the shape of the table, and are no target.\n",
+            series.published.source
+        )
+    });
+    foreign::lines(format!("\n{}{}", table.written(), source.unwrap_or_default()).as_bytes())
+}
+
+/// A cell as a line of JSON.
+#[derive(Serialize)]
+struct Json<'a> {
+    kind: &'static str,
+    series: &'a str,
+    run: &'a str,
+    at: BTreeMap<&'a str, &'a str>,
+    workload: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<f64>,
+    /// Answered without an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ops: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<&'a BTreeMap<String, u64>>,
+    #[serde(flatten)]
+    figures: Told<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<Told<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<&'a str>,
+}
+
+#[derive(Serialize, Default)]
+struct Told<'a> {
+    #[serde(flatten)]
+    all: Option<&'a Figures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<&'a BTreeMap<String, Figures>>,
+}
+
+impl<'a> Told<'a> {
+    fn of(figures: &'a OfOperations) -> Self {
+        Self { all: Some(&figures.all), operations: Some(&figures.operations) }
+    }
+}
+
+/// The line of a cell.
+pub(super) fn json(args: &SeriesArgs, series: &Series, cell: &Cell, outcome: &Outcome) -> String {
+    let measured = outcome.as_ref().ok();
+    let figures = measured.map(|measured| measured.figures(cell, &series.layout));
+    let published = series.published.of(cell).filter(|_| args.published);
+    let line = Json {
+        kind: "cell",
+        series: &series.name,
+        run: &cell.run,
+        at: cell.at.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+        workload: &cell.workload.name,
+        scale: args.scale.map(crate::experiment::series::Scale::part),
+        ops: measured.map(|measured| measured.summary.ops),
+        length_s: measured.map(|measured| measured.summary.length_s),
+        errors: measured.map(|measured| &measured.summary.errors),
+        figures: figures.as_ref().map(Told::of).unwrap_or_default(),
+        published: published.as_ref().map(Told::of),
+        failed: outcome.as_ref().err().map(String::as_str),
+    };
+    // Strings and numbers can always be encoded.
+    serde_json::to_string(&line).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,151 @@
+//! A cell of a series: one run with one value of each list that it names.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use serde::Deserialize;
+
+use crate::{
+    protocol::Dialect,
+    workload::{Chosen, Setting, Settings, Suggested, Workload, quantity, written},
+};
+
+/// The most commands of a batch.
+const MAX_BATCH: u32 = 1000;
+
+/// What a run is for where it is not for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaks {
+    /// Redis and Valkey.
+    Redis,
+    /// memcached.
+    Memcached,
+}
+
+impl Speaks {
+    /// Whether a target of this dialect is asked.
+    pub fn includes(self, dialect: Dialect) -> bool {
+        dialect.is_resp() == (self == Self::Redis)
+    }
+}
+
+/// A run as its file says it, its parameters replaced.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Run {
+    pub(super) name: String,
+    /// A preset, or a file beside that of the series.
+    workload: Option<String>,
+    /// Commands of its own, as behind `--` of a command line.
+    #[serde(default)]
+    commands: Vec<String>,
+    /// Parameters of the workload.
+    #[serde(default)]
+    set: BTreeMap<String, toml::Value>,
+    /// The only operations of it.
+    #[serde(default)]
+    operations: Vec<String>,
+    /// Commands between MULTI and EXEC.
+    #[serde(default = "one", deserialize_with = "quantity")]
+    batching: u32,
+    /// As how many a command is counted.
+    #[serde(default = "one", deserialize_with = "quantity")]
+    each: u32,
+    /// Whether keys are made before, where that is not as the workload has it.
+    prefill: Option<bool>,
+    #[serde(default)]
+    pub(super) load: Suggested,
+    target: Option<Speaks>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// What its run is called.
+    pub run: String,
+    /// The lists that it is one value of each of, in their order.
+    pub at: Vec<(String, String)>,
+    /// What is asked.
+    pub workload: Arc<Workload>,
+    /// How.
+    pub load: Suggested,
+    /// As how many its operations are counted.
+    pub each: u64,
+    /// The only targets that it is for.
+    pub speaks: Option<Speaks>,
+}
+
+impl Cell {
+    /// The cell of `run` at these values. What `of_all` says of the load holds where the run says nothing; names of files
+    /// are those of `directory`.
+    pub(super) fn of(
+        run: &Run,
+        at: Vec<(String, String)>,
+        of_all: &Suggested,
+        directory: &Path,
+    ) -> Result<Self, String> {
+        let Chosen { workload, load } = run.chosen(directory)?;
+        let workload = run.shaped(&workload)?;
+        workload.check().map_err(|error| error.to_string())?;
+        let load = run.load.or(of_all).or(&load);
+        let each = u64::from(run.each) * u64::from(run.batching);
+        if !load.has_end() && !workload.is_of_records() {
+            return Err(format!(
+                "the run '{}' has no end; give it requests or a duration in [load]",
+                run.name
+            ));
+        }
+        Ok(Self { run: run.name.clone(), at, workload, load, each, speaks: run.target })
+    }
+
+    /// What it is called: `GET, size 64`.
+    pub fn title(&self) -> String {
+        let at = self.at.iter().map(|(name, value)| format!(", {name} {value}"));
+        self.run.clone() + &at.collect::<String>()
+    }
+}
+
+impl Run {
+    fn chosen(&self, directory: &Path) -> Result<Chosen, String> {
+        let setting = |(name, value): (&String, _)| Setting { name: name.clone(), value: written(value) };
+        let settings = Settings::from(self.set.iter().map(setting).collect::<Vec<_>>());
+        match &self.workload {
+            Some(_) if !self.commands.is_empty() => {
+                Err("a run has a workload or commands, not both".to_owned())
+            }
+            Some(name) => Chosen::find_in(directory, name, &settings).map_err(|error| error.to_string()),
+            None if self.commands.is_empty() => Err("a run has a workload, or commands".to_owned()),
+            None if !settings.is_empty() => {
+                Err("commands have no parameters; write $name into them".to_owned())
+            }
+            None => {
+                let workload = Workload::of_steps(&self.commands);
+                Ok(Chosen { workload: Arc::new(workload), load: Suggested::default() })
+            }
+        }
+    }
+
+    /// The workload as the run has it.
+    fn shaped(&self, workload: &Workload) -> Result<Arc<Workload>, String> {
+        if !(1..=MAX_BATCH).contains(&self.batching) || self.each == 0 {
+            return Err(format!("batching lies between 1 and {MAX_BATCH}, and each is 1 at the least"));
+        }
+        let mut shaped = workload.clone();
+        if !self.operations.is_empty() {
+            shaped = shaped.of_operations(&self.operations).map_err(|error| error.to_string())?;
+        }
+        if self.batching > 1 {
+            shaped = shaped.in_batches_of(self.batching);
+        }
+        match self.prefill {
+            Some(true) => shaped = shaped.with_prefill().map_err(|error| error.to_string())?,
+            Some(false) => shaped = shaped.without_prefill(),
+            None => {}
+        }
+        Ok(Arc::new(shaped))
+    }
+}

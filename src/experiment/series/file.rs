@@ -1,0 +1,367 @@
+//! The file of a series: TOML, strictly read, with an error that names the line.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Cell, Published, cell::Run};
+use crate::workload::{
+    FileError, ParameterError, Settings, Suggested, Wrong, filled, line_start, settable, text_of, written,
+};
+
+/// The most cells: each is a session of its own.
+const MAX_CELLS: usize = 1000;
+
+/// A series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// What it is called.
+    pub name: String,
+    /// What it is about, in a line.
+    pub about: String,
+    /// What is run, in its order.
+    pub cells: Vec<Cell>,
+    /// How its table is to look.
+    pub layout: Layout,
+    /// What others measured.
+    pub published: Published,
+}
+
+/// How the table of a series looks.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Layout {
+    /// What is counted, where that is no operations.
+    pub counted: Option<String>,
+    /// Of how many ms the share of the requests is told that took no longer.
+    pub within_ms: Vec<f64>,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Option<String>,
+    #[serde(default)]
+    about: String,
+    /// Read before, for what is replaced.
+    #[serde(default, rename = "parameters")]
+    _parameters: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    load: Suggested,
+    #[serde(default)]
+    run: Vec<Spanned<Run>>,
+    #[serde(default)]
+    table: Layout,
+    published: Option<Spanned<Published>>,
+}
+
+/// A parameter with all of its values; one that is a list has several.
+struct Parameter {
+    name: String,
+    values: Vec<String>,
+    is_list: bool,
+}
+
+impl Series {
+    /// Reads the file `path`, with these settings of its parameters: several values with commas between them of one that is
+    /// a list.
+    ///
+    /// # Errors
+    /// Names the file, the line where it is known, and what is wrong there.
+    pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
+        let (text, file) = (text_of(path)?, path.display().to_string());
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let directory = path.parent().unwrap_or(Path::new(""));
+        Self::parse(&text, (&file, &name), directory, settings)
+    }
+
+    /// Reads a file's text. It is called `name` where it has no name of its own; files that it names are those of
+    /// `directory`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn parse(
+        text: &str,
+        (file, name): (&str, &str),
+        directory: &Path,
+        settings: &Settings,
+    ) -> Result<Self, FileError> {
+        parse(text, name, directory, settings).map_err(|wrong| wrong.in_file(file, text))
+    }
+}
+
+fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Result<Series, Wrong> {
+    let table: toml::Table = text.parse()?;
+    let parameters = parameters(text, settings)?;
+    let mut cells = Vec::new();
+    let mut named = BTreeSet::new();
+    // With the first value of each: what is wrong with any is wrong with this, or with a value of a list.
+    let first = Filled::of(text, &first_values(&parameters))?;
+    for n in 0..first.written.run.len() {
+        let run = [table.get("load"), table.get("run").and_then(|runs| runs.get(n))];
+        let names =
+            |parameter: &&Parameter| run.iter().flatten().any(|value| mentions(value, &parameter.name));
+        let lists: Vec<_> = parameters.iter().filter(names).collect();
+        named.extend(lists.iter().map(|list| list.name.as_str()));
+        let over: Vec<_> = lists.into_iter().filter(|parameter| parameter.is_list).collect();
+        for at in combinations(&over) {
+            if cells.len() == MAX_CELLS {
+                return Err(first.wrong(n, format!("a series has up to {MAX_CELLS} cells")));
+            }
+            cells.push(cell(text, &parameters, (n, at), directory)?);
+        }
+    }
+    if let Some(idle) = parameters.iter().find(|parameter| !named.contains(parameter.name.as_str())) {
+        return Err(Wrong::anywhere(format!(
+            "no run and no [load] has ${}, which is a parameter",
+            idle.name
+        )));
+    }
+    if cells.is_empty() {
+        return Err(Wrong::anywhere(format!("the series '{name}' has no [[run]]")));
+    }
+    let Written { name: own, about, table, published, .. } = first.written;
+    let published = match published {
+        Some(published) => {
+            let at = line_start(text, &first.text, published.span().start);
+            let published = published.into_inner();
+            published.check(&cells, &table).map_err(|error| Wrong::at(at, error))?;
+            published
+        }
+        None => Published::default(),
+    };
+    Ok(Series { name: own.unwrap_or_else(|| name.to_owned()), about, cells, layout: table, published })
+}
+
+/// The parameters in the order in which they stand in the file.
+fn parameters(text: &str, settings: &Settings) -> Result<Vec<Parameter>, Wrong> {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        parameters: BTreeMap<String, Spanned<toml::Value>>,
+    }
+    let head: Head = toml::from_str(text)?;
+    settings.only(head.parameters.keys().map(String::as_str)).map_err(Wrong::anywhere)?;
+    let mut found: Vec<_> = head.parameters.into_iter().collect();
+    found.sort_by_key(|(_, value)| value.span().start);
+    let parameter = |(name, value): (String, Spanned<toml::Value>)| {
+        let list = value.get_ref().as_array().map(|list| list.iter().map(written).collect::<Vec<_>>());
+        let is_list = list.is_some();
+        let values = match (settings.get(&name), list) {
+            (Some(set), Some(_)) => set.split(',').map(|value| value.trim().to_owned()).collect(),
+            (Some(set), None) => vec![set.to_owned()],
+            (None, list) => list.unwrap_or_else(|| vec![written(value.get_ref())]),
+        };
+        let checked = values.iter().try_for_each(|value| settable(&name, value).map(drop));
+        checked.map_err(|error: ParameterError| Wrong::at(value.span().start, error))?;
+        if values.is_empty() {
+            return Err(Wrong::at(value.span().start, format!("the list '{name}' is empty")));
+        }
+        Ok(Parameter { name, values, is_list })
+    };
+    found.into_iter().map(parameter).collect()
+}
+
+fn first_values(parameters: &[Parameter]) -> BTreeMap<&str, String> {
+    parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
+}
+
+/// Whether a text in `value` has `$name`.
+fn mentions(value: &toml::Value, name: &str) -> bool {
+    match value {
+        toml::Value::String(text) => filled(text, &[(name, String::new())].into()) != *text,
+        toml::Value::Array(values) => values.iter().any(|value| mentions(value, name)),
+        toml::Value::Table(table) => table.values().any(|value| mentions(value, name)),
+        _ => false,
+    }
+}
+
+/// One value of each list in all ways, the last list changing first.
+fn combinations(lists: &[&Parameter]) -> Vec<Vec<(String, String)>> {
+    let none = vec![Vec::new()];
+    lists.iter().fold(none, |so_far, list| {
+        let longer = |at: &Vec<(String, String)>| {
+            let at = at.clone();
+            list.values
+                .iter()
+                .map(move |value| at.iter().cloned().chain([(list.name.clone(), value.clone())]).collect())
+                .collect::<Vec<_>>()
+        };
+        // No more than are refused.
+        so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
+    })
+}
+
+/// The cell of the run at this place, at these values.
+fn cell(
+    text: &str,
+    parameters: &[Parameter],
+    (n, at): (usize, Vec<(String, String)>),
+    directory: &Path,
+) -> Result<Cell, Wrong> {
+    let mut values = first_values(parameters);
+    for (name, value) in &at {
+        values.insert(name.as_str(), value.clone());
+    }
+    let filled = Filled::of(text, &values)?;
+    let run = filled.written.run[n].get_ref();
+    Cell::of(run, at, &filled.written.load, directory).map_err(|cause| filled.wrong(n, cause))
+}
+
+/// A file with its parameters replaced.
+struct Filled<'a> {
+    of: &'a str,
+    text: String,
+    written: Written,
+}
+
+impl<'a> Filled<'a> {
+    fn of(of: &'a str, values: &BTreeMap<&str, String>) -> Result<Self, Wrong> {
+        let text = filled(of, values);
+        let written = toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let at = error.span().map(|span| line_start(of, &text, span.start));
+            let cause = error.message().replace('\n', ", ");
+            at.map_or_else(|| Wrong::anywhere(&cause), |at| Wrong::at(at, &cause))
+        })?;
+        Ok(Self { of, text, written })
+    }
+
+    /// That this is wrong with a run.
+    fn wrong(&self, run: usize, cause: String) -> Wrong {
+        Wrong::at(line_start(self.of, &self.text, self.written.run[run].span().start), cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+about = "over sizes and clients"
+
+[parameters]
+size = [64, "4k"]
+clients = [10, 20]
+n = "1k"
+
+[load]
+requests = "$n"
+
+[[run]]
+name = "GET"
+workload = "get"
+load = { data-size = "$size", clients = "$clients" }
+
+[[run]]
+name = "ping"
+commands = ["PING", "ECHO \"a b\""]
+operations = ["PING"]
+"#;
+
+    fn read(text: &str, settings: &[&str]) -> Result<Series, String> {
+        let settings = settings.iter().map(|set| set.parse().unwrap()).collect::<Vec<_>>();
+        Series::parse(text, ("mine.toml", "mine"), Path::new(""), &Settings::from(settings))
+            .map_err(|error| error.to_string())
+    }
+
+    fn titles(settings: &[&str]) -> Vec<String> {
+        read(FILE, settings).unwrap().cells.iter().map(Cell::title).collect()
+    }
+
+    #[test]
+    fn a_run_has_a_cell_for_all_values_of_the_lists_that_it_names() {
+        let gets = ["64, clients 10", "64, clients 20", "4k, clients 10", "4k, clients 20"];
+        let all = gets.map(|at| format!("GET, size {at}")).into_iter().chain(["ping".to_owned()]);
+        assert_eq!(titles(&[]), all.collect::<Vec<_>>());
+        let cells = read(FILE, &[]).unwrap().cells;
+        let told: Vec<_> = cells.iter().map(|cell| (cell.load.data_size, cell.load.clients)).collect();
+        assert_eq!(told[2..], [(Some(4000), Some(10)), (Some(4000), Some(20)), (None, None)]);
+        assert!(cells.iter().all(|cell| cell.load.requests == Some(1000)), "{cells:?}");
+        assert_eq!(cells[4].workload.to_string(), "PING");
+    }
+
+    #[test]
+    fn a_list_is_set_to_some_of_its_values_or_others() {
+        assert_eq!(
+            titles(&["size=9", "clients=20,5"]),
+            ["GET, size 9, clients 20", "GET, size 9, clients 5", "ping"]
+        );
+        assert_eq!(read(FILE, &["n=7"]).unwrap().cells[0].load.requests, Some(7));
+        assert_eq!(
+            read(FILE, &["m=7"]).unwrap_err(),
+            "mine.toml: there is no parameter 'm'; there are clients, n, size"
+        );
+        assert!(
+            read(FILE, &["size=64,many"]).unwrap_err().starts_with("mine.toml:15: "),
+            "the line of its use"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let with = |lines: &str| format!("[load]\nrequests = 5\n{lines}");
+        let run = "[[run]]\nname = \"a\"\n";
+        for (text, error) in [
+            ("abut = \"x\"".to_owned(), "mine.toml:1: unknown field `abut`, expected one of"),
+            (with("[[run]]\nnam = \"a\""), "mine.toml:4: unknown field `nam`"),
+            (with(""), "mine.toml: the series 'mine' has no [[run]]"),
+            (with(run), "mine.toml:3: a run has a workload, or commands"),
+            (with(&format!("{run}workload = \"zip\"")), "mine.toml:3: there is no workload 'zip'"),
+            (with(&format!("{run}workload = \"./no.toml\"")), "mine.toml:3: ./no.toml: No such file"),
+            (
+                with(&format!("{run}workload = \"get\"\nset = {{ a = 1 }}")),
+                "mine.toml:3: there is no parameter 'a'",
+            ),
+            (
+                with(&format!("{run}workload = \"get\"\noperations = [\"PUT\"]")),
+                "mine.toml:3: the workload 'get' has no operation 'PUT'; there are GET, SET",
+            ),
+            (with(&format!("{run}commands = [\"GET 'x\"]")), "mine.toml:3: quotes of the step"),
+            (format!("{run}workload = \"get\""), "mine.toml:1: the run 'a' has no end; give it requests"),
+            (
+                with(&format!("{run}workload = \"get\"\nbatching = 0")),
+                "mine.toml:3: batching lies between 1 and 1000",
+            ),
+            (
+                with(&format!("[parameters]\nx = 1\n{run}workload = \"get\"")),
+                "mine.toml: no run and no [load] has $x, which is a parameter",
+            ),
+            (
+                with(&format!("[parameters]\nx = []\n{run}workload = \"get\"")),
+                "mine.toml:4: the list 'x' is empty",
+            ),
+            (
+                with(&format!(
+                    "{run}workload = \"get\"\n[published]\nsource = \"us\"\ncells = [{{ run = \"b\" }}]"
+                )),
+                "mine.toml:6: figures are published of the run 'b', which there is not",
+            ),
+            (
+                with(&format!(
+                    "{run}workload = \"get\"\n[published]\nsource = \"us\"\ncells = [{{ run = \"a\", at = {{ size = 4 }} }}]"
+                )),
+                "mine.toml:6: figures are published of the list 'size'",
+            ),
+        ] {
+            let told = read(&text, &[]).unwrap_err();
+            assert!(told.starts_with(error), "{text}: {told}");
+            assert!(!told.contains('\n'), "{told}");
+        }
+    }
+
+    #[test]
+    fn more_cells_than_there_may_be_are_refused_and_not_made() {
+        let list = |name: &str| {
+            format!("{name} = [{}]\n", (0..50).map(|n| n.to_string()).collect::<Vec<_>>().join(","))
+        };
+        let lists: String = ["a", "b", "c", "d", "e", "f"].map(list).concat();
+        let run = "[load]\nrequests = 5\n[[run]]\nname = \"x\"\ncommands = [\"ECHO $a$b$c$d$e$f\"]";
+        let told = read(&format!("[parameters]\n{lists}{run}"), &[]).unwrap_err();
+        assert_eq!(told, "mine.toml:10: a series has up to 1000 cells");
+    }
+}

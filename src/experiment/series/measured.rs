@@ -1,0 +1,84 @@
+//! What is kept of a cell's session.
+
+use std::collections::BTreeSet;
+
+use super::{Cell, Figures, Layout, OfOperations};
+use crate::{
+    diagnose::ClientLimit,
+    session::{Interval, Record, Summary},
+    stats::Latency,
+};
+
+/// Takes the records of a cell's session.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The segments that count for nothing.
+    aside: BTreeSet<u32>,
+    all: Interval,
+    summary: Option<Summary>,
+}
+
+/// What a cell's load did, without prefill.
+#[derive(Debug, Clone, Default)]
+pub struct MeasuredCell {
+    /// In all.
+    pub summary: Summary,
+    all: Interval,
+}
+
+impl Gathered {
+    /// Takes the next.
+    pub fn push(&mut self, record: &Record) {
+        match record {
+            Record::Segment(segment) if segment.aside().is_some() => {
+                self.aside.insert(segment.segment);
+            }
+            Record::Interval(interval) if !self.aside.contains(&interval.segment) => self.all.merge(interval),
+            Record::End(end) => self.summary = Some(end.summary.clone()),
+            _ => {}
+        }
+    }
+
+    /// What came of it, when the session has ended; nothing where no load was measured.
+    pub fn measured(self) -> Option<MeasuredCell> {
+        let summary = self.summary.filter(|summary| summary.length_s > 0.0)?;
+        Some(MeasuredCell { summary, all: self.all })
+    }
+}
+
+impl MeasuredCell {
+    /// Requests that failed.
+    pub fn errors(&self) -> u64 {
+        self.summary.errors.values().sum()
+    }
+
+    /// What limited it, if that was redyno itself.
+    pub fn client_limit(&self) -> Option<ClientLimit> {
+        ClientLimit::of(&self.all)
+    }
+
+    /// The figures of its `cell`. Under a rate the latencies in all are those of the response time.
+    pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
+        let figures = |ops: u64, latency: &Latency| Figures {
+            ops_per_s: Some((ops * cell.each) as f64 / self.summary.length_s),
+            mean_us: (!latency.is_empty()).then(|| latency.mean_ns() / 1e3),
+            p99_us: latency.percentile(0.99).map(|ns| ns as f64 / 1e3),
+            within: layout.within_ms.iter().filter_map(|ms| percent_within(latency, *ms)).collect(),
+        };
+        let of_operation = |operation: &crate::workload::Operation| {
+            let part = self.all.commands.get(&operation.name).cloned().unwrap_or_default();
+            (operation.name.clone(), figures(part.ops, &part.service))
+        };
+        let latency = self.summary.response.as_ref().unwrap_or(&self.summary.service);
+        OfOperations {
+            all: figures(self.summary.ops, latency),
+            operations: cell.workload.asked().map(of_operation).collect(),
+        }
+    }
+}
+
+/// Percent of the latencies that are at most `ms` long.
+fn percent_within(latency: &Latency, ms: f64) -> Option<f64> {
+    let longer = latency.count_from((ms * 1e6) as u64 + 1);
+    (!latency.is_empty()).then(|| 100.0 * (1.0 - longer as f64 / latency.count() as f64))
+}

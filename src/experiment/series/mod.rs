@@ -1,0 +1,24 @@
+//! A series: one run after the other, of workloads over lists of parameters, and one table of them all.
+//!
+//! ```text
+//! file ──► [parameters], --set ──► runs × the lists that each names ──► cells ──► a session each ──► table
+//!                                                                                     published figures ──┘
+//! ```
+
+mod cell;
+mod figures;
+mod file;
+mod measured;
+mod presets;
+mod published;
+mod scale;
+mod table;
+
+pub use cell::{Cell, Speaks};
+pub use figures::{Figures, OfOperations};
+pub use file::{Layout, Series};
+pub use measured::{Gathered, MeasuredCell};
+pub use presets::{SeriesError, series_file, series_presets};
+pub use published::Published;
+pub use scale::{Scale, ScaleError};
+pub use table::{Outcome, Table};

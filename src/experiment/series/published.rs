@@ -1,0 +1,104 @@
+//! What others measured and published: for the shape of a table, never a target.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Cell, Figures, Layout, OfOperations};
+use crate::workload::written;
+
+/// Published figures of a series.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Who published them, and what they were measured on.
+    pub source: String,
+    /// Those of each cell that there are some of.
+    #[serde(default)]
+    cells: Vec<OfCell>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct OfCell {
+    run: String,
+    /// The values of the lists that it stands for; of a list that is not named, all.
+    #[serde(default)]
+    at: BTreeMap<String, toml::Value>,
+    ops_per_s: Option<f64>,
+    mean_us: Option<f64>,
+    p99_us: Option<f64>,
+    #[serde(default)]
+    within: Vec<f64>,
+    #[serde(default)]
+    operations: BTreeMap<String, Figures>,
+}
+
+impl OfCell {
+    fn is_of(&self, cell: &Cell) -> bool {
+        let has = |(name, value): (&String, _)| {
+            cell.at.iter().any(|(list, at)| list == name && *at == written(value))
+        };
+        self.run == cell.run && self.at.iter().all(has)
+    }
+}
+
+impl Published {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Those of `cell`.
+    pub fn of(&self, cell: &Cell) -> Option<OfOperations> {
+        let found = self.cells.iter().find(|published| published.is_of(cell))?;
+        let OfCell { ops_per_s, mean_us, p99_us, ref within, ref operations, .. } = *found;
+        let all = Figures { ops_per_s, mean_us, p99_us, within: within.clone() };
+        Some(OfOperations { all, operations: operations.clone() })
+    }
+
+    /// Whether each is of a run and of lists that there are, and of as many limits as the table has.
+    pub(super) fn check(&self, cells: &[Cell], layout: &Layout) -> Result<(), String> {
+        for published in &self.cells {
+            let run = &published.run;
+            let Some(cell) = cells.iter().find(|cell| cell.run == *run) else {
+                return Err(format!("figures are published of the run '{run}', which there is not"));
+            };
+            let is_list = |name: &&String| cell.at.iter().any(|(list, _)| list == *name);
+            if let Some(name) = published.at.keys().find(|name| !is_list(name)) {
+                return Err(format!(
+                    "figures are published of the list '{name}', which the run '{run}' has not"
+                ));
+            }
+            let all =
+                [&published.within].into_iter().chain(published.operations.values().map(|of| &of.within));
+            if all.into_iter().any(|within| within.len() > layout.within_ms.len()) {
+                return Err(format!(
+                    "more shares are published of the run '{run}' than within-ms has limits"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::series::series_presets;
+
+    #[test]
+    fn every_published_figure_is_of_one_cell_and_says_something() {
+        for series in series_presets() {
+            for published in &series.published.cells {
+                let of = series.cells.iter().filter(|cell| published.is_of(cell)).count();
+                assert_eq!(of, 1, "{}: {published:?}", series.name);
+                let cell = series.cells.iter().find(|cell| published.is_of(cell)).unwrap();
+                for name in published.operations.keys() {
+                    let is_asked = cell.workload.asked().any(|operation| operation.name == *name);
+                    assert!(is_asked, "{}: {name}", series.name);
+                }
+                assert!(published.ops_per_s.is_some(), "{}: {published:?}", series.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The table of a series: a row for each cell and for each of its operations, and the published figures below.
+//!
+//! ```text
+//! run   size  operation   ops/s    mean     p99
+//! Load   128  INSERT      121 k  410 µs  640 µs
+//!             published   134 k  473 µs  687 µs
+//! A      128  all         110 k  450 µs  700 µs  3 errors
+//!             READ       55.0 k  440 µs  680 µs
+//! ```
+
+use super::{Cell, Figures, MeasuredCell, OfOperations, Series};
+use crate::units;
+
+/// What became of a cell, or why it was not run.
+pub type Outcome = Result<MeasuredCell, String>;
+
+/// What came of a series so far.
+pub struct Table<'a> {
+    series: &'a Series,
+    /// Of each cell that is run, in its order.
+    rows: Vec<(&'a Cell, Option<Outcome>)>,
+    /// Whether published figures stand in it.
+    has_published: bool,
+}
+
+/// What stands behind a row that is no cell's own.
+const PUBLISHED: &str = "published";
+
+impl<'a> Table<'a> {
+    /// The table of these cells of `series`.
+    pub fn new(series: &'a Series, cells: &[&'a Cell], has_published: bool) -> Self {
+        Self { series, rows: cells.iter().map(|cell| (*cell, None)).collect(), has_published }
+    }
+
+    /// Takes what became of the next cell.
+    pub fn put(&mut self, outcome: &Outcome) {
+        let next = self.rows.iter_mut().find(|(_, outcome)| outcome.is_none());
+        next.into_iter().for_each(|row| row.1 = Some(outcome.clone()));
+    }
+
+    /// How many cells failed.
+    pub fn failed(&self) -> usize {
+        self.rows.iter().filter(|(_, outcome)| matches!(outcome, Some(Err(_)))).count()
+    }
+
+    /// The table, with its columns below each other.
+    pub fn written(&self) -> String {
+        let names = self.names();
+        let counted = self.series.layout.counted.as_deref().unwrap_or("ops");
+        let limits = self.series.layout.within_ms.iter().map(|ms| format!("≤{ms} ms"));
+        let figures = [format!("{counted}/s"), "mean".to_owned(), "p99".to_owned()].into_iter().chain(limits);
+        let heading: Vec<_> = names.iter().map(|name| (*name).to_owned()).chain(figures).collect();
+        let columns = heading.len();
+        let mut lines = vec![(heading, String::new())];
+        for (cell, outcome) in &self.rows {
+            lines.extend(self.of_cell(&names, columns, cell, outcome.as_ref()));
+        }
+        let widths: Vec<_> = (0..columns)
+            .map(|n| lines.iter().map(|(line, _)| line[n].chars().count()).max().unwrap_or_default())
+            .collect();
+        let line = |(cells, remark): (Vec<String>, String)| {
+            let mut text = String::new();
+            for (n, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+                text +=
+                    &if n < names.len() { format!("{cell:width$}  ") } else { format!("{cell:>width$}  ") };
+            }
+            (text + &remark).trim_end().to_owned() + "\n"
+        };
+        lines.into_iter().map(line).collect()
+    }
+
+    /// The columns before the figures: what tells cells apart, and their operations.
+    fn names(&self) -> Vec<&str> {
+        let mut names = vec!["run"];
+        for (name, _) in self.rows.iter().flat_map(|(cell, _)| &cell.at) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names.push("operation");
+        names
+    }
+
+    /// The lines of a cell, each with the remark behind it.
+    fn of_cell(
+        &self,
+        names: &[&str],
+        columns: usize,
+        cell: &Cell,
+        outcome: Option<&Outcome>,
+    ) -> Vec<(Vec<String>, String)> {
+        let at = |name: &&str| match *name {
+            "run" => cell.run.clone(),
+            list => {
+                cell.at.iter().find(|(of, _)| of == list).map(|(_, value)| value.clone()).unwrap_or_default()
+            }
+        };
+        let places: Vec<_> = names[..names.len() - 1].iter().map(at).collect();
+        let blank = vec![String::new(); places.len()];
+        let line = |before: &[String], operation: String, figures: Option<&Figures>| {
+            let cells = before.iter().cloned().chain([operation]);
+            let mut cells: Vec<_> = cells.chain(figures.map(written).unwrap_or_default()).collect();
+            let missing = if figures.is_some() { "-" } else { "" };
+            cells.resize(columns, missing.to_owned());
+            cells
+        };
+        let operations = names_of(cell);
+        let measured = match outcome {
+            Some(Ok(measured)) => Some(measured.figures(cell, &self.series.layout)),
+            _ => None,
+        };
+        let published = self.series.published.of(cell).filter(|_| self.has_published);
+        let mut lines = Vec::new();
+        for (n, name) in operations.iter().enumerate() {
+            let figures = measured.as_ref().and_then(|of| of_operation(of, name, operations.len()));
+            let before = if n == 0 { &places } else { &blank };
+            lines.push((
+                line(before, name.clone(), figures),
+                if n == 0 { remark(outcome) } else { String::new() },
+            ));
+            if let Some(figures) = published.as_ref().and_then(|of| of_operation(of, name, operations.len()))
+            {
+                lines.push((line(&blank, PUBLISHED.to_owned(), Some(figures)), String::new()));
+            }
+        }
+        lines
+    }
+}
+
+/// The rows of a cell: its one operation, or all of them together and then each.
+fn names_of(cell: &Cell) -> Vec<String> {
+    let names: Vec<_> = cell.workload.asked().map(|operation| operation.name.clone()).collect();
+    if names.len() == 1 { names } else { [ALL.to_owned()].into_iter().chain(names).collect() }
+}
+
+const ALL: &str = "all";
+
+/// The figures of the row called `name`; of the only row they are those of the whole.
+fn of_operation<'a>(of: &'a OfOperations, name: &str, rows: usize) -> Option<&'a Figures> {
+    if rows == 1 || name == ALL { Some(&of.all) } else { of.operations.get(name) }
+}
+
+fn written(figures: &Figures) -> Vec<String> {
+    let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
+    // As they are published, and near to all there is no rounding.
+    let shares = figures.within.iter().map(|percent| format!("{percent:.2} %"));
+    first.into_iter().map(or_none).chain(shares).collect()
+}
+
+/// What is to be said of a cell beside its figures.
+fn remark(outcome: Option<&Outcome>) -> String {
+    match outcome {
+        None => "not run".to_owned(),
+        Some(Err(why)) => format!("failed: {why}"),
+        Some(Ok(measured)) => {
+            let errors = Some(measured.errors()).filter(|errors| *errors > 0);
+            let told = [
+                errors.map(|errors| units::counted(errors, "error")),
+                measured.client_limit().map(|_| "redyno is the limit".to_owned()),
+            ];
+            told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        experiment::series::Gathered,
+        session::{End, Interval, OperationInterval, Record, Segment, Summary},
+        stats::fixture::repeated,
+        workload::Settings,
+    };
+
+    const FILE: &str = r#"
+about = "reads and writes"
+[parameters]
+size = [64, 1024]
+[load]
+requests = 10
+data-size = "$size"
+[[run]]
+name = "GET"
+workload = "get"
+[[run]]
+name = "half"
+workload = "mixed"
+[table]
+within-ms = [0.3]
+[published]
+source = "us"
+cells = [
+    { run = "GET", at = { size = 64 }, ops-per-s = 444000, within = [31.02] },
+    { run = "half", at = { size = 1024 }, ops-per-s = 100, operations = { SET = { mean-us = 450, p99-us = 618 } } },
+]
+"#;
+
+    fn series() -> Series {
+        let file = ("mine.toml", "mine");
+        Series::parse(FILE, file, std::path::Path::new(""), &Settings::default()).unwrap()
+    }
+
+    /// A cell that did 3000 operations in two seconds, 1000 of them SETs, behind a prefill that counts for nothing.
+    fn measured(errors: u64) -> MeasuredCell {
+        let mut gathered = Gathered::default();
+        let segment = |segment, warmup| {
+            let knobs = crate::load::Knobs::default();
+            Record::Segment(Segment { t_s: 0.0, segment, knobs, warmup, prefill: None, config: None })
+        };
+        let part = |ops, ns| OperationInterval { ops, service: repeated(ns, ops), ..Default::default() };
+        let interval = |segment| {
+            let commands = [("GET", part(2000, 200_000)), ("SET", part(1000, 400_000))];
+            let commands = commands.map(|(name, part)| (name.to_owned(), part)).into();
+            Record::Interval(Box::new(Interval {
+                segment,
+                length_s: 2.0,
+                ops: 3000,
+                commands,
+                ..Interval::default()
+            }))
+        };
+        for record in [segment(1, true), interval(1), segment(2, false), interval(2)] {
+            gathered.push(&record);
+        }
+        let mut service = repeated(200_000, 2000);
+        service.merge(&repeated(400_000, 1000));
+        let errors = [("OOM".to_owned(), errors)].into();
+        let summary = Summary { length_s: 2.0, ops: 3000, service, errors, ..Summary::default() };
+        gathered.push(&Record::End(Box::new(End { t_s: 2.0, summary, found: None, best: None })));
+        gathered.measured().unwrap()
+    }
+
+    #[test]
+    fn a_cell_is_a_row_and_so_is_each_of_its_operations() {
+        let series = series();
+        let cells: Vec<_> = series.cells.iter().collect();
+        let mut table = Table::new(&series, &cells, false);
+        table.put(&Ok(measured(0)));
+        table.put(&Err("connection refused".to_owned()));
+        table.put(&Ok(measured(7)));
+        assert_eq!(table.failed(), 1);
+        assert_eq!(
+            table.written(),
+            "run   size  operation   ops/s    mean     p99   ≤0.3 ms\n\
+             GET   64    GET        1.50 k  267 µs  400 µs   66.67 %\n\
+             GET   1024  GET                                          failed: connection refused\n\
+             half  64    all        1.50 k  267 µs  400 µs   66.67 %  7 errors\n\
+             \x20           GET        1.00 k  200 µs  200 µs  100.00 %\n\
+             \x20           SET           500  400 µs  400 µs    0.00 %\n\
+             half  1024  all                                          not run\n\
+             \x20           GET\n\
+             \x20           SET\n"
+        );
+    }
+
+    #[test]
+    fn published_figures_stand_below_the_measured_ones() {
+        let series = series();
+        let cells: Vec<_> = series.cells.iter().collect();
+        let mut table = Table::new(&series, &cells[..1], true);
+        table.put(&Ok(measured(0)));
+        assert!(
+            table.written().ends_with("           published   444 k       -       -  31.02 %\n"),
+            "{}",
+            table.written()
+        );
+        let written = Table::new(&series, &cells[3..], true).written();
+        let rows: Vec<_> =
+            written.lines().map(str::trim).filter(|line| line.starts_with(PUBLISHED)).collect();
+        assert_eq!(rows.len(), 2, "of all, and of SET: {written}");
+        assert!(rows[1].contains("450 µs  618 µs"), "{written}");
+    }
+
+    #[test]
+    fn commands_of_a_batch_are_counted_each() {
+        let series = series();
+        let cell = Cell { each: 100, ..series.cells[0].clone() };
+        let figures = measured(0).figures(&cell, &series.layout);
+        assert_eq!(
+            (figures.all.ops_per_s, figures.operations["GET"].ops_per_s),
+            (Some(150_000.0), Some(100_000.0))
+        );
+    }
+}

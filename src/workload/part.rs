@@ -1,0 +1,75 @@
+//! A workload cut to some of its operations, or with its commands in batches.
+
+use thiserror::Error;
+
+use super::{Operation, Together, Workload};
+
+/// Operations that a workload does not have.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+#[error("the workload '{workload}' has no operation '{name}'; there are {}", .known.join(", "))]
+pub struct NoOperation {
+    workload: String,
+    name: String,
+    known: Vec<String>,
+}
+
+impl Workload {
+    /// The same with these operations alone; one that has no weight is asked for as often as one of weight 1.
+    ///
+    /// # Errors
+    /// Names the first that it does not have.
+    pub fn of_operations(&self, names: &[String]) -> Result<Self, NoOperation> {
+        let find = |name: &String| {
+            let found = self.operations.iter().find(|operation| operation.name == *name);
+            let known = || self.operations.iter().map(|operation| operation.name.clone()).collect();
+            let none = || NoOperation { workload: self.name.clone(), name: name.clone(), known: known() };
+            found.cloned().ok_or_else(none)
+        };
+        let mut operations = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        operations.iter_mut().for_each(|operation| operation.weight = operation.weight.max(1));
+        Ok(Self { operations, ..self.clone() })
+    }
+
+    /// The same with each operation so many times between MULTI and EXEC, with keys and values of its own each time.
+    #[must_use]
+    pub fn in_batches_of(&self, times: u32) -> Self {
+        let batch = |operation: &Operation| Operation {
+            steps: operation
+                .steps
+                .iter()
+                .cycle()
+                .take(operation.steps.len() * times as usize)
+                .cloned()
+                .collect(),
+            together: Together::Multi,
+            ..operation.clone()
+        };
+        Self { operations: self.operations.iter().map(batch).collect(), ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::preset;
+
+    #[test]
+    fn an_operation_alone_is_asked_for_though_it_had_no_weight() {
+        let get = preset("alibaba-threads").unwrap().of_operations(&["GET".to_owned()]).unwrap();
+        assert_eq!((get.to_string(), get.check()), ("GET".to_owned(), Ok(())));
+        let error = get.of_operations(&["SET".to_owned()]).unwrap_err().to_string();
+        assert_eq!(error, "the workload 'alibaba-threads' has no operation 'SET'; there are GET");
+    }
+
+    #[test]
+    fn a_batch_stands_between_multi_and_exec() {
+        let batch = preset("mixed").unwrap().in_batches_of(3);
+        let set = &batch.operations[1];
+        assert_eq!(
+            (set.together, set.steps.as_slice()),
+            (Together::Multi, &["SET {key} {value}"; 3].map(str::to_owned)[..])
+        );
+        assert_eq!(batch.check(), Ok(()));
+        assert!(batch.in_batches_of(1000).check().is_err(), "a batch has no more than 1000 steps");
+    }
+}
