@@ -195,7 +195,7 @@ mod tests {
         let mut model = set();
         told(&mut model, "allkeys-lru");
         let turned = Knobs { clients: 100, ..Knobs::default() };
-        model.put_in_force(turned);
+        model.put_in_force(Order::SetKnobs(turned));
         press(&mut model, "");
         assert_eq!(press(&mut model, "u").last(), Some(&Effect::Order(Order::SetKnobs(Knobs::default()))));
         assert_eq!(press(&mut model, "u"), [order("noeviction")]);

@@ -49,6 +49,11 @@ pub fn danger(from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
         .or_else(|| full_speed(from, to, room))
 }
 
+/// What could happen when all keys of the workload are made, as a question; `None` when there is nothing to ask.
+pub fn filling_danger(knobs: &Knobs, room: Room) -> Option<String> {
+    too_much_data(&Knobs { load: false, ..knobs.clone() }, knobs, room)
+}
+
 /// What stands on the server when every key has been written.
 fn footprint(knobs: &Knobs) -> Footprint {
     let written = knobs.workload.footprint(knobs.keyspace, knobs.value_size);
@@ -158,6 +163,11 @@ mod tests {
             None,
             "GET writes nothing"
         );
+        let get = Knobs { workload: Workload::ratio(0, 1), value_size: 4096, keyspace: 100_000, ..loaded() };
+        let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
+        assert!(danger(&get, &filled, room).is_some(), "its keys are made first");
+        assert_eq!(danger(&filled, &filled, room), None);
+        assert!(filling_danger(&filled, room).unwrap().contains("may fill 391 MiB"));
     }
 
     #[test]

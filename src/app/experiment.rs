@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Delivery, Mode, Model, Order, Question, Room, Tone, danger, value_words};
+use super::{Delivery, Mode, Model, Order, Question, Tone, danger, value_words};
 use crate::{
     experiment::{Asked, Ending, Experiment, Interruption},
     happening::Happening,
@@ -61,8 +61,7 @@ impl Model {
 
     /// What has to be asked before it, if anything has.
     fn question_of(&self, asked: &Asked) -> Option<String> {
-        let status = self.timeline().latest().status().map(|status| &status.body);
-        let room = Room::new(status, self.track().others);
+        let room = self.room();
         let knobs = [vec![self.panel.wanted().clone()], asked.knobs()].concat();
         let harm = knobs.windows(2).find_map(|turn| danger(&turn[0], &turn[1], room));
         let set = asked.parameters();

@@ -52,7 +52,7 @@ pub use charts::Charts;
 pub use command_line::{Program, quoted};
 pub use config_panel::{ConfigPanel, Setting};
 pub use curve_view::{Bounds, CurveView};
-pub use danger::{Room, danger};
+pub use danger::{Room, danger, filling_danger};
 pub use entry::Entry;
 pub use keys::{Action, Binding, Context, Key, KeyCode, Pattern, action, bindings, footer};
 pub use landmark::Landmark;

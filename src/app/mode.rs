@@ -1,7 +1,7 @@
 //! What takes the keys: the screen, a question, something that is typed (in the help, too). One at a time.
 
-use super::{Context, Entry, Model, Setting};
-use crate::{experiment::Asked, load::Knobs};
+use super::{Context, Entry, Model, Order, Setting};
+use crate::experiment::Asked;
 
 /// What takes the keys.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -35,8 +35,8 @@ pub enum Question {
     Danger {
         /// What could happen, in words.
         question: String,
-        /// The settings that were asked for.
-        knobs: Knobs,
+        /// What is done then.
+        order: Order,
     },
 }
 

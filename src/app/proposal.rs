@@ -1,6 +1,6 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
-use super::{Mode, Model, Order, Question, Room, Tone, danger};
+use super::{Mode, Model, Order, Question, Room, Tone, danger, filling_danger};
 use crate::{experiment::Interruption, gauge::Gauge, load::Knobs, server::Status, session::Moment};
 
 /// Connections of ours that carry no load: that of the ping and that of the control plane.
@@ -11,20 +11,38 @@ const COUNT_SETTLES_S: f64 = 2.0;
 impl Model {
     /// Puts `knobs` in force, or asks first.
     pub(super) fn propose(&mut self, knobs: Knobs) {
-        let room =
-            Room::new(self.timeline().latest().status().map(|status| &status.body), self.track().others);
-        let asked = if self.playback.is_none() { danger(self.panel.wanted(), &knobs, room) } else { None };
-        match asked {
-            Some(question) => self.mode = Mode::Asking(Question::Danger { question, knobs }),
-            None => self.put_in_force(knobs),
+        let asked = danger(self.panel.wanted(), &knobs, self.room());
+        self.propose_order(asked, Order::SetKnobs(knobs));
+    }
+
+    /// Has the keys made that the load of `knobs` reads, or asks first.
+    pub(super) fn propose_prefill(&mut self, knobs: Knobs) {
+        let asked = filling_danger(&knobs, self.room());
+        self.propose_order(asked, Order::Prefill(knobs));
+    }
+
+    /// What room the server has, as far as it told.
+    pub(super) fn room(&self) -> Room {
+        Room::new(self.timeline().latest().status().map(|status| &status.body), self.track().others)
+    }
+
+    fn propose_order(&mut self, asked: Option<String>, order: Order) {
+        match asked.filter(|_| self.playback.is_none()) {
+            Some(question) => self.mode = Mode::Asking(Question::Danger { question, order }),
+            None => self.put_in_force(order),
         }
     }
 
-    /// Puts `knobs` in force.
-    pub(super) fn put_in_force(&mut self, knobs: Knobs) {
+    /// Puts the knobs of an order in force.
+    pub(super) fn put_in_force(&mut self, order: Order) {
         self.interrupt_experiment(Interruption::Turned);
-        let wanted = self.panel.want(knobs);
-        self.ask(Order::SetKnobs(wanted));
+        if let Order::SetKnobs(knobs) | Order::Prefill(knobs) = &order {
+            self.panel.want(knobs.clone());
+        }
+        if let Order::Prefill(Knobs { load: false, .. }) = order {
+            self.say(Tone::Info, "the keys are made when the load goes on, before anything is measured");
+        }
+        self.ask(order);
     }
 
     /// Proposes what was turned or typed, or says why it cannot be.

@@ -66,7 +66,7 @@ fn head(timeline: &Timeline) -> String {
     text + &format!("{} measured\n", units::elapsed((timeline.now_s() * 1e9) as u64))
 }
 
-/// Which keys were made before anything was measured, and whether that went to its end.
+/// Which keys were made outside of what was measured, and whether that went to its end.
 fn prefills(text: &mut String, timeline: &Timeline) {
     let mut segments = timeline.segments().iter().peekable();
     while let Some(segment) = segments.next() {

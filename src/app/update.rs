@@ -76,7 +76,7 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
         Delivery::Notice(notice) => model.take(notice.clone()),
         Delivery::Stretch(stretch) => model.take_stretch(stretch),
         Delivery::Refused(order, reason) => {
-            if matches!(order, Order::SetKnobs(_)) {
+            if matches!(order, Order::SetKnobs(_) | Order::Prefill(_)) {
                 let in_force = model.in_force().clone();
                 model.panel.follow(in_force);
             }
@@ -215,7 +215,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
 /// Says yes to what is asked.
 fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
-        Mode::Asking(Question::Danger { knobs, .. }) => model.put_in_force(knobs),
+        Mode::Asking(Question::Danger { order, .. }) => model.put_in_force(order),
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
         Mode::Asking(Question::Experiment { asked, .. }) => model.begin_experiment(asked),
         Mode::Asking(Question::FirstWrite(_)) => model.ask(Order::AllowWrites(true)),

@@ -19,6 +19,9 @@ const WINDOW_S: f64 = 4.0;
 /// A share that rises by so much within the stretch will soon be good: the load writes what it reads.
 const RISING: f64 = 0.02;
 
+/// What helps where nobody knows how the keys are made.
+const UNKNOWN: &str = "write what it reads before: give the workload a [prefill] table";
+
 /// That many reads find nothing, and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LowHits {
@@ -62,7 +65,18 @@ impl LowHits {
             Remedy::LookForThem => {
                 "keys that were made have expired, were evicted, or the knob of keys was turned up since"
             }
-            Remedy::MakeThem => "write what it reads before: give the workload a [prefill] table",
+            Remedy::MakeThem => UNKNOWN,
+        }
+    }
+
+    /// The same for who sits at the screen of the run.
+    pub fn advice_at_screen(&self) -> &'static str {
+        match self.remedy {
+            Remedy::Prefill => "type :prefill to make the keys now",
+            Remedy::LookForThem => {
+                "type :prefill to make all keys now; those made before are gone or too few"
+            }
+            Remedy::MakeThem => UNKNOWN,
         }
     }
 }
@@ -223,6 +237,7 @@ mod tests {
             "hit rate 12 %: the other reads find no key, which costs the server less"
         );
         assert_eq!(told(&get).advice(), "--prefill makes the keys first");
+        assert_eq!(told(&get).advice_at_screen(), "type :prefill to make the keys now");
         let mut filled = get;
         filled.knobs.workload = filled.knobs.workload.with_prefill().unwrap().into();
         assert!(told(&filled).advice().starts_with("keys that were made"));

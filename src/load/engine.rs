@@ -81,6 +81,12 @@ impl Setting {
         (fill_first(phase, knobs, since_ns, &filled), filled)
     }
 
+    /// The same, as if the keys of this workload had never been made.
+    fn forgetting(mut self, workload: &Workload) -> Self {
+        self.filled.retain(|other| !has_same_prefill(workload, other));
+        self
+    }
+
     /// What is asked under `knobs` in `phase`; what is asked now, or with the values of now, where that is the same.
     fn program_for(&self, knobs: &Knobs, plan: &Plan, phase: &Phase) -> Arc<Program> {
         let in_flight =
@@ -258,7 +264,16 @@ impl Load {
     /// prefill that [is done](Self::is_filled) or whose keys are no longer asked for; a workload whose keys were not made
     /// begins with one.
     pub fn set(&self, knobs: Knobs) -> Turned {
-        let now = self.settings.load();
+        self.turn(&self.settings.load(), knobs)
+    }
+
+    /// The same, and the keys are made anew: at once, or when the load goes on.
+    pub fn fill(&self, knobs: Knobs) -> Turned {
+        let now = Setting::clone(&self.settings.load());
+        self.turn(&now.forgetting(&knobs.workload), knobs)
+    }
+
+    fn turn(&self, now: &Setting, knobs: Knobs) -> Turned {
         let generation = now.generation + 1;
         let is_filled = self.is_filled();
         let (phase, _) = now.phase_for(&knobs, self.clock.now_ns(), &self.stops, is_filled);

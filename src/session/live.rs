@@ -113,6 +113,11 @@ impl Live {
         self.targets.iter_mut().for_each(|target| target.turn(knobs.clone()));
     }
 
+    /// The same, and the keys are made anew at every target before its load goes on.
+    pub fn fill(&mut self, knobs: &Knobs) {
+        self.targets.iter_mut().for_each(|target| target.fill(knobs.clone()));
+    }
+
     /// Turns the load off, and leaves all else as it is wanted.
     pub fn stop_load(&mut self) {
         for target in &mut self.targets {

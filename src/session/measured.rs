@@ -79,17 +79,26 @@ impl Measured {
     /// Lets the load go on whose keys are made.
     pub(super) fn go_on(&mut self) {
         self.in_force = self.wanted.clone();
-        self.changed_ns = self.begin_segment(None);
+        let turned = self.load.set(self.in_force.clone());
+        self.changed_ns = self.begin_segment(turned, None);
+    }
+
+    /// Turns to these knobs at once, and makes the keys anew that their load reads, before it goes on.
+    pub(super) fn fill(&mut self, knobs: Knobs) {
+        self.wanted = knobs.clone();
+        self.in_force = knobs.clone();
+        let turned = self.load.fill(knobs);
+        self.changed_ns = self.begin_segment(turned, None);
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
-        self.begin_segment(Some(change));
+        let turned = self.load.set(self.in_force.clone());
+        self.begin_segment(turned, Some(change));
     }
 
     /// When it begins, in nanoseconds of the session.
-    fn begin_segment(&mut self, config: Option<ConfigChange>) -> u64 {
-        let turned = self.load.set(self.in_force.clone());
+    fn begin_segment(&self, turned: Turned, config: Option<ConfigChange>) -> u64 {
         let since_ns = turned.since_ns;
         // The collector ends only after it was told to.
         drop(self.collector.send(Message::Segment(self.target, self.segment(turned, config))));

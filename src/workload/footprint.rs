@@ -14,7 +14,7 @@ pub struct Footprint {
 }
 
 impl Workload {
-    /// What stands on the server when the operations with a weight have written every key that is there to be drawn, where
+    /// What stands on the server when the prefill, and the operations with a weight, have written every key that is there to be drawn, where
     /// the knobs say `keyspace` and `value_size`. The values of a step are those of the set of keys that it draws from first;
     /// of several steps the largest counts.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
@@ -24,7 +24,8 @@ impl Workload {
         };
         let mut largest = BTreeMap::<_, f64>::new();
         let writing = self.asked().filter(|operation| operation.writes());
-        for step in writing.flat_map(|operation| self.steps(operation)) {
+        let prefill = self.prefill.steps.iter().flat_map(|step| self.step(step));
+        for step in writing.flat_map(|operation| self.steps(operation)).chain(prefill) {
             let bytes: f64 = step.fragments().filter_map(size).sum();
             let known = largest.entry(step.fragments().find_map(Fragment::draws)).or_default();
             *known = known.max(bytes);
@@ -70,6 +71,7 @@ mod tests {
         );
         assert_eq!(footprint(&[("SET {a} {value}", 1), ("SET {b} {big}", 1)]), (1010, 10_000.0));
         assert_eq!(footprint(&[("SET {b.new} {big}", 1), ("SET {b} {big}", 0)]), (10, 2000.0));
+        assert_eq!(footprint(&[("GET {b} {value}", 1)]), (0, 0.0));
         assert_eq!(footprint(&[("LPUSH mine {value}", 1)]), (1, 8.0));
         assert_eq!(footprint(&[("ZADD {index} 1 {a}", 1), ("GET {a}", 1), ("PING {value}", 1)]), (0, 0.0));
     }

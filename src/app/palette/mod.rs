@@ -13,6 +13,7 @@ mod experiments;
 mod fuzzy;
 mod offers;
 mod open;
+mod prefill;
 mod workloads;
 
 pub use offers::{Command, Offer};

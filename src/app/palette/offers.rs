@@ -14,6 +14,8 @@ pub enum Command {
     Do(Action),
     /// These settings.
     Set(Knobs),
+    /// These settings, and the keys are made that they read.
+    Prefill(Knobs),
     /// Goes on typing with this.
     Type(String),
     /// This experiment.
@@ -126,6 +128,7 @@ impl Model {
 
     fn everything(&self) -> Vec<Offer> {
         let mut offers = self.actions();
+        offers.extend(self.prefill());
         offers.extend(self.experiments());
         offers.extend(self.parameters());
         let wanted = self.panel.wanted();

@@ -52,6 +52,10 @@ impl Model {
                 }
                 self.propose(knobs);
             }
+            Command::Prefill(knobs) => {
+                self.mode = Mode::Screen;
+                self.propose_prefill(knobs);
+            }
             Command::Begin(asked) => {
                 self.mode = Mode::Screen;
                 self.propose_experiment(asked);

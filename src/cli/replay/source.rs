@@ -161,7 +161,7 @@ impl Source for ReplaySource {
                 let _ = self.again.send(asked);
                 return;
             }
-            Order::SetKnobs(_) => {
+            Order::SetKnobs(_) | Order::Prefill(_) => {
                 "this is a recording: its knobs are shown as they were and cannot be turned"
             }
             Order::SetConfig { .. } => {

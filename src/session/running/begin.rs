@@ -149,6 +149,7 @@ fn begin(
     Ok(Running {
         refusals: Refusals::new(commission.keeps_going),
         fill: Fill::default(),
+        fills: false,
         commission,
         live,
         control,

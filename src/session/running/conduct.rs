@@ -36,6 +36,8 @@ pub(super) struct Running {
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
     pub(super) fill: Fill,
+    /// Whether the keys are to be made anew with the next knobs that pass the gate.
+    pub(super) fills: bool,
     pub(super) tuning: Tuning,
     pub(super) records: Receiver<Arc<Record>>,
     pub(super) recordings: Recordings,
@@ -78,10 +80,11 @@ impl Running {
 
     fn try_to(&mut self, peer: usize, order: &Order) -> Result<(), String> {
         match order {
-            Order::SetKnobs(knobs) => {
+            Order::SetKnobs(knobs) | Order::Prefill(knobs) => {
                 check_clients(knobs, self.commission.most_clients)?;
                 let (dialect, names) = (self.commission.plan.target.dialect, self.gate.names());
                 knobs.workload.check_dialect(dialect, names).map_err(|error| error.to_string())?;
+                self.fills |= matches!(order, Order::Prefill(_));
                 self.set_knobs(knobs.clone());
             }
             Order::SetConfig { parameter, to } => {
@@ -91,6 +94,7 @@ impl Running {
             Order::StopIntrinsic => self.live.intrinsic().stop(),
             Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
             Order::AllowWrites(yes) => {
+                self.fills &= yes;
                 let admission = self.gate.answer(*yes, &self.control);
                 self.obey(admission);
             }
@@ -115,11 +119,19 @@ impl Running {
 
     fn set_knobs(&mut self, knobs: Knobs) {
         match self.gate.want(knobs.clone(), &self.control) {
-            Some(knobs) => self.live.turn(&knobs),
+            Some(knobs) => self.turn(&knobs),
             // What is wanted is allowed, and holds as soon as the marker tells of it and its setup is run.
             None if self.gate.is_extending() => {}
             // Whatever waits at the gate, the load that runs now does not go on with what is no longer wanted.
             None => self.live.turn(&Knobs { load: false, ..knobs }),
+        }
+    }
+
+    /// Turns to knobs that passed the gate.
+    fn turn(&mut self, knobs: &Knobs) {
+        match std::mem::take(&mut self.fills) {
+            true => self.live.fill(knobs),
+            false => self.live.turn(knobs),
         }
     }
 
@@ -134,7 +146,7 @@ impl Running {
 
     fn obey(&mut self, admission: Option<Admission>) {
         match admission {
-            Some(Admission::Pass(knobs)) => self.live.turn(&knobs),
+            Some(Admission::Pass(knobs)) => self.turn(&knobs),
             Some(Admission::Ask(question)) if self.commission.is_attended => {
                 self.peers.tell(Notice::FirstWrite(question));
             }

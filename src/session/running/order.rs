@@ -17,6 +17,8 @@ use crate::{
 pub enum Order {
     /// Put these settings in force.
     SetKnobs(Knobs),
+    /// The same, and make the keys anew that their workload reads, before the load goes on.
+    Prefill(Knobs),
     /// Set a parameter of the server; a person has said yes to that.
     SetConfig {
         /// Which.

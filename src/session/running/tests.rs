@@ -8,12 +8,13 @@ use std::{
 use super::*;
 use crate::{
     demo,
+    happening::Happening,
     load::{FirstWords, Knobs, LatencyTo, Plan},
     server::Parameter,
     session::Record,
     signals::Signal,
     target::{Address, Target},
-    workload::{KeyNames, RunId},
+    workload::{KeyNames, RunId, preset},
 };
 
 /// Longer than any session here takes; reached, a test has failed.
@@ -175,5 +176,67 @@ fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
     peers[1].order(Order::End);
     assert_eq!((refused(&peers[0]), refused(&peers[1])), (vec![], vec![fixed]));
     drop(peers);
+    assert_eq!(session.end().by, EndedBy::Itself);
+}
+
+/// The next of these that a peer is given.
+fn next<T>(peer: &Peer, what: impl Fn(&Record) -> Option<T>) -> T {
+    loop {
+        let delivery = peer.next_within(PATIENCE).expect("the session goes on");
+        if let Delivery::Record(record) = delivery
+            && let Some(found) = what(&record)
+        {
+            return found;
+        }
+    }
+}
+
+#[test]
+fn keys_are_made_whenever_that_is_asked_for_and_reads_find_them() {
+    let server = demo::Server::start(demo::Options::default()).unwrap();
+    let get =
+        Knobs { load: true, clients: 1, keyspace: 500, workload: preset("get").unwrap(), ..Knobs::default() };
+    let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
+    let more = Knobs { keyspace: 2000, ..filled.clone() };
+    let commission =
+        Commission { knobs: get, is_attended: true, ..commission(&server, Keys::Runs { kept: false }) };
+    let (session, peers, _signals) = start(commission, 2);
+    // Each beginning of a segment under load, each prefill's end, and whether the reads of a segment miss. At the gate the
+    // load may be off for a moment.
+    let segment = || {
+        next(&peers[0], |record| match record {
+            Record::Segment(now) if now.knobs.load => Some((now.segment, (now.knobs.keyspace, now.aside()))),
+            _ => None,
+        })
+    };
+    let prefilled = || {
+        next(&peers[0], |record| match record {
+            Record::Event(event) => match &event.what {
+                Happening::Prefilled { prefilled } => Some((prefilled.requests, prefilled.is_whole())),
+                _ => None,
+            },
+            _ => None,
+        })
+    };
+    let misses_in = |keyspace: u64| {
+        let (number, begun) = segment();
+        assert_eq!(begun, (keyspace, None));
+        next(&peers[0], |record| match record {
+            Record::Interval(interval) if interval.segment == number && interval.ops > 0 => {
+                Some(interval.misses > 0)
+            }
+            _ => None,
+        })
+    };
+    assert!(misses_in(500));
+    peers[1].order(Order::Prefill(filled));
+    assert_eq!((segment().1, prefilled()), ((500, Some("prefill")), (500, true)));
+    assert!(!misses_in(500));
+    peers[1].order(Order::SetKnobs(more.clone()));
+    assert!(misses_in(2000));
+    peers[1].order(Order::Prefill(more));
+    assert_eq!((segment().1, prefilled()), ((2000, Some("prefill")), (2000, true)));
+    assert!(!misses_in(2000));
+    peers[1].order(Order::End);
     assert_eq!(session.end().by, EndedBy::Itself);
 }

@@ -145,7 +145,7 @@ fn prefill(model: &Model) -> Option<String> {
         return Some(format!("prefill, paused: {progress}{errors}"));
     }
     Some(match progress.answered < progress.requests {
-        true => format!("prefill, before anything is measured: {progress}{errors}"),
+        true => format!("prefill, which is not measured: {progress}{errors}"),
         false => format!(
             "prefill: {} keys answered, looking whether they are there",
             units::count(progress.requests as f64)
@@ -203,8 +203,9 @@ fn client_limit(model: &Model, width: usize) -> Option<String> {
 /// That many reads find no key, and what to do about it, in fewer words where `width` asks for that.
 fn low_hits(model: &Model, width: usize) -> Option<String> {
     let low = model.low_hits()?;
-    let in_short = format!("hit rate {}; {}", units::percent(low.share), low.advice());
-    let whole = format!("{low}; {}", low.advice());
+    let advice = if model.playback.is_some() { low.advice() } else { low.advice_at_screen() };
+    let in_short = format!("hit rate {}; {advice}", units::percent(low.share));
+    let whole = format!("{low}; {advice}");
     Some(if whole.chars().count() <= width { whole } else { in_short })
 }
 
