@@ -133,6 +133,40 @@ fn options_of_the_load_and_the_target_shape_it() {
 }
 
 #[test]
+fn the_records_of_a_dataset_are_told_from_the_first_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("docs.csv");
+    let rows: String = (0..1200).map(|n| format!("{n},{}\n", "x".repeat(n % 500))).collect();
+    fs::write(&path, format!("id,title\n{rows}")).unwrap();
+    let path = path.to_str().unwrap();
+    let args =
+        ["--dataset", path, "--", "SET", "doc:__field:id__", "__field:title__", ";", "GET", "__field:id__"];
+    let told = planned(&args).expect_code(0).out;
+    let records = format!(
+        "Records: 1 200 records of {path}, of each __field:id__ __field:title__\n  the bytes of operations are the mean of the first 500 records\n"
+    );
+    assert!(told.contains(&records), "{told}");
+    let samples: Vec<_> = told.lines().skip_while(|line| !line.starts_with("Some")).skip(1).collect();
+    let asked = samples.iter().enumerate().all(|(n, line)| {
+        line.ends_with(&format!("  GET {n}"))
+            || line.contains(&format!("  SET doc:{n} {}", if n == 0 { "\"\"" } else { "x" }))
+    });
+    assert!(asked && samples.len() == 12, "{told}");
+    // Of all 500 alike: digits of the numbers, and titles with the digits of their lengths.
+    let mean = |of: &dyn Fn(usize) -> usize| (0..500).map(of).sum::<usize>() as f64 / 500.0;
+    let digits = |n: usize| n.to_string().len();
+    let bulk = |length: usize| 5 + digits(length) + length;
+    let set = mean(&|n| 4 + bulk(3) + bulk(4 + digits(n)) + bulk(n));
+    let get = mean(&|n| 4 + bulk(3) + bulk(digits(n)));
+    for (name, mean) in [("SET", set), ("GET", get)] {
+        let line = format!("  {name}  {:>7}  {:>9}  ", "50 %", format!("{} B", mean.round()));
+        assert!(told.contains(&line), "{line}: {told}");
+    }
+    let all = planned(&["--maxdocs", "7", "--dataset", path, "--", "GET", "__field:id__"]).expect_code(0).out;
+    assert!(all.contains("mean of 7 records\n") && all.matches("  GET 0\n").count() == 2, "{all}");
+}
+
+#[test]
 fn the_same_seed_plans_the_same_and_another_something_else() {
     let of = |seed| run(&["-p", "1", "--plan", "--ratio", "1:1", "--seed", seed]).expect_code(0).out;
     assert_eq!(of("1"), of("1"));

@@ -10,7 +10,7 @@ use crate::{
     load::Knobs,
     protocol::Dialect,
     units::{bytes, counted, percent},
-    workload::{Asking, KeyNames, KeysAhead, Outlook, PrefillAhead},
+    workload::{Asking, DatasetAhead, KeyNames, KeysAhead, Outlook, PrefillAhead},
 };
 
 /// Prints what the session of `line` would send.
@@ -24,10 +24,6 @@ pub(super) fn run(line: &CommandLine, out: &mut Words) -> Result<(), Failure> {
 
 fn text(line: &CommandLine) -> Result<String, UsageError> {
     let (knobs, dialect) = (line.knobs(true)?, line.target.target()?.dialect);
-    if knobs.workload.dataset.is_some() {
-        let text = "--plan does not tell what is sent of a dataset's records; leave it out";
-        return Err(UsageError::Line(text.to_owned()));
-    }
     let names = line.load.users_names().unwrap_or_else(KeyNames::of_some_run);
     let spoken = knobs.workload.check_dialect(dialect, &names);
     spoken.map_err(|error| UsageError::Line(error.to_string()))?;
@@ -41,10 +37,12 @@ fn text(line: &CommandLine) -> Result<String, UsageError> {
         names: &names,
         seed,
     });
+    let outlook = outlook.map_err(|error| UsageError::Line(error.to_string()))?;
     let parts = [
         head(&knobs, dialect),
         operations(&outlook),
         keys(&outlook.keys),
+        outlook.dataset.as_ref().map(dataset).unwrap_or_default(),
         outlook.prefill.as_ref().map_or_else(|| "Prefill: none\n".to_owned(), prefill),
         samples(&outlook, seed),
     ];
@@ -102,6 +100,17 @@ fn of_set(set: &KeysAhead) -> String {
         None => ": how hot the hottest are depends on how far the keys have grown".to_owned(),
     };
     line + &format!("    {distribution}{hottest}\n")
+}
+
+fn dataset(dataset: &DatasetAhead) -> String {
+    let of = if dataset.read < dataset.records { "the first " } else { "" };
+    format!(
+        "Records: {} of {}, of each {}\n  the bytes of operations are the mean of {of}{}\n",
+        counted(dataset.records, "record"),
+        dataset.file,
+        dataset.portions.join(" "),
+        counted(dataset.read, "record")
+    )
 }
 
 /// A share in two digits at the least, however small it is: `0.00010 %`.

@@ -8,10 +8,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Together, Values, Workload,
-    client_seed,
+    DatasetError, Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Together,
+    Values, Workload, client_seed,
     key_form::SetNames,
     now,
+    program::Weighed,
     readable::readable,
     step::{Fragment, Step},
 };
@@ -55,6 +56,8 @@ pub struct Outlook {
     pub operations: Vec<OperationAhead>,
     /// The sets of keys that they draw from.
     pub keys: Vec<KeysAhead>,
+    /// Where records come from, if any are sent.
+    pub dataset: Option<DatasetAhead>,
     /// What is made before, if anything is.
     pub prefill: Option<PrefillAhead>,
     /// Some of what the first client asks.
@@ -93,6 +96,19 @@ pub struct KeysAhead {
     pub hottest: Option<Hottest>,
 }
 
+/// A file of records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatasetAhead {
+    /// The file.
+    pub file: String,
+    /// How many records there are.
+    pub records: u64,
+    /// From how many of them, the first, the bytes of operations are taken.
+    pub read: u64,
+    /// What is sent of each.
+    pub portions: Vec<String>,
+}
+
 /// What is made before anything is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrefillAhead {
@@ -121,13 +137,18 @@ pub struct Sample {
 
 impl Outlook {
     /// That of a run.
-    pub fn new(asking: &Asking) -> Self {
-        Self {
-            operations: asking.operations(),
+    ///
+    /// # Errors
+    /// When the workload sends records, and those cannot be read any more.
+    pub fn new(asking: &Asking) -> Result<Self, DatasetError> {
+        let prefill = (!asking.workload.prefill.is_empty()).then(|| asking.prefill()).transpose()?;
+        Ok(Self {
+            operations: asking.operations()?,
             keys: asking.keys(),
-            prefill: (!asking.workload.prefill.is_empty()).then(|| asking.prefill()),
-            samples: asking.samples(),
-        }
+            dataset: asking.dataset(),
+            prefill,
+            samples: asking.samples()?,
+        })
     }
 
     /// Bytes of an operation on the wire, out, in the mean over all.
@@ -141,20 +162,33 @@ impl Asking<'_> {
         Draws::of_client(client_seed(self.seed, 0), 0)
     }
 
+    /// A program that begins with the first record.
     fn program(&self, make: Make, workload: &Workload) -> Program {
+        let dataset = workload.dataset.as_ref().map(|dataset| dataset.first(DRAWS));
+        let workload = &Workload { dataset, ..workload.clone() };
         let values = Values::new(workload, self.value_size, self.seed);
         let program = make(workload, self.dialect, self.keyspace, values, self.names);
         program.for_clients(self.clients.0, self.clients.1)
     }
 
     /// The operations of a program, with the share and the mean bytes of each.
-    fn weighed(&self, make: Make) -> Vec<(usize, f64, f64)> {
+    fn weighed(&self, make: Make) -> Result<Vec<Weighed>, DatasetError> {
         let program = self.program(make, &levelled(self.workload));
         program.weighed(DRAWS, &mut self.draws())
     }
 
-    fn operations(&self) -> Vec<OperationAhead> {
-        let ahead = |(place, share, bytes)| {
+    fn dataset(&self) -> Option<DatasetAhead> {
+        let dataset = self.workload.dataset.as_ref()?;
+        Some(DatasetAhead {
+            file: foreign::text(&dataset.file().to_string_lossy()),
+            records: dataset.records(),
+            read: dataset.records().min(DRAWS),
+            portions: dataset.portions().iter().map(|portion| foreign::text(&portion.to_string())).collect(),
+        })
+    }
+
+    fn operations(&self) -> Result<Vec<OperationAhead>, DatasetError> {
+        let ahead = |(place, share, bytes): Weighed| {
             let operation: &Operation = &self.workload.operations[place];
             OperationAhead {
                 name: foreign::text(&operation.name),
@@ -163,15 +197,18 @@ impl Asking<'_> {
                 commands: commands(operation),
             }
         };
-        self.weighed(Program::new).into_iter().map(ahead).collect()
+        Ok(self.weighed(Program::new)?.into_iter().map(ahead).collect())
     }
 
-    fn samples(&self) -> Vec<Sample> {
+    fn samples(&self) -> Result<Vec<Sample>, DatasetError> {
         let program = self.program(Program::new, self.workload);
         let mut draws = self.draws();
         let sample = |_| {
             let mut out = Outgoing::default();
             let op = program.append(&mut draws, &mut out);
+            if let Some(failure) = out.failure() {
+                return Err(failure.clone());
+            }
             let bytes = out.length_in_all() as u64;
             let mut later = out.take_later().unwrap_or_default();
             later.iter_mut().for_each(|step| step.put_in(|_, wire| wire.extend_from_slice(b"{cas}")));
@@ -179,7 +216,7 @@ impl Asking<'_> {
             let steps: Vec<_> =
                 steps.iter().map(|step| readable(&step.wire(program.values()), self.dialect)).collect();
             let operation = foreign::text(&program.operations().of(op).label);
-            Sample { operation, bytes, request: steps.join(THEN) }
+            Ok(Sample { operation, bytes, request: steps.join(THEN) })
         };
         (0..SAMPLES).map(sample).collect()
     }
@@ -213,11 +250,11 @@ impl Asking<'_> {
         drawn.into_iter().filter_map(of_set).collect()
     }
 
-    fn prefill(&self) -> PrefillAhead {
+    fn prefill(&self) -> Result<PrefillAhead, DatasetError> {
         let workload = self.workload;
         let requests = workload.prefill_requests(self.keyspace);
         let bytes: f64 =
-            self.weighed(Program::of_prefill).iter().map(|(_, share, bytes)| share * bytes).sum();
+            self.weighed(Program::of_prefill)?.iter().map(|(_, share, bytes)| share * bytes).sum();
         let overhead = if self.dialect.is_resp() { REDIS_OVERHEAD } else { MEMCACHED_OVERHEAD };
         let (_, names) = workload.sets(self.keyspace, self.names);
         let kinds: Vec<_> = workload.value_kinds().map(|kind| kind.size.mean(self.value_size)).collect();
@@ -233,13 +270,13 @@ impl Asking<'_> {
             let name = self.names.prefix().len() + set.last().len();
             (set.numbers.end - set.numbers.start) as f64 * (name as f64 + overhead)
         });
-        PrefillAhead {
+        Ok(PrefillAhead {
             requests,
             keys: made.total().unwrap_or(requests),
             bytes: bytes * requests as f64,
             memory: of_steps + of_keys.sum::<f64>(),
             overhead,
-        }
+        })
     }
 }
 
@@ -297,6 +334,7 @@ mod tests {
         workload.check_dialect(dialect, &names).unwrap();
         let (keyspace, value_size, clients) = (1000, 32, (2, 1));
         Outlook::new(&Asking { workload, dialect, keyspace, value_size, clients, names: &names, seed: 7 })
+            .unwrap()
     }
 
     fn with(values: &[(&str, &str)], steps: &[&str], prefill: &[&str]) -> Workload {

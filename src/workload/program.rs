@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Dataset, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
+    Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
     compiling::Compiled,
     draws::Filling,
@@ -19,6 +19,9 @@ use crate::protocol::{Dialect, Template};
 
 /// A set of keys: its name, and what stands before its numbers.
 type SetName = (String, String);
+
+/// The place of an operation, its share of all, 0 to 1, and its bytes on the wire in the mean.
+pub(super) type Weighed = (usize, f64, f64);
 
 /// What to ask. Each client draws from it with its own [`Draws`].
 #[derive(Debug)]
@@ -127,8 +130,13 @@ impl Program {
     }
 
     /// The place of each operation with its share of all, and its bytes on the wire in the mean of so many draws; of a
-    /// prefill for keys from the first to the last.
-    pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Vec<(usize, f64, f64)> {
+    /// prefill for keys from the first to the last. Of records these are as many whole passes as fit in.
+    ///
+    /// # Errors
+    /// When a record cannot be had.
+    pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Result<Vec<Weighed>, DatasetError> {
+        let records = self.dataset.as_ref().map_or(1, Dataset::records);
+        let of = of - of % records.min(of);
         let mut before = 0;
         let weighed = self.compiled.asked.iter().enumerate().map(|(place, asked)| {
             let (weight, mut bytes) = (asked.0 - before, 0);
@@ -138,9 +146,12 @@ impl Program {
                 let mut out = Outgoing::default();
                 let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
                 self.fill(asked, given, draws, &mut out);
+                if let Some(failure) = out.failure() {
+                    return Err(failure.clone());
+                }
                 bytes += out.length_in_all();
             }
-            (asked.1.index(), weight as f64 / self.compiled.total as f64, bytes as f64 / of as f64)
+            Ok((asked.1.index(), weight as f64 / self.compiled.total as f64, bytes as f64 / of as f64))
         });
         weighed.collect()
     }

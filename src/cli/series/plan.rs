@@ -30,6 +30,7 @@ fn of_cell(cell: &Cell, line: &CommandLine, asked: &Asked) -> Result<String, Usa
         names: &KeyNames::of_some_run(),
         seed: line.load.seed(),
     });
+    let outlook = outlook.map_err(|error| UsageError::Line(error.to_string()))?;
     let ends = [
         line.session.requests.map(|n| counted(n, "request")),
         line.session.duration.map(|length| format!("{} s", length.as_secs_f64())),

@@ -63,6 +63,24 @@ impl Dataset {
         self.0.records
     }
 
+    /// What is sent of each.
+    pub fn portions(&self) -> &[Portion] {
+        &self.0.source.portions
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.0.source.file
+    }
+
+    /// The first `most` of them, of which none is taken yet.
+    #[must_use]
+    pub(in crate::workload) fn first(&self, most: u64) -> Self {
+        let records = self.records().min(most);
+        let source = Source { most: records, ..self.0.source.clone() };
+        Self(Arc::new(Shared { source, records, stream: Mutex::default() }))
+    }
+
     /// The number of a portion that is sent.
     pub(in crate::workload) fn number(&self, portion: &Portion) -> Option<u16> {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
