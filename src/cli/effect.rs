@@ -1,11 +1,11 @@
 //! Which option has an effect in which mode. One without any is an error: whoever gives it counts on it.
 //!
 //! ```text
-//!                screen  lines   plan  latency  history  dist  intrinsic
-//! -h -p -u -a …    ×       ×       ×      ×        ×       ×
-//! -c -P --rate …   ×    with load  ×
+//!                screen  lines   plan, verify  latency  history  dist  intrinsic
+//! -h -p -u -a …    ×       ×           ×           ×        ×       ×
+//! -c -P --rate …   ×    with load      ×
 //! --theme …        ×
-//! -i               ×                      ×        ×       ×
+//! -i               ×                               ×        ×       ×
 //! ```
 
 use std::fmt;
@@ -23,6 +23,8 @@ enum Mode {
     Headless,
     /// What a session would send: its options may all stand there.
     Plan,
+    /// What a session has written, likewise.
+    Verify,
     Oneshot(oneshot::Mode),
 }
 
@@ -30,11 +32,17 @@ impl Mode {
     fn of(line: &CommandLine, has_terminal: bool) -> Self {
         match line.oneshot.mode() {
             _ if line.session.plan => Self::Plan,
+            _ if line.session.verify => Self::Verify,
             Some(mode) => Self::Oneshot(mode),
             None if line.session.headless => Self::Headless,
             None if has_terminal => Self::Screen,
             None => Self::Piped,
         }
+    }
+
+    /// Whether there is no session, though its options say what is done.
+    fn is_about_sessions(self) -> bool {
+        matches!(self, Self::Plan | Self::Verify)
     }
 
     fn is_oneshot(self) -> bool {
@@ -49,6 +57,7 @@ impl fmt::Display for Mode {
             Self::Piped => f.write_str("without a screen"),
             Self::Headless => f.write_str("with --headless"),
             Self::Plan => f.write_str("with --plan"),
+            Self::Verify => f.write_str("with --verify"),
             Self::Oneshot(mode) => write!(f, "with {}", mode.flag()),
         }
     }
@@ -80,11 +89,11 @@ impl Place {
         match self {
             Self::Server => !matches!(mode, Mode::Oneshot(oneshot::Mode::IntrinsicLatency(_))),
             Self::Session | Self::Load => !mode.is_oneshot(),
-            Self::Experiment => !mode.is_oneshot() && mode != Mode::Plan,
+            Self::Experiment => !mode.is_oneshot() && !mode.is_about_sessions(),
             Self::Look => matches!(mode, Mode::Screen | Mode::Piped),
-            Self::Windows => !matches!(mode, Mode::Headless | Mode::Plan),
+            Self::Windows => mode != Mode::Headless && !mode.is_about_sessions(),
             Self::Oneshot => mode.is_oneshot(),
-            Self::Form => mode != Mode::Plan,
+            Self::Form => !mode.is_about_sessions(),
         }
     }
 
@@ -228,11 +237,12 @@ mod tests {
     }
 
     /// The command line of each mode, and whether stdout is a terminal.
-    const LINES: [(&str, bool); 8] = [
+    const LINES: [(&str, bool); 9] = [
         ("", true),
         ("--load", false),
         ("--headless --load", false),
         ("--plan", true),
+        ("--verify", true),
         ("--latency", false),
         ("--latency-history", true),
         ("--latency-dist", true),
@@ -258,8 +268,8 @@ mod tests {
     #[test]
     fn in_every_mode_every_option_without_effect_is_named() {
         let modes = ["latency", "latency_history", "latency_dist", "intrinsic_latency", "help", "version"];
-        // With these there is no load, which is looked at below; and --headless and --plan are modes.
-        let other = ["no_load", "headless", "load", "plan"];
+        // With these there is no load, which is looked at below; and --headless, --plan and --verify are modes.
+        let other = ["no_load", "headless", "load", "plan", "verify"];
         let named = |list: &[&str], name: &str| list.contains(&name);
         for (name, place) in
             options().into_iter().filter(|(name, _)| !named(&modes, name) && !named(&other, name))

@@ -25,6 +25,7 @@ pub mod session_args;
 pub mod target_args;
 pub mod tls_args;
 mod values;
+mod verify;
 mod versus;
 pub mod words;
 mod workloads;

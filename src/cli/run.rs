@@ -17,7 +17,7 @@ use super::{
     args::{Command, CommandLine},
     bench, clean, demo, effect, man, oneshot,
     outlet::{Outlet, PATIENCE},
-    outlook, replay, series, session, versus,
+    outlook, replay, series, session, verify, versus,
     words::Words,
     workloads,
 };
@@ -167,6 +167,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Man), _) => Ok(man::run(&mut Words::stdout()).context("cannot write to stdout")?),
         (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
         (None, None) if line.session.plan => outlook::run(line, &mut Words::stdout()),
+        (None, None) if line.session.verify => verify::run(line, &mut Words::stdout()),
         (None, None) => session::run(line, has_terminal),
     }
 }

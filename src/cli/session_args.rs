@@ -39,6 +39,10 @@ pub struct SessionArgs {
     /// connected, asked or recorded
     #[arg(long)]
     pub plan: bool,
+    /// Read back each record of --dataset that a run with the same words has written by SET or HSET, compare it with the
+    /// file, and end; writes nothing. Exit code 3 where one is missing or different
+    #[arg(long, conflicts_with = "plan")]
+    pub verify: bool,
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,

@@ -42,13 +42,17 @@ pub struct Reached {
 /// # Errors
 /// The diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> {
-    let deadline = Instant::now() + timeout;
+    greeted(target, Instant::now() + timeout).map(|(_, peer)| Reached { peer })
+}
+
+/// Connects to `target`, and becomes who it says we are, by `deadline`. Which address of the host answered.
+pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<(Line, Option<SocketAddr>), ReachError> {
     let (transport, peer) = dial(target, target.tls.as_ref(), deadline)?;
     let mut line = Line(transport);
     line.secure(target, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
     talk.greet(&Greeting::stepwise(target))?;
-    Ok(Reached { peer })
+    Ok((talk.line, peer))
 }
 
 struct Conversation<'a> {

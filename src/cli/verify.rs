@@ -1,0 +1,146 @@
+//! `--verify`: what was written of the records of a file is read back, each of them, and compared; nothing is written.
+//!
+//! ```text
+//!  file ─► questions and answers ─► batches ─► the server's answers ─► as they are in the file? missing? different?
+//! ```
+
+use std::{io::Write, time::Duration};
+
+use super::{Failure, UsageError, args::CommandLine, words::Words};
+use crate::{
+    foreign,
+    protocol::{Dialect, Reply},
+    target::{Talk, talk},
+    units::{counted, grouped},
+    workload::{Asked, DatasetError, ReadBack},
+};
+
+/// A batch has up to so many questions.
+const QUESTIONS: usize = 256;
+/// A batch whose answers have so many bytes gets no more questions.
+const BYTES: usize = 256 * 1024;
+/// So many records that are not as they should be are named.
+const NAMED: usize = 5;
+/// The longest error of a server that is repeated, in characters.
+const LONGEST_ERROR: usize = 120;
+
+/// How the records of a file were found.
+#[derive(Debug, Default)]
+struct Found {
+    records: u64,
+    missing: u64,
+    different: u64,
+    /// The first of those that are not as they should be.
+    named: Vec<String>,
+}
+
+/// Reads back what a run with the same words wrote.
+///
+/// # Errors
+/// When it is not known how, the server cannot be reached, or a record is not as it was written.
+pub(super) fn run(line: &CommandLine, out: &mut Words) -> Result<(), Failure> {
+    let wrong = |error: &dyn std::fmt::Display| UsageError::Line(error.to_string());
+    let (knobs, mut target) = (line.knobs(true)?, line.target.target()?);
+    let mut records = knobs.workload.read_back().map_err(|error| wrong(&error))?;
+    if !target.dialect.is_resp() {
+        return Err(wrong(&"--verify reads back from Redis and Valkey only").into());
+    }
+    target.dialect = Dialect::Resp2;
+    let limit = line.load.reply_timeout();
+    let mut talk = talk(&target, limit).map_err(anyhow::Error::from)?;
+    let began = std::time::Instant::now();
+    let found = read(&mut records, &mut talk, limit)?;
+    let told = found.told(began.elapsed());
+    writeln!(out, "{told}").map_err(|error| anyhow::Error::from(error).context("cannot write to stdout"))?;
+    if found.missing + found.different == 0 {
+        return Ok(());
+    }
+    let bad = counted(found.missing + found.different, "record");
+    Err(Failure::Crossed(format!("not as the file has them: {bad} on {}", target.address)))
+}
+
+fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Found, Failure> {
+    let mut found = Found::default();
+    loop {
+        let batch = batch(records).map_err(anyhow::Error::from)?;
+        if batch.is_empty() {
+            return Ok(found);
+        }
+        let questions: Vec<_> = batch.iter().flatten().flat_map(|asked| &asked.question).copied().collect();
+        let mut answers = Vec::new();
+        let steps = batch.iter().map(Vec::len).sum();
+        let mut asked = batch.iter().flatten();
+        let heard = talk.ask(&questions, steps, limit, |bytes, reply| {
+            answers.extend(asked.next().map(|asked| Answer::of(asked, bytes, reply)));
+        });
+        heard.map_err(anyhow::Error::from)?;
+        let mut answers = answers.into_iter();
+        for record in &batch {
+            found.take(record, answers.by_ref().take(record.len()));
+        }
+    }
+}
+
+/// The next records, with the questions of each.
+fn batch(records: &mut ReadBack) -> Result<Vec<Vec<Asked>>, DatasetError> {
+    let (mut batch, mut questions, mut bytes) = (Vec::new(), 0, 0);
+    while questions < QUESTIONS && bytes < BYTES {
+        let record = records.next_record()?;
+        if record.is_empty() {
+            break;
+        }
+        questions += record.len();
+        bytes += record.iter().map(|asked| asked.answer.len()).sum::<usize>();
+        batch.push(record);
+    }
+    Ok(batch)
+}
+
+/// What a server says of what was written.
+enum Answer {
+    Same,
+    Missing,
+    Different(String),
+}
+
+impl Answer {
+    fn of(asked: &Asked, bytes: &[u8], reply: Reply) -> Self {
+        match reply {
+            _ if bytes == asked.answer => Self::Same,
+            _ if bytes == asked.nothing => Self::Missing,
+            Reply::Error(line) => Self::Different(foreign::at_most(line, LONGEST_ERROR)),
+            _ => Self::Different("is another".to_owned()),
+        }
+    }
+}
+
+impl Found {
+    fn take(&mut self, record: &[Asked], answers: impl Iterator<Item = Answer>) {
+        self.records += 1;
+        let bad = record.iter().zip(answers).find_map(|(asked, answer)| match answer {
+            Answer::Same => None,
+            Answer::Missing => Some((asked, None)),
+            Answer::Different(how) => Some((asked, Some(how))),
+        });
+        let Some((asked, how)) = bad else { return };
+        let count = if how.is_some() { &mut self.different } else { &mut self.missing };
+        *count += 1;
+        if self.named.len() < NAMED {
+            let (number, key) = (grouped(self.records), asked.shown_key());
+            let how = how.unwrap_or_else(|| "is not there".to_owned());
+            self.named.push(format!("  record {number}, {key}: {how}"));
+        }
+    }
+
+    fn told(&self, took: Duration) -> String {
+        let records = counted(self.records, "record");
+        let took = format!("read back in {:.2} s", took.as_secs_f64());
+        if self.named.is_empty() {
+            return format!("{records} {took}: all are as the file has them");
+        }
+        let counts = format!("{} missing, {} different", grouped(self.missing), grouped(self.different));
+        let more = self.missing + self.different - self.named.len() as u64;
+        let more = if more > 0 { format!("\n  and {} more", grouped(more)) } else { String::new() };
+        format!("{records} {took}: {counts}\n{}{more}", self.named.join("\n"))
+    }
+}

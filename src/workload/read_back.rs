@@ -1,0 +1,187 @@
+//! What was written of the records of a file, as questions for it and the answers that they must have.
+//!
+//! ```text
+//!  SET doc:__field:id__ __record__              ──► GET doc:7             $17 {"id":"7", …}
+//!  HSET doc:__field:id__ title __field:title__  ──► HMGET doc:7 title     *1 $5 seven
+//! ```
+//! An answer in RESP2 has one form only, so it is compared byte for byte.
+
+use thiserror::Error;
+
+use super::{
+    Dataset, DatasetError, Workload,
+    dataset::Taken,
+    step::{Fragment, Step},
+};
+use crate::{foreign, protocol::Dialect};
+
+/// Why what a workload wrote cannot be read back.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum NoReadBack {
+    /// It sends no records.
+    #[error("--verify reads the records of a file back; give it with --dataset")]
+    NoDataset,
+    /// Nobody knows which of its operations wrote which record.
+    #[error("--verify needs one operation: of several nobody knows which of them wrote a record")]
+    Several,
+    /// A command of which it is not known how to read back what it wrote.
+    #[error(
+        "--verify reads back what SET key value and HSET key field value ... write of a record alone, not '{0}'"
+    )]
+    Command(String),
+}
+
+/// The records of a file, as they were written.
+#[derive(Debug)]
+pub struct ReadBack {
+    dataset: Dataset,
+    /// How many are left.
+    left: u64,
+    taken: Taken,
+    steps: Vec<Step>,
+}
+
+/// What is asked for a record, and what the answers in RESP2 must be, byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The key that was written.
+    pub key: Vec<u8>,
+    /// The command that reads it.
+    pub question: Vec<u8>,
+    /// The answer where it is as it was written.
+    pub answer: Vec<u8>,
+    /// The answer where nothing is there.
+    pub nothing: Vec<u8>,
+}
+
+impl Workload {
+    /// What it wrote of a whole pass over its records.
+    ///
+    /// # Errors
+    /// When it cannot be known.
+    pub fn read_back(&self) -> Result<ReadBack, NoReadBack> {
+        let dataset = self.dataset.as_ref().ok_or(NoReadBack::NoDataset)?;
+        let mut asked = self.asked();
+        let (Some(operation), None) = (asked.next(), asked.next()) else { return Err(NoReadBack::Several) };
+        let steps: Vec<_> = self.steps(operation).collect();
+        if let Some(place) = steps.iter().position(|step| !can_be_read_back(step)) {
+            return Err(NoReadBack::Command(operation.steps[place].clone()));
+        }
+        let dataset = dataset.first(u64::MAX);
+        Ok(ReadBack { left: dataset.records(), dataset, taken: Taken::default(), steps })
+    }
+}
+
+fn can_be_read_back(step: &Step) -> bool {
+    let has_form = match (step.command().as_deref(), step.0.len()) {
+        (Some("SET"), words) => words == 3,
+        (Some("HSET" | "HMSET"), words) => words >= 4 && words % 2 == 0,
+        _ => false,
+    };
+    let is_known = |fragment: &Fragment| matches!(fragment, Fragment::Text(_) | Fragment::OfRecord(_));
+    has_form && step.fragments().all(is_known)
+}
+
+impl ReadBack {
+    /// What is asked for the next record, a question a step; nothing after the last.
+    ///
+    /// # Errors
+    /// When the record cannot be had.
+    pub fn next_record(&mut self) -> Result<Vec<Asked>, DatasetError> {
+        if self.left == 0 {
+            return Ok(Vec::new());
+        }
+        self.left -= 1;
+        self.dataset.take(&mut self.taken);
+        if let Some(failure) = self.taken.failure() {
+            return Err(failure.clone());
+        }
+        Ok(self.steps.iter().map(|step| self.asked(step)).collect())
+    }
+
+    fn asked(&self, step: &Step) -> Asked {
+        let words: Vec<_> = step.0.iter().map(|word| self.word(word)).collect();
+        // HSET has fields; what a record says twice is what it said last.
+        let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
+        for pair in words[2..].chunks_exact(2) {
+            fields.retain(|(name, _)| *name != pair[0]);
+            fields.push((&pair[0], &pair[1]));
+        }
+        let (verb, list) = match fields.len() {
+            0 => (&b"GET"[..], String::new()),
+            n => (&b"HMGET"[..], format!("*{n}\r\n")),
+        };
+        let values =
+            if fields.is_empty() { vec![&words[2][..]] } else { fields.iter().map(|f| f.1).collect() };
+        let question: Vec<_> = [verb, &words[1]].into_iter().chain(fields.iter().map(|f| f.0)).collect();
+        let bulk = |value: &&[u8]| [format!("${}\r\n", value.len()).as_bytes(), value, b"\r\n"].concat();
+        Asked {
+            question: Dialect::Resp2.encode(&question),
+            answer: [list.as_bytes(), &values.iter().map(bulk).collect::<Vec<_>>().concat()].concat(),
+            nothing: [list.as_bytes(), &b"$-1\r\n".repeat(values.len())].concat(),
+            key: words[1].clone(),
+        }
+    }
+
+    fn word(&self, word: &[Fragment]) -> Vec<u8> {
+        let part = |fragment: &Fragment| match fragment {
+            Fragment::Text(text) => text.clone(),
+            Fragment::OfRecord(portion) => {
+                let number = self.dataset.number(portion).map(usize::from);
+                number.map(|number| self.taken.field(number).to_vec()).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        word.iter().flat_map(part).collect()
+    }
+}
+
+impl Asked {
+    /// The key as it can be shown.
+    pub fn shown_key(&self) -> String {
+        foreign::at_most(&self.key, 80)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str], file: &std::path::Path) -> Result<ReadBack, NoReadBack> {
+        let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+        Workload::of_commands(&words).unwrap().with_dataset(file, None).unwrap().read_back()
+    }
+
+    #[test]
+    fn what_was_written_is_asked_for_and_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("docs.csv");
+        std::fs::write(&file, "id,title\n1,one\n2,\n").unwrap();
+        let mut set = of(&["set", "d:__field:id__", "<__field:title__>"], &file).unwrap();
+        let asked = set.next_record().unwrap();
+        assert_eq!(asked[0].question, b"*2\r\n$3\r\nGET\r\n$3\r\nd:1\r\n");
+        assert_eq!((&asked[0].answer[..], &asked[0].nothing[..]), (&b"$5\r\n<one>\r\n"[..], &b"$-1\r\n"[..]));
+        assert_eq!(
+            (set.next_record().unwrap()[0].shown_key(), set.next_record().unwrap()),
+            ("d:2".to_owned(), Vec::new())
+        );
+        let mut hset =
+            of(&["HSET", "__field:id__", "t", "x", "i", "__field:id__", "t", "__field:title__"], &file)
+                .unwrap();
+        let asked = hset.next_record().unwrap().remove(0);
+        assert_eq!(asked.question, b"*4\r\n$5\r\nHMGET\r\n$1\r\n1\r\n$1\r\ni\r\n$1\r\nt\r\n");
+        assert_eq!(asked.answer, b"*2\r\n$1\r\n1\r\n$3\r\none\r\n");
+        assert_eq!(asked.nothing, b"*2\r\n$-1\r\n$-1\r\n");
+        for words in [
+            &["SET", "{key}", "__field:id__"][..],
+            &["SET", "__field:id__", "{value}"],
+            &["SET", "__field:id__", "x", "EX", "9"],
+            &["HSET", "__field:id__", "x"],
+            &["APPEND", "__field:id__", "x"],
+        ] {
+            assert!(matches!(of(words, &file), Err(NoReadBack::Command(_))), "{words:?}");
+        }
+        let several = of(&["SET", "__field:id__", "x", ";", "SET", "__field:id__", "y"], &file);
+        assert_eq!(several.unwrap_err(), NoReadBack::Several);
+    }
+}
