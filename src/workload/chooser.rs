@@ -19,12 +19,12 @@ const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
 /// How far the clients have got through a set together. A program goes on with those of the one before.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Counters {
     /// Keys that were drawn one after the other.
-    drawn: AtomicU64,
-    /// New keys.
-    inserted: AtomicU64,
+    drawn: Arc<AtomicU64>,
+    /// New keys; one number for all sets that are the same keys.
+    inserted: Arc<AtomicU64>,
 }
 
 /// Draws keys of a set.
@@ -42,7 +42,7 @@ pub(super) struct Chooser {
     unsettled: u64,
     /// How many clients draw.
     clients: u64,
-    counters: Arc<Counters>,
+    counters: Counters,
 }
 
 /// A distribution with what need not be computed for each draw.
@@ -89,18 +89,23 @@ impl Chooser {
             inserts,
             unsettled: inserts,
             clients: 1,
-            counters: Arc::default(),
+            counters: Counters::default(),
         }
     }
 
     /// What the clients count together.
-    pub(super) fn counters(&self) -> &Arc<Counters> {
+    pub(super) fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// Goes on from there.
-    pub(super) fn go_on_from(&mut self, counters: Arc<Counters>) {
+    pub(super) fn go_on_from(&mut self, counters: Counters) {
         self.counters = counters;
+    }
+
+    /// Grows with another set, which is the same keys.
+    pub(super) fn grow_with(&mut self, other: &Self) {
+        self.counters.inserted = Arc::clone(&other.counters.inserted);
     }
 
     /// Draws for so many clients, at least 1, with so many operations of each in flight.
@@ -365,7 +370,7 @@ mod tests {
         for name in ["uniform", "zipfian", "ycsb-zipfian", "sequential", "hotspot", "exponential", "gaussian"]
         {
             let mut grown = Chooser::new(&keys(name), 0, 1);
-            grown.go_on_from(Arc::clone(latest.counters()));
+            grown.go_on_from(latest.counters().clone());
             grown.share_among(2, 4);
             let counts = counts(&grown, 5000);
             assert!(counts.keys().all(|key| (100..203).contains(key)), "{name}");

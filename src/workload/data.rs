@@ -171,6 +171,15 @@ impl Workload {
         Arc::new(workload)
     }
 
+    /// Of each set of keys the first that is the same keys, be they drawn otherwise: `{key}` and `{key latest}`.
+    pub(super) fn same_keys(&self) -> Vec<usize> {
+        let is_same = |one: &Keyspace, other: &Keyspace| {
+            Keyspace { distribution: other.distribution, ..one.clone() } == *other
+        };
+        let first = |keys| self.keys.values().position(|first| is_same(first, keys));
+        self.keys.values().map(|keys| first(keys).expect("each set is the same keys as itself")).collect()
+    }
+
     /// How its keys are drawn where that is not uniformly, each way once.
     pub fn distributions(&self) -> Vec<Distribution> {
         let mut all: Vec<_> = self.keys.values().map(|keys| keys.distribution).collect();

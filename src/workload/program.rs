@@ -28,10 +28,12 @@ pub(super) type Weighed = (usize, f64, f64);
 pub struct Program {
     compiled: Compiled,
     sets: Vec<Chooser>,
+    /// Of each set the first that is the same keys.
+    same: Vec<usize>,
     /// What the sets of keys are called, and what stands before their numbers.
     called: Vec<SetName>,
     /// What the clients count together of each set that this program had, or one before it.
-    counted: BTreeMap<SetName, Arc<Counters>>,
+    counted: BTreeMap<SetName, Counters>,
     values: Values,
     /// Where records come from.
     dataset: Option<Dataset>,
@@ -77,18 +79,28 @@ impl Program {
         let prefixes = names.into_iter().map(|set| set.prefix);
         let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
-        Self { compiled, sets, called, counted, values, dataset: workload.dataset.clone() }
+        let (same, dataset) = (workload.same_keys(), workload.dataset.clone());
+        Self { compiled, sets, same, called, counted, values, dataset }.growing_together()
+    }
+
+    fn growing_together(mut self) -> Self {
+        for (place, first) in self.same.iter().enumerate() {
+            let (before, rest) = self.sets.split_at_mut(place);
+            if let Some(first) = before.get(*first) {
+                rest[0].grow_with(first);
+            }
+        }
+        self
     }
 
     /// The same, going on where `before` was with each set of keys that it had too, or one before it.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
-        self.counted
-            .extend(before.counted.iter().map(|(called, counters)| (called.clone(), Arc::clone(counters))));
+        self.counted.extend(before.counted.clone());
         for (set, called) in self.sets.iter_mut().zip(&self.called) {
-            set.go_on_from(Arc::clone(&self.counted[called]));
+            set.go_on_from(self.counted[called].clone());
         }
-        self
+        self.growing_together()
     }
 
     /// The same for so many clients, at least 1, with so many operations of each in flight.
@@ -264,6 +276,30 @@ mod tests {
         assert_eq!([next(&more_keys), next(&first)], [2, 3]);
         let other = program(&preset("incr").unwrap(), 20).after(&more_keys);
         assert_eq!([next(&program(&walk, 3).after(&other)), next(&program(&walk, 3))], [1, 0]);
+    }
+
+    #[test]
+    fn sets_that_are_the_same_keys_drawn_otherwise_grow_together() {
+        let of = |read: &str| {
+            let steps = ["SET {key.new} x", read].map(|step| Operation::command(step, 1));
+            of(steps.into()).with_inline()
+        };
+        let highest = |program: &Program| {
+            let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+            (0..200).for_each(|_| _ = program.append(&mut draws, &mut out));
+            let text = String::from_utf8(out.bytes).unwrap();
+            let read = text.split("GET\r\n$18\r\nk:key:").skip(1);
+            read.map(|key| key[..12].parse::<u64>().unwrap()).max().unwrap()
+        };
+        for read in ["GET {key latest}", "GET {key zipfian 1.1}", "GET {key}"] {
+            let first = program(&of(read), 3);
+            let found = highest(&first);
+            assert!((50..150).contains(&found), "{read}: {found}");
+        }
+        let first = program(&of("GET {key}"), 3);
+        let before = highest(&first);
+        let next = highest(&program(&of("GET {key latest}"), 3).after(&first));
+        assert!(next > before + 50, "{next} after {before}");
     }
 
     /// What a seed asks is a promise: these bytes were written before workloads were data.

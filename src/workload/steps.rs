@@ -34,16 +34,17 @@ impl Workload {
         self.keys.values().any(is_parted) || self.inserts().any(|inserts| inserts > 0)
     }
 
-    /// Of each set of keys how many new ones an operation has at the most.
+    /// Of each set of keys how many new ones an operation has at the most. Sets that are the same keys get the same ones.
     pub(super) fn inserts(&self) -> impl Iterator<Item = u64> {
+        let same = self.same_keys();
         let mut most = vec![0; self.keys.len()];
         for operation in &self.operations {
             let mut here = vec![0; self.keys.len()];
             let steps = self.steps(operation).flat_map(|step| step.0).flatten();
-            steps.filter_map(|fragment| fragment.inserts()).for_each(|set| here[usize::from(set)] += 1);
+            steps.filter_map(|fragment| fragment.inserts()).for_each(|set| here[same[usize::from(set)]] += 1);
             most.iter_mut().zip(here).for_each(|(most, here)| *most = here.max(*most));
         }
-        most.into_iter()
+        same.into_iter().map(move |first| most[first])
     }
 
     /// The sets of keys that operations with a weight, setup and prefill may write to, and whether new keys are among those.
