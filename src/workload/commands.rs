@@ -175,32 +175,42 @@ pub(super) fn only_reads(command: &str) -> bool {
 }
 
 /// Reading commands of keys that SET makes.
-const OF_STRINGS: [&str; 14] = [
+const OF_STRINGS: [&str; 20] = [
     "BITCOUNT",
     "BITPOS",
+    "DELETE",
     "DUMP",
     "EXISTS",
     "EXPIRETIME",
+    "GAT",
+    "GATS",
     "GET",
     "GETBIT",
     "GETRANGE",
+    "GETS",
+    "MG",
     "MGET",
     "PTTL",
     "STRLEN",
     "SUBSTR",
+    "TOUCH",
     "TTL",
     "TYPE",
 ];
 
 /// Writing commands that make no key, but change one or take it away.
-const KEEPING: [&str; 33] = [
+const KEEPING: [&str; 39] = [
     "BLPOP",
     "BRPOP",
     "BZPOPMAX",
     "BZPOPMIN",
+    "CAS",
     "DEL",
+    "DELETE",
     "EXPIRE",
     "EXPIREAT",
+    "GAT",
+    "GATS",
     "GETDEL",
     "GETEX",
     "HDEL",
@@ -210,10 +220,12 @@ const KEEPING: [&str; 33] = [
     "LREM",
     "LSET",
     "LTRIM",
+    "MD",
     "MOVE",
     "PERSIST",
     "PEXPIRE",
     "PEXPIREAT",
+    "REPLACE",
     "RPOP",
     "RPUSHX",
     "SPOP",

@@ -88,6 +88,11 @@ impl Conversation {
         }
     }
 
+    /// Whether what came and was no answer is what a memcached says.
+    pub(super) fn is_memcached(&self) -> bool {
+        Dialect::Memcached.answers_ping(&self.received)
+    }
+
     fn say(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() || self.transport.wants_write() {
             match self.transport.write(bytes) {

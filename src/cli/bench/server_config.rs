@@ -1,6 +1,9 @@
 //! Two settings of the server, which stand above the figures of a test.
 
-use super::conversation::{Answer, Conversation, replied};
+use super::{
+    conversation::{Answer, Conversation, replied},
+    target::place,
+};
 use crate::target::Target;
 
 /// What CONFIG GET says.
@@ -20,6 +23,9 @@ impl ServerConfig {
         let mut get = |name: &str| match conversation.ask(&[b"CONFIG", b"GET", name.as_bytes()]) {
             Ok(Answer::Texts(texts)) if texts.len() >= 2 => Ok(texts.into_iter().nth(1)),
             Ok(Answer::Error(error)) if error.starts_with("NOAUTH") => Err(replied(target, &error)),
+            Err(_) if conversation.is_memcached() => {
+                Err(format!("Error: {} is a memcached, and bench speaks to Redis and Valkey", place(target)))
+            }
             _ => Ok(None),
         };
         // Theirs are written before either is answered, and both are.

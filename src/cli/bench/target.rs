@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn take_uri(asked: &mut Asked, text: &str) -> Result<(), Refusal> {
     let parsed = parse_uri(text).map_err(|error| Refusal::Told(error.to_string()))?;
     if !parsed.target.dialect.is_resp() {
-        return Err(Refusal::Told("Invalid URI scheme".to_owned()));
+        return Err(Refusal::Told("Invalid URI scheme: bench speaks to Redis and Valkey".to_owned()));
     }
     match parsed.target.address {
         Address::Tcp { host, port: number } => {

@@ -69,6 +69,10 @@ pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a
             Line::store(verb, key, ttl)?.block(value, std::slice::from_ref(number(token)?))
         }
         ("DELETE", [key]) => Line::begin("DELETE").keys([key])?,
+        (verb @ ("INCR" | "DECR"), [key, by @ ..]) if by.len() < 2 && makes_counter(first) => {
+            let by = by.first().map(number).transpose()?;
+            Line::begin("MA").keys([key])?.counter(verb, by)
+        }
         (verb @ ("INCR" | "DECR"), [key]) => Line::begin(verb).keys([key])?.word(&[Part::Text(b"1")]),
         (verb @ ("INCR" | "DECR"), [key, by]) => Line::begin(verb).keys([key])?.word(number(by)?),
         ("TOUCH", [key, ttl]) => Line::begin("TOUCH").keys([key])?.seconds(ttl)?,
@@ -122,6 +126,17 @@ impl<'a> Line<'a> {
         Ok(self.word(ttl))
     }
 
+    /// The flags that count from 0 where there is no counter yet.
+    fn counter(self, verb: &str, by: Option<&Word<'a>>) -> Self {
+        let flag = |line: Self, flag: &'static [u8]| line.word(&[Part::Text(flag)]);
+        let made = flag(flag(self, b"N0"), b"J0");
+        let made = if verb == "DECR" { flag(made, b"MD") } else { made };
+        match by {
+            Some(by) => made.word(&[&[Part::Text(b"D")], by.as_slice()].concat()),
+            None => made,
+        }
+    }
+
     fn flags(mut self, flags: &[Word<'a>]) -> Result<Self, Unspoken> {
         for flag in flags {
             check_flag(flag)?;
@@ -172,6 +187,12 @@ impl<'w, 'a> Options<'w, 'a> {
             }
         }
     }
+}
+
+/// Whether this is Redis' word for counting, in capitals or one that memcached does not have: Redis makes a counter that is
+/// not there, and memcached's own `incr` does not.
+fn makes_counter(verb: &Word) -> bool {
+    !text(verb).is_some_and(|verb| verb == b"incr" || verb == b"decr")
 }
 
 /// A word that is fixed.
@@ -332,8 +353,12 @@ mod tests {
             ("cas K N V", "cas K 0 0 3 77|abc|"),
             ("cas K 12 <VN> EX 9", "cas K 0 9 7 12|<abc77>|"),
             ("DEL K", "delete K|"),
-            ("INCR K", "incr K 1|"),
-            ("DECRBY K N", "decr K 77|"),
+            ("incr K", "incr K 1|"),
+            ("decr K N", "decr K 77|"),
+            ("INCR K", "ma K N0 J0|"),
+            ("INCRBY K 5", "ma K N0 J0 D5|"),
+            ("DECRBY K N", "ma K N0 J0 MD D77|"),
+            ("DECR K", "ma K N0 J0 MD|"),
             ("EXPIRE K 30", "touch K 30|"),
             ("PING", "mn|"),
             ("version", "version|"),
@@ -364,6 +389,8 @@ mod tests {
             ("PING x", "for memcached write PING"),
             ("mg K v q", "the quiet flag q of memcached leaves out replies"),
             ("ms K V q", "the quiet flag q"),
+            ("INCR K 1 2", "for memcached write INCR KEY [NUMBER]"),
+            ("INCRBY K x", "memcached takes a whole number there, not 'x'"),
             ("incr K x", "memcached takes a whole number there, not 'x'"),
             ("touch K 2592001", "memcached takes more than 2592000 s (30 days) for a moment in time"),
             (&long, "a key of memcached has 1 to 250 bytes, not 251"),
