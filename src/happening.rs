@@ -18,7 +18,7 @@
 //! | `restart` | the server process is another one |
 //! | `marker` | the note of what this run has to undo was lost and is set again, or cannot be set |
 //! | `not permitted` | the server refuses a question; it is asked again once a minute |
-//! | `unreachable`, `reachable`, `INFO refused` | the control plane has no answer, and has one again |
+//! | `unreachable`, `reachable`, `figures refused` | the control plane has no answer, and has one again |
 //! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections, threads and end |
 //! | `prefill` | the keys that a workload reads are made |
 //! | `paused` | redyno itself was stopped (Ctrl-Z) and went on |
@@ -80,10 +80,10 @@ macro_rules! happenings {
 happenings! {
     /// The server cannot be reached.
     Unreachable { cause: String } "unreachable" cause;
-    /// It is reached again, or answers INFO again.
-    Reachable "reachable" "INFO is answered again";
-    /// It is there and refuses INFO.
-    InfoRefused { cause: String } "INFO refused" cause;
+    /// It is reached again, or tells its figures again.
+    Reachable "reachable" "it tells of itself again";
+    /// It is there and refuses to tell its figures.
+    InfoRefused { cause: String } "figures refused" cause;
     /// It refuses another question.
     NotPermitted { cause: String } "not permitted" format!("{cause}; the others are asked on");
     /// A new entry of the slow log: how long it took, its name and first argument, and who sent it.
@@ -168,7 +168,7 @@ happenings! {
     /// The ping probe has no connection.
     PingLost { cause: String } "ping lost" cause;
     /// It has one again.
-    PingBack "ping back" "PING is answered again";
+    PingBack "ping back" "pings are answered again";
     /// An experiment tried this rate; `level_us` is what its limit is about, where enough requests tell that.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64 } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };

@@ -12,7 +12,7 @@ use crate::support::{
     Server,
     certificates::{Authority, Valid},
     free_port,
-    program::{Outcome, run},
+    program::{Outcome, Running, redyno, run},
     session::{Driven, at_port, events, intervals, plan},
     wait_for,
 };
@@ -247,6 +247,97 @@ fn errors_are_counted_by_their_kind_and_a_key_that_is_not_there_is_a_miss() {
     let stored = counted.get("SET").map_or(0, |[ops, ..]| *ops);
     assert_eq!((stored, hits), (0, 0));
     assert!(ops > 0 && misses == ops, "{misses} of {ops}");
+}
+
+#[test]
+fn counters_are_made_by_redis_word_for_counting_and_not_by_its_own() {
+    let server = memcached(&[]);
+    for (workload, misses) in [(&["--workload", "incr"][..], 0), (&["--", "incr", "{key}"], 500)] {
+        let more = [&["-r", "20", "-n", "500"], workload].concat();
+        let records = headless(&uri(&server), &more).expect_code(0).records();
+        let summary = &end(&records).summary;
+        assert!(summary.errors.is_empty(), "{:?}", summary.errors);
+        assert_eq!((summary.hits, summary.misses), (500 - misses, misses), "{workload:?}");
+        assert_eq!(stats(server.port())["curr_items"], 0, "the counters are gone");
+    }
+    let counters = ["--key-prefix", "mine:", "-r", "3", "-n", "100", "--", "INCRBY", "{key}", "5"];
+    headless(&uri(&server), &[&["--yes"], &counters[..]].concat()).expect_code(0);
+    let counted =
+        |key: u32| asked(server.port(), &format!("get mine:{key:012}"), "END")[1].parse::<u64>().unwrap();
+    assert_eq!((0..3).map(counted).sum::<u64>(), 5 * (100 - 3), "each began at 0");
+}
+
+#[test]
+fn keys_that_are_read_are_made_before_and_looked_for() {
+    let server = memcached(&[]);
+    for command in ["gets {key}", "mg {key} v", "touch {key} 60", "gat 60 {key}", "GET {key}"] {
+        let words: Vec<_> = command.split(' ').collect();
+        let more = [&["-r", "50", "-n", "300", "--prefill", "--"], words.as_slice()].concat();
+        let outcome = headless(&uri(&server), &more).expect_code(0);
+        let records = outcome.records();
+        let summary = &end(&records).summary;
+        assert_eq!((summary.ops, summary.hits), (300, 300), "{command}: {}", outcome.err);
+        assert_eq!(
+            events(&records.iter().cloned().map(Arc::new).collect::<Vec<_>>()),
+            ["prefill"],
+            "{command}"
+        );
+        assert_eq!(stats(server.port())["curr_items"], 0, "{command}");
+    }
+}
+
+#[test]
+fn one_without_meta_commands_is_told_to_be_too_old() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            for line in lines.map_while(Result::ok) {
+                let answer = if line == "version" { "VERSION 1.4.39\r\n" } else { "ERROR\r\n" };
+                // Who asks may be gone.
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    let error = reach(&Target { dialect: Dialect::Memcached, ..at_port(port) }, LIMIT).unwrap_err();
+    assert!(matches!(error, ReachError::TooOld(_)), "{error}");
+    let uri = format!("memcached://127.0.0.1:{port}");
+    for more in [&["--latency"][..], &["--headless", "--duration", "1"]] {
+        let outcome = run(&[&["-u", &uri], more].concat()).expect_code(1);
+        assert!(outcome.err.contains("redyno measures memcached 1.6 and later"), "{}", outcome.err);
+    }
+}
+
+#[test]
+fn what_speaks_redis_only_says_so_in_a_line() {
+    let server = memcached(&[]);
+    let port = server.port().to_string();
+    for (args, expected) in [
+        (&["bench", "-p", &port, "-n", "10"][..], "is a memcached, and bench speaks to Redis and Valkey"),
+        (&["bench", "-u", &uri(&server), "-n", "10"], "Invalid URI scheme: bench speaks to Redis and Valkey"),
+    ] {
+        let outcome = run(args).expect_code(1);
+        assert!(
+            outcome.err.contains(expected) && outcome.err.trim_end().lines().count() == 1,
+            "{}",
+            outcome.err
+        );
+    }
+}
+
+#[test]
+fn two_settings_are_compared_there_and_its_keys_are_gone_after() {
+    let server = memcached(&[]);
+    let uri = uri(&server);
+    let parts = ["--from", "pipeline 1", "--to", "pipeline 32", "--part", "0.25", "-c", "4", "-r", "100"];
+    let args = [&["ab", "-u", &uri], &parts[..]].concat();
+    let outcome = Running::start(redyno(&args)).end_of_writing().expect_code(0);
+    assert!(outcome.out.contains("\n\nB does "), "{}", outcome.out);
+    assert_eq!(stats(server.port())["curr_items"], 0);
 }
 
 #[test]

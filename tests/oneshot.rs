@@ -249,7 +249,7 @@ fn a_line_that_ends_inside_a_stall_holds_the_waits_so_far_and_tells_them() {
         assert!(count > 21.0 && max >= (count - 21.0) * 10.0, "{figures:?}");
         assert!(avg < max && p90 <= max && p90 >= (count - 21.0) * 5.0, "{figures:?}");
         let err = String::from_utf8(err).unwrap();
-        let told = format!("redyno: {} PINGs are unanswered, the oldest for ", count - 20.0);
+        let told = format!("redyno: {} pings are unanswered, the oldest for ", count - 20.0);
         assert!(err.starts_with(&told), "{told:?} is not in {err:?}");
     }
 }
@@ -282,7 +282,7 @@ fn a_row_of_the_distribution_holds_the_waits_so_far() {
     // Some wait was longer than 10 ms, and is in one of the cells beyond.
     let beyond = row.split_once('A').unwrap().1;
     assert!(beyond.split("48;5;").skip(1).any(|cell| !cell.starts_with("0m")), "{row:?}");
-    assert!(String::from_utf8(err).unwrap().contains(" PINGs are unanswered, the oldest for "));
+    assert!(String::from_utf8(err).unwrap().contains(" pings are unanswered, the oldest for "));
 }
 
 #[test]

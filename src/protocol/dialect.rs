@@ -9,8 +9,6 @@
 //!
 //! In every dialect a request has one reply.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::{
@@ -194,6 +192,22 @@ impl Dialect {
     }
 }
 
+impl Dialect {
+    /// What a step of a greeting is called, without its arguments.
+    pub fn named(self, step: Step) -> &'static str {
+        match (self, step) {
+            (_, Step::Ping) => self.words().ping,
+            (Self::Memcached, Step::Auth) => "the password",
+            (_, Step::Auth) => "AUTH",
+            (_, Step::Hello) => "HELLO 3",
+            (_, Step::Tracking) => "CLIENT TRACKING",
+            (_, Step::Select) => "SELECT",
+            (_, Step::SetName) => "CLIENT SETNAME",
+            (_, Step::Connection) => "the connection",
+        }
+    }
+}
+
 impl Step {
     /// The command as the server's statistics call it but for its case, if it was asked for one.
     pub fn command(self) -> Option<&'static str> {
@@ -206,20 +220,6 @@ impl Step {
             Self::SetName => Some("CLIENT|SETNAME"),
             Self::Connection => None,
         }
-    }
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ping => "PING",
-            Self::Auth => "AUTH",
-            Self::Hello => "HELLO 3",
-            Self::Tracking => "CLIENT TRACKING",
-            Self::Select => "SELECT",
-            Self::SetName => "CLIENT SETNAME",
-            Self::Connection => "the connection",
-        })
     }
 }
 

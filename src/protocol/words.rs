@@ -5,6 +5,16 @@
 pub struct Words {
     /// What a server is called.
     pub server: &'static str,
+    /// Its command that does nothing but answer.
+    pub ping: &'static str,
+    /// The answer to that.
+    pub pong: &'static str,
+    /// Its command that tells its figures.
+    pub figures: &'static str,
+    /// What it is asked while there is no load.
+    pub questions: &'static str,
+    /// What is said where it has not counted any command.
+    pub no_commands: &'static str,
     /// Its option for a unix socket.
     pub socket: &'static str,
     /// Its option for the rights of that.
@@ -19,8 +29,20 @@ pub struct Words {
     pub password: &'static str,
 }
 
+impl Words {
+    /// Those of a server that calls itself so: `memcached 1.6.18`, `redis 7.0.15`.
+    pub fn of_server(name: &str) -> &'static Self {
+        if name.starts_with(MEMCACHED.server) { &MEMCACHED } else { &REDIS }
+    }
+}
+
 pub(super) static REDIS: Words = Words {
     server: "Redis",
+    ping: "PING",
+    pong: "PONG",
+    figures: "INFO",
+    questions: "PING and read-only commands",
+    no_commands: "waiting for two answers to INFO",
     socket: "unixsocket",
     socket_rights: "unixsocketperm",
     most_clients: "maxclients",
@@ -31,6 +53,11 @@ pub(super) static REDIS: Words = Words {
 
 pub(super) static MEMCACHED: Words = Words {
     server: "memcached",
+    ping: "mn",
+    pong: "MN",
+    figures: "stats",
+    questions: "mn, version and stats",
+    no_commands: "stats has counted none in this minute",
     socket: "-s",
     socket_rights: "-a",
     most_clients: "-c",

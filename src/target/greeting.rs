@@ -28,10 +28,12 @@ pub struct Greeting {
 
 /// The server turned down what a connection cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{step} was refused: {reply}")]
+#[error("{} was refused: {reply}", .dialect.named(*step))]
 pub struct TurnedDown {
-    /// The command, without its arguments.
+    /// What was asked.
     pub step: Step,
+    /// In which dialect.
+    pub dialect: Dialect,
     /// The server's error, without the password that some servers repeat.
     pub reply: String,
     /// What it means.
@@ -107,7 +109,7 @@ impl Greeting {
             step => step,
         };
         let reply = without_password(line, self.password.as_deref().unwrap_or_default());
-        Err(TurnedDown { step, reply, refusal })
+        Err(TurnedDown { step, dialect: self.dialect, reply, refusal })
     }
 
     /// Whether a good reply number `i` says that no password may follow.
@@ -159,7 +161,8 @@ impl Greeter {
             greeting.judge(place, line)?;
         } else if greeting.forbids_password(place) {
             let reply = "it answers without a password".to_owned();
-            return Err(TurnedDown { step: Step::Auth, reply, refusal: Refusal::PasswordNotAsked });
+            let (dialect, refusal) = (greeting.dialect, Refusal::PasswordNotAsked);
+            return Err(TurnedDown { step: Step::Auth, dialect, reply, refusal });
         }
         self.answered += 1;
         Ok(if place + 1 == greeting.steps.len() {

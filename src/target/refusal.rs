@@ -9,11 +9,10 @@ pub(super) fn diagnosis(target: &Target, turned_down: &TurnedDown) -> ReachError
     // A server without AUTH (it may have been renamed) repeats its arguments.
     let message = turned_down.reply.split(", with args").next().unwrap_or_default().to_owned();
     let command = match turned_down.step {
-        Step::Auth => "AUTH",
         Step::Hello => "HELLO",
-        Step::Select => "SELECT",
         Step::SetName | Step::Tracking => "CLIENT",
-        Step::Ping | Step::Connection => "PING",
+        Step::Connection => target.dialect.words().ping,
+        step => target.dialect.named(step),
     };
     match turned_down.refusal {
         Refusal::TooManyClients => ReachError::TooManyClients(party),

@@ -16,7 +16,7 @@ pub(super) const ROW: Row = Row {
         &[(key(KeyCode::Up), Action::SelectParameter(Up)), (key(KeyCode::Down), Action::SelectParameter(Down)),
             (on('k'), Action::SelectParameter(Up)), (on('j'), Action::SelectParameter(Down))],
             "↑, ↓, k, j", Some(("↑↓", "parameter", 2)),
-            "Select a parameter of CONFIG.";
+            "Select a parameter of the server.";
         &[(key(KeyCode::Left), Action::TurnParameter(Down)), (key(KeyCode::Right), Action::TurnParameter(Up))],
             "←, →", Some(("←→", "set", 2)),
             "Set it a step down or up, after a question. A new segment begins; the old value comes back at the end.";

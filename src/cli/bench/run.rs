@@ -25,7 +25,7 @@ use crate::{
     clock::Clock,
     happening::Happening,
     load::{FirstWords, Knobs, Plan},
-    protocol::Step,
+    protocol::{Dialect, Step},
     session::{Alone, End, Event, Record, Summary},
     signals::{Signal, listen},
     target::Target,
@@ -332,6 +332,6 @@ impl Bench {
 /// A server's error without what we say of the step that it refuses.
 fn without_step(message: &str) -> &str {
     let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
-    let told = |step: Step| message.strip_prefix(&format!("{step} was refused: "));
+    let told = |step: Step| message.strip_prefix(&format!("{} was refused: ", Dialect::Resp2.named(step)));
     steps.into_iter().find_map(told).unwrap_or(message)
 }

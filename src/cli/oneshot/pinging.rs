@@ -30,7 +30,7 @@ const REACH_LIMIT: Duration = Duration::from_secs(1);
 pub(super) struct Window {
     /// The round trips in it so far.
     pub rtt: Latency,
-    /// What PINGs that are unanswered at its end have been waiting so far, once that is longer than usual.
+    /// What pings that are unanswered at its end have been waiting so far, once that is longer than usual.
     pub unanswered: Latency,
     /// How long it is so far.
     pub length_ns: u64,
@@ -51,8 +51,8 @@ impl Window {
     pub(super) fn note(&self) -> Option<String> {
         let (pings, are, they) = match self.unanswered.count() {
             0 => return None,
-            1 => ("PING", "is", "it is"),
-            _ => ("PINGs", "are", "they are"),
+            1 => ("ping", "is", "it is"),
+            _ => ("pings", "are", "they are"),
         };
         let oldest = units::latency(self.unanswered.max_ns());
         Some(format!(
@@ -86,7 +86,7 @@ pub(super) fn windows(
     mut draw: impl FnMut(&mut Streams, &Window, Moment) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
     let mut windows = Windows::new(length);
-    let mut trouble = Trouble::new(plan.target.address.to_string());
+    let mut trouble = Trouble::new(plan.target.address.to_string(), plan.target.dialect.words().pong);
     if plan.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
         streams.warn(UNVERIFIED)?;
     }
@@ -125,10 +125,13 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// What PINGs alone do not tell: that the server speaks TLS and we do not, or the other way round.
+/// What pings alone do not tell: that the server speaks TLS and we do not, or the other way round, or is one of another kind.
 fn wrong_protocol(plan: &Plan) -> String {
+    use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {
-        Err(error @ (ReachError::SpeaksTls(_) | ReachError::SpeaksPlain(_))) => format!("; {error}"),
+        Err(error @ (SpeaksTls(_) | SpeaksPlain(_) | TooOld(_) | Memcached(_) | Redis(_))) => {
+            format!("; {error}")
+        }
         _ => String::new(),
     }
 }

@@ -18,6 +18,8 @@ use super::streams::Streams;
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     address: String,
+    /// What an answer to a ping is called.
+    pong: &'static str,
     errors: BTreeMap<String, u64>,
     /// Since when there has been no connection.
     lost_ns: Option<u64>,
@@ -26,9 +28,9 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// None yet, with the server at `address`.
-    pub(super) fn new(address: String) -> Self {
-        Self { address, ..Self::default() }
+    /// None yet, with the server at `address`, whose answer to a ping is called `pong`.
+    pub(super) fn new(address: String, pong: &'static str) -> Self {
+        Self { address, pong, ..Self::default() }
     }
 
     /// Takes note of a message, and tells what is news in it.
@@ -79,13 +81,13 @@ impl Trouble {
 
     /// Why there was not a single sample in `length_ns`.
     pub(super) fn diagnosis(&self, length_ns: u64) -> String {
-        let (address, length) = (&self.address, seconds(length_ns));
+        let (address, pong, length) = (&self.address, self.pong, seconds(length_ns));
         let counts = self.counts().map(|counts| format!("; instead: {counts}")).unwrap_or_default();
         let why = match &self.last_cause {
             Some(cause) => format!(": {cause}"),
             None => ": it takes the connection and says nothing (hung, or it speaks TLS only)".to_owned(),
         };
-        format!("no PONG from {address} in {length:.2} s{why}{counts}")
+        format!("no {pong} from {address} in {length:.2} s{why}{counts}")
     }
 }
 
@@ -106,7 +108,7 @@ mod tests {
 
     fn told(messages: &[Message]) -> (String, Trouble) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut trouble = Trouble::new("127.0.0.1:6379".to_owned());
+        let mut trouble = Trouble::new("127.0.0.1:6379".to_owned(), "PONG");
         let mut streams = Streams { out: &mut out, err: &mut err, is_tty: false };
         for message in messages {
             trouble.hear(message, &mut streams).unwrap();

@@ -70,7 +70,7 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Refusal, Step};
+    use crate::protocol::{Dialect, Refusal, Step};
 
     #[test]
     fn failures_have_the_kinds_that_reports_document() {
@@ -80,8 +80,8 @@ mod tests {
         assert_eq!(of(io::ErrorKind::NotFound), "unreachable");
         assert_eq!(Failure::Io(TlsFailure::Expired.into()).kind(), "tls");
         let refusal = Refusal::WrongPassword;
-        let turned_down =
-            Failure::from(TurnedDown { step: Step::Auth, reply: "WRONGPASS invalid".to_owned(), refusal });
+        let (step, dialect, reply) = (Step::Auth, Dialect::Resp2, "WRONGPASS invalid".to_owned());
+        let turned_down = Failure::from(TurnedDown { step, dialect, reply, refusal });
         assert_eq!(turned_down.kind(), "WRONGPASS");
     }
 

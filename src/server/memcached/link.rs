@@ -111,7 +111,7 @@ impl Link {
             name: None,
         };
         for (step, bytes) in Dialect::Memcached.introduce(&who) {
-            link.wire.ask(&step.to_string(), &bytes, 1).await?;
+            link.wire.ask(Dialect::Memcached.named(step), &bytes, 1).await?;
         }
         Ok(link)
     }

@@ -2,6 +2,7 @@
 
 use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, PingWindows, SegmentTotal, Segments, Timeline};
 use crate::{
+    protocol::Words,
     server::Status,
     session::{Event, Mark, Moment, SessionStart, Summary},
     stats::Latency,
@@ -16,6 +17,11 @@ impl Timeline {
     /// The first record, when it came.
     pub fn session(&self) -> Option<&SessionStart> {
         self.session.as_ref()
+    }
+
+    /// What its server calls what is told of it.
+    pub fn words(&self) -> &'static Words {
+        Words::of_server(self.session.as_ref().map_or("", |session| &session.target.server))
     }
 
     /// Good replies per second over the last second of this segment; `None` when nothing was measured in it.

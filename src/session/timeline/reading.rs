@@ -10,6 +10,7 @@ use crate::{
     clock::{TICK_NS, seconds},
     happening::Happening,
     probe::{TcpRtt, Timing},
+    protocol::Words,
     server::Status,
     session::{Event, Mark, Moment, SessionStart},
     stats::{Blend, Latency},
@@ -124,6 +125,11 @@ impl<'a> Reading<'a> {
     /// The first record, when it came.
     pub fn session(&self) -> Option<&'a SessionStart> {
         self.timeline.session.as_ref()
+    }
+
+    /// What its server calls what is told of it.
+    pub fn words(&self) -> &'static Words {
+        self.timeline.words()
     }
 
     /// The windows of `measure`.

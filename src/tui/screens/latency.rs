@@ -53,7 +53,9 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
             all(paint, Rect { height: body.height - rows, ..body }, model, &series);
             match model.subject() {
                 Subject::Load => operations::draw_from(paint, below, reading, model.first_operation()),
-                Subject::Server => command_table::draw(paint, below, &reading.commands_minute(), |_| None),
+                Subject::Server => {
+                    command_table::draw(paint, below, &reading.commands_minute(), reading.words(), |_| None);
+                }
             }
         }
     }

@@ -23,7 +23,7 @@ pub fn draw(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Sce
         Subject::Load => throughput::draw(paint, plan.throughput, &lanes),
         Subject::Server => {
             command_chart::draw(paint, plan.throughput, &lanes);
-            command_table::draw(paint, plan.commands, lanes.commands_minute(), |name| {
+            command_table::draw(paint, plan.commands, lanes.commands_minute(), reading.words(), |name| {
                 command_chart::ink(&lanes, name)
             });
         }

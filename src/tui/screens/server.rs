@@ -103,7 +103,7 @@ fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
     let latency = (server_tables::latency_rows(status) + 1).min(area.height / 4);
     let commands = (all.stats.len() as u16 + 1).max(2).min(area.height.saturating_sub(latency) * 3 / 5);
     let place = Rect { width: area.width - 1, height: commands.min(area.height), ..area };
-    command_table::draw(paint, place, &all, |_| None);
+    command_table::draw(paint, place, &all, reading.words(), |_| None);
     let mut rest = Rect { y: place.bottom(), height: area.height - place.height, ..area };
     let height = rest.height.saturating_sub(latency);
     let place = section(paint, &mut rest, "slow log", height);

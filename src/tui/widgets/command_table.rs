@@ -17,6 +17,7 @@ use super::{
     table::{Column, Table, fitting},
 };
 use crate::{
+    protocol::Words,
     server::CommandStat,
     session::timeline::CommandCell,
     tui::{
@@ -63,7 +64,13 @@ const NAME: (u16, u16) = (15, 36);
 const LONGEST_US: u64 = 1_000_000;
 
 /// Draws the heading and as many commands as there is room for; `ink` is how a name looks that is told apart elsewhere.
-pub fn draw(paint: &mut Paint, area: Rect, commands: &CommandCell, ink: impl Fn(&str) -> Option<Ink>) {
+pub fn draw(
+    paint: &mut Paint,
+    area: Rect,
+    commands: &CommandCell,
+    words: &Words,
+    ink: impl Fn(&str) -> Option<Ink>,
+) {
     if area.height == 0 {
         return;
     }
@@ -85,7 +92,7 @@ pub fn draw(paint: &mut Paint, area: Rect, commands: &CommandCell, ink: impl Fn(
         table.cell(0, figure).write(paint, heading, Ink::Faint);
     }
     if by_calls.is_empty() {
-        paint.text(row(area, 1), " waiting for two answers to INFO", Ink::Faint);
+        paint.text(row(area, 1), &format!(" {}", words.no_commands), Ink::Faint);
     }
     let sum_us: f64 = by_calls.iter().map(|(_, stat)| stat.usec as f64).sum();
     let room = usize::from(area.height - 1);

@@ -140,9 +140,9 @@ const READING: [&str; 9] = [
      what is shown. What took longer stands at the top, and the longest of it has a mark and its value. The ground \
      behind the lines is the denser the more requests took so long; one alone in its place is drawn too. In an open \
      loop the time counts from when a request was due (response time), on the key v from its writing (service time).",
-    "Without load the Overview is about the server. Its commands are everybody's, as INFO commandstats counts them; how long \
-     they ran is LATENCY HISTOGRAM's, of the busiest: ≤16 µs is a bucket that ends there, and the true value is more \
-     than half of it. The tall chart is that of PING, whose p90 and p99 need some seconds to have enough samples. Each of \
+    "Without load the Overview is about the server. Its commands are everybody's, as it counts them itself; how long \
+     they ran is as it tells of the busiest: ≤16 µs is a bucket that ends there, and the true value is more \
+     than half of it. The tall chart is that of the pings, whose p90 and p99 need some seconds to have enough samples. Each of \
      the server's lanes has its own scale, which stands beside it.",
     "Below the charts stand segments and events; in a frozen view the cursor's line says what stands on it, and what made \
      the longest request so long: ← is its cause, near is what happened within two seconds of it and was too short for it. \

@@ -48,10 +48,10 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let Some(axis) = lanes.latency_axis else {
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         let why = match lanes.subject {
-            Subject::Load => "  no replies in this stretch",
-            Subject::Server => "  no PING answered",
+            Subject::Load => "  no replies in this stretch".to_owned(),
+            Subject::Server => format!("  no {} answered", lanes.reading.words().ping),
         };
-        paint.text(middle, why, Ink::Faint);
+        paint.text(middle, &why, Ink::Faint);
         legend(paint, chart, lanes, None);
         return;
     };
@@ -81,7 +81,8 @@ fn title(lanes: &Lanes) -> String {
     let reaching = [Level::P90, Level::P99].into_iter().filter(is_longer);
     let told = reaching.map(|level| format!("{} over {:.0} s", level.name(), reach_s(level)));
     let told: Vec<_> = told.collect();
-    if told.is_empty() { "latency of PING".to_owned() } else { format!("PING: {}", told.join(", ")) }
+    let ping = lanes.reading.words().ping;
+    if told.is_empty() { format!("latency of {ping}") } else { format!("{ping}: {}", told.join(", ")) }
 }
 
 /// A level of each column.

@@ -69,7 +69,7 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let figures = stretches(area.width).iter().map(|stretch| Column::right(Some(*stretch), FIGURE));
     let table = Table::new(area, std::iter::once(Column::left(None, NAME, 1)).chain(figures));
     table.write(paint, 0, |key, _| match key {
-        None => (if is_load { "service" } else { "PING" }.to_owned(), Ink::Faint),
+        None => (if is_load { "service" } else { reading.words().ping }.to_owned(), Ink::Faint),
         Some(stretch) if stretch == model.stretch => (short_name(stretch, model, reading), Ink::Strong),
         Some(stretch) => (short_name(stretch, model, reading), Ink::Faint),
     });

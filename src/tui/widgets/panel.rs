@@ -95,7 +95,8 @@ const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL {
         let bars = spectrum::bars(reading.ping().minute(), rest.height / 3);
-        let place = section(paint, rest, "PING answered within, 60 s", (bars.len() as u16).max(1));
+        let title = format!("{} answered within, 60 s", reading.words().ping);
+        let place = section(paint, rest, &title, (bars.len() as u16).max(1));
         spectrum::draw(paint, roomy(place), &bars);
     }
 }

@@ -78,7 +78,7 @@ impl Shown {
     fn about(self) -> &'static str {
         match self {
             Ping => {
-                "A PING every 10 ms on a connection of its own: what another client of this server sees. Half take at most so long."
+                "A ping every 10 ms on a connection of its own: what another client of this server sees. Half take at most so long."
             }
             PingMax => "The longest of them.",
             Kernel => {

@@ -97,7 +97,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         return (if long.chars().count() <= width { long } else { load_in_short(knobs) }, Ink::Text);
     }
     let last = model.timeline().segments().last_busy();
-    (last.map_or_else(idle, |segment| format!("load off; {}", result(segment))), Ink::Text)
+    (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
 /// What an experiment tells, behind its title, or where `width` asks for that behind the first word of it.
@@ -163,7 +163,7 @@ fn silence(model: &Model) -> Option<String> {
         let began_s = timeline.segments().current().map_or(0.0, |segment| segment.start.t_s);
         ("the load", timeline.last_reply_s()?.max(began_s))
     } else {
-        ("PING", timeline.last_pong_s()?)
+        (timeline.words().ping, timeline.last_pong_s()?)
     };
     let for_s = timeline.now_s() - since_s;
     (for_s >= SILENCE_S).then(|| {
@@ -209,8 +209,8 @@ fn low_hits(model: &Model, width: usize) -> Option<String> {
     Some(if whole.chars().count() <= width { whole } else { in_short })
 }
 
-fn idle() -> String {
-    "load off: only PING and read-only commands are sent; l turns the load on".to_owned()
+fn idle(model: &Model) -> String {
+    format!("load off: only {} are sent; l turns the load on", model.timeline().words().questions)
 }
 
 /// What the load does, in the words of the trade.
