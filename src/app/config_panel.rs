@@ -42,6 +42,12 @@ impl ConfigPanel {
 }
 
 impl Model {
+    /// Whether the server's parameters can be turned at all: not in a recording, and not those of a memcached.
+    pub fn has_parameters(&self) -> bool {
+        let status = self.timeline().status();
+        self.playback.is_none() && !status.is_some_and(|status| status.body.is_memcached())
+    }
+
     /// What the selected parameter is now, or why that is not known.
     fn parameter_now(&self) -> Result<&str, String> {
         self.value_now(self.config.selected().name)

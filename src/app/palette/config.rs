@@ -13,7 +13,7 @@ const WORD: &str = "config";
 impl Model {
     /// The parameters by their names, and each of the words that they may be.
     pub(super) fn parameters(&self) -> Vec<Offer> {
-        if self.playback.is_some() {
+        if !self.has_parameters() {
             return Vec::new();
         }
         let all = |parameter: &'static Parameter| {
@@ -38,7 +38,7 @@ impl Model {
     pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
         let (word, rest) = query.trim_start().split_once(' ')?;
         let (name, value) = rest.trim_start().split_once(' ')?;
-        let parameter = Parameter::named(name).filter(|_| word == WORD && self.playback.is_none())?;
+        let parameter = Parameter::named(name).filter(|_| word == WORD && self.has_parameters())?;
         let now = self.value_now(name).unwrap_or_default();
         let usual: Vec<String> = match &parameter.values {
             Values::Words(words) | Values::SavePoints(words) => {
@@ -132,6 +132,18 @@ mod tests {
         );
         assert_eq!(titles("config maxmemory-policy lfu").len(), 2);
         assert_eq!(titles("fsync always")[0], "config appendfsync always");
+    }
+
+    #[test]
+    fn a_memcached_has_none() {
+        let mut model = model();
+        let status = Status { name: "memcached".to_owned(), ..Status::default() };
+        let record = Record::Server(Box::new(Moment::new(2.0, status)));
+        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        for query in ["maxmem", "config maxmemory 1gb", "ab ", "sweep "] {
+            let titles: Vec<_> = model.offers(query).into_iter().map(|offer| offer.title).collect();
+            assert!(titles.iter().all(|title| !title.contains("config")), "{query}: {titles:?}");
+        }
     }
 
     #[test]

@@ -72,7 +72,9 @@ impl Model {
             "sweep" => RANGES.map(str::to_owned).to_vec(),
             _ => LIMITS.map(str::to_owned).to_vec(),
         };
-        let follow = follow.into_iter().filter_map(|rest| self.begun(&format!("{word} {rest}")));
+        let can_be = |rest: &String| self.has_parameters() || !rest.starts_with("config ");
+        let follow =
+            follow.into_iter().filter(can_be).filter_map(|rest| self.begun(&format!("{word} {rest}")));
         let mut ranked: Vec<_> = follow.filter_map(|o| Some((score(query, &o.title)?, o))).collect();
         ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         // What is wrong is said where nothing goes on from there.

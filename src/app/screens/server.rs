@@ -24,6 +24,6 @@ pub(super) const ROW: Row = Row {
             "Type a value for it: 100mb, 1.5 GiB, 5ms; of words, choose one of the list.";
     },
     // A moment in the past is not to be turned.
-    work: |model| model.playback.is_none() && model.view == View::Live,
+    work: |model| model.has_parameters() && model.view == View::Live,
     ..Row::PLAIN
 };

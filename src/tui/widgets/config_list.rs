@@ -69,8 +69,11 @@ fn settings(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Draws the selected parameter in one line: while it can be turned with the signs for that.
+/// Draws the selected parameter in one line, of a server that has some: while it can be turned with the signs for that.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
+    if status.is_memcached() {
+        return;
+    }
     let glyphs = paint.glyphs();
     let selected = model.config.selected();
     let value = status.config.get(selected.name).map(|value| written(selected.name, value));
@@ -88,7 +91,7 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
 }
 
 fn can_turn(model: &Model) -> bool {
-    model.playback.is_none() && model.view == View::Live
+    model.has_parameters() && model.view == View::Live
 }
 
 /// Bytes in the units that a person thinks in.
