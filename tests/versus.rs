@@ -76,6 +76,8 @@ fn a_person_gets_one_table_and_two_recordings() {
     let lines: Vec<_> = outcome.out.lines().collect();
     assert!(lines[0].starts_with("redyno 0.") && lines[0].contains("  4 clients × 1, rate max"), "{lines:?}");
     assert!(lines[1].starts_with("A: 127.0.0.1:") && lines[2].starts_with("B: 127.0.0.1:"), "{lines:?}");
+    let told: Vec<_> = outcome.err.lines().filter(|line| line.starts_with("redyno: load on ")).collect();
+    assert!(told.len() >= 2 && told[0].starts_with("redyno: load on A, pair 1 of "), "{}", outcome.err);
     assert!(lines[4].trim_start().starts_with("A ") && lines[4].ends_with("B against A"), "{lines:?}");
     assert!(lines[5].starts_with("throughput  "), "{lines:?}");
     for operation in ["GET throughput", "SET throughput"] {
@@ -150,6 +152,8 @@ fn a_target_that_cannot_be_reached_is_named() {
     let server = Server::redis().start();
     let nobody = free_port();
     let outcome = run(&["versus", &uri(server.port()), &uri(nobody)]).expect_code(1);
-    assert!(outcome.err.contains(&format!("redyno: B, 127.0.0.1:{nobody}: ")), "{}", outcome.err);
-    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    assert!(outcome.err.starts_with(&format!("redyno: B, 127.0.0.1:{nobody}: ")), "{}", outcome.err);
+    assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+    let begun = ["client|setname", "set", "get"].map(|command| server.calls(&[], command));
+    assert_eq!(begun, [0; 3], "A is not asked for anything");
 }

@@ -23,11 +23,14 @@ use crate::{
         Delivery, Notice, Order, Record,
         running::{Commission, check_clients},
     },
+    target::reach,
     workload::{KeyNames, RunId},
 };
 
 /// How long one session is waited for while the other may have told something.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How long a target may take to answer before it is given up.
+const REACH_LIMIT: Duration = Duration::from_secs(5);
 /// Each session has the connections of all clients.
 const TARGETS: u64 = 2;
 
@@ -58,10 +61,17 @@ pub fn run(args: &VersusArgs) -> Result<(), Failure> {
     let knobs = lines[0].knobs(true)?;
     let most = most_clients(args.load.worker_threads(), TARGETS);
     let mut names = [String::new(), String::new()];
+    // Neither is asked for anything before both are there.
+    for side in Side::ALL {
+        let target = target(side, &lines[side as usize])?;
+        names[side as usize] = format!("{side:?}, {}", target.address);
+        let reached = reach(&target, REACH_LIMIT).map_err(anyhow::Error::from);
+        reached.map_err(|error| named(&names[side as usize], Failure::Failed(error)))?;
+    }
     let mut held = Vec::new();
     for side in Side::ALL {
         let line = &lines[side as usize];
-        let name = format!("{side:?}, {}", target(side, line)?.address);
+        let name = &names[side as usize];
         let settle = |commission: &mut Commission| {
             commission.most_clients = most;
             Ok(())
@@ -69,7 +79,7 @@ pub fn run(args: &VersusArgs) -> Result<(), Failure> {
         match Held::begin(line, false, settle) {
             Ok(begun) => held.push(Some(begun)),
             Err(failure) => {
-                let failure = named(&name, failure);
+                let failure = named(name, failure);
                 return held
                     .into_iter()
                     .flatten()
@@ -77,7 +87,6 @@ pub fn run(args: &VersusArgs) -> Result<(), Failure> {
                     .and(Err(failure));
             }
         }
-        names[side as usize] = name;
     }
     let form = if args.json { Form::Json } else { Form::Lines };
     let mut comparison = Comparison {
@@ -85,7 +94,8 @@ pub fn run(args: &VersusArgs) -> Result<(), Failure> {
         lines: Lines::new(form),
         knobs,
         said: names.each_ref().map(|name| Said::of(name)),
-        has_progress: form == Form::Lines && Words::stderr().is_terminal(),
+        progress: Progress::of(form),
+        shown: String::new(),
         written: Ok(()),
     };
     comparison.run(&held.iter().flatten().collect::<Vec<_>>());
@@ -123,14 +133,36 @@ fn give_up(held: Held, name: &str) -> Result<(), Failure> {
     held.end(Ok(()))
 }
 
+/// How it is told on stderr how far it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// In a line that the next takes away, before a person.
+    Drawn,
+    /// In a line each.
+    Lines,
+    /// Not at all: every pair is told on stdout, or it is over.
+    None,
+}
+
+impl Progress {
+    fn of(form: Form) -> Self {
+        match form {
+            Form::Json => Self::None,
+            Form::Lines if Words::stderr().is_terminal() => Self::Drawn,
+            Form::Lines => Self::Lines,
+        }
+    }
+}
+
 /// A comparison, and who is told of it.
 struct Comparison {
     versus: Versus,
     lines: Lines,
     knobs: Knobs,
     said: [Said; 2],
-    /// Whether a person sees how far it is.
-    has_progress: bool,
+    progress: Progress,
+    /// How far it was when that was told last.
+    shown: String,
     written: io::Result<()>,
 }
 
@@ -159,7 +191,7 @@ impl Comparison {
             if !was_told_to_end && (self.versus.ending().is_some() || self.written.is_err()) {
                 was_told_to_end = true;
                 self.show("");
-                self.has_progress = false;
+                self.progress = Progress::None;
                 held.iter().for_each(|held| held.peer.order(Order::End));
             }
         }
@@ -179,7 +211,8 @@ impl Comparison {
         if matches!(delivery, Delivery::Notice(_)) {
             self.show("");
         } else if !orders.is_empty() {
-            self.show(&self.versus.progress());
+            let progress = self.versus.progress();
+            self.show(&progress);
         }
         match delivery {
             // What ends the comparison is told at its end.
@@ -190,12 +223,17 @@ impl Comparison {
         orders
     }
 
-    /// Puts a line that the next takes away before a person at a terminal.
-    fn show(&self, progress: &str) {
-        if self.has_progress {
-            let mut out = Words::stderr();
-            // If stderr is gone, so is who would read this.
-            let _ = write!(out, "{CLEAR}{progress}").and_then(|()| out.flush());
+    /// Tells on stderr how far it is; nothing takes away what is drawn there.
+    fn show(&mut self, progress: &str) {
+        let mut out = Words::stderr();
+        // If stderr is gone, so is who would read this.
+        match self.progress {
+            Progress::Drawn => drop(write!(out, "{CLEAR}{progress}").and_then(|()| out.flush())),
+            Progress::Lines if !progress.is_empty() && progress != self.shown => {
+                progress.clone_into(&mut self.shown);
+                drop(writeln!(out, "redyno: {progress}").and_then(|()| out.flush()));
+            }
+            Progress::Lines | Progress::None => {}
         }
     }
 
