@@ -1,9 +1,17 @@
 //! `redyno bench`'s promise: neither a script that reads redis-benchmark's output nor the server notices the difference.
 
-use std::{collections::BTreeMap, os::unix::fs::symlink, process::Command};
+use std::{
+    collections::BTreeMap,
+    os::unix::{fs::symlink, process::ExitStatusExt as _},
+    process::Command,
+};
+
+use rustix::process::Signal;
 
 use crate::support::{
-    Server, free_port,
+    Server,
+    certificates::TlsServer,
+    free_port,
     program::{Outcome, Running, redyno, run},
 };
 
@@ -242,4 +250,76 @@ fn through_a_link_it_is_the_one_that_the_link_is_named_for() {
     assert_eq!((calls["fcall"], calls["function|load"], calls["mget"]), (200, 201, 200));
     let (outcome, _) = asked(link("redis-benchmark"), &server, "-n 200 --csv -t get,mget,fcall");
     assert_eq!(outcome.out.lines().count(), 2, "{}", outcome.out);
+}
+
+#[test]
+fn over_tls_only_the_ciphers_that_are_named_are_offered() {
+    let (authority, server) = TlsServer::usual(&["--tls-protocols", "TLSv1.2"]);
+    let (port, path) = (server.port_text(), authority.path());
+    let bench = |options: &[&str]| {
+        let usual = ["bench", "-p", &port, "--tls", "--cacert", &path, "-n", "100", "-c", "2", "--csv"];
+        run(&[&usual[..], options, &["-t", "get"]].concat())
+    };
+    for options in [&[][..], &["--tls-ciphers", "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES256-GCM-SHA384"]]
+    {
+        let outcome = bench(options).expect_code(0);
+        assert!(outcome.out.contains("\n\"GET\",\"") && outcome.err.is_empty(), "{outcome:?}");
+    }
+    let unknown = bench(&["--tls-ciphersuites", "TLS_AES_128_GCM_SHA256:HIGH"]).expect_code(1);
+    let told = "--tls-ciphersuites: no cipher is called 'HIGH'; there are TLS_AES_256_GCM_SHA384, \
+                TLS_AES_128_GCM_SHA256, TLS_CHACHA20_POLY1305_SHA256\n";
+    assert_eq!((unknown.out.as_str(), unknown.err.as_str()), ("", told));
+}
+
+#[test]
+fn it_goes_through_a_unix_socket() {
+    let server = Server::redis().start();
+    let socket = server.socket().display().to_string();
+    let outcome = run(&["bench", "-s", &socket, "-n", "200", "-q", "-t", "incr"]).expect_code(0);
+    assert!(outcome.out.contains("INCR: "), "{}", outcome.out);
+    assert_eq!(server.cli(&["GET", "counter:__rand_int__"]), "200");
+}
+
+#[test]
+fn a_loop_goes_on_until_it_is_interrupted() {
+    let server = Server::redis().start();
+    let running =
+        Running::start(redyno(&["bench", "-p", &server.port_text(), "-n", "50", "-t", "get", "--csv", "-l"]));
+    running.wait_for_lines(3, "\"GET\",\"");
+    running.signal(Signal::INT);
+    let outcome = running.end();
+    assert_eq!(outcome.status.signal(), Some(Signal::INT.as_raw()), "as theirs: {outcome:?}");
+    let rows = outcome.out.lines().skip(1).filter(|line| !line.starts_with("\"GET\",\"")).count();
+    assert!(outcome.out.starts_with("\"test\",\"rps\"") && rows == 0, "{}", outcome.out);
+}
+
+#[test]
+fn a_command_may_be_of_the_records_of_a_file() {
+    let server = Server::valkey().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("docs.csv");
+    std::fs::write(&file, "id,title\n1,a\n2,b c\n3,x\n").unwrap();
+    let (port, path) = (server.port_text(), file.display().to_string());
+    let bench = |options: &[&str], command: &[&str]| {
+        run(&[&["bench", "-p", &port, "-n", "4", "--csv"][..], options, &["--"], command].concat())
+    };
+    let command = ["hset", "doc:__field:id__", "t", "<__field:title__>", ";", "incr", "n:__field:id__"];
+    bench(&["--dataset", &path, "--maxdocs", "2", "-n", "6"], &command).expect_code(0);
+    assert_eq!(server.cli(&["HGET", "doc:2", "t"]), "<b c>");
+    assert_eq!(server.cli(&["MGET", "n:1", "n:2", "n:3"]), "2\n1");
+    for (options, command, told) in [
+        (
+            &["--dataset", &path][..],
+            &["get", "__field:no__"][..],
+            "docs.csv has no field 'no'; it has id, title",
+        ),
+        (&["--dataset", &path], &["get", "x"], "--dataset has no effect: no operation has a __field:NAME__"),
+        (&["--dataset", "/none"], &["get", "__field:x__"], "--dataset: /none: No such file"),
+        (&["--dataset", &path], &[], "--dataset needs a command with a __field:name__"),
+    ] {
+        let outcome = bench(options, command).expect_code(1);
+        assert!(outcome.err.contains(told) && outcome.err.lines().count() == 1, "{outcome:?}");
+    }
+    bench(&[], &["set", "x", "__field:id__ __record__"]).expect_code(0);
+    assert_eq!(server.cli(&["GET", "x"]), "__field:id__ __record__");
 }

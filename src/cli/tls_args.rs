@@ -60,8 +60,12 @@ impl TlsArgs {
         if !self.tls && !by_uri {
             return self.first_given().map_or(Ok(None), |option| Err(TlsArgsError::NeedsTls(option)));
         }
-        let settings =
-            TlsSettings { trust: self.trust(), client: self.client(), server_name: self.sni.clone() };
+        let settings = TlsSettings {
+            trust: self.trust(),
+            client: self.client(),
+            server_name: self.sni.clone(),
+            ..TlsSettings::default()
+        };
         Ok(Some(Tls::new(settings, address)?))
     }
 

@@ -27,6 +27,8 @@ pub use reach::{Reached, reach};
 pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};
 pub use talk::{Talk, talk};
-pub use tls::{ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust};
+pub use tls::{
+    Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UnknownCipher,
+};
 pub use transport::{Transport, pause};
 pub use uri::{ParsedUri, UriError, parse_uri};

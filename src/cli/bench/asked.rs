@@ -65,6 +65,9 @@ pub(super) struct Asked {
     /// Whether the last argument of the command is read from standard input.
     pub(super) reads_stdin: bool,
     pub(super) latency_to: LatencyTo,
+    /// Where records come from, and how many of them are taken at the most.
+    pub(super) dataset: Option<PathBuf>,
+    pub(super) maxdocs: Option<u64>,
     pub(super) num_functions: Option<i64>,
     pub(super) num_keys_in_fcall: Option<i64>,
     /// What is said on standard error before anything else.

@@ -6,12 +6,15 @@ use super::{
 };
 
 /// What is deliberately different from redis-benchmark and valkey-benchmark.
-pub const DEVIATIONS: [&str; 6] = [
+pub const DEVIATIONS: [&str; 8] = [
     "The latency of a request is the time from its write to the last byte of its own reply. Theirs is one time a batch, to \
      the first byte of the first reply, recorded for each request of the batch; --compat first-byte measures that.",
     "Latencies have three significant digits from 1 ns on by a monotonic clock, and none is cut at 3 s. Theirs come in steps \
-     of 8 us, and --precision does not change that.",
+     of 8 us, whose first digits --precision counts; here it changes nothing.",
     "Exactly -n requests are sent and counted, also with -P. Theirs sends up to one batch more.",
+    "A sequence of commands has one latency, from its write to the last byte of its last reply, and is sent whole: -n and \
+     --rps are rounded up to whole sequences.",
+    "With --dataset all fields of a sequence are of one record. Theirs takes a record for each command of it.",
     "Numbers do not overflow at 2^31; -n 0 ends at once.",
     "--rps counts every request, also of a sequence. Requests come due evenly and not in bursts of a millisecond, and -P is \
      the most that are sent at once.",

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use super::{asked::Asked, flavour::Who, target};
-use crate::{load::LatencyTo, target::Trust};
+use crate::{
+    load::LatencyTo,
+    target::{Trust, UnknownCipher},
+};
 
 /// A row of the table.
 pub(super) struct Choice {
@@ -198,7 +201,8 @@ pub(super) static OPTIONS: &[Choice] = &[
         Who::Both,
         (
             "<digits>",
-            "Taken, and without effect: latencies always have three significant digits, from 1 ns on",
+            "Taken, and without effect: latencies always have three significant digits, which is theirs without it, and are \
+             always written with three decimals",
         ),
         |_, _| Ok(()),
     ),
@@ -316,12 +320,21 @@ pub(super) static OPTIONS: &[Choice] = &[
     value(
         &["--tls-ciphers"],
         Who::Both,
-        ("<list>", "Taken, and without effect: TLS 1.2 and 1.3 are spoken with the ciphers of rustls"),
-        |_, _| Ok(()),
+        (
+            "<list>",
+            "Ciphers of TLS 1.2 that are offered, the preferred first, by their names in OpenSSL with colons between \
+             them. Words of OpenSSL for many (HIGH, !aNULL) are not taken.",
+        ),
+        |asked, text| asked.tls.ciphers.name_tls12(text).map_err(|error| unknown("--tls-ciphers", &error)),
     ),
-    value(&["--tls-ciphersuites"], Who::Both, ("<list>", "Taken, and without effect, likewise"), |_, _| {
-        Ok(())
-    }),
+    value(
+        &["--tls-ciphersuites"],
+        Who::Both,
+        ("<list>", "Ciphers of TLS 1.3 that are offered, likewise."),
+        |asked, text| {
+            asked.tls.ciphers.name_tls13(text).map_err(|error| unknown("--tls-ciphersuites", &error))
+        },
+    ),
     flag(&["--mptcp"], Who::Valkey, "Enable an MPTCP connection. It is not there yet.", |_| {
         Err(not_there("--mptcp"))
     }),
@@ -334,10 +347,25 @@ pub(super) static OPTIONS: &[Choice] = &[
     value(
         &["--dataset"],
         Who::Valkey,
-        ("<file>", "Values of __field:name__ from a file. It is not there yet."),
-        |_, _| Err(not_there("--dataset")),
+        (
+            "<file>",
+            "Fields of records for __field:name__ in the command: CSV, TSV, JSON lines or XML, gzip too. Each command or \
+             sequence is of the next record, the first again after the last.",
+        ),
+        |asked, text| {
+            asked.dataset = Some(text.into());
+            Ok(())
+        },
     ),
-    value(&["--maxdocs"], Who::Valkey, ("<num>", "Of --dataset."), |_, _| Ok(())),
+    value(
+        &["--maxdocs"],
+        Who::Valkey,
+        ("<num>", "Take only the first <num> records of --dataset (default all)"),
+        |asked, text| {
+            asked.maxdocs = u64::try_from(atoi(text)).ok().filter(|most| *most > 0);
+            Ok(())
+        },
+    ),
     value(
         &["--compat"],
         Who::Ours,
@@ -374,6 +402,10 @@ fn exclusive() -> Refusal {
 /// What has its place in the table, and nowhere else yet.
 fn not_there(option: &str) -> Refusal {
     Refusal::Told(format!("{option} is not there yet in redyno bench"))
+}
+
+fn unknown(option: &str, error: &UnknownCipher) -> Refusal {
+    Refusal::Told(format!("{option}: {error}"))
 }
 
 /// A port, as a number that was read.

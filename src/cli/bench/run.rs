@@ -4,6 +4,7 @@ use std::{
     ffi::OsString,
     io::{self, Read as _, Write},
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
@@ -29,7 +30,7 @@ use crate::{
     session::{Alone, End, Event, Record, Summary},
     signals::{Signal, listen},
     target::Target,
-    workload::KeyNames,
+    workload::{DatasetError, KeyNames},
 };
 
 /// How often a load is looked at.
@@ -130,6 +131,9 @@ impl Bench {
         if asked.keep_alive() == 0 {
             complain(NO_KEEP_ALIVE);
         }
+        if asked.dataset.is_some() && asked.command.is_empty() {
+            return Err(Stop::Told("--dataset needs a command with a __field:name__".to_owned()));
+        }
         if !asked.command.is_empty() && asked.tests.is_some() {
             complain("WARNING: Option -t is ignored.\n");
         }
@@ -162,8 +166,14 @@ impl Bench {
                 if self.draws() {
                     self.print("\n")?;
                 }
-            } else if let Some(test) = custom::test(self.flavour, &self.title, &self.asked, &mut self.payload)
+            } else if let Some(mut test) =
+                custom::test(self.flavour, &self.title, &self.asked, &mut self.payload)
             {
+                if let Some(file) = &self.asked.dataset {
+                    let told = |error: DatasetError| Stop::Told(format!("--dataset: {error}"));
+                    let workload = test.workload.with_dataset(file, self.asked.maxdocs).map_err(told)?;
+                    test.workload = Arc::new(workload);
+                }
                 self.run_test(&test)?;
             }
             if !self.asked.loops {

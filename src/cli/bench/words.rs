@@ -14,6 +14,8 @@ pub(super) struct Steps {
     /// By the placeholders that draw from them. Without a number of keys there is none, and placeholders are sent as they are.
     pub(super) sets: BTreeMap<String, Keyspace>,
     pub(super) steps: Vec<String>,
+    /// Whether words may name fields of records.
+    has_fields: bool,
 }
 
 impl Steps {
@@ -26,20 +28,29 @@ impl Steps {
             let count = Some(keyspace.max(1));
             known.map(move |(name, keys)| (name.to_owned(), Keyspace { count, distribution, ..keys }))
         };
-        Self { sets: asked.keyspace.into_iter().flat_map(set).collect(), steps: Vec::new() }
+        Self {
+            sets: asked.keyspace.into_iter().flat_map(set).collect(),
+            steps: Vec::new(),
+            has_fields: asked.dataset.is_some(),
+        }
     }
 
     /// Adds a command.
     pub(super) fn add(&mut self, words: &[Vec<u8>]) {
-        let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", escaped(word))).collect();
+        let words: Vec<_> =
+            words.iter().map(|word| format!("\"{}\"", escaped(word, self.has_fields))).collect();
         self.steps.push(words.join(" "));
     }
 }
 
-/// What means nothing but itself and the placeholders for numbers in a step, between double quotes. With a colon there
-/// could be fields of a record.
-fn escaped(bytes: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b" _;<=>?@[].,/+-*()'!#$%&".contains(byte);
+/// What means nothing but itself and the placeholders for numbers in a step, between double quotes; and with a colon, if it
+/// `has_fields`, for those of a record.
+fn escaped(bytes: &[u8], has_fields: bool) -> String {
+    let is_plain = |byte: &u8| {
+        byte.is_ascii_alphanumeric()
+            || b" _;<=>?@[].,/+-*()'!#$%&".contains(byte)
+            || *byte == b':' && has_fields
+    };
     let one =
         |byte: &u8| if is_plain(byte) { char::from(*byte).to_string() } else { format!("\\x{byte:02x}") };
     bytes.iter().map(one).collect()

@@ -12,12 +12,14 @@
 //! redis-cli), not a list that is compiled in: the certificates of Redis servers are mostly signed by a company's own
 //! CA. Beyond redis-cli the server's name is checked, which the signature alone does not tell.
 
+mod ciphers;
 mod failure;
 mod files;
 mod settings;
 mod stream;
 mod trust;
 
+pub use ciphers::{Ciphers, UnknownCipher};
 pub use failure::TlsFailure;
 pub use files::TlsError;
 pub use settings::{ClientCertificate, Tls, TlsSettings, Trust};

@@ -2,9 +2,9 @@
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 
-use rustls::{ClientConfig, ClientConnection, client::Resumption, crypto::ring, pki_types::ServerName};
+use rustls::{ClientConfig, ClientConnection, client::Resumption, pki_types::ServerName};
 
-use super::{TlsError, files, trust};
+use super::{Ciphers, TlsError, files, trust};
 use crate::target::Address;
 
 /// Which servers are trusted.
@@ -42,6 +42,8 @@ pub struct TlsSettings {
     pub client: Option<ClientCertificate>,
     /// The name that the server is asked for (SNI) and that its certificate must have; without one it is the host.
     pub server_name: Option<String>,
+    /// Which ciphers are offered.
+    pub ciphers: Ciphers,
 }
 
 /// TLS, ready to be spoken. Clones share it.
@@ -60,7 +62,7 @@ impl Tls {
     /// no certificate.
     pub fn new(settings: TlsSettings, address: &Address) -> Result<Self, TlsError> {
         let server_name = server_name(&settings, address)?;
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(settings.ciphers.provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsError::Library(error.to_string()))?;

@@ -1,0 +1,109 @@
+//! Which cipher suites are offered, by the names that OpenSSL has for them.
+
+use rustls::{
+    CipherSuite, SupportedCipherSuite,
+    crypto::{CryptoProvider, ring},
+    version::{TLS12, TLS13},
+};
+use thiserror::Error;
+
+/// Those of TLS 1.2 that rustls speaks.
+const SUITES_OF_12: [(&str, CipherSuite); 6] = [
+    ("ECDHE-ECDSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+    ("ECDHE-ECDSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
+    ("ECDHE-RSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
+    ("ECDHE-RSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+    ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
+];
+/// Those of TLS 1.3.
+const SUITES_OF_13: [(&str, CipherSuite); 3] = [
+    ("TLS_AES_256_GCM_SHA384", CipherSuite::TLS13_AES_256_GCM_SHA384),
+    ("TLS_AES_128_GCM_SHA256", CipherSuite::TLS13_AES_128_GCM_SHA256),
+    ("TLS_CHACHA20_POLY1305_SHA256", CipherSuite::TLS13_CHACHA20_POLY1305_SHA256),
+];
+
+/// A list of ciphers with a name that is none of ours.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+#[error("no cipher is called '{name}'; there are {known}")]
+pub struct UnknownCipher {
+    name: String,
+    known: String,
+}
+
+/// The cipher suites of each version that are offered, the preferred first; all that there are where none are named.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ciphers {
+    of_12: Option<Vec<CipherSuite>>,
+    of_13: Option<Vec<CipherSuite>>,
+}
+
+impl Ciphers {
+    /// Offers these of TLS 1.2 only: names with colons between them.
+    ///
+    /// # Errors
+    /// Names what is none.
+    pub fn name_tls12(&mut self, names: &str) -> Result<(), UnknownCipher> {
+        self.of_12 = Some(named(names, &SUITES_OF_12)?);
+        Ok(())
+    }
+
+    /// Offers these of TLS 1.3 only.
+    ///
+    /// # Errors
+    /// Names what is none.
+    pub fn name_tls13(&mut self, names: &str) -> Result<(), UnknownCipher> {
+        self.of_13 = Some(named(names, &SUITES_OF_13)?);
+        Ok(())
+    }
+
+    /// What speaks them.
+    pub(super) fn provider(&self) -> CryptoProvider {
+        let all = ring::default_provider();
+        let of = |version, wanted: &Option<Vec<CipherSuite>>| {
+            let mut suites: Vec<SupportedCipherSuite> =
+                all.cipher_suites.iter().filter(|suite| suite.version() == version).copied().collect();
+            if let Some(wanted) = wanted {
+                let place =
+                    |suite: &SupportedCipherSuite| wanted.iter().position(|one| *one == suite.suite());
+                suites.retain(|suite| place(suite).is_some());
+                suites.sort_by_key(place);
+            }
+            suites
+        };
+        let cipher_suites = [of(&TLS13, &self.of_13), of(&TLS12, &self.of_12)].concat();
+        CryptoProvider { cipher_suites, ..all }
+    }
+}
+
+fn named(names: &str, known: &[(&str, CipherSuite)]) -> Result<Vec<CipherSuite>, UnknownCipher> {
+    let suite = |name: &str| {
+        let found = known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let unknown = || UnknownCipher {
+            name: name.to_owned(),
+            known: known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        };
+        found.map(|(_, suite)| *suite).ok_or_else(unknown)
+    };
+    names.split(':').map(suite).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_those_that_are_named_are_offered_in_their_order() {
+        let suites = |ciphers: &Ciphers| {
+            ciphers.provider().cipher_suites.iter().map(SupportedCipherSuite::suite).collect::<Vec<_>>()
+        };
+        assert_eq!(suites(&Ciphers::default()).len(), 9);
+        let mut some = Ciphers::default();
+        some.name_tls12("ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384").unwrap();
+        some.name_tls13("TLS_CHACHA20_POLY1305_SHA256").unwrap();
+        let expected = [SUITES_OF_13[2].1, SUITES_OF_12[4].1, SUITES_OF_12[3].1];
+        assert_eq!(suites(&some), expected);
+        let told = some.name_tls13("TLS_AES_128_GCM_SHA256:HIGH").unwrap_err().to_string();
+        assert!(told.starts_with("no cipher is called 'HIGH'; there are TLS_AES_256_GCM_SHA384, "), "{told}");
+    }
+}
