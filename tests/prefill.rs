@@ -201,6 +201,22 @@ fn a_workload_without_keys_has_none_to_make_and_a_plain_preset_makes_none_by_its
 }
 
 #[test]
+fn names_that_keys_are_only_parts_of_are_made_by_what_writes_them_and_not_looked_for() {
+    let server = Server::redis().start();
+    let load = ["--prefill", "-r", "500", "-n", "1000", "--", "GET", "app:{key}"];
+    let told = told(&server, &[&load[..], &[";", "0:SET", "app:{key}", "x"]].concat());
+    assert!(
+        told.prefills[0].ends_with("; the keys were not looked for: they are parts of other names"),
+        "{:?}",
+        told.prefills
+    );
+    assert_eq!((told.ops(1), told.end.summary.hits, told.end.summary.misses), (500, 1000, 0));
+    let port = server.port_text();
+    let refused = run(&[&["-p", &port, "--yes"], &load[..]].concat()).expect_code(2).err;
+    assert!(refused.contains("reads its keys 'key' as parts of other names"), "{refused}");
+}
+
+#[test]
 fn keys_that_are_kept_are_read_by_the_next_run_and_it_leaves_them() {
     let server = Server::redis().start();
     let port = server.port_text();

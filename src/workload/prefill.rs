@@ -40,6 +40,17 @@ pub enum NoPrefill {
         /// The command that reads them.
         command: String,
     },
+    /// What is read are no keys of the run.
+    #[error(
+        "the workload '{workload}' reads its keys '{keys}' as parts of other names, and none of its operations makes these: give \
+         it a [prefill] table"
+    )]
+    Parts {
+        /// The workload.
+        workload: String,
+        /// The set of keys.
+        keys: String,
+    },
 }
 
 /// A step, and the numbers of the keys that it is run for.
@@ -48,6 +59,8 @@ pub(super) struct Filled {
     pub(super) numbers: Range<u64>,
     /// The set of these keys.
     set: u16,
+    /// Whether they are whole names.
+    is_whole: bool,
 }
 
 impl Prefill {
@@ -87,8 +100,9 @@ impl Workload {
             let set = self.filled_by(&step)?;
             let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
             *first = Fragment::Given(set);
-            let numbers = self.keys.values().nth(set.into())?.numbers(keyspace);
-            Some(Filled { step, numbers, set })
+            let keys = self.keys.values().nth(set.into())?;
+            let is_whole = !keys.bare && step.0.contains(&vec![Fragment::Given(set)]);
+            Some(Filled { step, numbers: keys.numbers(keyspace), set, is_whole })
         };
         self.prefill.steps.iter().filter_map(filled)
     }
@@ -101,12 +115,19 @@ impl Workload {
 
     /// The keys that the prefill makes over `keyspace` keys.
     pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
-        let keys = |filled: Filled| {
-            let keys = self.keys.values().nth(filled.set.into())?;
-            let (prefix, form) = (keys.prefix.clone(), keys.form());
-            Some(NameSet { prefix, form, numbers: filled.numbers, is_open: false })
-        };
-        self.fillings(keyspace).filter_map(keys).collect()
+        self.fillings(keyspace).filter_map(|filled| self.made_by(filled)).collect()
+    }
+
+    /// Those of them whose names are no parts of others, so that they can be looked for.
+    pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
+        let whole = self.fillings(keyspace).filter(|filled| filled.is_whole);
+        whole.filter_map(|filled| self.made_by(filled)).collect()
+    }
+
+    fn made_by(&self, filled: Filled) -> Option<NameSet> {
+        let keys = self.keys.values().nth(filled.set.into())?;
+        let (prefix, form) = (keys.prefix.clone(), keys.form());
+        Some(NameSet { prefix, form, numbers: filled.numbers, is_open: false })
     }
 
     /// The same without a prefill.
@@ -130,6 +151,8 @@ impl Workload {
         };
         let read = drawn(&|step| step.command().is_some_and(|command| only_reads(&command)));
         let sets = if read.is_empty() { drawn(&|_| true) } else { read };
+        let same = self.same_keys();
+        let sets: BTreeSet<_> = sets.into_iter().map(|set| same[usize::from(set)]).collect();
         if sets.is_empty() {
             return Err(NoPrefill::NoKeys(self.name.clone()));
         }
@@ -137,26 +160,37 @@ impl Workload {
         Ok(Self { prefill: Prefill { steps }, ..self.clone() })
     }
 
-    /// The step that makes the keys of a set.
-    fn maker(&self, set: u16) -> Result<String, NoPrefill> {
+    /// The step that makes the keys of a set, which is the first that is these keys.
+    fn maker(&self, set: usize) -> Result<String, NoPrefill> {
+        let same = self.same_keys();
+        let is_of_these = |set_of_step: u16| same[usize::from(set_of_step)] == set;
         let makes = |text: &&String| {
             let Ok(step) = self.step(text) else { return false };
             let repeats = step.fragments().any(|fragment| fragment.repeats().is_some());
             let makes = step.command().is_some_and(|command| !only_reads(&command) && !keeps_keys(&command));
-            makes && !repeats && self.filled_by(&step) == Some(set)
+            makes && !repeats && self.filled_by(&step).is_some_and(is_of_these)
         };
         let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
         if let Some(step) = steps.find(makes) {
             return Ok(step.clone());
         }
-        let keys = self.keys.keys().nth(set.into()).cloned().unwrap_or_default();
-        let draws = |step: &Step| step.fragments().any(|fragment| fragment.draws() == Some(set));
-        let mut reading = self.asked().flat_map(|operation| self.steps(operation)).filter(draws);
-        let is_unknown = |command: &String| !reads_strings(command);
-        match reading.find_map(|step| step.command().filter(is_unknown)) {
-            Some(command) => Err(NoPrefill::Unknown { workload: self.name.clone(), keys, command }),
-            None => Ok(format!("SET {{{keys}}} {{value}}")),
+        let keys = self.keys.keys().nth(set).cloned().unwrap_or_default();
+        let workload = self.name.clone();
+        let draws = |step: &Step| step.fragments().filter_map(Fragment::draws).any(is_of_these);
+        let asked = self.asked().flat_map(|operation| self.steps(operation));
+        let reading: Vec<_> = asked.filter(draws).collect();
+        let unknown = reading.iter().filter_map(Step::command).find(|command| !reads_strings(command));
+        if let Some(command) = unknown {
+            return Err(NoPrefill::Unknown { workload, keys, command });
         }
+        let is_bare = self.keys.get(&keys).is_some_and(|keys| keys.bare);
+        let is_whole = |step: &Step| {
+            step.0.iter().any(|word| matches!(word.as_slice(), [one] if one.draws().is_some_and(is_of_these)))
+        };
+        if is_bare || !reading.iter().all(is_whole) {
+            return Err(NoPrefill::Parts { workload, keys });
+        }
+        Ok(format!("SET {{{keys}}} {{value}}"))
     }
 }
 
@@ -198,7 +232,7 @@ mod tests {
         let (label, last) = asked(6);
         assert!(label == "LPUSH" && last.starts_with(&format!("LPUSH {} k:a:", key("b", 8))), "{last}");
         let span: KeySpan = [("a:".to_owned(), 0..3), ("b:".to_owned(), 7..9)].into_iter().collect();
-        assert_eq!(workload.prefilled_keys(10), span);
+        assert_eq!([workload.prefilled_keys(10), workload.prefilled_names(10)], [span.clone(), span]);
     }
 
     #[test]
@@ -231,5 +265,13 @@ mod tests {
         let error = made(of(&["HGET {a} f"], &[])).unwrap_err().to_string();
         assert!(error.contains("reads its keys 'a' by HGET") && error.contains("[prefill] table"), "{error}");
         assert_eq!(made(of(&["GET {a}"], &["SET {a} mine"])), Ok(vec!["SET {a} mine".to_owned()]));
+        let twice = of(&["GET {a}", "GET {a latest}", "SET {a} x"], &[]).with_inline();
+        assert_eq!(made(twice), Ok(vec!["SET {a} x".to_owned()]), "two sets that are the same keys");
+        let parts = made(of(&["GET app:{a}"], &[])).unwrap_err().to_string();
+        assert!(parts.contains("reads its keys 'a' as parts of other names"), "{parts}");
+        let numbers = of(&["GET key:__rand_int__"], &[]).with_inline();
+        assert!(matches!(made(numbers), Err(NoPrefill::Parts { .. })));
+        let written = of(&["GET app:{a}", "SET app:{a} x"], &[]).with_prefill().unwrap();
+        assert_eq!((written.prefill_requests(9), written.prefilled_names(9).is_empty()), (3, true));
     }
 }
