@@ -406,10 +406,12 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, sequence, .. } = self;
-        skipper.each(bytes, replies.wants_parts(), |piece| {
+        let mut ahead = bytes.len();
+        skipper.each(bytes, replies.wants_parts(), |piece, behind| {
             let Some(op) = operations.get(answered.place()).copied() else {
                 return Err(Broken::Unasked);
             };
+            replies.count_bytes_of(op, std::mem::replace(&mut ahead, behind) - behind);
             let reply = match piece {
                 Piece::Reply(reply) => reply,
                 Piece::Element { place, is_null } => {
@@ -446,7 +448,12 @@ impl Connection {
             answered.whole += 1;
             replies.take_good(op, is_null, response_ns);
             Ok(())
-        })
+        })?;
+        // What is left begins the next reply.
+        if let Some(op) = operations.get(answered.place()).filter(|_| ahead > 0) {
+            replies.count_bytes_of(*op, ahead);
+        }
+        Ok(())
     }
 
     fn take_greeting(

@@ -74,6 +74,10 @@ pub struct OperationCounts {
     pub answered: u64,
     /// Errors; an operation has one at the most.
     pub errors: ErrorCounts,
+    /// Bytes read as replies to them.
+    pub bytes_in: u64,
+    /// Bytes written of them, with those of steps that are written later.
+    pub bytes_out: u64,
     /// From the write of an operation to the last byte of its last reply.
     pub service: Recorder,
 }
@@ -159,6 +163,8 @@ impl OperationCounts {
         self.conflicts = 0;
         self.answered = 0;
         self.errors.clear();
+        self.bytes_in = 0;
+        self.bytes_out = 0;
         self.service.reset();
     }
 }

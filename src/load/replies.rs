@@ -95,6 +95,12 @@ impl<'a> Replies<'a> {
         self.buffer.bytes_in += n as u64;
     }
 
+    /// Counts bytes of replies to an operation.
+    #[inline]
+    pub(super) fn count_bytes_of(&mut self, op: OpId, n: usize) {
+        self.buffer.counts[op.index()].bytes_in += n as u64;
+    }
+
     /// Whether parts of replies are to be counted, or sent.
     #[inline]
     pub(super) fn wants_parts(&self) -> bool {

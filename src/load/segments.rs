@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::{next_tick_ns, tick_of},
-    workload::{Operations, Outgoing},
+    workload::{OpId, Operations, Outgoing},
 };
 
 /// A segment with requests in flight, or the current one.
@@ -128,6 +128,12 @@ impl Segments {
     pub(super) fn wrote(&mut self, operations: usize, bytes: usize) {
         self.current.in_flight += operations as u64;
         self.current.buffer.bytes_out += bytes as u64;
+    }
+
+    /// An operation was put into a batch that is to be written, so many bytes.
+    #[inline]
+    pub(super) fn wrote_of(&mut self, op: OpId, bytes: usize) {
+        self.current.buffer.counts[op.index()].bytes_out += bytes as u64;
     }
 
     /// The counts that replies to a batch of `generation` go to; they came `service_ns` after it was written.

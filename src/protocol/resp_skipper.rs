@@ -77,8 +77,8 @@ impl RespSkipper {
         }
     }
 
-    /// Hands each reply that ends in `input` to `take`, in their order, and before it its elements if they are wanted; the
-    /// next bytes carry on behind them.
+    /// Hands each reply that ends in `input` to `take`, in their order, and before it its elements if they are wanted, each
+    /// with how many bytes of `input` lie behind it; the next bytes carry on behind them.
     ///
     /// # Errors
     /// As [`next`](Self::next), or what `take` says. The stream cannot be followed any further then.
@@ -87,10 +87,10 @@ impl RespSkipper {
         &mut self,
         mut input: &[u8],
         wants_elements: bool,
-        mut take: impl FnMut(Piece) -> Result<(), E>,
+        mut take: impl FnMut(Piece, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some(piece) = self.advance(&mut input, wants_elements)? {
-            take(piece)?;
+            take(piece, input.len())?;
         }
         Ok(())
     }
@@ -384,7 +384,7 @@ mod tests {
     fn pieces(stream: &[u8], cuts: &[usize]) -> Vec<String> {
         let (mut skipper, mut found, mut start) = (RespSkipper::new(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([stream.len()]) {
-            let taken = skipper.each(&stream[start..end], true, |piece| {
+            let taken = skipper.each(&stream[start..end], true, |piece, _| {
                 found.push(match piece {
                     Piece::Element { place, is_null: true } => format!("{place} null"),
                     Piece::Element { place, is_null: false } => format!("{place}"),
@@ -421,7 +421,7 @@ mod tests {
         fn garbage_never_panics(bytes: Vec<u8>, cut: prop::sample::Index) {
             let cut = cut.index(bytes.len() + 1);
             let _ = replies(&bytes, &[cut]);
-            let _ = RespSkipper::new().each(&bytes, true, |_| Ok::<_, ProtocolError>(()));
+            let _ = RespSkipper::new().each(&bytes, true, |_, _| Ok::<_, ProtocolError>(()));
         }
     }
 }

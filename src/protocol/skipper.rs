@@ -41,8 +41,8 @@ pub enum Skipper {
 }
 
 impl Skipper {
-    /// Hands each reply that ends in `input` to `take`, in their order, and before it its parts if they are wanted; the
-    /// next bytes carry on behind them.
+    /// Hands each reply that ends in `input` to `take`, in their order, and before it its parts if they are wanted, each with
+    /// how many bytes of `input` lie behind it; the next bytes carry on behind them.
     ///
     /// # Errors
     /// As [`next`](Self::next), or what `take` says. The stream cannot be followed any further then.
@@ -51,7 +51,7 @@ impl Skipper {
         &mut self,
         input: &[u8],
         wants_parts: bool,
-        take: impl FnMut(Piece) -> Result<(), E>,
+        take: impl FnMut(Piece, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         match self {
             Self::Resp(skipper) => skipper.each(input, wants_parts, take),

@@ -166,7 +166,8 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     buffer.connections_lost.add_to(&mut interval.connections_lost);
     buffer.connects_failed.add_to(&mut interval.connects_failed);
     for (expected, counts) in buffer.operations.iter().zip(&buffer.counts) {
-        if counts.answered + counts.hits + counts.misses + counts.conflicts == 0 && counts.errors.is_empty() {
+        let counted = counts.answered + counts.hits + counts.misses + counts.conflicts;
+        if counted + counts.bytes_in + counts.bytes_out == 0 && counts.errors.is_empty() {
             continue;
         }
         let mut part = OperationInterval {
@@ -174,6 +175,8 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
             hits: counts.hits,
             misses: counts.misses,
             conflicts: counts.conflicts,
+            bytes_in: counts.bytes_in,
+            bytes_out: counts.bytes_out,
             service: counts.service.latency(),
             ..OperationInterval::default()
         };

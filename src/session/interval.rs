@@ -201,6 +201,12 @@ pub struct OperationInterval {
     pub conflicts: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
+    /// Bytes read as replies to it. No recording says so.
+    #[serde(skip)]
+    pub bytes_in: u64,
+    /// Bytes written of it. No recording says so.
+    #[serde(skip)]
+    pub bytes_out: u64,
     /// From write to last byte.
     pub service: Latency,
 }
@@ -249,6 +255,8 @@ impl OperationInterval {
         self.hits += later.hits;
         self.misses += later.misses;
         self.conflicts += later.conflicts;
+        self.bytes_in += later.bytes_in;
+        self.bytes_out += later.bytes_out;
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
     }

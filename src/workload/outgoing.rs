@@ -107,7 +107,8 @@ impl Outgoing {
     }
 
     /// The same with what is to be written later.
-    pub(super) fn length_in_all(&self) -> usize {
+    #[inline]
+    pub fn length_in_all(&self) -> usize {
         self.length() + self.later.iter().map(Self::length).sum::<usize>()
     }
 

@@ -349,3 +349,21 @@ fn a_reply_that_comes_before_its_step_is_asked_for_was_not_asked_for() {
     bench.connection.count_lost(&ErrorKind::Protocol, &mut bench.segments);
     assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }
+
+/// However the reads cut the replies, each byte is one of its operation.
+#[test]
+fn bytes_are_counted_with_the_operation_that_they_answer() {
+    let program = testing::program();
+    for cut in [1, 5, 33, 100] {
+        let mut bench = Bench::new();
+        bench.ask_for(&program, &["GET", "SET", "SET", "GET"], false);
+        let stream = [REPLY, b"+OK\r\n", b"-ERR no\r\n", b"$-1\r\n"].concat();
+        for part in stream.chunks(cut) {
+            bench.server.write_all(part).unwrap();
+            bench.read(50).unwrap();
+        }
+        let counted = bench.counted();
+        let bytes: Vec<_> = counted.counts.iter().map(|counts| counts.bytes_in).collect();
+        assert_eq!((bytes, counted.bytes_in), (vec![37, 14], 51), "in pieces of {cut}");
+    }
+}

@@ -54,10 +54,16 @@ impl Worker {
         client.numbers.clear();
         if is_closed && !self.is_filling {
             let n = self.allowance.take_of(pipeline);
-            let append = |_| self.setting.program.append(&mut client.draws, &mut self.out);
+            let append = |_| {
+                let before = self.out.length_in_all();
+                let op = self.setting.program.append(&mut client.draws, &mut self.out);
+                self.segments.wrote_of(op, self.out.length_in_all() - before);
+                op
+            };
             batch.operations.extend((0..n).map(append));
         } else {
             while batch.operations.len() < pipeline as usize && self.pace.is_due(now_ns) {
+                let before = self.out.length_in_all();
                 let op = if self.is_filling {
                     let Some(number) = self.filling.next() else { break };
                     client.numbers.push(number);
@@ -67,6 +73,7 @@ impl Worker {
                 } else {
                     break;
                 };
+                self.segments.wrote_of(op, self.out.length_in_all() - before);
                 batch.dues.extend(self.pace.take());
                 batch.operations.push(op);
             }

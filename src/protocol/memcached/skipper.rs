@@ -79,16 +79,16 @@ enum Line {
 
 impl MemcachedSkipper {
     /// Hands each reply that ends in `input` to `take`, in their order, and before it the numbers of its items if they are
-    /// wanted.
+    /// wanted, each with how many bytes of `input` lie behind it.
     #[inline]
     pub(in crate::protocol) fn each<E: From<ProtocolError>>(
         &mut self,
         mut input: &[u8],
         wants_cas: bool,
-        mut take: impl FnMut(Piece) -> Result<(), E>,
+        mut take: impl FnMut(Piece, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some(piece) = self.advance(&mut input, wants_cas)? {
-            take(piece)?;
+            take(piece, input.len())?;
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ mod tests {
         for cuts in [&[][..], &every_byte] {
             let (mut skipper, mut found, mut start) = (MemcachedSkipper::default(), Vec::new(), 0);
             for end in cuts.iter().copied().chain([stream.len()]) {
-                let taken = skipper.each(&stream[start..end], true, |piece| {
+                let taken = skipper.each(&stream[start..end], true, |piece, _| {
                     found.push(match piece {
                         Piece::Reply(reply) => format!("{reply:?}"),
                         part => format!("{part:?}"),
