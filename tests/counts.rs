@@ -9,7 +9,7 @@ use crate::support::{
 };
 use redyno::{
     demo,
-    load::{Arrivals, Backlog, Knobs, Plan},
+    load::{Arrivals, Backlog, Knobs, Plan, Requests},
     session::{Record, Summary},
     workload::Workload,
 };
@@ -134,7 +134,7 @@ fn a_rate_that_is_turned_loses_no_request() {
 fn a_spent_quota_ends_no_worker_and_no_connection() {
     let server = Server::redis().start();
     for rate in [None, Some(20_000)] {
-        let plan = Plan { threads: 2, requests: Some(3000), ..plan(at_port(server.port())) };
+        let plan = Plan { threads: 2, requests: Some(Requests::InAll(3000)), ..plan(at_port(server.port())) };
         let mut session = Driven::start(&plan, Knobs { rate, ..gets(6) });
         session.wait_for_the_end();
         let (connected, asked) = (server.load_ids(), server.calls(&[], "get"));

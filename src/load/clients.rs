@@ -36,6 +36,8 @@ pub(super) struct Client {
     pub(super) link: Link,
     /// What its requests are drawn from: two clients never ask the same.
     pub(super) draws: Draws,
+    /// How many requests it may still send.
+    pub(super) left: u64,
     /// The numbers of the requests of its batch, where each has to be answered.
     pub(super) numbers: Vec<u64>,
     /// Whether it stands in the queue of those that may write.
@@ -57,6 +59,7 @@ impl Client {
         Self {
             link: Link::Down,
             draws,
+            left: u64::MAX,
             numbers: Vec::new(),
             queued: false,
             unread: false,
@@ -329,6 +332,22 @@ impl Clients {
         if client.back_off.is_failing() {
             client.back_off.reset();
         }
+    }
+
+    /// Gives each client its part of what is sent: so many requests for the client with an index, where there are parts. The sum
+    /// of them.
+    pub(super) fn part(&mut self, part_of: impl Fn(usize) -> Option<u64>) -> u64 {
+        let mut sum: u64 = 0;
+        for (i, client) in self.all.iter_mut().enumerate() {
+            client.left = part_of(i).unwrap_or(u64::MAX);
+            sum = sum.saturating_add(client.left);
+        }
+        sum
+    }
+
+    /// How many requests client `i` may still send.
+    pub(super) fn left(&self, i: usize) -> u64 {
+        self.all[i].left
     }
 
     /// How many requests were answered on the connection of client `i`.

@@ -241,6 +241,12 @@ impl Connection {
         Batch { operations: &mut self.operations, dues: &mut self.dues }
     }
 
+    /// When the first of its batch was due, in open loop.
+    #[inline]
+    pub(super) fn first_due_ns(&self) -> Option<u64> {
+        self.dues.first().copied()
+    }
+
     /// Writes a batch that was due to be written at `now_ns`, in the current segment.
     #[inline]
     pub(super) fn send(

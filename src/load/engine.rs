@@ -215,7 +215,7 @@ impl Load {
         // Before the first segment begins: a name may take its time, and values theirs.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(&knobs.workload, knobs.value_size, plan.seed);
-        let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::new) };
+        let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::of) };
         let since_ns = clock.now_ns();
         let phase = fill_first(Phase::first(warmup, &stops, since_ns), &knobs, since_ns, &[]);
         let program = Arc::new(plan.program(&knobs, &phase, values));

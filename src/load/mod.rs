@@ -56,7 +56,7 @@ pub use knob::{Direction, Knob, TurnError};
 pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE};
 pub use losses::LossReport;
 pub use openings::Openings;
-pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan};
+pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan, Requests};
 pub use prefilling::Prefilling;
 pub use presets::{PRESETS, Preset};
 use ring::Ring;

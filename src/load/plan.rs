@@ -35,9 +35,19 @@ pub struct Plan {
     /// given up; and how long it may take to be made and greeted.
     pub timeout: Duration,
     /// How many requests are sent in all, those of a warm-up not counted; `None` is no limit.
-    pub requests: Option<u64>,
+    pub requests: Option<Requests>,
     /// How long the load lasts after its warm-up; `None` is until it is told to end.
     pub length: Option<Duration>,
+}
+
+/// How many requests are sent, and by which clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requests {
+    /// So many, each by whichever client is free.
+    InAll(u64),
+    /// So many in parts as even as they come, each client a part of its own: that of the partitioned keys, where there are as
+    /// many. The clients stay as many as they are at first.
+    Parted(u64),
 }
 
 /// Up to when a latency goes that begins with the write of a request.

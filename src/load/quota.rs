@@ -1,4 +1,5 @@
 //! How many operations a run may send: exactly so many over all workers, whatever the pipeline.
+//! Where each client has its own part there is nothing to claim: what a worker's clients have is granted to it.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
@@ -16,6 +17,9 @@ use std::{
     },
 };
 
+use super::Requests;
+use crate::workload::part_of;
+
 /// The most that a worker claims at a time.
 const CLAIM: u64 = 4096;
 /// A claim leaves the others at least this many times as much, so that all end together.
@@ -28,6 +32,8 @@ const MOST_ATTEMPTS: u8 = 5;
 #[derive(Debug)]
 pub(super) struct Quota {
     total: u64,
+    /// Whether each client has a part of its own, so that none is left for all.
+    is_parted: bool,
     left: AtomicU64,
     /// Workers that have nothing left to send, and wait for no reply.
     done: AtomicUsize,
@@ -36,7 +42,30 @@ pub(super) struct Quota {
 impl Quota {
     /// So many operations.
     pub(super) fn new(operations: u64) -> Arc<Self> {
-        Arc::new(Self { total: operations, left: AtomicU64::new(operations), done: AtomicUsize::new(0) })
+        Self::of(Requests::InAll(operations))
+    }
+
+    /// As many as are asked for.
+    pub(super) fn of(requests: Requests) -> Arc<Self> {
+        let (total, is_parted) = match requests {
+            Requests::InAll(operations) => (operations, false),
+            Requests::Parted(operations) => (operations, true),
+        };
+        let left = AtomicU64::new(if is_parted { 0 } else { total });
+        Arc::new(Self { total, is_parted, left, done: AtomicUsize::new(0) })
+    }
+
+    /// Whether each client has a part of its own.
+    pub(super) fn is_parted(&self) -> bool {
+        self.is_parted
+    }
+
+    /// How many the client with this number, of so many, may send of those that are parted; `None` is as many as come.
+    pub(super) fn part(&self, client: u64, clients: u64) -> Option<u64> {
+        let parts = clients.min(self.total);
+        let length = |part: Range<u64>| part.end - part.start;
+        let own = || if client < parts { length(part_of(self.total, parts, client)) } else { 0 };
+        self.is_parted.then(own)
     }
 
     /// How many operations it was.
@@ -74,6 +103,16 @@ impl Allowance {
     /// A worker's part of `quota`.
     pub(super) fn of(quota: Option<Arc<Quota>>) -> Self {
         Self { quota, claimed: 0..0, again: Vec::new(), attempts: HashMap::new() }
+    }
+
+    /// May send the parts of this worker's clients, so many in all.
+    pub(super) fn grant(&mut self, operations: u64) {
+        self.claimed = 0..operations;
+    }
+
+    /// The quota that it is of.
+    pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
+        self.quota.as_ref()
     }
 
     /// Goes by `quota` from now on. What is claimed of the same one stays claimed. Whether it is another.
@@ -159,6 +198,21 @@ mod tests {
             let sent: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
             assert_eq!((sent, quota.done()), (requests, 3));
         }
+    }
+
+    #[test]
+    fn each_client_has_its_part_and_the_parts_are_the_whole() {
+        for (requests, clients) in [(100, 10), (107, 10), (3, 10), (0, 2)] {
+            let quota = Quota::of(Requests::Parted(requests));
+            let parts: Vec<_> = (0..clients).map(|client| quota.part(client, clients).unwrap()).collect();
+            assert_eq!(parts.iter().sum::<u64>(), requests);
+            assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1, "{parts:?}");
+            let mut allowance = Allowance::of(Some(quota));
+            assert!(allowance.is_spent(), "nothing is there for whoever comes");
+            allowance.grant(parts[0]);
+            assert_eq!(std::iter::from_fn(|| allowance.take().then_some(())).count() as u64, parts[0]);
+        }
+        assert_eq!(Quota::new(5).part(0, 2), None);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Which key of a set is drawn: a [`Distribution`] over so many numbers, made ready when a program is compiled.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use super::{
@@ -51,6 +54,7 @@ enum How {
     Uniform,
     Sequential,
     Partitioned,
+    SequentialByClient,
     Zipfian(Zipf),
     ZipfianInOrder(Zipf),
     YcsbZipfian(YcsbZipf),
@@ -70,6 +74,7 @@ impl Chooser {
             Distribution::Uniform => How::Uniform,
             Distribution::Sequential => How::Sequential,
             Distribution::Partitioned => How::Partitioned,
+            Distribution::SequentialByClient => How::SequentialByClient,
             Distribution::Zipfian(exponent) => How::Zipfian(zipf(exponent)),
             Distribution::ZipfianInOrder(exponent) => How::ZipfianInOrder(zipf(exponent)),
             Distribution::YcsbZipfian => How::YcsbZipfian(YcsbZipf::new()),
@@ -145,6 +150,7 @@ impl Chooser {
             How::Uniform => draws.below(n),
             How::Sequential => self.counters.drawn.fetch_add(1, Ordering::Relaxed) % n,
             How::Partitioned => self.in_own_part(n, set, draws),
+            How::SequentialByClient => draws.step(set) % n,
             How::Zipfian(zipf) => scattered(zipf.over(n).draw(|| draws.unit()) - 1, n),
             How::ZipfianInOrder(zipf) => zipf.over(n).draw(|| draws.unit()) - 1,
             How::YcsbZipfian(zipf) => self.ycsb(zipf, n, draws),
@@ -181,10 +187,15 @@ impl Chooser {
     fn in_own_part(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         let (parts, client) = (self.clients.min(n), draws.client());
         let part = client % parts;
-        let begin = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
-        let (from, to) = (begin(part), begin(part + 1));
-        from + draws.step(set) % (to - from)
+        let Range { start, end } = part_of(n, parts, part);
+        start + draws.step(set) % (end - start)
     }
+}
+
+/// Which of `n` are the part with this number of so many parts, as even as they come.
+pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
+    let begin = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
+    begin(part)..begin(part + 1)
 }
 
 /// How many of `n` keys, of which there is one at least, a hotspot has that is this share of them.
@@ -310,6 +321,14 @@ mod tests {
     }
 
     #[test]
+    fn each_client_goes_through_all_by_itself() {
+        let walk = chooser("sequential-by-client", 5, 3);
+        let mut clients = [Draws::of_client(1, 0), Draws::of_client(1, 1)];
+        let keys: Vec<_> = (0..8).map(|n| walk.choose(1, &mut clients[usize::from(n > 3)])).collect();
+        assert_eq!(keys, [5, 6, 7, 5, 5, 6, 7, 5]);
+    }
+
+    #[test]
     fn a_hotspot_has_its_share() {
         const N: u32 = 100_000;
         for (text, below, share) in
@@ -391,7 +410,7 @@ mod tests {
         #[test]
         fn every_draw_lies_in_the_set(
             name in prop::sample::select(vec![
-                "uniform", "sequential", "partitioned", "zipfian 0.3", "zipfian", "zipfian 1", "zipfian 10",
+                "uniform", "sequential", "partitioned", "sequential-by-client", "zipfian 0.3", "zipfian", "zipfian 1", "zipfian 10",
                 "zipfian-in-order 2", "ycsb-zipfian", "latest", "latest 1.5", "hotspot", "hotspot 0 0", "hotspot 1 1",
                 "exponential", "gaussian",
             ]),

@@ -27,6 +27,8 @@ pub enum Distribution {
     Sequential,
     /// One after the other in as many parts as there are clients, each client in a part of its own (memtier's P).
     Partitioned,
+    /// One after the other, and from the last on to the first, by each client for itself (memtier's S).
+    SequentialByClient,
     /// The hottest key as often as 1, the next 1/2^exponent, the next 1/3^exponent, ..., scattered over all numbers.
     Zipfian(f64),
     /// The same with the lowest number as the hottest key, and so on upwards (memtier's Z).
@@ -58,7 +60,7 @@ pub enum Distribution {
 }
 
 /// The names of all distributions, with their parameters.
-pub const DISTRIBUTIONS: &str = "uniform, sequential, partitioned, zipfian [EXPONENT], zipfian-in-order [EXPONENT], \
+pub const DISTRIBUTIONS: &str = "uniform, sequential, partitioned, sequential-by-client, zipfian [EXPONENT], zipfian-in-order [EXPONENT], \
     ycsb-zipfian, latest [EXPONENT], hotspot [KEYS SHARE], exponential, gaussian [MEDIAN DEVIATION]";
 
 /// Why a text or its parameters are no distribution.
@@ -148,6 +150,7 @@ impl FromStr for Distribution {
             ("uniform", []) => Self::Uniform,
             ("sequential", []) => Self::Sequential,
             ("partitioned", []) => Self::Partitioned,
+            ("sequential-by-client", []) => Self::SequentialByClient,
             ("zipfian", [] | [Some(_)]) => Self::Zipfian(exponent),
             ("zipfian-in-order", [] | [Some(_)]) => Self::ZipfianInOrder(exponent),
             ("ycsb-zipfian", []) => Self::YcsbZipfian,
@@ -172,6 +175,7 @@ impl fmt::Display for Distribution {
             Self::Uniform => f.write_str("uniform"),
             Self::Sequential => f.write_str("sequential"),
             Self::Partitioned => f.write_str("partitioned"),
+            Self::SequentialByClient => f.write_str("sequential-by-client"),
             Self::Zipfian(exponent) => write!(f, "zipfian {exponent}"),
             Self::ZipfianInOrder(exponent) => write!(f, "zipfian-in-order {exponent}"),
             Self::YcsbZipfian => f.write_str("ycsb-zipfian"),
@@ -269,7 +273,7 @@ mod tests {
         let error = |text: &str| text.parse::<Distribution>().unwrap_err().to_string();
         assert_eq!(
             error("zipf"),
-            "'zipf' is no distribution of keys; there are uniform, sequential, partitioned, zipfian [EXPONENT], \
+            "'zipf' is no distribution of keys; there are uniform, sequential, partitioned, sequential-by-client, zipfian [EXPONENT], \
              zipfian-in-order [EXPONENT], ycsb-zipfian, latest [EXPONENT], hotspot [KEYS SHARE], exponential, \
              gaussian [MEDIAN DEVIATION]"
         );

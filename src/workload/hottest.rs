@@ -36,7 +36,7 @@ impl Distribution {
         let n = numbers.end - numbers.start;
         let part = m as f64 / n as f64;
         match self {
-            Self::Uniform | Self::Sequential | Self::Partitioned => part,
+            Self::Uniform | Self::Sequential | Self::Partitioned | Self::SequentialByClient => part,
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent) => {
                 zeta(m, exponent) / zeta(n, exponent)
             }

@@ -55,6 +55,7 @@ mod zipf;
 
 pub(crate) use check::LONGEST_PREFIX;
 pub use check::{MAX_OPERATIONS, MAX_WEIGHT, WorkloadError};
+pub(crate) use chooser::part_of;
 pub use commands::Misses;
 pub use custom::CommandsError;
 pub use data::{Keyspace, Operation, Together, Workload};

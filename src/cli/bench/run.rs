@@ -25,7 +25,7 @@ use crate::{
     cli::words::Words,
     clock::Clock,
     happening::Happening,
-    load::{FirstWords, Knobs, Plan},
+    load::{FirstWords, Knobs, Plan, Requests},
     protocol::{Dialect, Step},
     session::{Alone, End, Event, Record, Summary},
     signals::{Signal, listen},
@@ -276,7 +276,7 @@ impl Bench {
             names: KeyNames::given(""),
             // Theirs waits for as long as it takes.
             timeout: Duration::MAX,
-            requests: self.asked.requests().map(|requests| requests.div_ceil(test.commands)),
+            requests: self.asked.requests().map(|requests| Requests::InAll(requests.div_ceil(test.commands))),
             length: self.asked.duration(),
         }
     }

@@ -3,7 +3,7 @@
 use super::launch::Destination;
 use crate::{
     cli::{Failure, UsageError, args::CommandLine, headless::Form, tls_args::UNVERIFIED},
-    load::{FirstWords, LatencyTo, MAX_CLIENTS, Plan, most_clients},
+    load::{FirstWords, LatencyTo, MAX_CLIENTS, Plan, Requests, most_clients},
     session::{
         Notice, TimelineOptions, Writer,
         running::{Commission, Keys, check_clients},
@@ -84,7 +84,7 @@ pub fn commission(
         seed: line.load.seed(),
         names,
         timeout: line.load.reply_timeout(),
-        requests: line.session.requests,
+        requests: line.session.requests.map(Requests::InAll),
         length: line.session.duration,
     };
     Ok(Commission {

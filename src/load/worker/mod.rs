@@ -149,6 +149,7 @@ impl Worker {
             setup,
         };
         worker.follow_knobs();
+        worker.part_requests();
         Ok(worker)
     }
 
@@ -316,7 +317,7 @@ impl Worker {
     #[inline]
     fn is_used_up(&self, i: usize) -> bool {
         let most = self.setting.reconnect().filter(|_| self.stage == Stage::Sending);
-        most.is_some_and(|most| self.clients.served(i) >= most)
+        most.is_some_and(|most| self.clients.served(i) >= most && self.clients.left(i) > 0)
     }
 
     /// Begins the connections that are wanted and may begin now.

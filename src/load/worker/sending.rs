@@ -41,15 +41,58 @@ impl Worker {
     /// Writes the next batch of client `i`, which is idle: in open loop what is due by `now_ns`.
     #[inline]
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
-        let Some(client) = self.clients.get_mut(i) else {
+        let requests = self.put_together(i, now_ns);
+        if requests == 0 {
+            return;
+        }
+        if self.pace.is_closed() {
+            self.segments.count_due(requests);
+        }
+        if let Some(failure) = self.out.failure() {
+            // Nothing more is sent, and what is in flight is waited for.
+            self.failure = Some(std::io::Error::other(failure.to_string()));
+            self.segments.count_owed(requests);
+            self.until_ns = self.until_ns.min(now_ns);
+            return;
+        }
+        let now_ns = self.setup.clock.now_ns();
+        self.seen_ns = now_ns;
+        let Some(connection) = self.clients.connection(i) else {
             return;
         };
+        if let Some(due_ns) = connection.first_due_ns() {
+            self.segments.note_behind(now_ns.saturating_sub(due_ns));
+            // Before a client was free the server made it late, and since then we did.
+            let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
+            self.segments.client().late_send(late_ns);
+        }
+        let sent = connection.send(
+            self.poll.registry(),
+            (&mut self.out, self.setting.program.values()),
+            now_ns,
+            &mut self.segments,
+        );
+        self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
+        if let Err(broken) = sent {
+            self.lose(i, &broken, now_ns);
+        }
+    }
+
+    /// Puts the next batch of client `i` together, which is idle. How many requests it has.
+    #[inline]
+    fn put_together(&mut self, i: usize, now_ns: u64) -> u64 {
+        let Some(client) = self.clients.get_mut(i) else {
+            return 0;
+        };
         let Link::Open(connection) = &mut client.link else {
-            return;
+            return 0;
         };
         self.out.clear();
         let batch = connection.next_batch();
-        let pipeline = self.setting.pipeline();
+        let pipeline = match self.setting.pipeline() {
+            all if self.is_filling => all,
+            all => u64::from(all).min(client.left) as u32,
+        };
         let is_closed = self.pace.is_closed();
         client.numbers.clear();
         if is_closed && !self.is_filling {
@@ -78,38 +121,11 @@ impl Worker {
                 batch.operations.push(op);
             }
         }
-        if batch.operations.is_empty() {
-            return;
-        }
         let requests = batch.operations.len() as u64;
-        if is_closed {
-            self.segments.count_due(requests);
+        if !self.is_filling {
+            client.left -= requests;
         }
-        if let Some(failure) = self.out.failure() {
-            // Nothing more is sent, and what is in flight is waited for.
-            self.failure = Some(std::io::Error::other(failure.to_string()));
-            self.segments.count_owed(requests);
-            self.until_ns = self.until_ns.min(now_ns);
-            return;
-        }
-        let now_ns = self.setup.clock.now_ns();
-        self.seen_ns = now_ns;
-        if let Some(due_ns) = batch.dues.first().copied() {
-            self.segments.note_behind(now_ns.saturating_sub(due_ns));
-            // Before a client was free the server made it late, and since then we did.
-            let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
-            self.segments.client().late_send(late_ns);
-        }
-        let sent = connection.send(
-            self.poll.registry(),
-            (&mut self.out, self.setting.program.values()),
-            now_ns,
-            &mut self.segments,
-        );
-        self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
-        if let Err(broken) = sent {
-            self.lose(i, &broken, now_ns);
-        }
+        requests
     }
 
     /// Writes for the clients that wait for their turn: in closed loop for all, in open loop what is due.

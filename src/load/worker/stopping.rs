@@ -1,5 +1,7 @@
 //! What ends a worker's sending, and then the worker. Whether a load stops is decided here and nowhere else.
 
+use std::sync::Arc;
+
 use super::{Allowance, Broken, Connection, LAST_REPLIES_NS, Phase, Worker};
 use crate::load::phase;
 
@@ -26,12 +28,27 @@ impl Worker {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.filling().is_some();
         let is_refilled = self.filling.follow(phase.filling().map(|filling| &filling.quota));
-        let is_another = self.allowance.follow(phase.quota()) || is_refilled;
+        let is_another_quota = self.allowance.follow(phase.quota());
+        if is_another_quota {
+            self.part_requests();
+        }
+        let is_another = is_another_quota || is_refilled;
         if is_refilled {
             self.clients.forget_numbers();
         }
         let goes_on = is_another && !matches!(phase, phase::Phase::Ended { .. });
         goes_on && self.send_again()
+    }
+
+    /// Gives each client its part, where the requests that may be sent are parted.
+    pub(super) fn part_requests(&mut self) {
+        let Some(quota) = self.allowance.quota().map(Arc::clone) else { return };
+        let (index, threads) = (self.setup.index, self.setup.plan.threads);
+        let clients = u64::from(self.setting.knobs.clients);
+        let sum = self.clients.part(|i| quota.part((index + i * threads) as u64, clients));
+        if quota.is_parted() {
+            self.allowance.grant(sum);
+        }
     }
 
     /// What may be sent in the phase that holds.
