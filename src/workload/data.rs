@@ -34,6 +34,10 @@ pub struct Workload {
     /// What makes the keys that it reads.
     #[serde(skip_serializing_if = "Prefill::is_empty")]
     pub prefill: Prefill,
+    /// Whether each client asks for its operations in turn, each as often as its weight says before the next, and not by chance.
+    /// No file says that, and no recording.
+    #[serde(skip)]
+    pub in_turn: bool,
     /// Where its records come from, if it sends any. No file says that, and no recording.
     #[serde(skip)]
     pub dataset: Option<Dataset>,

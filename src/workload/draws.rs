@@ -20,6 +20,8 @@ pub struct Draws {
     random: Pcg64Mcg,
     /// Which client of the run it is, from 0.
     client: u64,
+    /// How many operations came in turn.
+    turn: u64,
     /// How far it is in its parts of the sets of keys that are parted among the clients.
     steps: Vec<u64>,
 }
@@ -27,7 +29,7 @@ pub struct Draws {
 impl Draws {
     /// The stream of this seed. Two streams never ask the same.
     pub fn new(seed: u64) -> Self {
-        Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, steps: Vec::new() }
+        Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, steps: Vec::new() }
     }
 
     /// The stream of this seed, of the client with the number `client` in the run, from 0.
@@ -38,6 +40,13 @@ impl Draws {
     /// Which client of the run it is, from 0.
     pub(super) fn client(&self) -> u64 {
         self.client
+    }
+
+    /// The place of the next operation among `n` that come in turn.
+    pub(super) fn turn(&mut self, n: u64) -> u64 {
+        let turn = self.turn;
+        self.turn = if turn + 1 < n { turn + 1 } else { 0 };
+        turn
     }
 
     /// How often it was asked this of the set with the number `set`.

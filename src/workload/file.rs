@@ -156,6 +156,7 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
         operations: Vec::new(),
         setup: written.setup,
         prefill: written.prefill,
+        in_turn: false,
         dataset: None,
     };
     // One operation after another, so that an error has a place.
@@ -208,7 +209,8 @@ impl fmt::Display for Chosen {
     /// The text of a file that is read as this.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { workload, load } = self;
-        let Workload { name, about, keys, values, operations, setup, prefill, dataset: _ } = &**workload;
+        let Workload { name, about, keys, values, operations, setup, prefill, in_turn: _, dataset: _ } =
+            &**workload;
         let form = Form { name, about, load, keys, values, operation: operations, setup, prefill };
         f.write_str(&toml::to_string_pretty(&form).map_err(|_| fmt::Error)?)
     }

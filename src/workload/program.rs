@@ -35,6 +35,8 @@ pub struct Program {
     /// What the clients count together of each set that this program had, or one before it.
     counted: BTreeMap<SetName, Counters>,
     values: Values,
+    /// Whether each client has its operations in turn.
+    in_turn: bool,
     /// Where records come from.
     dataset: Option<Dataset>,
 }
@@ -80,7 +82,8 @@ impl Program {
         let called: Vec<SetName> = workload.keys.keys().cloned().zip(prefixes).collect();
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
         let (same, dataset) = (workload.same_keys(), workload.dataset.clone());
-        Self { compiled, sets, same, called, counted, values, dataset }.growing_together()
+        let in_turn = workload.in_turn;
+        Self { compiled, sets, same, called, counted, values, in_turn, dataset }.growing_together()
     }
 
     fn growing_together(mut self) -> Self {
@@ -126,7 +129,8 @@ impl Program {
         let asked = match self.compiled.asked.as_slice() {
             [only] => only,
             several => {
-                let drawn = draws.below(self.compiled.total);
+                let total = self.compiled.total;
+                let drawn = if self.in_turn { draws.turn(total) } else { draws.below(total) };
                 let next = several.iter().find(|(upto, ..)| drawn < *upto);
                 next.expect("the last sum is the total, above every draw")
             }
@@ -243,6 +247,14 @@ mod tests {
             let n = labels.iter().filter(|l| *l == label).count();
             assert!((n as f64 / 1e5 - share).abs() < 0.01, "{label}: {n}");
         }
+    }
+
+    #[test]
+    fn operations_that_come_in_turn_come_as_often_as_their_weight_before_the_next() {
+        let operations = [("SET {key} {value}", 1), ("PING", 0), ("GET {key}", 3)];
+        let operations = operations.map(|(step, weight)| Operation::command(step, weight)).into();
+        let (labels, _) = drawn(&Workload { in_turn: true, ..of(operations) }, 10, 9, 3);
+        assert_eq!(labels, ["SET", "GET", "GET", "GET", "SET", "GET", "GET", "GET", "SET"]);
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub enum Content {
     Text,
     /// An object of JSON with one text.
     Json,
+    /// The letter x again and again.
+    Alike,
     /// What deflate makes so many times as large, 0.02 to 1: 0.5 is half.
     Compressible(f64),
 }
@@ -142,7 +144,7 @@ impl Content {
     pub(super) fn least(self) -> u32 {
         match self {
             Self::Json => JSON.iter().map(|part| part.len() as u32).sum(),
-            Self::Printable | Self::Random | Self::Text | Self::Compressible(_) => 1,
+            Self::Printable | Self::Random | Self::Text | Self::Alike | Self::Compressible(_) => 1,
         }
     }
 }

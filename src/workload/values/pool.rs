@@ -58,6 +58,7 @@ impl Pool {
             }
             Content::Random => random.fill_bytes(&mut bytes),
             Content::Text | Content::Json => starts = write_text(&mut bytes, &mut random),
+            Content::Alike => bytes.fill(b'x'),
             Content::Compressible(share) => write_stretches(&mut bytes, share, &mut random),
         }
         Self { content, bytes: bytes.into(), starts: starts.into() }
@@ -139,6 +140,11 @@ mod tests {
             let made = compressed(content, 10_000);
             assert!((from..to).contains(&made), "{content}: {made}");
         }
+    }
+
+    #[test]
+    fn values_that_are_alike_are_one_letter() {
+        assert!(Pool::new(Content::Alike, 10, 7).bytes.iter().all(|byte| *byte == b'x'));
     }
 
     #[test]

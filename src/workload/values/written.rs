@@ -16,7 +16,7 @@ use crate::units::parse_bytes;
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
     "'{0}' is no kind of values; say a size (128, 4k), a range (64..1024) or sizes with weights (64:9,4k:1), and behind it \
-     what the values are of: printable, random, text, json or compressible 0.5"
+     what the values are of: printable, random, text, json, alike or compressible 0.5"
 )]
 pub struct NoValueKind(String);
 
@@ -35,6 +35,7 @@ impl FromStr for ValueKind {
             ["random"] => Some(Content::Random),
             ["text"] => Some(Content::Text),
             ["json"] => Some(Content::Json),
+            ["alike"] => Some(Content::Alike),
             ["compressible", share] => share.parse().ok().map(Content::Compressible),
             _ => None,
         };
@@ -93,6 +94,7 @@ impl fmt::Display for Content {
             Self::Random => f.write_str("random"),
             Self::Text => f.write_str("text"),
             Self::Json => f.write_str("json"),
+            Self::Alike => f.write_str("alike"),
             Self::Compressible(share) => write!(f, "compressible {share}"),
         }
     }
