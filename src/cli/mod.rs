@@ -5,6 +5,7 @@ pub mod args;
 pub mod bench;
 pub mod clean;
 pub mod demo;
+mod drop_in;
 mod effect;
 pub mod experiment_args;
 mod failure;

@@ -2,10 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::{
-    load::LatencyTo,
-    target::{TlsSettings, Trust},
-};
+use crate::{cli::drop_in::Server, load::LatencyTo, protocol::Dialect};
 
 /// The form of the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,18 +21,8 @@ pub(super) enum Form {
 /// What the options say. Numbers are as they were given, within what their own benchmark does to them.
 #[derive(Clone, Default)]
 pub(super) struct Asked {
-    pub(super) host: Option<String>,
-    pub(super) port: Option<u16>,
-    pub(super) socket: Option<PathBuf>,
-    pub(super) user: Option<String>,
-    pub(super) password: Option<String>,
-    pub(super) db: i64,
+    pub(super) server: Server,
     pub(super) resp3: bool,
-    pub(super) is_tls: bool,
-    pub(super) tls: TlsSettings,
-    /// The client certificate and its key, which stand in two options.
-    pub(super) certificate: Option<PathBuf>,
-    pub(super) key: Option<PathBuf>,
     /// Whether `CLIENT TRACKING on` is said.
     pub(super) tracks: bool,
     pub(super) clients: Option<i64>,
@@ -86,14 +73,8 @@ impl Asked {
         }
     }
 
-    /// Adds a file or a directory of CAs.
-    pub(super) fn trust(&mut self, add: impl FnOnce(&mut Option<PathBuf>, &mut Option<PathBuf>)) {
-        if let Trust::System = self.tls.trust {
-            self.tls.trust = Trust::These { file: None, directory: None };
-        }
-        if let Trust::These { file, directory } = &mut self.tls.trust {
-            add(file, directory);
-        }
+    pub(super) fn dialect(&self) -> Dialect {
+        if self.resp3 { Dialect::Resp3 } else { Dialect::Resp2 }
     }
 
     pub(super) fn clients(&self) -> i64 {

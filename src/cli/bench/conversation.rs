@@ -7,8 +7,8 @@ use std::{
 
 use rustix::event::PollFlags;
 
-use super::target::place;
 use crate::{
+    cli::drop_in::{place, plain},
     foreign,
     protocol::Dialect,
     target::{Endpoints, Target, Transport},
@@ -134,16 +134,6 @@ fn connect(target: &Target) -> io::Result<Transport> {
 /// What is printed of an error that a server answers with before the run.
 pub(super) fn replied(target: &Target, error: &str) -> String {
     format!("Node {} replied with error:\n{error}", place(target))
-}
-
-/// An error of the system in its own words, without its number.
-pub(super) fn plain(error: &io::Error) -> String {
-    without_number(&error.to_string())
-}
-
-/// The same where it is a text already.
-pub(super) fn without_number(text: &str) -> String {
-    text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
 fn is_nothing(error: &io::Error) -> bool {

@@ -1,9 +1,7 @@
 //! `--help`, made of the table of options.
 
-use super::{
-    Flavour,
-    options::{OPTIONS, Takes},
-};
+use super::{Flavour, options::OPTIONS};
+use crate::cli::drop_in::{Choice, listed, wrapped};
 
 /// What is deliberately different from redis-benchmark and valkey-benchmark.
 pub const DEVIATIONS: [&str; 8] = [
@@ -23,8 +21,6 @@ pub const DEVIATIONS: [&str; 8] = [
 
 /// Width of the names of options in the help.
 const NAMES: usize = 20;
-/// Where its lines end.
-const WIDTH: usize = 80;
 
 /// How each option is written, and what it is for.
 pub fn entries(flavour: Flavour) -> impl Iterator<Item = (String, &'static str)> {
@@ -32,13 +28,7 @@ pub fn entries(flavour: Flavour) -> impl Iterator<Item = (String, &'static str)>
         ("--help".to_owned(), "Output this help and exit."),
         ("--version".to_owned(), "Output version and exit."),
     ];
-    let options = OPTIONS.iter().filter(move |option| flavour.takes(option.who)).map(|option| {
-        let names = option.names.join(", ");
-        match option.takes {
-            Takes::Nothing(_) => (names, option.help),
-            Takes::Value(value, _) => (format!("{names} {value}"), option.help),
-        }
-    });
+    let options = OPTIONS.iter().filter(move |option| flavour.takes(option.of)).map(Choice::entry);
     options.chain(own)
 }
 
@@ -47,34 +37,12 @@ pub(super) fn usage(flavour: Flavour) -> String {
     let program = flavour.program();
     let end = if flavour == Flavour::Redis { "" } else { " [--]" };
     let mut text = format!("Usage: {program} [OPTIONS]{end} [COMMAND ARGS...]\n\nOptions:\n");
-    for (names, help) in entries(flavour) {
-        let head = format!(" {names:<18}");
-        let fits = head.len() < NAMES;
-        let first = if fits { format!("{head:<NAMES$}") } else { format!("{head}\n{:NAMES$}", "") };
-        text += &(first + &wrapped(help, NAMES) + "\n");
-    }
+    text += &listed(entries(flavour), NAMES);
     text += "\nWhat is different on purpose:\n";
     for deviation in DEVIATIONS {
         text += &format!(" - {}\n", wrapped(deviation, 3));
     }
     text
-}
-
-/// Broken into lines that begin at this column, the first of them being there already.
-fn wrapped(text: &str, indent: usize) -> String {
-    let (mut lines, mut column) = (String::new(), indent);
-    for word in text.split(' ') {
-        if column > indent && column + 1 + word.len() > WIDTH {
-            lines += &format!("\n{:indent$}", "");
-            column = indent;
-        } else if column > indent {
-            lines.push(' ');
-            column += 1;
-        }
-        lines += word;
-        column += word.len();
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -87,7 +55,7 @@ mod tests {
         for option in OPTIONS {
             assert!(text.contains(&format!("\n {}", option.names[0])), "{:?}", option.names);
         }
-        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         assert!(!usage(Flavour::Redis).contains("--num-functions"));
     }
 }

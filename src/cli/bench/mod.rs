@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! argv ─► parse (options: the table) ─► Asked ─► tests (catalogue, or custom) ─► Alone, one after the other ─► layout
-//!                                         └─► target ─► CONFIG GET, on a connection of its own
+//!                                         └─► Server ─► CONFIG GET, on a connection of its own
 //! ```
 //! What is deliberately different stands in [`DEVIATIONS`], which `--help` prints.
 
@@ -23,7 +23,6 @@ mod payload;
 mod run;
 mod server_config;
 mod suite;
-mod target;
 mod words;
 
 pub use args::BenchArgs;

@@ -2,65 +2,25 @@
 
 use std::path::PathBuf;
 
-use super::{asked::Asked, flavour::Who, target};
+use super::{asked::Asked, flavour::Who};
 use crate::{
+    cli::drop_in::{Choice, Refusal, flag, value},
     load::LatencyTo,
     target::{Trust, UnknownCipher},
 };
 
-/// A row of the table.
-pub(super) struct Choice {
-    pub(super) names: &'static [&'static str],
-    pub(super) takes: Takes,
-    pub(super) who: Who,
-    pub(super) help: &'static str,
-}
-
-/// What an option takes, and what it does.
-pub(super) enum Takes {
-    Nothing(fn(&mut Asked) -> Result<(), Refusal>),
-    Value(&'static str, fn(&mut Asked, &str) -> Result<(), Refusal>),
-}
-
-/// Why an option is not taken.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// The usage is printed.
-    Invalid,
-    /// This is printed on standard error.
-    Told(String),
-}
-
-const fn flag(
-    names: &'static [&'static str],
-    who: Who,
-    help: &'static str,
-    set: fn(&mut Asked) -> Result<(), Refusal>,
-) -> Choice {
-    Choice { names, takes: Takes::Nothing(set), who, help }
-}
-
-const fn value(
-    names: &'static [&'static str],
-    who: Who,
-    (name, help): (&'static str, &'static str),
-    set: fn(&mut Asked, &str) -> Result<(), Refusal>,
-) -> Choice {
-    Choice { names, takes: Takes::Value(name, set), who, help }
-}
-
 /// All options, in the order of the help.
-pub(super) static OPTIONS: &[Choice] = &[
+pub(super) static OPTIONS: &[Choice<Asked, Who>] = &[
     value(&["-h"], Who::Both, ("<hostname>", "Server hostname (default 127.0.0.1)"), |asked, text| {
-        asked.host = Some(text.to_owned());
+        asked.server.host = Some(text.to_owned());
         Ok(())
     }),
     value(&["-p"], Who::Both, ("<port>", "Server port (default 6379)"), |asked, text| {
-        asked.port = Some(port(atoi(text))?);
+        asked.server.port = Some(port(atoi(text))?);
         Ok(())
     }),
     value(&["-s"], Who::Both, ("<socket>", "Server socket (overrides host and port)"), |asked, text| {
-        asked.socket = Some(text.into());
+        asked.server.socket = Some(text.into());
         Ok(())
     }),
     value(
@@ -68,7 +28,7 @@ pub(super) static OPTIONS: &[Choice] = &[
         Who::Both,
         ("<password>", "Password for AUTH; the environment is not asked for one"),
         |asked, text| {
-            asked.password = Some(text.to_owned());
+            asked.server.password = Some(text.to_owned());
             Ok(())
         },
     ),
@@ -77,7 +37,7 @@ pub(super) static OPTIONS: &[Choice] = &[
         Who::Both,
         ("<username>", "Used to send ACL style 'AUTH username pass'. Needs -a."),
         |asked, text| {
-            asked.user = Some(text.to_owned());
+            asked.server.user = Some(text.to_owned());
             Ok(())
         },
     ),
@@ -88,7 +48,11 @@ pub(super) static OPTIONS: &[Choice] = &[
             "<uri>",
             "Server URI, redis://user:password@host:port/dbnum; rediss:// for TLS, valkey:// and valkeys:// too",
         ),
-        target::take_uri,
+        |asked, text| match asked.server.take_uri(text) {
+            Ok(dialect) if dialect.is_resp() => Ok(()),
+            Ok(_) => Err(Refusal::Told("Invalid URI scheme: bench speaks to Redis and Valkey".to_owned())),
+            Err(error) => Err(Refusal::Told(error.to_string())),
+        },
     ),
     value(&["-c"], Who::Both, ("<clients>", "Number of parallel connections (default 50)"), |asked, text| {
         asked.clients = Some(atoi(text));
@@ -126,7 +90,7 @@ pub(super) static OPTIONS: &[Choice] = &[
         },
     ),
     value(&["--dbnum"], Who::Both, ("<db>", "SELECT the specified db number (default 0)"), |asked, text| {
-        asked.db = atoi(text);
+        asked.server.db = atoi(text);
         Ok(())
     }),
     flag(&["-3"], Who::Both, "Start session in RESP3 protocol mode.", |asked| {
@@ -282,15 +246,15 @@ pub(super) static OPTIONS: &[Choice] = &[
         },
     ),
     flag(&["--tls"], Who::Both, "Establish a secure TLS connection.", |asked| {
-        asked.is_tls = true;
+        asked.server.is_tls = true;
         Ok(())
     }),
     value(&["--sni"], Who::Both, ("<host>", "Server name indication for TLS."), |asked, text| {
-        asked.tls.server_name = Some(text.to_owned());
+        asked.server.tls.server_name = Some(text.to_owned());
         Ok(())
     }),
     value(&["--cacert"], Who::Both, ("<file>", "CA certificate file to verify with."), |asked, text| {
-        asked.trust(|file, _| *file = Some(text.into()));
+        asked.server.trust(|file, _| *file = Some(text.into()));
         Ok(())
     }),
     value(
@@ -301,20 +265,20 @@ pub(super) static OPTIONS: &[Choice] = &[
             "Directory of trusted CA certificates. Without --cacert and --cacertdir the system's are trusted.",
         ),
         |asked, text| {
-            asked.trust(|_, directory| *directory = Some(text.into()));
+            asked.server.trust(|_, directory| *directory = Some(text.into()));
             Ok(())
         },
     ),
     flag(&["--insecure"], Who::Both, "Allow insecure TLS connection by skipping cert validation.", |asked| {
-        asked.tls.trust = Trust::Anybody;
+        asked.server.tls.trust = Trust::Anybody;
         Ok(())
     }),
     value(&["--cert"], Who::Both, ("<file>", "Client certificate to authenticate with."), |asked, text| {
-        asked.certificate = Some(PathBuf::from(text));
+        asked.server.certificate = Some(PathBuf::from(text));
         Ok(())
     }),
     value(&["--key"], Who::Both, ("<file>", "Private key file to authenticate with."), |asked, text| {
-        asked.key = Some(PathBuf::from(text));
+        asked.server.key = Some(PathBuf::from(text));
         Ok(())
     }),
     value(
@@ -325,14 +289,16 @@ pub(super) static OPTIONS: &[Choice] = &[
             "Ciphers of TLS 1.2 that are offered, the preferred first, by their names in OpenSSL with colons between \
              them. Words of OpenSSL for many (HIGH, !aNULL) are not taken.",
         ),
-        |asked, text| asked.tls.ciphers.name_tls12(text).map_err(|error| unknown("--tls-ciphers", &error)),
+        |asked, text| {
+            asked.server.tls.ciphers.name_tls12(text).map_err(|error| unknown("--tls-ciphers", &error))
+        },
     ),
     value(
         &["--tls-ciphersuites"],
         Who::Both,
         ("<list>", "Ciphers of TLS 1.3 that are offered, likewise."),
         |asked, text| {
-            asked.tls.ciphers.name_tls13(text).map_err(|error| unknown("--tls-ciphersuites", &error))
+            asked.server.tls.ciphers.name_tls13(text).map_err(|error| unknown("--tls-ciphersuites", &error))
         },
     ),
     flag(&["--mptcp"], Who::Valkey, "Enable an MPTCP connection. It is not there yet.", |_| {
@@ -409,7 +375,7 @@ fn unknown(option: &str, error: &UnknownCipher) -> Refusal {
 }
 
 /// A port, as a number that was read.
-pub(super) fn port(number: i64) -> Result<u16, Refusal> {
+fn port(number: i64) -> Result<u16, Refusal> {
     u16::try_from(number).map_err(|_| Refusal::Told("Invalid server port.".to_owned()))
 }
 

@@ -2,12 +2,8 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
-use super::{
-    Flavour,
-    asked::Asked,
-    help,
-    options::{Choice, OPTIONS, Refusal, Takes},
-};
+use super::{Flavour, asked::Asked, flavour::Who, help, options::OPTIONS};
+use crate::cli::drop_in::{Choice, Refusal, Takes};
 
 /// What the words ask for.
 pub(super) enum Parsed {
@@ -55,8 +51,8 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Parsed {
     Parsed::Run(Box::new(asked))
 }
 
-fn find(flavour: Flavour, name: &str) -> Option<&'static Choice> {
-    OPTIONS.iter().find(|option| option.names.contains(&name) && flavour.takes(option.who))
+fn find(flavour: Flavour, name: &str) -> Option<&'static Choice<Asked, Who>> {
+    OPTIONS.iter().find(|option| option.names.contains(&name) && flavour.takes(option.of))
 }
 
 /// The warnings so far, and what ends it, a line each.

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     io::{self, Read as _, Write},
+    ops::ControlFlow,
     process::ExitCode,
     sync::Arc,
     time::Duration,
@@ -12,29 +13,28 @@ use super::{
     Flavour,
     asked::{Asked, Form},
     catalogue,
-    conversation::{Answer, Conversation, without_number},
+    conversation::{Answer, Conversation},
     custom, idle,
     layout::{Behind, CSV_HEADER, Progress, Report, Setting},
     parse::{Parsed, parse},
     payload::Payload,
     server_config::ServerConfig,
     suite::Test,
-    target::{self, place},
 };
 use crate::{
-    cli::words::Words,
+    cli::{
+        drop_in::{place, to_its_end, without_number, without_step},
+        words::Words,
+    },
     clock::Clock,
     happening::Happening,
     load::{FirstWords, Knobs, Plan, Requests},
-    protocol::{Dialect, Step},
+    protocol::Dialect,
     session::{Alone, End, Event, Record, Summary},
     signals::{Signal, listen},
     target::Target,
     workload::{DatasetError, KeyNames},
 };
-
-/// How often a load is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What theirs says of -k 0.
 const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for \
@@ -123,7 +123,7 @@ impl Bench {
     ) -> Result<Self, Stop> {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         let told = |error| Stop::Told(format!("Could not negotiate a TLS connection: {error}"));
-        let target = target::target(&asked).map_err(told)?;
+        let target = asked.server.target(asked.dialect()).map_err(told)?;
         let config = ServerConfig::fetch(&target, flavour.server()).map_err(Stop::Told)?;
         if config.is_none() {
             complain("WARNING: Could not fetch server CONFIG\n");
@@ -219,36 +219,27 @@ impl Bench {
     fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(End, Vec<f64>), Stop> {
         let failed = |error| Stop::Told(format!("Could not start: {error}"));
         let warmup = self.asked.warmup();
-        let mut alone =
-            Alone::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
-        let mut rates = Vec::new();
-        let mut warm = Summary::default();
-        while !alone.is_over() {
-            std::thread::sleep(LOOK_EVERY);
-            for record in alone.take() {
-                self.heed(&record)?;
-                let Record::Interval(interval) = record else { continue };
-                let is_warmup = warmup.is_some() && interval.segment == FIRST;
-                if is_warmup {
-                    warm.add(&interval, true);
-                } else {
-                    rates.push(interval.ops_per_s * test.commands as f64);
-                }
-                let all = if is_warmup { &warm } else { alone.summary() };
-                let line = progress.line(test.drawn(is_warmup), &interval, all, self.behind(is_warmup, all));
-                if self.draws() {
-                    self.print(&line)?;
-                }
+        let alone = Alone::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
+        let (mut rates, mut warm) = (Vec::new(), Summary::default());
+        let end = to_its_end(alone, |record, so_far| {
+            self.heed(record)?;
+            let (Record::Interval(interval), Some(all)) = (record, so_far) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let is_warmup = warmup.is_some() && interval.segment == FIRST;
+            if is_warmup {
+                warm.add(interval, true);
+            } else {
+                rates.push(interval.ops_per_s * test.commands as f64);
             }
-        }
-        let mut end = None;
-        for record in alone.finish() {
-            self.heed(&record)?;
-            if let Record::End(record) = record {
-                end = Some(*record);
+            let all = if is_warmup { &warm } else { all };
+            let line = progress.line(test.drawn(is_warmup), interval, all, self.behind(is_warmup, all));
+            if self.draws() {
+                self.print(&line)?;
             }
-        }
-        Ok((end.expect("the last record of a load is its end"), rates))
+            Ok::<_, Stop>(ControlFlow::Continue(()))
+        })?;
+        Ok((end, rates))
     }
 
     /// Whether lines are drawn while a test runs.
@@ -313,7 +304,7 @@ impl Bench {
         // The kinds that a server names are in capitals.
         let is_servers = kind.starts_with(|first: char| first.is_ascii_uppercase());
         if is_servers || kind == "maxclients" {
-            return Stop::Told(format!("Error from server: {}", without_step(message)));
+            return Stop::Told(format!("Error from server: {}", without_step(Dialect::Resp2, message).1));
         }
         match kind {
             "refused" | "unreachable" => self.lost(&io::Error::other(message.to_owned())),
@@ -337,11 +328,4 @@ impl Bench {
         self.out.write_all(text.as_bytes())?;
         Ok(self.out.flush()?)
     }
-}
-
-/// A server's error without what we say of the step that it refuses.
-fn without_step(message: &str) -> &str {
-    let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
-    let told = |step: Step| message.strip_prefix(&format!("{} was refused: ", Dialect::Resp2.named(step)));
-    steps.into_iter().find_map(told).unwrap_or(message)
 }

@@ -1,10 +1,7 @@
 //! Two settings of the server, which stand above the figures of a test.
 
-use super::{
-    conversation::{Answer, Conversation, replied},
-    target::place,
-};
-use crate::target::Target;
+use super::conversation::{Answer, Conversation, replied};
+use crate::{cli::drop_in::place, target::Target};
 
 /// What CONFIG GET says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::asked::Asked;
-use crate::workload::{Distribution, Keyspace, numbers};
+use crate::{
+    cli::drop_in::escaped,
+    workload::{Distribution, Keyspace, numbers},
+};
 
 /// Stands for a number, another one each time.
 const NUMBER: &str = "__rand_int__";
+
+/// What stands for itself in a step beside what always does: the placeholders for numbers have it. With a colon there are
+/// fields of a record too.
+const PLAIN: &[u8] = b"_";
+const WITH_FIELDS: &[u8] = b"_:";
 
 /// Commands that are put into the words of the model, and the sets of numbers that they draw from.
 #[derive(Debug, Default)]
@@ -37,23 +45,10 @@ impl Steps {
 
     /// Adds a command.
     pub(super) fn add(&mut self, words: &[Vec<u8>]) {
-        let words: Vec<_> =
-            words.iter().map(|word| format!("\"{}\"", escaped(word, self.has_fields))).collect();
+        let plain = if self.has_fields { WITH_FIELDS } else { PLAIN };
+        let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", escaped(word, plain))).collect();
         self.steps.push(words.join(" "));
     }
-}
-
-/// What means nothing but itself and the placeholders for numbers in a step, between double quotes; and with a colon, if it
-/// `has_fields`, for those of a record.
-fn escaped(bytes: &[u8], has_fields: bool) -> String {
-    let is_plain = |byte: &u8| {
-        byte.is_ascii_alphanumeric()
-            || b" _;<=>?@[].,/+-*()'!#$%&".contains(byte)
-            || *byte == b':' && has_fields
-    };
-    let one =
-        |byte: &u8| if is_plain(byte) { char::from(*byte).to_string() } else { format!("\\x{byte:02x}") };
-    bytes.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,102 @@
+//! From foreign options to the server that they mean, and how it is told.
+
+use std::{io, path::PathBuf};
+
+use crate::{
+    protocol::{Dialect, Step},
+    target::{
+        Address, ClientCertificate, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target, Tls, TlsError,
+        TlsSettings, Trust, UriError, parse_uri,
+    },
+};
+
+/// What options say of the server.
+#[derive(Clone, Default)]
+pub struct Server {
+    pub host: Option<String>,
+    pub port: Option<u16>,
+    pub socket: Option<PathBuf>,
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub db: i64,
+    pub is_tls: bool,
+    pub tls: TlsSettings,
+    /// The client certificate and its key, which stand in two options.
+    pub certificate: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+}
+
+impl Server {
+    /// Takes over what a URI says; its dialect.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn take_uri(&mut self, text: &str) -> Result<Dialect, UriError> {
+        let parsed = parse_uri(text)?;
+        match parsed.target.address {
+            Address::Tcp { host, port } => (self.host, self.port) = (Some(host), Some(port)),
+            Address::Unix(path) => self.socket = Some(path),
+        }
+        if let Some(Credentials { user, password }) = parsed.target.credentials {
+            (self.user, self.password) = (user, Some(password.reveal().to_owned()));
+        }
+        self.db = parsed.target.db.into();
+        self.is_tls |= parsed.tls;
+        Ok(parsed.target.dialect)
+    }
+
+    /// Adds a file or a directory of CAs.
+    pub fn trust(&mut self, add: impl FnOnce(&mut Option<PathBuf>, &mut Option<PathBuf>)) {
+        if let Trust::System = self.tls.trust {
+            self.tls.trust = Trust::These { file: None, directory: None };
+        }
+        if let Trust::These { file, directory } = &mut self.tls.trust {
+            add(file, directory);
+        }
+    }
+
+    /// The server, in this dialect.
+    ///
+    /// # Errors
+    /// When a file of TLS is not what it should be.
+    pub fn target(&self, dialect: Dialect) -> Result<Target, TlsError> {
+        let host = self.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
+        let tcp = Address::Tcp { host, port: self.port.unwrap_or(DEFAULT_PORT) };
+        let address = self.socket.clone().map_or(tcp, Address::Unix);
+        let client = self.certificate.clone().zip(self.key.clone());
+        let client = client.map(|(certificate, key)| ClientCertificate { certificate, key });
+        let settings = TlsSettings { client, ..self.tls.clone() };
+        let tls = self.is_tls.then(|| Tls::new(settings, &address)).transpose()?;
+        let password = self.password.clone().map(Password::new);
+        let credentials = password.map(|password| Credentials { user: self.user.clone(), password });
+        // A number that no server has is refused by the server.
+        let db = u32::try_from(self.db).unwrap_or(u32::MAX);
+        Ok(Target { address, credentials, db, dialect, tls, ..Target::default() })
+    }
+}
+
+/// Where it is, as the benchmarks write it.
+pub fn place(target: &Target) -> String {
+    match &target.address {
+        Address::Tcp { host, port } => format!("{host}:{port}"),
+        Address::Unix(path) => path.display().to_string(),
+    }
+}
+
+/// An error of the system in its own words, without its number.
+pub fn plain(error: &io::Error) -> String {
+    without_number(&error.to_string())
+}
+
+/// The same where it is a text already.
+pub fn without_number(text: &str) -> String {
+    text.split(" (os error").next().unwrap_or(text).to_owned()
+}
+
+/// A server's error in a dialect without what we say of the step that it refuses; the step, where it is one.
+pub fn without_step(dialect: Dialect, message: &str) -> (Option<Step>, &str) {
+    let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
+    let told =
+        |step: Step| Some((step, message.strip_prefix(&format!("{} was refused: ", dialect.named(step)))?));
+    steps.into_iter().find_map(told).map_or((None, message), |(step, error)| (Some(step), error))
+}
