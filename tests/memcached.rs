@@ -56,7 +56,7 @@ fn asked(port: u16, line: &str, end: &str) -> Vec<String> {
 }
 
 /// Its own counts.
-fn stats(port: u16) -> BTreeMap<String, u64> {
+pub fn stats(port: u16) -> BTreeMap<String, u64> {
     let count = |line: &String| {
         let (name, value) = line.strip_prefix("STAT ")?.split_once(' ')?;
         Some((name.to_owned(), value.parse().ok()?))

@@ -26,6 +26,7 @@ mod headless;
 mod hostile;
 mod marker;
 mod memcached;
+mod memtier;
 mod oneshot;
 mod open_loop;
 mod operations;

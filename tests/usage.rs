@@ -256,6 +256,7 @@ fn help_goes_to_stdout_and_is_as_it_was_read_last() {
         ("help", "--help"),
         ("help_demo", "demo --help"),
         ("help_ab", "ab --help"),
+        ("help_memtier", "memtier --help"),
         ("help_versus", "versus --help"),
         ("help_clean", "clean --help"),
         ("help_replay", "replay --help"),

@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand};
 
 use super::{
     UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, demo::DemoArgs,
-    experiment_args::ExperimentArgs, load_args::LoadArgs, oneshot_args::OneshotArgs, replay::ReplayArgs,
-    series::SeriesArgs, session_args::SessionArgs, target_args::TargetArgs, versus::VersusArgs,
-    workloads::WorkloadsArgs,
+    experiment_args::ExperimentArgs, load_args::LoadArgs, memtier::MemtierArgs, oneshot_args::OneshotArgs,
+    replay::ReplayArgs, series::SeriesArgs, session_args::SessionArgs, target_args::TargetArgs,
+    versus::VersusArgs, workloads::WorkloadsArgs,
 };
 use crate::{
     load::{KnobError, Knobs},
@@ -45,7 +45,8 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
-        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | series NAME | bench ... | replay FILE | demo | clean | workloads | man"
+        --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | series NAME | bench ... | memtier ...\n       redyno replay FILE | \
+        demo | clean | workloads | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -152,6 +153,9 @@ pub enum Command {
     /// Measure as redis-benchmark and valkey-benchmark do: their options, tests and output
     #[command(disable_help_flag = true)]
     Bench(BenchArgs),
+    /// Measure as memtier_benchmark does: its options, its table and its JSON
+    #[command(disable_help_flag = true)]
+    Memtier(MemtierArgs),
     /// Show a recording: the same screen, with time travel
     #[command(disable_help_flag = true)]
     Replay(ReplayArgs),

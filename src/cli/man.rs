@@ -9,10 +9,10 @@ use clap_mangen::{
     roff::{Roff, bold, roman},
 };
 
-use super::{args::CommandLine, bench, words::Words};
+use super::{args::CommandLine, bench, memtier, words::Words};
 use crate::app::{Context, bindings};
 
-const SYNOPSIS: [&str; 13] = [
+const SYNOPSIS: [&str; 14] = [
     "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]",
     "redyno --latency | --latency-history | --latency-dist | --intrinsic-latency SECONDS",
     "redyno [TARGET] --headless --find LIMIT | --sweep 'KNOB A..B'",
@@ -20,6 +20,7 @@ const SYNOPSIS: [&str; 13] = [
     "redyno versus URI URI [LOAD]",
     "redyno series NAME|FILE [TARGET]",
     "redyno bench [OPTIONS] [COMMAND ARGS...]",
+    "redyno memtier [OPTIONS]",
     "redyno replay FILE",
     "redyno demo",
     "redyno clean [TARGET]",
@@ -97,8 +98,11 @@ fn page() -> io::Result<Vec<u8>> {
     list("EXIT STATUS", EXIT).to_writer(&mut page)?;
     list("ENVIRONMENT", ENVIRONMENT).to_writer(&mut page)?;
     list("FILES", FILES).to_writer(&mut page)?;
-    paragraphs("SEE ALSO", &["redis-cli(1), redis-benchmark(1), valkey-cli(1), valkey-benchmark(1)"])
-        .to_writer(&mut page)?;
+    paragraphs(
+        "SEE ALSO",
+        &["redis-cli(1), redis-benchmark(1), memtier_benchmark(1), valkey-cli(1), valkey-benchmark(1)"],
+    )
+    .to_writer(&mut page)?;
     Ok(page)
 }
 
@@ -145,13 +149,13 @@ fn of_command(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     section.text([roman(about)]);
     section.to_writer(page)?;
     page.extend(options.replace(".SH ", ".SS ").bytes());
-    if command.get_name() == "bench" {
-        let entries: Vec<_> = bench::entries(bench::Flavour::Redyno).collect();
-        list_of("SS", "Options", entries.iter().map(|(names, help)| (names.as_str(), *help)))
-            .to_writer(page)?;
-        list_of("SS", "Different on purpose", bench::DEVIATIONS.map(|text| ("-", text))).to_writer(page)?;
-    }
-    Ok(())
+    let (entries, deviations): (Vec<_>, &[&str]) = match command.get_name() {
+        "bench" => (bench::entries(bench::Flavour::Redyno).collect(), &bench::DEVIATIONS),
+        "memtier" => (memtier::entries().collect(), &memtier::DEVIATIONS),
+        _ => return Ok(()),
+    };
+    list_of("SS", "Options", entries.iter().map(|(names, help)| (names.as_str(), *help))).to_writer(page)?;
+    list_of("SS", "Different on purpose", deviations.iter().map(|text| ("-", *text))).to_writer(page)
 }
 
 /// The table of keys, by place.

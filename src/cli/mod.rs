@@ -14,6 +14,7 @@ pub mod lines;
 pub mod load_args;
 pub mod look_args;
 mod man;
+pub mod memtier;
 pub mod oneshot;
 pub mod oneshot_args;
 pub mod outlet;

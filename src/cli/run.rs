@@ -15,7 +15,7 @@ use clap::{
 use super::{
     Failure, UsageError, ab,
     args::{Command, CommandLine},
-    bench, clean, demo, effect, man, oneshot,
+    bench, clean, demo, effect, man, memtier, oneshot,
     outlet::{Outlet, PATIENCE},
     outlook, replay, series, session, verify, versus,
     words::Words,
@@ -37,6 +37,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let code = match parse(&args) {
         _ if let Some((flavour, words)) = bench::called(&args) => {
             let code = bench::run(flavour, words);
+            end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
+        }
+        _ if let Some((program, words)) = memtier::called(&args) => {
+            let code = memtier::run(program, words);
             end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
         }
         Ok((mut line, given)) => {
@@ -130,7 +134,9 @@ fn check(
 ) -> Result<Option<oneshot::Plan>, Failure> {
     line.choose()?;
     match &line.command {
-        Some(Command::Demo(_) | Command::Replay(_) | Command::Man | Command::Bench(_)) => return Ok(None),
+        Some(
+            Command::Demo(_) | Command::Replay(_) | Command::Man | Command::Bench(_) | Command::Memtier(_),
+        ) => return Ok(None),
         Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Versus(args)) => return versus::check(args).map(|()| None),
@@ -161,6 +167,9 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         // Its words are read before all others, where it comes first.
         (Some(Command::Bench(_)), _) => {
             Err(UsageError::Line("bench comes first: redyno bench ...".to_owned()).into())
+        }
+        (Some(Command::Memtier(_)), _) => {
+            Err(UsageError::Line("memtier comes first: redyno memtier ...".to_owned()).into())
         }
         (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
         (Some(Command::Workloads(args)), _) => Ok(workloads::run(args, &mut Words::stdout())?),

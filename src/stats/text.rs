@@ -48,6 +48,15 @@ impl Latency {
         hdr::encode(self.cells())
     }
 
+    /// The same in microseconds, as other benchmarks have it.
+    ///
+    /// # Errors
+    /// As [`hdr_text`](Self::hdr_text).
+    pub fn hdr_text_us(&self) -> Result<String, hdrhistogram::serialization::V2DeflateSerializeError> {
+        let us: Vec<_> = self.cells().iter().map(|(ns, n)| (ns / 1000, *n)).collect();
+        hdr::encode(&us)
+    }
+
     fn from_wire(wire: &Wire) -> Result<Self, DecodeError> {
         let cells = hdr::decode(&wire.hdr)?;
         let in_cells: u64 = cells.iter().map(|(_, n)| n).sum();

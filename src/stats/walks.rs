@@ -18,8 +18,17 @@ pub struct Level {
     pub count: u64,
 }
 
-/// From percentile to percentile, each in the middle between the one before and 100; the last twice, since it is the end.
+/// From percentile to percentile, each in the middle between the one before and 100, without those that are reached with the one
+/// before; the last twice, since it is the end. redis-benchmark's walk.
 pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
+    let mut levels = percentile_steps(latency, 1);
+    levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
+    levels
+}
+
+/// From percentile to percentile in so many steps, at least 1, to each half of what is left up to 100; the last twice, since it
+/// is the end.
+pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
     let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
     for (value_ns, n) in cells(latency) {
         seen += n;
@@ -27,14 +36,13 @@ pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
         let reached = 100.0 * seen as f64 / latency.count() as f64;
         while percent <= reached {
             levels.push(Level { percent, value_ns, count: seen });
-            percent += 100.0 / half_distance(percent);
+            percent += 100.0 / (f64::from(steps) * half_distance(percent));
             if seen == latency.count() {
                 break;
             }
         }
     }
     levels.push(Level { percent: 100.0, value_ns: last_ns, count: seen });
-    levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
     levels
 }
 
@@ -99,6 +107,20 @@ mod tests {
             ("100.000", 1000),
         ];
         assert_eq!(told(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
+    }
+
+    /// As memtier_benchmark walks, ten steps a half.
+    #[test]
+    fn more_steps_are_told_also_where_they_are_one_cell() {
+        let levels = percentile_steps(&latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9))), 10);
+        let percents: Vec<_> = levels.iter().map(|level| level.percent).collect();
+        assert_eq!(
+            percents[..14],
+            [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 52.5, 55.0, 57.5]
+        );
+        assert_eq!(percents[14..], [60.0, 62.5, 100.0]);
+        let counts: Vec<_> = levels.iter().map(|level| level.count).collect();
+        assert_eq!((counts[14], counts[15], counts[16]), (60, 100, 100));
     }
 
     #[test]

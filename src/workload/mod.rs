@@ -71,6 +71,7 @@ pub use key_form::KeyForm;
 pub(crate) use key_form::MAX_DIGITS;
 pub use key_names::{KeyNames, NAMESPACE, NoRunId, OwnKey, RunId};
 pub use key_span::{KeySpan, NameSet};
+pub(crate) use now::unix_ms;
 pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
 pub use outlook::{Asking, DatasetAhead, KeysAhead, OperationAhead, Outlook, PrefillAhead, Sample};

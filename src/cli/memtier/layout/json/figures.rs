@@ -1,0 +1,96 @@
+//! The figures of a row: rates, latencies in milliseconds, its seconds and its percentiles.
+
+use std::collections::BTreeMap;
+
+use super::value::Json;
+use crate::cli::memtier::{
+    layout::{Report, kib, ms},
+    results::{Part, Results, Row},
+};
+
+/// Latencies have three decimals, in milliseconds.
+pub(super) fn latency(ms: f64) -> Json {
+    Json::Decimal((ms * 1e3).round() / 1e3)
+}
+
+/// Rates have two.
+fn rate(per_s: f64) -> Json {
+    Json::Decimal((per_s * 1e2).round() / 1e2)
+}
+
+/// The figures of a row; `totals` is there where it is that of all.
+pub(super) fn figures(report: &Report, row: &Row, totals: Option<&Results>) -> Json {
+    let (part, per_s) = (&row.all, |n: u64| report.results.per_s(n));
+    let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
+    let lost = totals.map_or(0, |totals| totals.connection_errors);
+    let mean_ms = part.latency.mean_ns() / 1e6;
+    let mut fields = vec![
+        ("Count", part.ops.into()),
+        ("Ops/sec", rate(per_s(part.ops))),
+        ("Hits/sec", rate(per_s(part.hits))),
+        ("Misses/sec", rate(per_s(part.misses))),
+        ("Connection Errors/sec", rate(per_s(lost))),
+        ("Connection Errors", lost.into()),
+        ("Latency", latency(mean_ms)),
+        ("Average Latency", latency(mean_ms)),
+        ("Accumulated Latency", accumulated(part)),
+        ("Min Latency", latency(ms(part.latency.min_ns()))),
+        ("Max Latency", latency(ms(part.latency.max_ns()))),
+        ("KB/sec", kib_per_s(part.bytes_in + part.bytes_out)),
+        ("KB/sec RX/TX", kib_per_s(part.bytes_in + part.bytes_out)),
+        ("KB/sec RX", kib_per_s(part.bytes_in)),
+        ("KB/sec TX", kib_per_s(part.bytes_out)),
+        ("Time-Serie", time_serie(report, &row.seconds)),
+        ("Percentile Latencies", percentiles(report, part)),
+    ];
+    // Theirs has no such field: it counts them as operations.
+    if let Some(totals) = totals {
+        let errors = totals.errors.iter().map(|(kind, n)| (kind.clone(), (*n).into()));
+        fields.push(("Errors", Json::Object(errors.collect())));
+    }
+    fields.into()
+}
+
+fn accumulated(part: &Part) -> Json {
+    Json::Whole((part.latency.sum_ns() / 1_000_000) as u64)
+}
+
+/// Each second from the first to the last, also those without any.
+fn time_serie(report: &Report, seconds: &BTreeMap<u64, Part>) -> Json {
+    let last = report.results.totals.seconds.last_key_value().map(|(second, _)| *second);
+    let none = Part::default();
+    let second = |second| (second, seconds.get(&second).unwrap_or(&none));
+    let told = last.into_iter().flat_map(|last| (0..=last).map(second)).map(|(second, part)| {
+        let mut fields = vec![
+            ("Bytes RX".to_owned(), part.bytes_in.into()),
+            ("Bytes TX".to_owned(), part.bytes_out.into()),
+            ("Count".to_owned(), part.ops.into()),
+        ];
+        if part.ops > 0 {
+            fields.push(("Average Latency".to_owned(), latency(part.latency.mean_ns() / 1e6)));
+            fields.push(("Accumulated Latency".to_owned(), accumulated(part)));
+            fields.push(("Min Latency".to_owned(), latency(ms(part.latency.min_ns()))));
+            fields.push(("Max Latency".to_owned(), latency(ms(part.latency.max_ns()))));
+            fields.extend(quantiles(report, part, 2));
+        }
+        (second.to_string(), Json::Object(fields))
+    });
+    Json::Object(told.collect())
+}
+
+fn percentiles(report: &Report, part: &Part) -> Json {
+    let mut fields = quantiles(report, part, 3);
+    // In microseconds, as theirs. Nothing but a lack of memory can fail.
+    let text = part.latency.hdr_text_us().unwrap_or_default();
+    fields.push(("Histogram log format".to_owned(), vec![("Compressed Histogram", text.into())].into()));
+    Json::Object(fields)
+}
+
+/// The percentiles of the table, named with so many decimals.
+fn quantiles(report: &Report, part: &Part, decimals: usize) -> Vec<(String, Json)> {
+    let one = |percentile: &f64| {
+        let at = latency(ms(part.latency.value_at_quantile(percentile / 100.0)));
+        (format!("p{percentile:.decimals$}"), at)
+    };
+    report.asked.percentiles.iter().map(one).collect()
+}

@@ -1,0 +1,66 @@
+//! A value of JSON, of which objects keep their order.
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(in crate::cli::memtier) enum Json {
+    Whole(u64),
+    Decimal(f64),
+    Text(String),
+    Object(Vec<(String, Json)>),
+    Array(Vec<Json>),
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Whole(number) => to.serialize_u64(*number),
+            Self::Decimal(number) => to.serialize_f64(*number),
+            Self::Text(text) => to.serialize_str(text),
+            Self::Array(all) => to.collect_seq(all),
+            Self::Object(fields) => {
+                let mut map = to.serialize_map(Some(fields.len()))?;
+                for (name, value) in fields {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+impl From<u64> for Json {
+    fn from(number: u64) -> Self {
+        Self::Whole(number)
+    }
+}
+
+impl From<u32> for Json {
+    fn from(number: u32) -> Self {
+        Self::Whole(number.into())
+    }
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Json {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Vec<(&str, Self)>> for Json {
+    fn from(fields: Vec<(&str, Self)>) -> Self {
+        Self::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+/// Yes or no, as memtier_benchmark writes it.
+pub(super) fn truth(is: bool) -> Json {
+    if is { "true".into() } else { "false".into() }
+}

@@ -1,0 +1,151 @@
+//! What runs came to: by row of the table, by second, and in all.
+
+use std::collections::BTreeMap;
+
+use super::requests::Requests;
+use crate::{
+    session::{Interval, OperationInterval, add_counts},
+    stats::Latency,
+};
+
+/// What requests came to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Part {
+    /// Those that were answered without an error.
+    pub(super) ops: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+    /// Bytes read.
+    pub(super) bytes_in: u64,
+    /// Bytes written.
+    pub(super) bytes_out: u64,
+    pub(super) latency: Latency,
+}
+
+impl Part {
+    fn add(&mut self, more: &Self) {
+        self.ops += more.ops;
+        self.hits += more.hits;
+        self.misses += more.misses;
+        self.bytes_in += more.bytes_in;
+        self.bytes_out += more.bytes_out;
+        self.latency.merge(&more.latency);
+    }
+
+    fn of(operation: &OperationInterval) -> Self {
+        let OperationInterval { ops, hits, misses, bytes_in, bytes_out, service, .. } = operation.clone();
+        Self { ops, hits, misses, bytes_in, bytes_out, latency: service }
+    }
+}
+
+/// The same with its seconds, counted from the beginning of the load.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    pub(super) all: Part,
+    pub(super) seconds: BTreeMap<u64, Part>,
+}
+
+impl Row {
+    fn add(&mut self, second: u64, part: &Part) {
+        self.all.add(part);
+        self.seconds.entry(second).or_default().add(part);
+    }
+
+    fn add_all(&mut self, more: &Self) {
+        self.all.add(&more.all);
+    }
+}
+
+/// What one run came to, or several together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Results {
+    pub(super) rows: Vec<Row>,
+    pub(super) totals: Row,
+    /// Seconds under load.
+    pub(super) length_s: f64,
+    /// When the load began, on the session's clock.
+    began_s: Option<f64>,
+    /// When it was begun, in milliseconds since 1970.
+    pub(super) started_ms: u64,
+    /// Requests that failed, by kind.
+    pub(super) errors: BTreeMap<String, u64>,
+    /// Connections that were lost, or could not be had.
+    pub(super) connection_errors: u64,
+    pub(super) is_interrupted: bool,
+}
+
+impl Results {
+    /// Nothing yet.
+    pub(super) fn none(requests: &Requests, started_ms: u64) -> Self {
+        Self { rows: vec![Row::default(); requests.rows.len()], started_ms, ..Self::default() }
+    }
+
+    /// Adds what a stretch of the load came to.
+    pub(super) fn add(&mut self, interval: &Interval, requests: &Requests) {
+        let Interval { t_s, length_s, .. } = *interval;
+        let began_s = *self.began_s.get_or_insert(t_s - length_s);
+        // In the middle: a stretch ends where the next begins.
+        let second = (t_s - length_s / 2.0 - began_s).max(0.0) as u64;
+        for (name, operation) in &interval.commands {
+            let part = Part::of(operation);
+            if let Some(row) = requests.row_of.get(name) {
+                self.rows[*row].add(second, &part);
+            }
+            self.totals.add(second, &part);
+        }
+        add_counts(&mut self.errors, &interval.errors);
+        let lost = interval.connections_lost.values().chain(interval.connects_failed.values());
+        self.connection_errors += lost.sum::<u64>();
+    }
+
+    /// So many a second.
+    pub(super) fn per_s(&self, count: u64) -> f64 {
+        if self.length_s > 0.0 { count as f64 / self.length_s } else { 0.0 }
+    }
+
+    /// Those of several runs as one, as long as all of them.
+    pub(super) fn together(runs: &[Self]) -> Self {
+        let Some((first, others)) = runs.split_first() else { return Self::default() };
+        let mut sum = first.clone();
+        sum.rows.iter_mut().chain([&mut sum.totals]).for_each(|row| row.seconds.clear());
+        for run in others {
+            sum.rows.iter_mut().zip(&run.rows).for_each(|(row, more)| row.add_all(more));
+            sum.totals.add_all(&run.totals);
+            sum.length_s += run.length_s;
+            add_counts(&mut sum.errors, &run.errors);
+            sum.connection_errors += run.connection_errors;
+            sum.is_interrupted |= run.is_interrupted;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::memtier::parse::tests::asked;
+
+    #[test]
+    fn stretches_are_counted_by_row_and_by_second() {
+        let requests = Requests::of(&asked("")).unwrap();
+        let mut results = Results::none(&requests, 0);
+        for n in 0..5_u32 {
+            let operation =
+                |ops| OperationInterval { ops, hits: ops / 2, bytes_in: 7 * ops, ..Default::default() };
+            let commands = [("SET 1".to_owned(), operation(2)), ("GET 2".to_owned(), operation(20))].into();
+            let t_s = 0.35 + 0.25 * f64::from(n);
+            results.add(&Interval { t_s, length_s: 0.25, commands, ..Interval::default() }, &requests);
+        }
+        results.length_s = 1.25;
+        let seconds =
+            |row: &Row| row.seconds.iter().map(|(second, part)| (*second, part.ops)).collect::<Vec<_>>();
+        assert_eq!(seconds(&results.rows[0]), [(0, 8), (1, 2)]);
+        assert_eq!(seconds(&results.rows[1]), [(0, 80), (1, 20)]);
+        assert_eq!(seconds(&results.rows[2]), []);
+        let Part { ops, hits, bytes_in, .. } = results.totals.all;
+        assert_eq!((ops, hits, bytes_in, results.per_s(ops)), (110, 55, 770, 88.0));
+        let both = Results::together(&[results.clone(), results]);
+        assert_eq!((both.rows[1].all.ops, both.per_s(both.totals.all.ops)), (200, 88.0));
+        assert!(both.totals.seconds.is_empty());
+    }
+}
