@@ -266,8 +266,9 @@ mod tests {
     use crate::{
         app::{Delivery, Msg, update},
         happening::Happening,
-        session::{Event, Record, TimelineOptions},
+        session::{Event, Interval, Record, TimelineOptions},
         tui::fixture::MadeUp,
+        workload::preset,
     };
 
     #[test]
@@ -289,5 +290,23 @@ mod tests {
         assert!(text.starts_with("no good reply to the load for 3.0 s") && ink == Ink::Bad, "{text}");
         (0..12).for_each(|_| take(&mut model, made.next_tick()));
         assert_eq!(sentence(&model, 120).1, Ink::Text);
+    }
+
+    #[test]
+    fn a_low_hit_rate_names_what_can_be_done_here() {
+        let knobs = Knobs { load: true, workload: preset("get").unwrap(), ..Knobs::default() };
+        let (_, records) = MadeUp::new(knobs.clone());
+        let second = |n: u32| {
+            let second =
+                Interval { length_s: 1.0, segment: 1, ops: 1000, misses: 1000, ..Interval::default() };
+            Record::Interval(Box::new(Interval { t_s: f64::from(n), ..second }))
+        };
+        let mut model = Model::new(knobs, TimelineOptions::default());
+        for record in records.into_iter().chain((1..=5).map(second)) {
+            update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        }
+        let told = "hit rate 0 %: the other reads find no key, which costs the server less; type :prefill to make the keys now";
+        assert_eq!(sentence(&model, 120), (told.to_owned(), Ink::Warn));
+        assert_eq!(sentence(&model, 80).0, "hit rate 0 %; type :prefill to make the keys now");
     }
 }
