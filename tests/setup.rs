@@ -340,6 +340,11 @@ fn with_indexes(server: &Server) -> (Crowd, Arc<Mutex<Vec<String>>>) {
                 "FT.DROPINDEX" if !indexes.remove(&words[1]) => "-Unknown index name\r\n",
                 "FT.INFO" if !indexes.contains(&words[1]) => "-Unknown index name\r\n",
                 "FT.CREATE" | "FT.DROPINDEX" | "FT.INFO" => "+OK\r\n",
+                "COMMAND" => {
+                    let asked = words.len() - 2;
+                    client.say(&(format!("*{asked}\r\n") + &"*1\r\n+known\r\n".repeat(asked)));
+                    continue;
+                }
                 _ => {
                     drop(indexes);
                     relay(&words, &mut behind, client);

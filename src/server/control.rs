@@ -1,6 +1,7 @@
 //! The handle of the control plane: a thread of its own, orders to it, and its end.
 
 use std::{
+    collections::BTreeSet,
     io,
     sync::{Arc, mpsc::Sender},
     thread::{self, JoinHandle},
@@ -67,8 +68,13 @@ impl Control {
 
     /// Asks what already lives on the server. Writes nothing.
     pub fn survey(&self) -> Answer<Survey> {
+        self.survey_for(BTreeSet::new())
+    }
+
+    /// The same, and whether the server has these commands.
+    pub fn survey_for(&self, commands: BTreeSet<String>) -> Answer<Survey> {
         let (reply, answer) = Answer::new();
-        self.order(Order::Survey(reply));
+        self.order(Order::Survey(commands, reply));
         answer
     }
 

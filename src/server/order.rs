@@ -1,6 +1,9 @@
 //! What is to be done on a server besides polls, and how each dialect does it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     Cleaned, Counted, Ledger, Made, Marker, Restored, ServerError, SetUp, Survey, Tuned, Turned,
@@ -19,7 +22,8 @@ use crate::{
 pub(super) enum Order {
     /// A poll besides those that come by themselves.
     Poll(Reply<()>),
-    Survey(Reply<Survey>),
+    /// With the commands that are to be there.
+    Survey(BTreeSet<String>, Reply<Survey>),
     Mark(Ledger, Reply<()>),
     FindLeftovers(Reply<Vec<Marker>>),
     Clean(Vec<Ledger>, Arc<clean::Shared>, Reply<Cleaned>),
@@ -48,7 +52,9 @@ impl Order {
         match self {
             // The control state does that itself.
             Self::Poll(_) => {}
-            Self::Survey(reply) => drop(reply.send(survey::survey(&wire, &target).await)),
+            Self::Survey(commands, reply) => {
+                drop(reply.send(survey::survey(&wire, &target, commands).await));
+            }
             Self::Mark(ledger, reply) => drop(reply.send(registry::bring(&wire, &ledger).await)),
             Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
             Self::Clean(runs, shared, reply) => drop(reply.send(clean::clean(&wire, &runs, &shared).await)),
@@ -70,7 +76,7 @@ impl Order {
     async fn ask_memcached(self, wire: memcached::Wire, target: Target) {
         match self {
             Self::Poll(_) => {}
-            Self::Survey(reply) => drop(reply.send(memcached::survey(&wire, &target).await)),
+            Self::Survey(_, reply) => drop(reply.send(memcached::survey(&wire, &target).await)),
             Self::Clean(runs, shared, reply) => {
                 drop(reply.send(memcached::clean(&wire, &runs, &shared).await));
             }
@@ -102,7 +108,7 @@ impl Order {
     pub(super) fn refuse(self, error: ServerError) {
         match self {
             Self::Poll(reply) => drop(reply.send(Err(error))),
-            Self::Survey(reply) => drop(reply.send(Err(error))),
+            Self::Survey(_, reply) => drop(reply.send(Err(error))),
             Self::Mark(_, reply) => drop(reply.send(Err(error))),
             Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
             Self::Clean(.., reply) => drop(reply.send(Err(error))),

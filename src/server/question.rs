@@ -44,6 +44,13 @@ pub struct Writes {
     pub setup: Vec<String>,
 }
 
+impl Writes {
+    /// Whether nothing is written, and no setup run.
+    pub fn is_nothing(&self) -> bool {
+        self.span.is_empty() && self.others.is_empty() && self.setup.is_empty()
+    }
+}
+
 /// The first of `words`, and how many others there are.
 fn some_of(mut words: Vec<String>) -> String {
     let others = words.split_off(words.len().min(NAMED)).len() as u64;
@@ -100,6 +107,8 @@ pub enum Obstacle {
     Replica(Address),
     /// It is still loading its data.
     Loading(Address),
+    /// It does not have these commands, which are of a module.
+    Missing(Address, Vec<String>),
 }
 
 impl fmt::Display for Obstacle {
@@ -117,6 +126,14 @@ impl fmt::Display for Obstacle {
                     "{address} is still loading its data: commands would fail with LOADING; wait for it"
                 )
             }
+            Self::Missing(address, commands) => {
+                write!(
+                    f,
+                    "{address} does not know {}: it lacks the module that has {}; name a server that has it",
+                    some_of(commands.clone()),
+                    if commands.len() == 1 { "it" } else { "them" }
+                )
+            }
         }
     }
 }
@@ -124,7 +141,9 @@ impl fmt::Display for Obstacle {
 impl Survey {
     /// What stands in the way of writing.
     pub fn obstacle(&self) -> Option<Obstacle> {
-        if self.loading {
+        if !self.missing.is_empty() {
+            Some(Obstacle::Missing(self.address.clone(), self.missing.clone()))
+        } else if self.loading {
             Some(Obstacle::Loading(self.address.clone()))
         } else if self.read_only {
             Some(Obstacle::Replica(self.address.clone()))
@@ -232,6 +251,7 @@ mod tests {
             used_memory: Some(1 << 20),
             maxmemory: Some(0),
             maxmemory_policy: Some("noeviction".into()),
+            missing: Vec::new(),
             runs: Vec::new(),
         }
     }
@@ -348,6 +368,12 @@ mod tests {
     #[test]
     fn a_replica_and_a_loading_server_stand_in_the_way() {
         assert_eq!(empty().obstacle(), None);
+        let missing = vec!["TR.GETBIT".to_owned(), "TR.SETBIT".to_owned()];
+        let lacking = Survey { missing, read_only: true, ..empty() };
+        assert_eq!(
+            lacking.obstacle().unwrap().to_string(),
+            "127.0.0.1:6379 does not know TR.GETBIT and TR.SETBIT: it lacks the module that has them; name a server that has it"
+        );
         let replica = Survey { read_only: true, ..empty() };
         assert!(replica.obstacle().unwrap().to_string().contains("READONLY"));
         let loading = Survey { loading: true, read_only: true, ..empty() };

@@ -1,8 +1,8 @@
 //! What already lives on a server: asked before the first write, read-only and bounded.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Info, Marker, ServerError, clients, link::Wire, place::Place, registry};
+use super::{Info, Marker, ServerError, clients, datum::Datum, link::Wire, place::Place, registry};
 use crate::{
     target::{Address, Target},
     units,
@@ -41,6 +41,8 @@ pub struct Survey {
     pub maxmemory: Option<u64>,
     /// What it does at the limit: `noeviction`, `allkeys-lru`, …
     pub maxmemory_policy: Option<String>,
+    /// Commands of modules that are to be asked, and that it does not have.
+    pub missing: Vec<String>,
     /// The runs of sessions that write or set parameters, were killed before they could undo that, or kept their keys.
     pub runs: Vec<Marker>,
 }
@@ -78,7 +80,11 @@ pub struct Neighbours {
 }
 
 /// Asks the server; some twenty commands and one for each listed run at the most, none of which writes.
-pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, ServerError> {
+pub(super) async fn survey(
+    wire: &Wire,
+    target: &Target,
+    commands: BTreeSet<String>,
+) -> Result<Survey, ServerError> {
     let text = wire.info().await?;
     let info = Info::parse(&text);
     if let Some(why) = unfit(wire, &info).await? {
@@ -113,8 +119,24 @@ pub(super) async fn survey(wire: &Wire, target: &Target) -> Result<Survey, Serve
         used_memory: info.number("used_memory"),
         maxmemory: info.number("maxmemory"),
         maxmemory_policy: info.text("maxmemory_policy").map(str::to_owned),
+        missing: if loading { Vec::new() } else { missing(wire, commands).await? },
         runs,
     })
+}
+
+/// Those of `commands` that the server does not have; none where it does not say.
+async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>, ServerError> {
+    if commands.is_empty() {
+        return Ok(Vec::new());
+    }
+    let words: Vec<_> = ["COMMAND", "INFO"].into_iter().chain(commands.iter().map(String::as_str)).collect();
+    let told = match wire.data(&words).await {
+        Err(error) if error.ends_connection() => return Err(error),
+        told => told.ok(),
+    };
+    let known = told.as_ref().and_then(Datum::list).filter(|known| known.len() == commands.len());
+    let is_missing = |n: usize| known.is_some_and(|known| known[n].list().is_none_or(<[Datum]>::is_empty));
+    Ok((0..).zip(commands).filter(|(n, _)| is_missing(*n)).map(|(_, command)| command).collect())
 }
 
 /// Why keys cannot be written to this server whatever a person says, to stand behind its name.

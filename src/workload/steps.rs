@@ -69,6 +69,13 @@ impl Workload {
         steps.flat_map(|step| self.step(step)).flat_map(|step| step.written_by_name(self)).collect()
     }
 
+    /// The commands of modules that setup, prefill and operations with a weight ask for: what has a dot in its name.
+    pub fn commands_of_modules(&self) -> BTreeSet<String> {
+        let steps = self.asked().flat_map(|operation| &operation.steps);
+        let steps = steps.chain(&self.setup.steps).chain(&self.prefill.steps);
+        steps.map(|step| command(step)).filter(|name| name.contains('.')).collect()
+    }
+
     pub(super) fn step(&self, text: &str) -> Result<Step, BadQuotes> {
         self.step_after(text, &mut BTreeSet::new())
     }

@@ -40,6 +40,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         used_memory: stats.number("bytes"),
         maxmemory: stats.number("limit_maxbytes"),
         maxmemory_policy: policy(&settings),
+        missing: Vec::new(),
         runs: Vec::new(),
     })
 }

@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use crate::{
     load::{Knobs, Plan},
-    server::{Answer, Control, Ledger, ServerError, SetUp, Survey, Writes},
+    server::{Answer, Control, Ledger, Obstacle, ServerError, SetUp, Survey, Writes},
     workload::{KeyNames, KeySpan, Setup},
 };
 
@@ -111,7 +111,8 @@ impl Gate {
     /// Somebody wants these knobs. They come back at once if they may take effect, and else by [`look`](Self::look).
     pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
         let others = others(&knobs);
-        if span(&knobs).is_empty() && others.is_empty() && self.lacking(&knobs).is_none() {
+        let writes = !span(&knobs).is_empty() || !others.is_empty() || self.lacking(&knobs).is_some();
+        if !writes && (modules(&knobs).is_empty() || self.keys == Keys::OwnServers) {
             self.held = None;
             return Some(knobs);
         }
@@ -120,13 +121,18 @@ impl Gate {
         self.held = Some(knobs);
         match self.state {
             State::Open | State::Extending(_) if !is_agreed => {
-                self.state = State::Surveying(control.survey());
+                self.state = State::Surveying(self.survey(control));
             }
             State::Open | State::Extending(_) => return self.go_on(control),
-            State::Shut => self.state = State::Surveying(control.survey()),
+            State::Shut => self.state = State::Surveying(self.survey(control)),
             _ => {}
         }
         None
+    }
+
+    /// Asks what lives there, and whether what waits can be asked at all.
+    fn survey(&self, control: &Control) -> Answer<Survey> {
+        control.survey_for(self.held.as_ref().map(modules).unwrap_or_default())
     }
 
     /// What waits, if nothing is left to be done before it; else that is begun. To be called where it is allowed.
@@ -187,7 +193,7 @@ impl Gate {
     /// Tries again to let the waiting knobs pass.
     pub fn retry(&mut self, control: &Control) {
         if self.is_stuck() {
-            self.state = State::Surveying(control.survey());
+            self.state = State::Surveying(self.survey(control));
         }
     }
 
@@ -276,9 +282,6 @@ impl Gate {
     }
 
     fn surveyed(&mut self, survey: &Survey, control: &Control) -> Option<Admission> {
-        if let Some(obstacle) = survey.obstacle() {
-            return Some(self.refuse(obstacle.to_string()));
-        }
         let writes = Writes {
             names: self.names.clone(),
             is_users: self.keys == Keys::Users,
@@ -292,6 +295,16 @@ impl Gate {
                 .map(Setup::names)
                 .unwrap_or_default(),
         };
+        // What only reads is asked of a replica too.
+        let stands_in_the_way =
+            |obstacle: &Obstacle| !writes.is_nothing() || matches!(obstacle, Obstacle::Missing(..));
+        if let Some(obstacle) = survey.obstacle().filter(stands_in_the_way) {
+            return Some(self.refuse(obstacle.to_string()));
+        }
+        if writes.is_nothing() {
+            self.state = State::Shut;
+            return self.held.take().map(Admission::Pass);
+        }
         match survey.asks(&writes) {
             Some(question) if !self.is_allowed => {
                 self.state = State::Asking;
@@ -306,6 +319,11 @@ impl Gate {
         self.held = None;
         Admission::Refuse(cause)
     }
+}
+
+/// The commands that only servers with a module have.
+fn modules(knobs: &Knobs) -> BTreeSet<String> {
+    if knobs.load { knobs.workload.commands_of_modules() } else { BTreeSet::new() }
 }
 
 /// The commands that may write to keys which are not the run's own.
