@@ -33,11 +33,16 @@ fn every_series_can_be_planned_without_a_connection_and_is_printed_as_a_file_tha
     nobody.set_nonblocking(true).unwrap();
     let port = nobody.local_addr().unwrap().port().to_string();
     let directory = tempfile::tempdir().unwrap();
+    let docs = directory.path().join("docs.jsonl");
+    fs::write(&docs, "{\"url\":\"u\",\"title\":\"t\",\"abstract\":\"hello\"}\n").unwrap();
     let names = listed();
-    assert!(names.len() > 1, "{names:?}");
+    assert!(names.len() > 10, "{names:?}");
     for name in names {
+        let dataset =
+            if name.contains("search") { vec!["--dataset", docs.to_str().unwrap()] } else { Vec::new() };
         let plan = |series: &str| {
-            run(&["series", series, "-p", &port, "--plan", "--scale", "0.001", "--seed", "7"]).expect_code(0)
+            let args = ["series", series, "-p", &port, "--plan", "--scale", "0.001", "--seed", "7"];
+            run(&[&args[..], &dataset].concat()).expect_code(0)
         };
         let told = plan(&name);
         assert!(told.out.contains(&format!("{name}: ")) && told.err.is_empty(), "{told:?}");
@@ -46,6 +51,52 @@ fn every_series_can_be_planned_without_a_connection_and_is_printed_as_a_file_tha
         assert_eq!(plan(path.to_str().unwrap()).out, told.out, "{name}");
     }
     assert!(nobody.accept().is_err(), "it was called");
+}
+
+/// Every series with few of its cells, on a server that has what these ask for.
+#[test]
+fn every_series_runs_to_its_end_without_an_error() {
+    let servers = [Server::redis().start(), Server::memcached().start()];
+    let uris = [
+        format!("redis://127.0.0.1:{}", servers[0].port()),
+        format!("memcached://127.0.0.1:{}", servers[1].port()),
+    ];
+    let some: [(&str, usize, &[&str], usize); 8] = [
+        ("redis-io", 0, &["test=ZPOPMIN,LRANGE_100,MSET,SPOP", "many=LPOP", "pipeline=16"], 7),
+        ("tutorial", 0, &["clients=50"], 10),
+        ("tair-cluster", 0, &[], 1),
+        ("tair-threads", 0, &["size=64"], 2),
+        ("tair-disk", 0, &["recordcount=20M", "operationcount=20M", "threads=32"], 4),
+        ("timeline-stores", 0, &["clients=100"], 3),
+        ("timeline-stores", 1, &["clients=100"], 2),
+        (
+            "tair-bitmap",
+            0,
+            &[
+                "one=RANGE,FLIPRANGE",
+                "hundred=SETBITS",
+                "batching=10",
+                "parallel=20",
+                "many=SCAN",
+                "sets=XOR",
+                "clients=1",
+            ],
+            8,
+        ),
+    ];
+    for (name, server, settings, count) in some {
+        let mut args = vec!["series", name, "-u", &uris[server], "--yes", "--json", "--scale", "0.00002"];
+        args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+        let cells = cells(&Running::start(redyno(&args)).end_of_writing().expect_code(0));
+        assert_eq!(cells.len(), count, "{name}");
+        for cell in &cells {
+            // What is under way when the time is over has no answer.
+            let errors: Vec<_> = cell["errors"].as_object().unwrap().keys().collect();
+            assert!(errors.iter().all(|kind| *kind == "unanswered"), "{name}: {cell}");
+            assert!(cell["ops"].as_u64() > Some(0), "{name}: {cell}");
+        }
+    }
+    assert_eq!(servers[0].cli(&["DBSIZE"]), "0");
 }
 
 #[test]
@@ -172,6 +223,42 @@ fn an_interrupt_ends_it_with_the_table_so_far_and_nothing_left() {
     assert!(rows[1].starts_with("long ") && rows[1].ends_with("failed: interrupted"), "{}", outcome.out);
     assert!(rows[2].starts_with("never ") && rows[2].ends_with("not run"), "{}", outcome.out);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_server_without_the_module_is_told_in_one_line_and_asked_nothing() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    for (args, commands) in [
+        (
+            &["series", "tair-roaring", "--set", "one=SETBIT", "--only", "one key"][..],
+            "TR.SETBIT and TR.SETBITS",
+        ),
+        (&["series", "redis-search", "--only", "term"], "FT.CREATE and FT.SEARCH"),
+        (&["series", "tair-search", "--only", "term"], "TFT.SEARCH"),
+        (&["--headless", "-n", "5", "--", "FT.SEARCH", "mine", "x"], "FT.SEARCH"),
+        (&["--headless", "-n", "5", "--", "TR.SETBIT", "{key}", "5", "1"], "TR.SETBIT"),
+    ] {
+        let target = ["-p", &port, "--yes"];
+        let is_series = args[0] == "series";
+        let words = if is_series { [args, &target].concat() } else { [&target, args].concat() };
+        let outcome = run(&words).expect_code(1);
+        let line = format!("redyno: 127.0.0.1:{port} does not know {commands}: it lacks the module");
+        assert!(outcome.err.starts_with(&line) && outcome.err.lines().count() == 1, "{}", outcome.err);
+        assert_eq!(outcome.out, "");
+    }
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    assert_eq!(server.cli(&["INFO", "errorstats"]).matches("errorstat_").count(), 0);
+}
+
+#[test]
+fn only_some_runs_of_a_series_are_run() {
+    let server = Server::redis().start();
+    let args = ["series", "tair-threads", "-p", &server.port_text(), "--scale", "0.0001", "--set", "size=64"];
+    let outcome = run(&[&args[..], &["--only", "SET"]].concat()).expect_code(0);
+    assert_eq!((rows(&outcome).len(), server.calls(&[], "get")), (1, 0), "{}", outcome.out);
+    let none = run(&[&args[..], &["--only", "PUT"]].concat()).expect_code(2);
+    assert!(none.err.contains("--only: the series 'tair-threads' has no run 'PUT'"), "{}", none.err);
 }
 
 #[test]

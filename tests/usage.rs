@@ -78,7 +78,7 @@ const WRONG: [(&str, &str); 85] = [
     ("versus redis://a redis://b --no-load", "--no-load has no effect with versus"),
     ("versus redis://a redis://b --cacert x", "A: --cacert is for TLS"),
     ("series", "required arguments were not provided: <NAME|FILE>"),
-    ("series nonsense", "there is no series 'nonsense'; there are tair-threads,"),
+    ("series nonsense", "there is no series 'nonsense'; there are redis-io, "),
     ("series tair-threads --scale 2", "'2' is no scale above 0 and up to 1"),
     ("series tair-threads --plan --json", "cannot be used with"),
     ("--raw", "required arguments were not provided"),

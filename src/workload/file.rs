@@ -115,6 +115,15 @@ impl Chosen {
         Self::parse(&text, (&file, &name), settings)
     }
 
+    /// Reads what would be the file of a workload called `name` from a table of another file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn of_table(name: &str, table: &toml::Table, settings: &Settings) -> Result<Self, String> {
+        let text = toml::to_string(table).map_err(|error| error.to_string())?;
+        parse(&text, name, settings).map_err(|wrong| wrong.cause)
+    }
+
     /// Reads a file's text. It is called `name` where it has no name of its own.
     ///
     /// # Errors

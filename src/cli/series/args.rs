@@ -40,6 +40,9 @@ pub struct SeriesArgs {
     // Before the target, whose heading holds for everything after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Setting>,
+    /// Run only the runs of this name; may be given several times
+    #[arg(long, value_name = "RUN")]
+    pub only: Vec<String>,
     /// Less of all: requests, seconds, keys, clients and threads times this, between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale: Option<Scale>,
@@ -100,9 +103,13 @@ impl SeriesArgs {
         let target = self.target.target()?;
         let series = Series::find(&self.series, &self.set.clone().into());
         let series = series.map_err(|error| line(error.to_string()))?;
+        if let Some(none) = self.only.iter().find(|run| series.cells.iter().all(|cell| cell.run != **run)) {
+            return Err(line(format!("--only: the series '{}' has no run '{none}'", series.name)));
+        }
         let mut lines = Vec::new();
         for (place, cell) in series.cells.iter().enumerate() {
-            if cell.speaks.is_none_or(|speaks| speaks.includes(target.dialect)) {
+            let is_wanted = self.only.is_empty() || self.only.contains(&cell.run);
+            if is_wanted && cell.speaks.is_none_or(|speaks| speaks.includes(target.dialect)) {
                 let made = self
                     .line(cell, &target, place)
                     .map_err(|error| line(format!("{}: {error}", cell.title())));

@@ -21,6 +21,11 @@ pub(super) fn text(args: &SeriesArgs, asked: &Asked) -> Result<String, UsageErro
 
 fn of_cell(cell: &Cell, line: &CommandLine, asked: &Asked) -> Result<String, UsageError> {
     let knobs = line.knobs(true)?;
+    if knobs.workload.dataset.is_some() {
+        // Of a dataset's records nothing is told.
+        let told = foreign::text(&format!("{}: {knobs}", cell.title()));
+        return Ok(format!("{told}\n  the records of the dataset\n"));
+    }
     let outlook = Outlook::new(&Asking {
         workload: &knobs.workload,
         dialect: asked.target.dialect,

@@ -1,6 +1,11 @@
 //! Runs a series: a session for each cell, one after the other.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+    sync::mpsc::channel,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 
@@ -18,10 +23,15 @@ use crate::{
         session::{Held, Said},
         words::Words,
     },
+    clock::Clock,
     experiment::series::{Gathered, Outcome, Table},
     foreign,
+    server::Control,
     session::{Delivery, Record},
 };
+
+/// How long a server may take to say which commands it has.
+const ASK_LIMIT: Duration = Duration::from_secs(5);
 
 /// Reads every argument that can be wrong.
 ///
@@ -45,6 +55,9 @@ pub fn run(args: &SeriesArgs) -> Result<(), Failure> {
         let made = std::fs::create_dir_all(directory);
         made.with_context(|| format!("cannot make the directory {}", directory.display()))?;
     }
+    if let Some(obstacle) = lacks_all(&asked) {
+        return Err(anyhow::anyhow!(obstacle).into());
+    }
     let ends = Ends::listen().context("cannot take signals")?;
     let cells = asked.cells();
     let mut table = Table::new(&asked.series, &cells, args.published);
@@ -62,6 +75,20 @@ pub fn run(args: &SeriesArgs) -> Result<(), Failure> {
         0 => Ok(()),
         failed => Err(anyhow::anyhow!("{failed} of {} cells failed", cells.len()).into()),
     }
+}
+
+/// What is to be said of a server that has none of the commands of modules which every cell asks for. One that does not
+/// answer is told by the first cell.
+fn lacks_all(asked: &Asked) -> Option<String> {
+    let modules: Vec<_> = asked.cells().iter().map(|cell| cell.workload.commands_of_modules()).collect();
+    if !asked.target.dialect.is_resp() || modules.iter().any(BTreeSet::is_empty) {
+        return None;
+    }
+    let commands: BTreeSet<_> = modules.into_iter().flatten().collect();
+    let control = Control::start(asked.target.clone(), Clock::start(), ASK_LIMIT, channel().0).ok()?;
+    let survey = control.survey_for(commands.clone()).wait(ASK_LIMIT)?.ok()?;
+    (survey.missing.len() == commands.len())
+        .then(|| survey.obstacle().map(|obstacle| obstacle.to_string()))?
 }
 
 /// Runs the cells of `table`, and tells each.

@@ -34,8 +34,8 @@ impl Speaks {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Run {
     pub(super) name: String,
-    /// A preset, or a file beside that of the series.
-    workload: Option<String>,
+    /// One of the series' own, a preset, or a file beside that of the series.
+    pub(super) workload: Option<String>,
     /// Commands of its own, as behind `--` of a command line.
     #[serde(default)]
     commands: Vec<String>,
@@ -62,6 +62,14 @@ fn one() -> u32 {
     1
 }
 
+/// Where workloads are that a run may name beside those that have names of their own.
+pub(super) struct Beside<'a> {
+    /// The directory of the series' file.
+    pub(super) directory: &'a Path,
+    /// The workloads inside of it.
+    pub(super) tables: &'a BTreeMap<String, toml::Table>,
+}
+
 /// A cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
@@ -80,15 +88,14 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The cell of `run` at these values. What `of_all` says of the load holds where the run says nothing; names of files
-    /// are those of `directory`.
+    /// The cell of `run` at these values. What `of_all` says of the load holds where the run says nothing.
     pub(super) fn of(
         run: &Run,
         at: Vec<(String, String)>,
         of_all: &Suggested,
-        directory: &Path,
+        beside: &Beside,
     ) -> Result<Self, String> {
-        let Chosen { workload, load } = run.chosen(directory)?;
+        let Chosen { workload, load } = run.chosen(beside)?;
         let workload = run.shaped(&workload)?;
         workload.check().map_err(|error| error.to_string())?;
         let load = run.load.or(of_all).or(&load);
@@ -110,14 +117,18 @@ impl Cell {
 }
 
 impl Run {
-    fn chosen(&self, directory: &Path) -> Result<Chosen, String> {
+    fn chosen(&self, beside: &Beside) -> Result<Chosen, String> {
         let setting = |(name, value): (&String, _)| Setting { name: name.clone(), value: written(value) };
         let settings = Settings::from(self.set.iter().map(setting).collect::<Vec<_>>());
         match &self.workload {
             Some(_) if !self.commands.is_empty() => {
                 Err("a run has a workload or commands, not both".to_owned())
             }
-            Some(name) => Chosen::find_in(directory, name, &settings).map_err(|error| error.to_string()),
+            Some(name) => match beside.tables.get(name) {
+                Some(table) => Chosen::of_table(name, table, &settings)
+                    .map_err(|error| format!("the workload '{name}': {error}")),
+                None => Chosen::find_in(beside.directory, name, &settings).map_err(|error| error.to_string()),
+            },
             None if self.commands.is_empty() => Err("a run has a workload, or commands".to_owned()),
             None if !settings.is_empty() => {
                 Err("commands have no parameters; write $name into them".to_owned())

@@ -8,7 +8,10 @@ use std::{
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Cell, Published, cell::Run};
+use super::{
+    Cell, Published,
+    cell::{Beside, Run},
+};
 use crate::workload::{
     FileError, ParameterError, Settings, Suggested, Wrong, filled, line_start, settable, text_of, written,
 };
@@ -48,13 +51,18 @@ struct Written {
     name: Option<String>,
     #[serde(default)]
     about: String,
-    /// Read before, for what is replaced.
-    #[serde(default, rename = "parameters")]
-    _parameters: BTreeMap<String, toml::Value>,
+    /// Lists that go on together, the first value of one with the first of all.
     #[serde(default)]
-    load: Suggested,
+    together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<Run>>,
+    /// Read by each cell with values of its own: here only for what is wrong with them.
+    #[serde(default, rename = "parameters")]
+    _parameters: BTreeMap<String, toml::Value>,
+    #[serde(default, rename = "load")]
+    _load: Suggested,
+    #[serde(default, rename = "workload")]
+    _workload: BTreeMap<String, toml::Table>,
     #[serde(default)]
     table: Layout,
     published: Option<Spanned<Published>>,
@@ -102,18 +110,26 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
     let mut named = BTreeSet::new();
     // With the first value of each: what is wrong with any is wrong with this, or with a value of a list.
     let first = Filled::of(text, &first_values(&parameters))?;
-    for n in 0..first.written.run.len() {
-        let run = [table.get("load"), table.get("run").and_then(|runs| runs.get(n))];
-        let names =
-            |parameter: &&Parameter| run.iter().flatten().any(|value| mentions(value, &parameter.name));
+    for (n, run) in first.written.run.iter().enumerate() {
+        let workload = run.get_ref().workload.as_deref();
+        let raw = Raw {
+            run: table.get("run").and_then(|runs| runs.get(n)),
+            load: table.get("load"),
+            workload: workload.and_then(|name| Some((name, table.get("workload")?.get(name)?))),
+        };
+        let names = |parameter: &&Parameter| raw.mentions(&parameter.name);
         let lists: Vec<_> = parameters.iter().filter(names).collect();
         named.extend(lists.iter().map(|list| list.name.as_str()));
         let over: Vec<_> = lists.into_iter().filter(|parameter| parameter.is_list).collect();
+        let over = axes(&over, &first.written.together).map_err(|cause| first.wrong(n, cause))?;
         for at in combinations(&over) {
             if cells.len() == MAX_CELLS {
                 return Err(first.wrong(n, format!("a series has up to {MAX_CELLS} cells")));
             }
-            cells.push(cell(text, &parameters, (n, at), directory)?);
+            let mut values = first_values(&parameters);
+            values.extend(at.iter().map(|(name, value)| (name.as_str(), value.clone())));
+            let cell = raw.cell(&values, at.clone(), directory);
+            cells.push(cell.map_err(|cause| first.wrong(n, cause))?);
         }
     }
     if let Some(idle) = parameters.iter().find(|parameter| !named.contains(parameter.name.as_str())) {
@@ -181,36 +197,92 @@ fn mentions(value: &toml::Value, name: &str) -> bool {
     }
 }
 
-/// One value of each list in all ways, the last list changing first.
-fn combinations(lists: &[&Parameter]) -> Vec<Vec<(String, String)>> {
-    let none = vec![Vec::new()];
-    lists.iter().fold(none, |so_far, list| {
+/// What a cell is one value of each of: a list, or several that go on together; as names with their values.
+type Axis = Vec<Vec<(String, String)>>;
+
+/// The axes that these lists are.
+fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec<Axis>, String> {
+    let mut axes: Vec<Axis> = Vec::new();
+    let mut done = BTreeSet::new();
+    for list in lists {
+        let group = together.iter().find(|group| group.contains(&list.name));
+        let is_of_it = |other: &&&Parameter| {
+            other.name == list.name || group.is_some_and(|group| group.contains(&other.name))
+        };
+        let group: Vec<_> = lists.iter().filter(is_of_it).collect();
+        if let Some(other) = group.iter().find(|other| other.values.len() != list.values.len()) {
+            let names = (&list.name, &other.name);
+            return Err(format!(
+                "the lists '{}' and '{}' go on together, and one is longer",
+                names.0, names.1
+            ));
+        }
+        if done.insert(list.name.as_str()) {
+            done.extend(group.iter().map(|other| other.name.as_str()));
+            let value = |n: usize| group.iter().map(|of| (of.name.clone(), of.values[n].clone())).collect();
+            axes.push((0..list.values.len()).map(value).collect());
+        }
+    }
+    Ok(axes)
+}
+
+/// One value of each axis in all ways, the last one changing first.
+fn combinations(axes: &[Axis]) -> Axis {
+    axes.iter().fold(vec![Vec::new()], |so_far, axis| {
         let longer = |at: &Vec<(String, String)>| {
-            let at = at.clone();
-            list.values
-                .iter()
-                .map(move |value| at.iter().cloned().chain([(list.name.clone(), value.clone())]).collect())
-                .collect::<Vec<_>>()
+            axis.iter().map(|value| [at.as_slice(), value].concat()).collect::<Vec<_>>()
         };
         // No more than are refused.
         so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
     })
 }
 
-/// The cell of the run at this place, at these values.
-fn cell(
-    text: &str,
-    parameters: &[Parameter],
-    (n, at): (usize, Vec<(String, String)>),
-    directory: &Path,
-) -> Result<Cell, Wrong> {
-    let mut values = first_values(parameters);
-    for (name, value) in &at {
-        values.insert(name.as_str(), value.clone());
+/// A run as it stands in the file, with what it names.
+struct Raw<'a> {
+    run: Option<&'a toml::Value>,
+    load: Option<&'a toml::Value>,
+    workload: Option<(&'a str, &'a toml::Value)>,
+}
+
+impl Raw<'_> {
+    fn mentions(&self, name: &str) -> bool {
+        let all = [self.run, self.load, self.workload.map(|(_, table)| table)];
+        all.into_iter().flatten().any(|value| mentions(value, name))
     }
-    let filled = Filled::of(text, &values)?;
-    let run = filled.written.run[n].get_ref();
-    Cell::of(run, at, &filled.written.load, directory).map_err(|cause| filled.wrong(n, cause))
+
+    /// Its cell at these values.
+    fn cell(
+        &self,
+        values: &BTreeMap<&str, String>,
+        at: Vec<(String, String)>,
+        directory: &Path,
+    ) -> Result<Cell, String> {
+        fn read<T: for<'de> Deserialize<'de>>(value: toml::Value) -> Result<T, String> {
+            T::deserialize(value).map_err(|error| error.message().replace('\n', ", "))
+        }
+        let fill = |value: Option<&toml::Value>| {
+            value.map_or_else(|| toml::Value::Table(toml::Table::new()), |value| filled_in(value, values))
+        };
+        let load: Suggested = read(fill(self.load))?;
+        let table = self.workload.map(|(name, table)| Ok((name.to_owned(), read(filled_in(table, values))?)));
+        let tables = table.transpose().map_err(|error: String| error)?.into_iter().collect();
+        Cell::of(&read::<Run>(fill(self.run))?, at, &load, &Beside { directory, tables: &tables })
+    }
+}
+
+/// A value with its parameters replaced.
+fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Value {
+    match value {
+        toml::Value::String(text) => toml::Value::String(filled(text, values)),
+        toml::Value::Array(all) => {
+            all.iter().map(|value| filled_in(value, values)).collect::<Vec<_>>().into()
+        }
+        toml::Value::Table(table) => {
+            let filled = table.iter().map(|(name, value)| (name.clone(), filled_in(value, values)));
+            toml::Value::Table(filled.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// A file with its parameters replaced.
@@ -297,9 +369,48 @@ operations = ["PING"]
             "mine.toml: there is no parameter 'm'; there are clients, n, size"
         );
         assert!(
-            read(FILE, &["size=64,many"]).unwrap_err().starts_with("mine.toml:15: "),
-            "the line of its use"
+            read(FILE, &["size=64,many"]).unwrap_err().starts_with("mine.toml:12: "),
+            "the line of the run"
         );
+    }
+
+    #[test]
+    fn lists_go_on_together_where_the_file_says_so_and_workloads_stand_in_it() {
+        let text = r#"together = [["batch", "parallel"]]
+[parameters]
+batch = [10, 50]
+kind = ["a", "b"]
+parallel = [20, 4]
+[load]
+requests = 5
+clients = "$parallel"
+[workload.mine]
+[[workload.mine.operation]]
+name = "ask"
+steps = ["ECHO $kind"]
+[[run]]
+name = "x"
+workload = "mine"
+batching = "$batch"
+"#;
+        let cells = read(text, &[]).unwrap().cells;
+        let told: Vec<_> = cells.iter().map(Cell::title).collect();
+        let told: Vec<_> = told.iter().map(String::as_str).collect();
+        let [a, b] = ["x, batch 10, parallel 20, kind a", "x, batch 10, parallel 20, kind b"];
+        assert_eq!((&told[..2], told.len()), (&[a, b][..], 4));
+        let last = &cells[3];
+        assert_eq!(
+            (last.load.clients, last.each, last.workload.operations[0].steps.len()),
+            (Some(4), 50, 50)
+        );
+        assert_eq!(last.workload.operations[0].steps[0], "ECHO b");
+        let longer = read(text, &["batch=1,2,3"]).unwrap_err();
+        assert_eq!(
+            longer,
+            "mine.toml:13: the lists 'batch' and 'parallel' go on together, and one is longer"
+        );
+        let broken = read(&text.replace("steps", "stps"), &[]).unwrap_err();
+        assert!(broken.starts_with("mine.toml:13: the workload 'mine': unknown field `stps`"), "{broken}");
     }
 
     #[test]

@@ -39,9 +39,9 @@ impl Gathered {
         }
     }
 
-    /// What came of it, when the session has ended; nothing where no load was measured.
+    /// What came of it, when the session has ended; nothing where nothing was asked.
     pub fn measured(self) -> Option<MeasuredCell> {
-        let summary = self.summary.filter(|summary| summary.length_s > 0.0)?;
+        let summary = self.summary.filter(|summary| summary.ops > 0 || !summary.errors.is_empty())?;
         Some(MeasuredCell { summary, all: self.all })
     }
 }
@@ -60,7 +60,8 @@ impl MeasuredCell {
     /// The figures of its `cell`. Under a rate the latencies in all are those of the response time.
     pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
         let figures = |ops: u64, latency: &Latency| Figures {
-            ops_per_s: Some((ops * cell.each) as f64 / self.summary.length_s),
+            ops_per_s: (self.summary.length_s > 0.0)
+                .then(|| (ops * cell.each) as f64 / self.summary.length_s),
             mean_us: (!latency.is_empty()).then(|| latency.mean_ns() / 1e3),
             p99_us: latency.percentile(0.99).map(|ns| ns as f64 / 1e3),
             within: layout.within_ms.iter().filter_map(|ms| percent_within(latency, *ms)).collect(),

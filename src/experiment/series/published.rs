@@ -46,7 +46,7 @@ impl OfCell {
 impl Published {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.source.is_empty()
     }
 
     /// Those of `cell`.

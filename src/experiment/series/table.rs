@@ -69,11 +69,16 @@ impl<'a> Table<'a> {
         lines.into_iter().map(line).collect()
     }
 
-    /// The columns before the figures: what tells cells apart, and their operations.
+    /// The columns before the figures: what tells cells apart, and their operations. A list that says no more than the
+    /// operation does is left out.
     fn names(&self) -> Vec<&str> {
         let mut names = vec!["run"];
         for (name, _) in self.rows.iter().flat_map(|(cell, _)| &cell.at) {
-            if !names.contains(&name.as_str()) {
+            let says_more = |(cell, _): &(&Cell, _)| {
+                let value = cell.at.iter().find(|(list, _)| list == name).map(|(_, value)| value);
+                value.is_some_and(|value| !matches!(&names_of(cell)[..], [only] if only.contains(value)))
+            };
+            if !names.contains(&name.as_str()) && self.rows.iter().any(says_more) {
                 names.push(name);
             }
         }
@@ -272,6 +277,18 @@ cells = [
             written.lines().map(str::trim).filter(|line| line.starts_with(PUBLISHED)).collect();
         assert_eq!(rows.len(), 2, "of all, and of SET: {written}");
         assert!(rows[1].contains("450 µs  618 µs"), "{written}");
+    }
+
+    #[test]
+    fn a_list_of_operations_has_no_column_of_its_own() {
+        let text = FILE.replace("size = [64, 1024]", "size = [64]\ntest = [\"GET\", \"SET\"]");
+        let text = text.replace("workload = \"mixed\"", "workload = \"mixed\"\noperations = [\"$test\"]");
+        let text = text.split("[published]").next().unwrap();
+        let series =
+            Series::parse(text, ("mine.toml", "mine"), std::path::Path::new(""), &Settings::default());
+        let series = series.unwrap();
+        let table = Table::new(&series, &series.cells.iter().collect::<Vec<_>>(), false);
+        assert!(table.written().starts_with("run   size  operation  ops/s"), "{}", table.written());
     }
 
     #[test]
