@@ -236,7 +236,7 @@ fn a_silent_server_costs_the_connection_after_the_timeout() {
     server.join();
     // Those that were due before the oldest one's time was up were lost with it.
     assert!(heard.errors_of("timeout") >= 1, "{:?}", heard.errors);
-    assert_eq!(heard.told, ["lost, timeout: a PING was not answered within 1.00 s", "back"]);
+    assert_eq!(heard.told, ["lost, timeout: a ping was not answered within 1.00 s", "back"]);
 }
 
 #[test]

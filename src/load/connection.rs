@@ -425,7 +425,9 @@ impl Connection {
                     return Ok(());
                 }
                 Piece::Cas(number) => {
-                    if let Some(sequence) = sequence {
+                    if let Some(sequence) = sequence
+                        && replies.is_sequence(op)
+                    {
                         sequence.take_cas(number);
                     }
                     return Ok(());

@@ -302,6 +302,34 @@ fn a_step_is_written_when_the_replies_to_those_before_have_come() {
 }
 
 #[test]
+fn a_step_sends_the_number_that_its_own_operation_was_told_and_0_where_it_was_told_none() {
+    let operation = |name: &str, steps: &[&str]| Operation {
+        name: name.to_owned(),
+        weight: 1,
+        together: Together::Sequence,
+        steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+        ..Operation::default()
+    };
+    let operations = vec![operation("both", &["gets a", "cas a {cas} x"]), operation("plain", &["gets b"])];
+    let workload = Workload { operations, ..Workload::default() };
+    let values = Values::new(&workload, 32, 7);
+    let program = Program::new(&workload, Dialect::Memcached, 1, values, &KeyNames::given("k:"));
+    let mut bench = Bench::of(&program);
+    bench.connection.skipper = Dialect::Memcached.skipper();
+    bench.ask_for(&program, &["both", "plain", "both", "both"], false);
+    assert_eq!(bench.written(), "gets a gets b gets a gets a");
+    bench.answer("VALUE a 0 1 7\r\ny\r\nEND\r\nVALUE b 0 1 8\r\n", 10);
+    bench.answer("y\r\nEND\r\nEND\r\nVALUE a 0 1 18446744073709551615\r\ny\r\nEND\r\n", 20);
+    let sent = "cas a 0 0 1 7 x cas a 0 0 1 0 x cas a 0 0 1 18446744073709551615 x";
+    assert_eq!(bench.written(), sent);
+    bench.answer("STORED\r\nNOT_FOUND\r\nEXISTS\r\n", 30);
+    let counted = bench.counted();
+    let [both, plain] = [0, 1].map(|place| &counted.counts[place]);
+    assert_eq!((both.ops, both.hits, both.misses, both.conflicts), (3, 3, 2, 1));
+    assert_eq!((plain.ops, plain.hits, bench.segments.in_flight()), (1, 1, 0));
+}
+
+#[test]
 fn an_error_of_any_step_is_one_of_its_operation_whose_other_steps_are_asked_all_the_same() {
     let program = sequences();
     let mut bench = Bench::of(&program);

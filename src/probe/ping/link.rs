@@ -136,7 +136,7 @@ impl Link {
             Phase::Resting { .. } => Ok(()),
             Phase::Resolving { .. } => Err(self.timed_out("the lookup of the name")),
             Phase::Connecting { .. } => Err(self.timed_out("the attempt to connect")),
-            Phase::Connected(line) if line.is_greeted() => Err(self.timed_out("a PING")),
+            Phase::Connected(line) if line.is_greeted() => Err(self.timed_out("a ping")),
             Phase::Connected(_) => Err(self.timed_out("the greeting")),
         }
     }
