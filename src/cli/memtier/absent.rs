@@ -67,7 +67,7 @@ pub(super) const ABSENT: &[Absent] = &[
     absent(&["--scan-incremental-iteration", "--scan-incremental-max-iterations"], ""),
     absent(&["--data-offset"], "--command 'SETRANGE __key__ OFFSET __data__' asks for it"),
     absent(&["--data-import"], "redyno --dataset sends the records of a file"),
-    absent(&["--data-verify", "--verify-only"], ""),
+    absent(&["--data-verify", "--verify-only"], "redyno --dataset FILE --verify reads the records back"),
     absent(&["--generate-keys", "--no-expiry"], "redyno --dataset sends the records of a file"),
 ];
 

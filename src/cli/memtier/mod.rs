@@ -12,6 +12,7 @@ mod absent;
 mod args;
 mod asked;
 mod command;
+mod effect;
 mod help;
 mod layout;
 mod numbers;

@@ -13,6 +13,7 @@ use std::{
 
 use super::{
     asked::{Asked, Requests as Asking},
+    effect::without_effect,
     layout::{self, Progress, Report},
     parse::{Parsed, parse},
     requests::Requests,
@@ -125,6 +126,9 @@ impl Memtier {
         let target = asked.server.target(dialect).map_err(|error| told(error.to_string()))?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| told(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(out), Words::stderr());
+        for line in without_effect(&asked) {
+            writeln!(err, "{line}")?;
+        }
         if asked.requests == Some(Asking::AllKeys) {
             writeln!(out, "setting requests to {}", asked.requests_each().unwrap_or_default())?;
         }
