@@ -10,6 +10,7 @@
 mod cas;
 mod check;
 mod chooser;
+mod collections;
 mod commands;
 mod compiling;
 mod custom;
@@ -74,7 +75,9 @@ pub use key_span::{KeySpan, NameSet};
 pub(crate) use now::unix_ms;
 pub use operations::{Expected, OpId, Operations};
 pub use outgoing::Outgoing;
-pub use outlook::{Asking, DatasetAhead, KeysAhead, OperationAhead, Outlook, PrefillAhead, Sample};
+pub use outlook::{
+    Asking, DatasetAhead, KeysAhead, MemoryAhead, OperationAhead, Outlook, PrefillAhead, Sample,
+};
 pub use parameters::{ParameterError, Setting, Settings};
 pub(crate) use parameters::{filled, settable, written};
 pub use part::NoOperation;

@@ -9,12 +9,7 @@ use std::collections::BTreeSet;
 
 use super::{
     DatasetError, Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Together,
-    Values, Workload, client_seed,
-    key_form::SetNames,
-    now,
-    program::Weighed,
-    readable::readable,
-    step::{Fragment, Step},
+    Values, Workload, client_seed, program::Weighed, readable::readable, step::Fragment,
 };
 use crate::{foreign, protocol::Dialect};
 
@@ -24,12 +19,6 @@ const SAMPLES: usize = 12;
 const DRAWS: u64 = 500;
 /// The longest commands of an operation in characters.
 const LONGEST_COMMANDS: usize = 160;
-/// What Redis and Valkey need beside a key's name and its value, about: the entry of the table, the object, two headers of
-/// strings, and what the allocator rounds up to.
-const REDIS_OVERHEAD: f64 = 90.0;
-/// The same of memcached: the header of an item, the number for CAS, and its place in the table.
-const MEMCACHED_OVERHEAD: f64 = 64.0;
-
 /// What a run is to ask.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
@@ -118,10 +107,19 @@ pub struct PrefillAhead {
     pub keys: u64,
     /// Bytes on the wire, out, in all.
     pub bytes: f64,
-    /// Bytes of memory that this takes, about: those of names and values, and what a server needs beside them for a string.
-    pub memory: f64,
-    /// How many of these bytes are the server's own for each key.
+    /// What this takes of memory.
+    pub memory: MemoryAhead,
+}
+
+/// About how much memory keys take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryAhead {
+    /// Bytes: those of names, values and elements, and what a server needs beside them.
+    pub bytes: f64,
+    /// How many of these are the server's own for each key that is a string.
     pub overhead: f64,
+    /// Whether there are keys with elements, which take more of the server's own for each.
+    pub has_collections: bool,
 }
 
 /// A request.
@@ -255,27 +253,12 @@ impl Asking<'_> {
         let requests = workload.prefill_requests(self.keyspace);
         let bytes: f64 =
             self.weighed(Program::of_prefill)?.iter().map(|(_, share, bytes)| share * bytes).sum();
-        let overhead = if self.dialect.is_resp() { REDIS_OVERHEAD } else { MEMCACHED_OVERHEAD };
-        let (_, names) = workload.sets(self.keyspace, self.names);
-        let kinds: Vec<_> = workload.value_kinds().map(|kind| kind.size.mean(self.value_size)).collect();
-        let filled = workload.fillings(self.keyspace);
-        let of_steps: f64 = filled
-            .map(|filled| {
-                let requests = (filled.numbers.end - filled.numbers.start) as f64;
-                requests * payload(&filled.step, &names, &kinds)
-            })
-            .sum();
-        let made = workload.prefilled_keys(self.keyspace);
-        let of_keys = made.iter().map(|set| {
-            let name = self.names.prefix().len() + set.last().len();
-            (set.numbers.end - set.numbers.start) as f64 * (name as f64 + overhead)
-        });
+        let memory = workload.prefill_memory(self.keyspace, self.names, self.value_size, self.dialect);
         Ok(PrefillAhead {
             requests,
-            keys: made.total().unwrap_or(requests),
+            keys: workload.prefilled_keys(self.keyspace).total().unwrap_or(requests),
             bytes: bytes * requests as f64,
-            memory: of_steps + of_keys.sum::<f64>(),
-            overhead,
+            memory,
         })
     }
 }
@@ -303,24 +286,6 @@ fn levelled(workload: &Workload) -> Workload {
     let mut levelled = workload.clone();
     levelled.values.values_mut().for_each(|kind| kind.size = level(&kind.size));
     levelled
-}
-
-/// Bytes of what stands behind the command in a step of a prefill, the key that it is run for left out; `kinds` are the mean
-/// sizes of values.
-fn payload(step: &Step, names: &[SetNames], kinds: &[f64]) -> f64 {
-    let length = |fragment: &Fragment| match fragment {
-        Fragment::Text(text) => text.len() as f64,
-        // Of a record nothing is known before it is read, nor of a reply.
-        Fragment::Given(_) | Fragment::OfRecord(_) | Fragment::Cas => 0.0,
-        Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set) => {
-            let names = &names[usize::from(*set)];
-            names.key(names.form.named(0)).len() as f64
-        }
-        Fragment::Value(kind) => kinds[usize::from(*kind)],
-        Fragment::Number(_, to) => to.to_string().len() as f64,
-        Fragment::Now => now::unix_ms().to_string().len() as f64,
-    };
-    step.0.iter().skip(1).flatten().map(length).sum()
 }
 
 #[cfg(test)]
@@ -406,7 +371,7 @@ mod tests {
         let workload = with(&[("text", "64..1024")], &["GET {key}"], &["SET {key} {text} EX 60"]);
         let told = of(&workload, Dialect::Resp2).prefill.unwrap();
         assert_eq!((told.requests, told.keys), (1000, 1000));
-        assert_eq!(told.memory, 1000.0 * (14.0 + 544.0 + "EX60".len() as f64 + 90.0));
+        assert_eq!(told.memory.bytes, 1000.0 * (14.0 + 544.0 + "EX60".len() as f64 + 90.0));
         let wire =
             "*5\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$544\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n".len() + 544;
         assert_eq!(told.bytes, 1000.0 * wire as f64);

@@ -58,7 +58,7 @@ pub(super) struct Filled {
     pub(super) step: Step,
     pub(super) numbers: Range<u64>,
     /// The set of these keys.
-    set: u16,
+    pub(super) set: u16,
     /// Whether they are whole names.
     is_whole: bool,
 }
