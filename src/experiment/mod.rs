@@ -7,6 +7,7 @@
 //! ```
 //! An experiment is a peer of the session like any other: whoever holds the peer hands it what is delivered, and sends the
 //! orders that come back. It has no clock: time is that of the records. Pure.
+//! A [series] is none: it is what sessions that follow each other are made of, and the table of what came of them.
 
 mod ab;
 mod asked;
