@@ -1,7 +1,9 @@
 //! The way of a change from a hand to the load: one that may do harm waits for a yes.
 
 use super::{Mode, Model, Order, Question, Room, Tone, danger, filling_danger};
-use crate::{experiment::Interruption, gauge::Gauge, load::Knobs, server::Status, session::Moment};
+use crate::{
+    experiment::Interruption, gauge::Gauge, load::Knobs, server::Status, session::Moment, workload::Chosen,
+};
 
 /// Connections of ours that carry no load: that of the ping and that of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
@@ -13,6 +15,22 @@ impl Model {
     pub(super) fn propose(&mut self, knobs: Knobs) {
         let asked = danger(self.panel.wanted(), &knobs, self.room());
         self.propose_order(asked, Order::SetKnobs(knobs));
+    }
+
+    /// Asks for what a file says, or tells what is wrong with it.
+    pub(super) fn propose_workload(&mut self, chosen: Result<Chosen, String>) {
+        let knobs = chosen.and_then(|chosen| {
+            if let Some(portion) = chosen.workload.portions().into_iter().next() {
+                return Err(format!(
+                    "{portion} is of a dataset's record, which is given at the start: --dataset"
+                ));
+            }
+            self.panel.wanted().asking(&chosen).map_err(|error| error.to_string())
+        });
+        match knobs {
+            Ok(knobs) => self.propose(knobs),
+            Err(what) => self.say(Tone::Warning, what),
+        }
     }
 
     /// Has the keys made that the load of `knobs` reads, or asks first.

@@ -40,6 +40,8 @@ pub enum Effect {
     },
     /// Read this file, for [`Msg::Script`](super::Msg::Script).
     Read(String),
+    /// Read the workload of this file, for [`Msg::Workload`](super::Msg::Workload).
+    ReadWorkload(String),
     /// Draw in the theme of this name.
     Theme(&'static str),
     /// Leave.

@@ -10,6 +10,7 @@ use crate::{
     experiment::Interruption,
     load::Knobs,
     session::{Record, Segment},
+    workload::Chosen,
 };
 
 /// The length of an intrinsic run unless another is typed, as text for the entry.
@@ -37,6 +38,8 @@ pub enum Msg {
         /// What it holds.
         text: Result<String, String>,
     },
+    /// The workload of a file that was asked for, or what is wrong with it.
+    Workload(Result<Chosen, String>),
     /// A picture is about to be drawn, whose charts have so many columns.
     Columns(u16),
 }
@@ -52,6 +55,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Paste(text) => paste(model, &text),
         Msg::Say(tone, text) => model.say(tone, text),
         Msg::Script { name, text } => model.propose_script(&name, text),
+        Msg::Workload(chosen) => model.propose_workload(chosen),
         Msg::Delivery(delivery) => {
             on_delivery(model, &delivery);
             model.hand(&delivery);

@@ -1,6 +1,6 @@
 //! What can be set by a word and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`, `workload get`.
 
-use super::{Arrivals, Backlog, Knob, Knobs, TurnError};
+use super::{Arrivals, Backlog, Knob, KnobError, Knobs, TurnError};
 use crate::{
     units,
     workload::{Chosen, Distribution, presets},
@@ -20,7 +20,7 @@ pub enum Adjustable {
     Backlog,
     /// After how many requests a client makes a new connection.
     Reconnect,
-    /// Which commands, by a preset of `--workload`.
+    /// Which commands, by a preset of `--workload`; a file is read elsewhere.
     Workload,
 }
 
@@ -113,7 +113,7 @@ impl Adjustable {
                 Ok(Knobs { reconnect, ..knobs.clone() }.checked()?)
             }
             Self::Backlog => Ok(Knobs { backlog: value.parse()?, ..knobs.clone() }.checked()?),
-            Self::Workload => Ok(running(&Chosen::of_preset(value)?, knobs).checked()?),
+            Self::Workload => Ok(knobs.asking(&Chosen::of_preset(value)?)?),
         }
     }
 }
@@ -134,17 +134,22 @@ fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
     Knob::Weight(place as u16).typed(knobs, weight)
 }
 
-/// `knobs` with this workload, and the load that it suggests.
-fn running(chosen: &Chosen, knobs: &Knobs) -> Knobs {
-    let load = &chosen.load;
-    Knobs {
-        workload: chosen.workload.clone(),
-        clients: load.clients.unwrap_or(knobs.clients),
-        pipeline: load.pipeline.unwrap_or(knobs.pipeline),
-        rate: load.rate.or(knobs.rate),
-        value_size: load.data_size.unwrap_or(knobs.value_size),
-        keyspace: load.keys.unwrap_or(knobs.keyspace),
-        ..knobs.clone()
+impl Knobs {
+    /// The same asking what was chosen, under the load that this suggests.
+    ///
+    /// # Errors
+    /// Names the first knob that is out of its range.
+    pub fn asking(&self, Chosen { workload, load }: &Chosen) -> Result<Self, KnobError> {
+        let knobs = Self {
+            workload: workload.clone(),
+            clients: load.clients.unwrap_or(self.clients),
+            pipeline: load.pipeline.unwrap_or(self.pipeline),
+            rate: load.rate.or(self.rate),
+            value_size: load.data_size.unwrap_or(self.value_size),
+            keyspace: load.keys.unwrap_or(self.keyspace),
+            ..self.clone()
+        };
+        knobs.checked()
     }
 }
 

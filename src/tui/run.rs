@@ -25,6 +25,7 @@ use crate::{
     load::Knobs,
     session::{Timeline, TimelineOptions},
     signals::Signal,
+    workload::{Chosen, Settings},
 };
 
 /// How often the source is asked, and a terminal that is behind offered more. Records come four times a second.
@@ -215,6 +216,11 @@ impl<W: Write, E: Events> Loop<W, E> {
                     let (name, text) = share::read(Path::new(&path));
                     let effects = update(model, Msg::Script { name, text });
                     // It asks the session for something at the most.
+                    self.carry_out(effects, model, source)?;
+                }
+                Effect::ReadWorkload(path) => {
+                    let chosen = Chosen::find(&path, &Settings::default()).map_err(|error| error.to_string());
+                    let effects = update(model, Msg::Workload(chosen));
                     self.carry_out(effects, model, source)?;
                 }
                 Effect::Theme(name) => self.wear(model, name),

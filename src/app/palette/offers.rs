@@ -5,6 +5,7 @@ use crate::{
     app::{Action, Context, Model, PRESETS, Screen, Setting, bindings},
     experiment::Asked,
     load::{Adjustable, Knobs},
+    workload::is_path,
 };
 
 /// What an offer does.
@@ -22,6 +23,8 @@ pub enum Command {
     Begin(Asked),
     /// The script of this file.
     Play(String),
+    /// The workload of this file.
+    Ask(String),
     /// This value for a parameter of the server, after a question.
     Configure(Setting),
     /// Nothing: why it cannot be.
@@ -193,6 +196,9 @@ impl Model {
     pub(super) fn setting(&self, setting: Adjustable, value: &str) -> Offer {
         let wanted = self.panel.wanted();
         let (help, command) = match setting.typed(wanted, value) {
+            _ if setting == Adjustable::Workload && is_path(value) => {
+                (format!("Asks what the file {value} says, from now on."), Command::Ask(value.to_owned()))
+            }
             Ok(knobs) => {
                 let (now, then) = (setting.value(wanted), setting.value(&knobs));
                 let help =

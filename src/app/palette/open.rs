@@ -64,6 +64,10 @@ impl Model {
                 self.mode = Mode::Screen;
                 self.ask(Effect::Read(file));
             }
+            Command::Ask(file) => {
+                self.mode = Mode::Screen;
+                self.ask(Effect::ReadWorkload(file));
+            }
             Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
             Command::Theme(name) => {
                 self.mode = Mode::Screen;

@@ -68,8 +68,9 @@ fn about(workload: &Workload) -> String {
 mod tests {
     use super::*;
     use crate::{
+        app::{Effect, Msg, Order, update},
         session::TimelineOptions,
-        workload::{Operation, preset},
+        workload::{Chosen, Operation, preset},
     };
 
     fn mine() -> Workload {
@@ -100,6 +101,25 @@ mod tests {
         assert_eq!(offers[0].title, "preset cache");
         assert_eq!(titles(&model, "preset incr")[0], "workload incr");
         assert_eq!(titles(&model, "preset gentle")[0], "preset gentle");
+    }
+
+    #[test]
+    fn a_path_is_a_file_that_is_read_and_asked_or_told_to_be_wrong() {
+        let mut model = model(mine());
+        let [offer] = &model.offers("workload ./other.toml")[..] else { panic!("one offer") };
+        assert_eq!(offer.command, Command::Ask("./other.toml".to_owned()));
+        let chosen = Chosen { workload: preset("incr").unwrap(), ..Chosen::default() };
+        let effects = update(&mut model, Msg::Workload(Ok(chosen)));
+        let [Effect::Order(Order::SetKnobs(knobs))] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(knobs.workload.name, "incr");
+        let wrong = "other.toml:3: unknown field 'x'";
+        assert_eq!(update(&mut model, Msg::Workload(Err(wrong.to_owned()))), []);
+        assert_eq!(model.message().unwrap().text, wrong);
+        let mut records = Workload::clone(&preset("get").unwrap());
+        records.operations[0].steps[0] = "GET __field:id__".to_owned();
+        let chosen = Chosen { workload: records.into(), ..Chosen::default() };
+        assert_eq!(update(&mut model, Msg::Workload(Ok(chosen))), []);
+        assert!(model.message().unwrap().text.contains("--dataset"));
     }
 
     #[test]
