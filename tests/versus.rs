@@ -148,6 +148,14 @@ fn a_target_that_holds_other_keys_is_asked_about_by_its_name_and_the_other_is_le
 }
 
 #[test]
+fn records_of_a_file_are_refused_where_each_target_would_have_a_part() {
+    let words = ["versus", "redis://127.0.0.1:1", "redis://127.0.0.1:2", "--dataset", "docs.csv"];
+    assert!(
+        run(&words).expect_code(2).err.contains("versus has no --dataset: each target would be sent a part")
+    );
+}
+
+#[test]
 fn a_target_that_cannot_be_reached_is_named() {
     let server = Server::redis().start();
     let nobody = free_port();

@@ -106,6 +106,11 @@ impl CommandLine {
         let suggested = suggested.map_err(wrong)?;
         let load = match &mut self.command {
             Some(Command::Ab(args)) => Some(&mut args.load),
+            Some(Command::Versus(args)) if args.load.dataset.is_some() => {
+                let text = "versus has no --dataset: each target would be sent a part of the records only; leave it out";
+                return Err(UsageError::Line(text.to_owned()));
+            }
+            Some(Command::Versus(args)) => Some(&mut args.load),
             Some(_) => None,
             None => Some(&mut self.load),
         };
