@@ -94,7 +94,8 @@ fn every_interval_says_what_the_client_itself_cost() {
     let clients: Vec<_> = with_length.iter().map(|interval| interval.client.as_ref().unwrap()).collect();
     assert!(!clients.is_empty());
     for client in &clients {
-        assert_eq!(client.workers.len(), 2);
+        // One that the machine kept waiting for all of the stretch tells its part with the next.
+        assert!((1..=2).contains(&client.workers.len()), "{client:?}");
         assert!(client.workers.iter().all(|worker| worker.cpu > 0.0), "{client:?}");
         assert_eq!(client.late, None, "in closed loop nothing is due before it is sent");
         assert_eq!(client.run_delay.is_some(), cfg!(target_os = "linux"), "{client:?}");
