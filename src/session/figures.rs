@@ -13,6 +13,8 @@ use crate::{load::Knobs, stats::Latency, units};
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     /// When its stretch began, in seconds of the session.
+    pub start_s: f64,
+    /// When it ended.
     pub t_s: f64,
     /// How long that was.
     pub length_s: f64,
@@ -24,38 +26,75 @@ pub struct Row<'a> {
     pub ops: u64,
     /// The same per second under load; `None` where no time under load was measured.
     pub ops_per_s: Option<f64>,
+    /// Reads that found their key, and those that did not.
+    pub hits: u64,
+    /// See [`hits`](Self::hits).
+    pub misses: u64,
+    /// Writes that lost a race: a `cas` whose item somebody else had changed.
+    pub conflicts: u64,
     /// Requests that failed.
     pub errors: u64,
-    /// Requests that were given up on purpose.
-    pub shed: u64,
-    /// How late the oldest due, unsent request was at most.
-    pub behind_us: u64,
+    /// Bytes read from the server, and bytes written to it.
+    pub bytes_in: u64,
+    /// See [`bytes_in`](Self::bytes_in).
+    pub bytes_out: u64,
+    /// What is known of all operations together only; `None` of one of them.
+    pub whole: Option<Whole>,
     /// From the write of a request to its reply.
     pub service: &'a Latency,
     /// From when it was due; `None` in closed loop.
     pub response: Option<&'a Latency>,
     /// What connections took to open; `None` of an operation.
     pub opening: Option<&'a Opening>,
+    /// The share of a core that redyno's busiest worker used.
+    pub client_cpu: Option<f64>,
     /// The server's share of a core.
     pub server_cpu: Option<f64>,
 }
 
+/// What no operation has of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole {
+    /// Requests that were due.
+    pub due: u64,
+    /// Requests that were given up on purpose.
+    pub shed: u64,
+    /// Requests that were due and not sent at the end.
+    pub owed: u64,
+    /// How late the oldest due, unsent request was at most.
+    pub behind_us: u64,
+    /// Seconds without any connection, because all were lost.
+    pub outage_s: f64,
+}
+
 /// The row of a record of the load.
 macro_rules! row {
-    ($record:ident, $t_s:expr, $segment:expr) => {
+    ($record:ident, $start_s:expr, $t_s:expr, $segment:expr) => {
         Row {
+            start_s: $start_s,
             t_s: $t_s,
             length_s: $record.length_s,
             segment: $segment,
             knobs: None,
             ops: $record.ops,
             ops_per_s: ($record.length_s > 0.0).then_some($record.ops_per_s),
+            hits: $record.hits,
+            misses: $record.misses,
+            conflicts: $record.conflicts,
             errors: $record.errors.values().sum(),
-            shed: $record.shed,
-            behind_us: $record.behind_us,
+            whole: Some(Whole {
+                due: $record.due,
+                shed: $record.shed,
+                owed: $record.owed,
+                behind_us: $record.behind_us,
+                outage_s: $record.outage_s,
+            }),
+            bytes_in: $record.bytes_in,
+            bytes_out: $record.bytes_out,
             service: &$record.service,
             response: $record.response.as_ref(),
             opening: Some(&$record.opening),
+            client_cpu: $record.client.as_ref().map(|client| client.cpu),
             server_cpu: None,
         }
     };
@@ -66,9 +105,11 @@ impl<'a> Row<'a> {
     pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
         let start = &segment.start;
         let row = Self::of_interval(&segment.total);
+        let length_s = segment.length_s(now_s);
         Self {
-            t_s: start.t_s,
-            length_s: segment.length_s(now_s),
+            start_s: start.t_s,
+            t_s: start.t_s + length_s,
+            length_s,
             segment: start.segment,
             knobs: Some(&start.knobs),
             ops_per_s: row.ops_per_s.filter(|_| start.knobs.load),
@@ -79,7 +120,7 @@ impl<'a> Row<'a> {
 
     /// An interval.
     pub fn of_interval(interval: &'a Interval) -> Self {
-        row!(interval, interval.t_s - interval.length_s, interval.segment)
+        row!(interval, interval.t_s - interval.length_s, interval.t_s, interval.segment)
     }
 
     /// An operation in this interval.
@@ -87,17 +128,30 @@ impl<'a> Row<'a> {
         Self {
             ops: operation.ops,
             ops_per_s: (self.length_s > 0.0).then(|| operation.ops as f64 / self.length_s),
+            hits: operation.hits,
+            misses: operation.misses,
+            conflicts: operation.conflicts,
+            bytes_in: operation.bytes_in,
+            bytes_out: operation.bytes_out,
+            whole: None,
             errors: operation.errors.values().sum(),
             service: &operation.service,
             response: None,
             opening: None,
+            client_cpu: None,
+            server_cpu: None,
             ..self
         }
     }
 
-    /// A whole session.
+    /// A whole session, of which `length_s` were under load.
     pub fn of_summary(summary: &'a Summary) -> Self {
-        row!(summary, 0.0, 0)
+        row!(summary, 0.0, summary.length_s, 0)
+    }
+
+    /// The same under these knobs.
+    pub fn under(self, knobs: &'a Knobs) -> Self {
+        Self { knobs: Some(knobs), ..self }
     }
 
     /// Whether requests are due in it whatever the server does.
@@ -121,8 +175,10 @@ pub enum Unit {
     Count,
     /// Things that should not happen.
     Trouble,
-    /// The value is in nanoseconds.
+    /// The value is in nanoseconds; in exports, whose names end in `_us`, in microseconds.
     Latency,
+    /// Bytes.
+    Bytes,
     /// A share of one.
     Ratio,
 }
@@ -136,6 +192,8 @@ pub struct Figure {
     pub heading: &'static str,
     /// What it counts.
     pub unit: Unit,
+    /// What it is, in a sentence.
+    pub about: &'static str,
     of: fn(&Row) -> Option<f64>,
 }
 
@@ -151,6 +209,12 @@ impl Figure {
         (self.of)(row)
     }
 
+    /// Its value under its name in exports: exact, in the unit that the name ends in.
+    pub fn exported(&self, row: &Row) -> Option<f64> {
+        let value = self.value(row)?;
+        Some(if self.unit == Unit::Latency { value / 1e3 } else { value })
+    }
+
     /// Its value as it stands under its heading.
     pub fn written(&self, row: &Row) -> Option<String> {
         let value = self.value(row)?;
@@ -161,6 +225,7 @@ impl Figure {
             Unit::Setting => units::setting(value as u64),
             Unit::Count | Unit::Trouble => units::count(value),
             Unit::Latency => units::latency(value as u64),
+            Unit::Bytes => units::bytes(value as u64),
             Unit::Ratio => units::percent(value),
         })
     }
@@ -170,13 +235,33 @@ fn level(latency: Option<&Latency>, level: Level) -> Option<f64> {
     latency.and_then(|latency| level.of(latency)).map(|ns| ns as f64)
 }
 
+fn quantile(latency: Option<&Latency>, quantile: f64) -> Option<f64> {
+    latency.and_then(|latency| latency.percentile(quantile)).map(|ns| ns as f64)
+}
+
+fn some(latency: Option<&Latency>, of: fn(&Latency) -> u64) -> Option<f64> {
+    latency.filter(|latency| !latency.is_empty()).map(|latency| of(latency) as f64)
+}
+
+fn mean(latency: Option<&Latency>) -> Option<f64> {
+    latency.filter(|latency| !latency.is_empty()).map(Latency::mean_ns)
+}
+
+fn setting(row: &Row, of: fn(&Knobs) -> u64) -> Option<f64> {
+    row.knobs.filter(|knobs| knobs.load).map(|knobs| of(knobs) as f64)
+}
+
 fn stage(row: &Row, at: Level, of: fn(&Opening) -> &Latency) -> Option<f64> {
     level(row.opening.map(of), at)
 }
 
 macro_rules! figures {
-    ($($(#[doc = $what:literal])* $id:ident $name:literal $heading:literal $unit:ident $of:expr;)*) => {
-        $($(#[doc = $what])* pub const $id: Figure = Figure { name: $name, heading: $heading, unit: Unit::$unit, of: $of };)*
+    ($(#[doc = $about:literal] $id:ident $name:literal $heading:literal $unit:ident $of:expr;)*) => {
+        $(
+            #[doc = $about]
+            pub const $id: Figure =
+                Figure { name: $name, heading: $heading, unit: Unit::$unit, about: $about, of: $of };
+        )*
 
         /// All figures, in the order in which tables have them from left to right.
         pub static FIGURES: &[Figure] = &[$($id,)*];
@@ -184,17 +269,29 @@ macro_rules! figures {
 }
 
 figures! {
-    /// The number of the segment.
+    /// The number of the segment; 0 of a whole session.
     SEGMENT "segment" "no" Number |row| Some(row.segment.into());
-    /// When it began.
-    START "t_s" "start" Clock |row| Some(row.t_s);
+    /// When the stretch began.
+    START "start_s" "start" Clock |row| Some(row.start_s);
+    /// When it ended.
+    END "t_s" "end" Clock |row| Some(row.t_s);
     /// How long it lasted.
     LENGTH "length_s" "length" Clock |row| Some(row.length_s);
-    /// Connections × pipeline.
-    SHAPE "load" "load" Shape |row| {
+    /// Seconds of it without any connection, because all were lost.
+    OUTAGE "outage_s" "outage" Clock |row| row.whole.map(|whole| whole.outage_s);
+    /// Connections × pipeline: as many requests are in flight at most.
+    SHAPE "in_flight" "load" Shape |row| {
         let knobs = row.knobs.filter(|knobs| knobs.load)?;
         Some(f64::from(knobs.clients) * f64::from(knobs.pipeline))
     };
+    /// Connections that carried load.
+    CLIENTS "clients" "clients" Setting |row| setting(row, |knobs| knobs.clients.into());
+    /// Requests that each wrote before it waited for the replies.
+    PIPELINE "pipeline" "pipeline" Setting |row| setting(row, |knobs| knobs.pipeline.into());
+    /// Bytes of a value, where the workload does not say.
+    VALUE_SIZE "value_size" "value" Setting |row| setting(row, |knobs| knobs.value_size.into());
+    /// Keys, where the workload does not say.
+    KEYS "keys" "keys" Setting |row| setting(row, |knobs| knobs.keyspace);
     /// The rate that was asked for.
     RATE "rate" "rate" Setting |row| {
         row.knobs.filter(|_| row.is_open())?.rate.map(f64::from)
@@ -203,32 +300,58 @@ figures! {
     OPS "ops" "ops" Count |row| Some(row.ops as f64);
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
+    /// Reads that found their key.
+    HITS "hits" "hits" Count |row| Some(row.hits as f64);
+    /// Reads that did not.
+    MISSES "misses" "misses" Count |row| Some(row.misses as f64);
+    /// Writes that lost a race: a `cas` whose item somebody else had changed.
+    CONFLICTS "conflicts" "conflicts" Count |row| Some(row.conflicts as f64);
+    /// The shortest service time.
+    SERVICE_MIN "service_min_us" "min" Latency |row| some(Some(row.service), Latency::min_ns);
+    /// The mean of the service times.
+    SERVICE_MEAN "service_mean_us" "mean" Latency |row| mean(Some(row.service));
     /// Half of the service times are at most so long.
-    SERVICE_P50 "service_p50" "p50" Latency |row| level(Some(row.service), Level::P50);
+    SERVICE_P50 "service_p50_us" "p50" Latency |row| level(Some(row.service), Level::P50);
     /// 90 % of the service times are at most so long.
-    SERVICE_P90 "service_p90" "p90" Latency |row| level(Some(row.service), Level::P90);
+    SERVICE_P90 "service_p90_us" "p90" Latency |row| level(Some(row.service), Level::P90);
+    /// 95 % of the service times are at most so long.
+    SERVICE_P95 "service_p95_us" "p95" Latency |row| quantile(Some(row.service), 0.95);
     /// 99 % of the service times are at most so long.
-    SERVICE_P99 "service_p99" "p99" Latency |row| level(Some(row.service), Level::P99);
+    SERVICE_P99 "service_p99_us" "p99" Latency |row| level(Some(row.service), Level::P99);
     /// 99.9 % of the service times are at most so long.
-    SERVICE_P999 "service_p999" "p99.9" Latency |row| level(Some(row.service), Level::P999);
+    SERVICE_P999 "service_p999_us" "p99.9" Latency |row| level(Some(row.service), Level::P999);
+    /// 99.99 % of the service times are at most so long.
+    SERVICE_P9999 "service_p9999_us" "p99.99" Latency |row| quantile(Some(row.service), 0.9999);
     /// The longest service time.
-    SERVICE_MAX "service_max" "max" Latency |row| level(Some(row.service), Level::Max);
+    SERVICE_MAX "service_max_us" "max" Latency |row| level(Some(row.service), Level::Max);
+    /// The shortest response time.
+    RESPONSE_MIN "response_min_us" "resp min" Latency |row| some(row.response, Latency::min_ns);
+    /// The mean of the response times.
+    RESPONSE_MEAN "response_mean_us" "resp mean" Latency |row| mean(row.response);
     /// Half of the response times are at most so long.
-    RESPONSE_P50 "response_p50" "resp p50" Latency |row| level(row.response, Level::P50);
+    RESPONSE_P50 "response_p50_us" "resp p50" Latency |row| level(row.response, Level::P50);
     /// 90 % of the response times are at most so long.
-    RESPONSE_P90 "response_p90" "resp p90" Latency |row| level(row.response, Level::P90);
+    RESPONSE_P90 "response_p90_us" "resp p90" Latency |row| level(row.response, Level::P90);
+    /// 95 % of the response times are at most so long.
+    RESPONSE_P95 "response_p95_us" "resp p95" Latency |row| quantile(row.response, 0.95);
     /// 99 % of the response times are at most so long.
-    RESPONSE_P99 "response_p99" "resp p99" Latency |row| level(row.response, Level::P99);
+    RESPONSE_P99 "response_p99_us" "resp p99" Latency |row| level(row.response, Level::P99);
     /// 99.9 % of the response times are at most so long.
-    RESPONSE_P999 "response_p999" "resp p99.9" Latency |row| level(row.response, Level::P999);
+    RESPONSE_P999 "response_p999_us" "resp p99.9" Latency |row| level(row.response, Level::P999);
+    /// 99.99 % of the response times are at most so long.
+    RESPONSE_P9999 "response_p9999_us" "resp p99.99" Latency |row| quantile(row.response, 0.9999);
     /// The longest response time.
-    RESPONSE_MAX "response_max" "resp max" Latency |row| level(row.response, Level::Max);
+    RESPONSE_MAX "response_max_us" "resp max" Latency |row| level(row.response, Level::Max);
     /// How late the oldest due, unsent request was at most.
-    SEND_LAG "send_lag" "send lag" Latency |row| {
-        row.is_open().then_some(row.behind_us as f64 * 1e3)
+    SEND_LAG "send_lag_us" "send lag" Latency |row| {
+        row.whole.filter(|_| row.is_open()).map(|whole| whole.behind_us as f64 * 1e3)
     };
+    /// Requests that were due.
+    DUE "due" "due" Count |row| row.whole.map(|whole| whole.due as f64);
     /// Requests that were due and given up on purpose.
-    SHED "shed" "shed" Trouble |row| row.is_open().then_some(row.shed as f64);
+    SHED "shed" "shed" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.shed as f64);
+    /// Requests that were due and not sent when the load ended or was turned off.
+    OWED "owed" "owed" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.owed as f64);
     /// Requests that failed, of all kinds.
     ERRORS "errors" "errors" Trouble |row| Some(row.errors as f64);
     /// Connections that opened.
@@ -238,17 +361,23 @@ figures! {
         OPENED.value(row).filter(|_| row.length_s > 0.0).map(|n| n / row.length_s)
     };
     /// Half of the connections were there after at most so long.
-    CONNECT_P50 "connect_p50" "conn p50" Latency |row| stage(row, Level::P50, |opening| &opening.connect);
+    CONNECT_P50 "connect_p50_us" "conn p50" Latency |row| stage(row, Level::P50, |opening| &opening.connect);
     /// 99 % of the connections were there after at most so long.
-    CONNECT_P99 "connect_p99" "conn p99" Latency |row| stage(row, Level::P99, |opening| &opening.connect);
+    CONNECT_P99 "connect_p99_us" "conn p99" Latency |row| stage(row, Level::P99, |opening| &opening.connect);
     /// Half of the TLS handshakes took at most so long.
-    HANDSHAKE_P50 "handshake_p50" "tls p50" Latency |row| stage(row, Level::P50, |opening| &opening.handshake);
+    HANDSHAKE_P50 "handshake_p50_us" "tls p50" Latency |row| stage(row, Level::P50, |opening| &opening.handshake);
     /// 99 % of the TLS handshakes took at most so long.
-    HANDSHAKE_P99 "handshake_p99" "tls p99" Latency |row| stage(row, Level::P99, |opening| &opening.handshake);
+    HANDSHAKE_P99 "handshake_p99_us" "tls p99" Latency |row| stage(row, Level::P99, |opening| &opening.handshake);
     /// Half of the greetings were answered after at most so long.
-    GREETING_P50 "greeting_p50" "greet p50" Latency |row| stage(row, Level::P50, |opening| &opening.greeting);
+    GREETING_P50 "greeting_p50_us" "greet p50" Latency |row| stage(row, Level::P50, |opening| &opening.greeting);
     /// 99 % of the greetings were answered after at most so long.
-    GREETING_P99 "greeting_p99" "greet p99" Latency |row| stage(row, Level::P99, |opening| &opening.greeting);
+    GREETING_P99 "greeting_p99_us" "greet p99" Latency |row| stage(row, Level::P99, |opening| &opening.greeting);
+    /// Bytes read from the server.
+    BYTES_IN "bytes_in" "in" Bytes |row| Some(row.bytes_in as f64);
+    /// Bytes written to it.
+    BYTES_OUT "bytes_out" "out" Bytes |row| Some(row.bytes_out as f64);
+    /// The share of a core that redyno's busiest worker used.
+    CLIENT_CPU "client_cpu" "own cpu" Ratio |row| row.client_cpu;
     /// The server's share of a core.
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
 }

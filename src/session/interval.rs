@@ -15,6 +15,12 @@ macro_rules! of_the_load {
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         pub struct $record {
             $($own)*
+            /// Bytes read from the server.
+            #[serde(default)]
+            pub bytes_in: u64,
+            /// Bytes written to it.
+            #[serde(default)]
+            pub bytes_out: u64,
             /// Good replies.
             pub ops: u64,
             /// Good replies per second of `length_s`; 0 when that is nothing.
@@ -67,6 +73,8 @@ macro_rules! of_the_load {
         impl $record {
             /// Adds what both hold but for what redyno cost, after the length.
             fn add_load(&mut self, later: &Interval) {
+                self.bytes_in += later.bytes_in;
+                self.bytes_out += later.bytes_out;
                 self.ops += later.ops;
                 self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
                 self.hits += later.hits;
@@ -109,10 +117,6 @@ of_the_load! {
         /// stall is told before its replies are in. 0 where each connection had a reply in it.
         #[serde(default, skip_serializing_if = "is_none")]
         pub waiting_us: u64,
-        /// Bytes read from the server.
-        pub bytes_in: u64,
-        /// Bytes written to it.
-        pub bytes_out: u64,
         /// Connections that carried load at the end of the stretch; a client that is between two of them on purpose counts.
         pub clients: u32,
         /// The same by operation.
@@ -201,11 +205,11 @@ pub struct OperationInterval {
     pub conflicts: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
-    /// Bytes read as replies to it. No recording says so.
-    #[serde(skip)]
+    /// Bytes read as replies to it; recordings of before do not say.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub bytes_in: u64,
-    /// Bytes written of it. No recording says so.
-    #[serde(skip)]
+    /// Bytes written of it; likewise.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub bytes_out: u64,
     /// From write to last byte.
     pub service: Latency,
@@ -220,8 +224,6 @@ impl Interval {
         self.length_s += later.length_s;
         self.outage_s += later.outage_s;
         self.waiting_us = self.waiting_us.max(later.waiting_us);
-        self.bytes_in += later.bytes_in;
-        self.bytes_out += later.bytes_out;
         if later.length_s > 0.0 {
             self.clients = later.clients;
         }

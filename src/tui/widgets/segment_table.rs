@@ -63,7 +63,7 @@ fn width(figure: Figure) -> u16 {
         Unit::Clock | Unit::Latency => (figure.heading.len() as u16 + 1).max(9),
         Unit::Shape => 12,
         Unit::Setting | Unit::Count | Unit::Ratio => 8,
-        Unit::Trouble => (figure.heading.len() as u16).max(5) + 2,
+        Unit::Trouble | Unit::Bytes => (figure.heading.len() as u16).max(5) + 2,
     }
 }
 
