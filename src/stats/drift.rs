@@ -18,6 +18,8 @@
 //! That the mixture holds what it says where seconds are autocorrelated, walk, or drift as 1/f is what the tests of
 //! [`comparison`](super::comparison) count. Pure.
 
+use super::student::{beyond, falls_below};
+
 /// Blocks of a stretch, and the fewest values of one.
 pub const BLOCKS: usize = 10;
 
@@ -130,7 +132,7 @@ pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     }
     let slope = products / squares;
     let left = (all - slope * products).max(LEAST_NOISE);
-    let is_one = beyond(slope / (left / f64::from(FREEDOM) / squares).sqrt()) < 0.01;
+    let is_one = beyond(slope / (left / f64::from(FREEDOM) / squares).sqrt(), FREEDOM) < 0.01;
     if is_one { slope * (middles_s[1] - middles_s[0]) } else { 0.0 }
 }
 
@@ -169,62 +171,28 @@ impl Doubt {
 
     /// How likely a difference of this size or more is without any cause, 0 to 1.
     pub fn chance(&self, difference: f64) -> f64 {
-        self.errors.iter().map(|(weight, error)| weight * beyond(difference / error)).sum()
+        self.errors.iter().map(|(weight, error)| weight * beyond(difference / error, FREEDOM)).sum()
     }
 
     /// The same if nothing drifted.
     pub fn chance_by_noise(&self, difference: f64) -> f64 {
-        beyond(difference / self.errors[0].1)
+        beyond(difference / self.errors[0].1, FREEDOM)
     }
 
     /// The difference that is exceeded with this chance.
     pub fn exceeded_with(&self, chance: f64) -> f64 {
-        bisect(chance, |difference| self.chance(difference))
+        falls_below(chance, |difference| self.chance(difference))
     }
 
     /// The same if nothing drifted.
     pub fn exceeded_by_noise_with(&self, chance: f64) -> f64 {
-        bisect(chance, |difference| self.chance_by_noise(difference))
+        falls_below(chance, |difference| self.chance_by_noise(difference))
     }
-}
-
-/// Where `falling`, which is 1 at 0, falls below `value`.
-fn bisect(value: f64, falling: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1e-6);
-    while falling(high) > value && high < 1e9 {
-        high *= 2.0;
-    }
-    for _ in 0..50 {
-        let middle = f64::midpoint(low, high);
-        if falling(middle) > value { low = middle } else { high = middle }
-    }
-    high
-}
-
-/// The share of Student's distribution with [`FREEDOM`] degrees of freedom that lies at least `t` from its middle, on
-/// either side: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.4, which is exact for an even
-/// number.
-fn beyond(t: f64) -> f64 {
-    let angle = (t.abs() / f64::from(FREEDOM).sqrt()).atan();
-    let square = angle.cos().powi(2);
-    let (mut sum, mut term) = (1.0, 1.0);
-    for k in 1..FREEDOM / 2 {
-        term *= f64::from(2 * k - 1) / f64::from(2 * k) * square;
-        sum += term;
-    }
-    (1.0 - angle.sin() * sum).clamp(0.0, 1.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn students_distribution_has_its_tabled_values() {
-        for (t, chance) in [(0.0, 1.0), (1.734_064, 0.1), (2.100_922, 0.05), (2.878_440, 0.01)] {
-            assert!((beyond(t) - chance).abs() < 1e-6, "{t}: {}", beyond(t));
-        }
-    }
 
     fn zigzag(start_s: f64, n: usize, slope: f64) -> Blocks {
         let values: Vec<_> = (0..n).map(|i| [0.03, -0.02, -0.03, 0.02][i % 4] + slope * i as f64).collect();

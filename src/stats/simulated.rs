@@ -30,7 +30,7 @@ impl Chance {
     }
 
     /// A draw from the normal distribution (Box and Muller 1958).
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle): (f64, f64) = (self.0.random(), self.0.random());
         (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }

@@ -85,6 +85,11 @@ impl Timeline {
         Self::no_coarser(options, f64::INFINITY)
     }
 
+    /// An empty timeline that lists all segments, however many there are.
+    pub fn with_all_segments() -> Self {
+        Self { segments: Segments::all(), ..Self::default() }
+    }
+
     /// An empty timeline whose cells never become longer than `longest_s` seconds, for a stretch that is bounded itself.
     pub(super) fn no_coarser(options: TimelineOptions, longest_s: f64) -> Self {
         let tick_s = seconds(TICK_NS);

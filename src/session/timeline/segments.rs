@@ -36,15 +36,28 @@ impl SegmentTotal {
 }
 
 /// The segments of a session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Segments {
+    /// How many are listed.
+    most: usize,
     /// Shared with the copies of these segments, until they change.
     kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
     forgotten: u64,
 }
 
+impl Default for Segments {
+    fn default() -> Self {
+        Self { most: KEPT, kept: VecDeque::new(), older: Summary::default(), forgotten: 0 }
+    }
+}
+
 impl Segments {
+    /// Which lists them all, however many there are.
+    pub(super) fn all() -> Self {
+        Self { most: usize::MAX, ..Self::default() }
+    }
+
     /// The segment that holds now.
     pub fn current(&self) -> Option<&SegmentTotal> {
         self.kept.back().map(Arc::as_ref)
@@ -90,7 +103,7 @@ impl Segments {
         let (start, seconds) = (start.clone(), Seconds::default());
         let cpu = (0.0, 0.0);
         self.kept.push_back(Arc::new(SegmentTotal { start, ended_s: None, total, seconds, cpu }));
-        if self.kept.len() > KEPT
+        if self.kept.len() > self.most
             && let Some(oldest) = self.kept.pop_front()
         {
             add(&mut self.older, &oldest);

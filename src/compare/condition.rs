@@ -1,0 +1,201 @@
+//! What must not be: `p99 > +10%`, `ops < -5%`, `p99 > 2ms`, `errors > 0`.
+
+use std::{fmt, str::FromStr};
+
+use thiserror::Error;
+
+use super::{Outcome, Table};
+use crate::{
+    session::figures::{self, FIGURES, Figure, Row, Unit},
+    units::{self, parse_duration},
+};
+
+/// A condition on a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// As it was given.
+    text: String,
+    what: What,
+    is_above: bool,
+    bound: Bound,
+}
+
+/// What a condition is on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum What {
+    /// Of the response time under a rate, else of the service time.
+    Level {
+        service: Figure,
+        response: Figure,
+    },
+    Figure(Figure),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Bound {
+    /// How much more than the base, as a share of it.
+    Change(f64),
+    /// The value itself, in the figure's own unit.
+    Value(f64),
+}
+
+/// Why a text is no condition.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ConditionError {
+    /// It has another form.
+    #[error("'{0}' is no condition such as 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'")]
+    Form(String),
+    /// There is no such figure.
+    #[error("'{0}' is no figure: there are {names}, and those of redyno help formats", names = SHORT.map(|(name, ..)| name).join(", "))]
+    Figure(String),
+    /// What it is compared with does not fit.
+    #[error("'{bound}' is nothing that {figure} can be: it is {expected}")]
+    Bound {
+        /// What was given.
+        bound: String,
+        /// The figure.
+        figure: String,
+        /// What it can be.
+        expected: &'static str,
+    },
+}
+
+/// A condition that is met.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Crossed {
+    /// The condition as it was given.
+    pub condition: String,
+    /// What was measured, in words.
+    pub measured: String,
+    /// Whether that may be noise alone.
+    pub may_be_noise: bool,
+}
+
+impl fmt::Display for Crossed {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.condition, self.measured)
+    }
+}
+
+const fn level(service: Figure, response: Figure) -> What {
+    What::Level { service, response }
+}
+
+/// Short names.
+const SHORT: [(&str, What); 11] = [
+    ("ops", What::Figure(figures::OPS_PER_S)),
+    ("errors", What::Figure(figures::ERRORS)),
+    ("misses", What::Figure(figures::MISSES)),
+    ("mean", level(figures::SERVICE_MEAN, figures::RESPONSE_MEAN)),
+    ("p50", level(figures::SERVICE_P50, figures::RESPONSE_P50)),
+    ("p90", level(figures::SERVICE_P90, figures::RESPONSE_P90)),
+    ("p95", level(figures::SERVICE_P95, figures::RESPONSE_P95)),
+    ("p99", level(figures::SERVICE_P99, figures::RESPONSE_P99)),
+    ("p99.9", level(figures::SERVICE_P999, figures::RESPONSE_P999)),
+    ("p99.99", level(figures::SERVICE_P9999, figures::RESPONSE_P9999)),
+    ("max", level(figures::SERVICE_MAX, figures::RESPONSE_MAX)),
+];
+
+impl FromStr for Condition {
+    type Err = ConditionError;
+
+    fn from_str(text: &str) -> Result<Self, ConditionError> {
+        let form = || ConditionError::Form(text.to_owned());
+        let at = text.find(['<', '>']).ok_or_else(form)?;
+        let (name, rest) = (text[..at].trim(), &text[at + 1..]);
+        let (is_above, bound) = (text[at..].starts_with('>'), rest.trim());
+        if name.is_empty() || bound.is_empty() {
+            return Err(form());
+        }
+        let short = SHORT.iter().find(|(short, _)| *short == name).map(|(_, what)| *what);
+        let long = || FIGURES.iter().find(|figure| figure.name == name).map(|figure| What::Figure(*figure));
+        let what = short.or_else(long).ok_or_else(|| ConditionError::Figure(name.to_owned()))?;
+        let bound = what.bound(name, bound)?;
+        Ok(Self { text: text.trim().to_owned(), what, is_above, bound })
+    }
+}
+
+impl What {
+    fn figure(self, is_open: bool) -> Figure {
+        match self {
+            Self::Level { response, .. } if is_open => response,
+            Self::Level { service: figure, .. } | Self::Figure(figure) => figure,
+        }
+    }
+
+    fn bound(self, name: &str, text: &str) -> Result<Bound, ConditionError> {
+        let wrong =
+            |expected| ConditionError::Bound { bound: text.to_owned(), figure: name.to_owned(), expected };
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+        if let Some(percent) = text.strip_suffix('%') {
+            return number(percent)
+                .map(|percent| Bound::Change(percent / 100.0))
+                .ok_or_else(|| wrong("a change such as +10%"));
+        }
+        match self.figure(false).unit {
+            Unit::Latency => {
+                let duration = parse_duration(text)
+                    .map_err(|_| wrong("a duration such as 2ms, or a change such as +10%"));
+                Ok(Bound::Value(duration?.as_nanos() as f64))
+            }
+            _ => number(text).map(Bound::Value).ok_or_else(|| wrong("a number, or a change such as +10%")),
+        }
+    }
+}
+
+impl Condition {
+    /// Whether it needs something to be compared with.
+    pub fn is_relative(&self) -> bool {
+        matches!(self.bound, Bound::Change(_))
+    }
+
+    /// Whether what was measured meets it; a figure that was not measured meets none.
+    pub fn of_row(&self, row: &Row, is_open: bool) -> Option<Crossed> {
+        let Bound::Value(_) = self.bound else { return None };
+        let figure = self.what.figure(is_open);
+        let value = figure.value(row)?;
+        self.is_met_by(value).then(|| self.crossed(figure, value))
+    }
+
+    /// Whether the new side of a comparison meets it. A difference that is none meets no condition on a change.
+    pub fn of_table(&self, table: &Table, new: &Row, is_open: bool) -> Option<Crossed> {
+        let Bound::Change(_) = self.bound else { return self.of_row(new, is_open) };
+        let figure = self.what.figure(is_open);
+        let row = table.rows.iter().find(|row| row.operation.is_none() && row.figure == figure)?;
+        let change = row
+            .change
+            .filter(|change| self.is_met_by(*change) && !matches!(row.outcome, Outcome::Same(_)))?;
+        let (name, new, base) = (row.name(), row.written(1), row.written(0));
+        let words = match row.words() {
+            words if words.is_empty() => words,
+            words => format!(", {words}"),
+        };
+        let measured = format!("{name} {new} against {base} ({:+.1} %){words}", change * 100.0);
+        Some(Crossed {
+            condition: self.text.clone(),
+            measured,
+            may_be_noise: row.outcome == Outcome::NotClear,
+        })
+    }
+
+    fn is_met_by(&self, value: f64) -> bool {
+        let (Bound::Change(bound) | Bound::Value(bound)) = self.bound;
+        if self.is_above { value > bound } else { value < bound }
+    }
+
+    fn crossed(&self, figure: Figure, value: f64) -> Crossed {
+        let written =
+            if figure.unit == Unit::Latency { units::latency(value as u64) } else { units::count(value) };
+        Crossed {
+            condition: self.text.clone(),
+            measured: format!("{} {written}", figure.heading),
+            may_be_noise: false,
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,54 @@
+//! Why two runs are not of one kind.
+
+use super::Run;
+use crate::load::Knobs;
+
+/// What runs of `base` and `new` differ in that a comparison takes for equal, each in words; none where they may be compared.
+pub fn misfits(base: &[Run], new: &[Run]) -> Vec<String> {
+    let Some(first) = base.first() else { return Vec::new() };
+    let mut told = Vec::new();
+    for run in base.iter().skip(1).chain(new) {
+        for misfit in differences(first, run) {
+            if !told.contains(&misfit) {
+                told.push(misfit);
+            }
+        }
+    }
+    told
+}
+
+fn differences(one: &Run, other: &Run) -> Vec<String> {
+    let (a, b) = (&one.segment.start.knobs, &other.segment.start.knobs);
+    let pair = |what: &str, a: String, b: String| (a != b).then(|| format!("{what}: {a} and {b}"));
+    let workload = |knobs: &Knobs| knobs.workload.to_string();
+    let mut told: Vec<_> = [
+        pair("target", kind(one), kind(other)),
+        pair("clients", a.clients.to_string(), b.clients.to_string()),
+        pair("pipeline", a.pipeline.to_string(), b.pipeline.to_string()),
+        pair("rate", a.pace(), b.pace()),
+        pair("workload", workload(a), workload(b)),
+        pair("value size", a.value_size.to_string(), b.value_size.to_string()),
+        pair("keys", a.keys(), b.keys()),
+        pair("reconnect", written(a.reconnect), written(b.reconnect)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if told.is_empty() && a.workload != b.workload {
+        told.push("workload: operations of the same names that ask for different things".to_owned());
+    }
+    told
+}
+
+/// What kind of server a run went to; its version may be what the comparison is about.
+fn kind(run: &Run) -> String {
+    let target = &run.session.target;
+    let name = target.server.split_whitespace().next().unwrap_or("unknown");
+    let name = if target.built_in { "the built-in server" } else { name };
+    let mode = if target.mode.is_empty() || target.mode == "standalone" { "" } else { target.mode.as_str() };
+    format!("{name} {mode}").trim_end().to_owned()
+}
+
+fn written(count: Option<u32>) -> String {
+    count.map_or_else(|| "never".to_owned(), |count| count.to_string())
+}

@@ -1,0 +1,117 @@
+//! One run: what a recording holds of one setting.
+
+use thiserror::Error;
+
+use crate::session::{
+    SessionStart, Timeline,
+    figures::Row,
+    timeline::{Seconds, SegmentTotal},
+};
+
+/// One setting under load, of one recording.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What it is called: its file, and the segment where that was named.
+    pub name: String,
+    /// Who was measured, by whom.
+    pub session: SessionStart,
+    /// What was measured.
+    pub segment: SegmentTotal,
+}
+
+/// Why a recording is no run.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum RunError {
+    /// Nothing was asked in it.
+    #[error("{0} has no segment under load")]
+    NoLoad(String),
+    /// Which of its settings is meant is not clear.
+    #[error("{name} has {count} segments under load ({listed}); name one: {name}#{first}")]
+    Several {
+        /// The recording.
+        name: String,
+        /// How many.
+        count: usize,
+        /// The first of them, in words.
+        listed: String,
+        /// The number of the first.
+        first: u32,
+    },
+    /// There is no such segment.
+    #[error("{name} has no segment {segment} under load; it has {listed}")]
+    NoSegment {
+        /// The recording.
+        name: String,
+        /// What was asked for.
+        segment: u32,
+        /// What there is.
+        listed: String,
+    },
+    /// It does not say who was measured.
+    #[error("{0} does not begin with a session")]
+    NoSession(String),
+}
+
+/// So many segments are named.
+const LISTED: usize = 4;
+
+impl Run {
+    /// The run of a recording that was read whole; `segment` is which of several is meant.
+    ///
+    /// # Errors
+    /// When there is none, or more than one and none is named.
+    pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, RunError> {
+        let is_measured =
+            |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
+        let measured: Vec<_> = timeline.segments().iter().filter(is_measured).collect();
+        let named = name.to_owned();
+        let listed = || {
+            let some =
+                measured.iter().take(LISTED).map(|of| format!("{}: {}", of.start.segment, of.start.knobs));
+            let more = measured
+                .len()
+                .checked_sub(LISTED)
+                .filter(|more| *more > 0)
+                .map(|more| format!("{more} more"));
+            some.chain(more).collect::<Vec<_>>().join("; ")
+        };
+        let found = match (segment, &measured[..]) {
+            (_, []) => return Err(RunError::NoLoad(named)),
+            (None, [only]) => *only,
+            (None, [first, ..]) => {
+                let (count, first) = (measured.len(), first.start.segment);
+                return Err(RunError::Several { name: named, count, listed: listed(), first });
+            }
+            (Some(number), all) => {
+                let found = all.iter().find(|of| of.start.segment == number);
+                found.ok_or_else(|| RunError::NoSegment { name: named, segment: number, listed: listed() })?
+            }
+        };
+        let session = timeline.session().cloned().ok_or_else(|| RunError::NoSession(name.to_owned()))?;
+        let name = segment.map_or_else(|| name.to_owned(), |segment| format!("{name}#{segment}"));
+        Ok(Self { name, session, segment: found.clone() })
+    }
+
+    /// Its figures.
+    pub fn row(&self) -> Row<'_> {
+        Row {
+            length_s: self.segment.total.length_s,
+            ..Row::of_segment(&self.segment, self.segment.start.t_s)
+        }
+    }
+
+    /// Its single seconds.
+    pub(super) fn seconds(&self) -> &Seconds {
+        &self.segment.seconds
+    }
+
+    /// Whether requests were due in it whatever the server did.
+    pub fn is_open(&self) -> bool {
+        self.segment.start.knobs.rate.is_some()
+    }
+
+    /// When it began, in a form that sorts as time does: RFC 3339 in UTC, then seconds of the session.
+    pub(super) fn began(&self) -> (&str, f64) {
+        (&self.session.started, self.segment.start.t_s)
+    }
+}

@@ -1,0 +1,167 @@
+//! Runs that are made, compared.
+
+use super::*;
+use crate::{
+    load::Knobs,
+    session::{
+        Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Timeline, figures,
+    },
+    stats::{fixture::latency_of, simulated::Chance},
+};
+
+/// A recording of a server, that began at this hour, whose seconds have so many replies and such service times.
+fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> Timeline {
+    let target = ServerIdentity { server: server.to_owned(), ..ServerIdentity::default() };
+    let mut session = SessionStart::now(target);
+    session.started = format!("2026-11-22T{hour:02}:00:00Z");
+    let mut timeline = Timeline::with_all_segments();
+    timeline.push(&Record::Session(session));
+    timeline.push(&Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..knobs.clone() })));
+    for (n, (ops, us)) in seconds.iter().enumerate() {
+        let service = latency_of((0..2000).map(|n| (us * 1000.0 * (1.0 + f64::from(n) / 2000.0)) as u64));
+        let response = knobs.rate.map(|_| service.clone());
+        let command =
+            OperationInterval { ops: ops / 2, service: service.clone(), ..OperationInterval::default() };
+        timeline.push(&Record::Interval(Box::new(Interval {
+            t_s: 1.0 + n as f64,
+            length_s: 1.0,
+            segment: 1,
+            ops: *ops,
+            ops_per_s: *ops as f64,
+            service,
+            response,
+            commands: [("GET".to_owned(), command.clone()), ("SET".to_owned(), command)].into(),
+            ..Interval::default()
+        })));
+    }
+    timeline
+}
+
+fn run_at(hour: u32, knobs: &Knobs, ops: u64, us: f64) -> Run {
+    let mut chance = Chance::new(u64::from(hour) + ops);
+    let mut noise = || 1.0 + 0.01 * chance.normal();
+    let seconds: Vec<_> = (0..30).map(|_| ((ops as f64 * noise()) as u64, us * noise())).collect();
+    Run::of("a.jsonl", &recording("redis 7.0.15", hour, knobs, &seconds), None).unwrap()
+}
+
+fn row<'a>(table: &'a Table, name: &str) -> &'a Compared {
+    table.rows.iter().find(|row| row.name() == name).unwrap()
+}
+
+#[test]
+fn repeats_tell_a_difference_from_noise() {
+    let knobs = Knobs::default();
+    let side =
+        |ops, us, first: u32| -> Vec<_> { (0..3).map(|n| run_at(first + 2 * n, &knobs, ops, us)).collect() };
+    let table = Table::of(&side(10_000, 100.0, 1), &side(10_000, 110.0, 2));
+    assert!(!table.is_sequential);
+    assert_eq!(row(&table, "p99").outcome, Outcome::Worse);
+    assert!((row(&table, "GET p50").change.unwrap() - 0.1).abs() < 0.01);
+    assert!(matches!(row(&table, "ops/s").outcome, Outcome::Same(_)), "{:?}", row(&table, "ops/s"));
+    let (low, high) = row(&table, "p50").interval.unwrap();
+    assert!(low < 0.1 && 0.1 < high && high - low < 0.05, "{low} {high}");
+    assert!(Table::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
+}
+
+#[test]
+fn one_run_each_may_be_drift() {
+    let knobs = Knobs::default();
+    let table = Table::of(&[run_at(1, &knobs, 10_000, 100.0)], &[run_at(2, &knobs, 8_000, 130.0)]);
+    assert!(table.is_sequential);
+    for name in ["ops/s", "p50", "p99"] {
+        assert_eq!(row(&table, name).outcome, Outcome::MaybeDrift, "{name}");
+    }
+    assert_eq!(row(&table, "p99.9").outcome, Outcome::NotJudged);
+}
+
+#[test]
+fn what_is_of_another_kind_is_named() {
+    let base = run_at(1, &Knobs::default(), 1000, 100.0);
+    let differs = |knobs: Knobs, server: &str| {
+        let other = recording(server, 2, &knobs, &[(1000, 100.0)]);
+        misfits(std::slice::from_ref(&base), &[Run::of("b", &other, None).unwrap()])
+    };
+    assert_eq!(differs(Knobs::default(), "redis 7.2.0"), [""; 0], "another version is no other kind");
+    assert_eq!(differs(Knobs::default(), "valkey 8.1.0"), ["target: redis and valkey"]);
+    assert_eq!(differs(Knobs { clients: 7, ..Knobs::default() }, "redis 8"), ["clients: 50 and 7"]);
+    let two = differs(Knobs { rate: Some(500), pipeline: 3, ..Knobs::default() }, "redis 8");
+    assert_eq!(two, ["pipeline: 1 and 3", "rate: max and 500/s"]);
+    let get = Knobs { workload: crate::workload::Workload::ratio(0, 1), ..Knobs::default() };
+    assert_eq!(differs(get, "redis 8"), ["workload: GET:SET 10:1 and GET"]);
+}
+
+#[test]
+fn which_segment_is_meant_has_to_be_said_where_there_are_several() {
+    let mut timeline = recording("redis 7", 1, &Knobs::default(), &[(1000, 100.0)]);
+    let second = Knobs { load: true, clients: 9, ..Knobs::default() };
+    timeline.push(&Record::Segment(Segment::new(1.0, 2, second)));
+    let interval = Interval { t_s: 2.0, length_s: 1.0, segment: 2, ops: 5, ..Interval::default() };
+    timeline.push(&Record::Interval(Box::new(interval)));
+    let told = Run::of("a", &timeline, None).unwrap_err().to_string();
+    assert!(told.starts_with("a has 2 segments under load (1: 50 clients × 1,"), "{told}");
+    assert!(told.ends_with("; name one: a#1"), "{told}");
+    assert_eq!(Run::of("a", &timeline, Some(2)).unwrap().name, "a#2");
+    assert!(Run::of("a", &timeline, Some(3)).unwrap_err().to_string().starts_with("a has no segment 3"));
+    assert_eq!(
+        Run::of("a", &Timeline::default(), None).unwrap_err().to_string(),
+        "a has no segment under load"
+    );
+}
+
+fn met(text: &str, table: &Table, new: &Run) -> Option<(String, bool)> {
+    let condition: Condition = text.parse().unwrap();
+    let crossed = condition.of_table(table, &new.row(), new.is_open());
+    crossed.map(|crossed| (crossed.to_string(), crossed.may_be_noise))
+}
+
+#[test]
+fn a_condition_is_on_a_change_or_on_a_value() {
+    let knobs = Knobs { rate: Some(10_000), ..Knobs::default() };
+    let (base, new) = (run_at(1, &knobs, 10_000, 100.0), run_at(2, &knobs, 10_000, 130.0));
+    let table = Table::of(std::slice::from_ref(&base), std::slice::from_ref(&new));
+    let (told, may_be_noise) = met("p99 > +10%", &table, &new).unwrap();
+    assert!(told.starts_with("p99 > +10%: resp p99 ") && told.contains("against") && !may_be_noise, "{told}");
+    for (text, is_met) in [
+        ("p99 > +50%", false),
+        ("ops < -5%", false),
+        ("p50 > 150us", true),
+        ("p50 < 1ms", true),
+        ("max > 1s", false),
+        ("errors > 0", false),
+        ("ops < 100", false),
+        ("service_p50_us > 150us", true),
+    ] {
+        assert_eq!(met(text, &table, &new).is_some(), is_met, "{text}");
+    }
+}
+
+#[test]
+fn a_change_that_may_be_noise_says_so_and_none_is_none() {
+    let knobs = Knobs::default();
+    let noisy = |us: [f64; 2], first: u32| -> Vec<_> {
+        (0..2).map(|n| run_at(first + 2 * n, &knobs, 10_000, us[n as usize])).collect()
+    };
+    let (base, new) = (noisy([100.0, 160.0], 1), noisy([150.0, 180.0], 2));
+    let table = Table::of(&base, &new);
+    assert_eq!(row(&table, "p99").outcome, Outcome::NotClear);
+    assert!(met("p99 > +10%", &table, &new[0]).unwrap().1);
+    let same = Table::of(&noisy([100.0, 100.1], 1), &noisy([101.0, 101.1], 2));
+    assert_eq!(met("p99 > 0%", &same, &new[0]), None, "{:?}", row(&same, "p99"));
+}
+
+#[test]
+fn what_is_no_condition_is_told_with_what_is() {
+    for (text, told) in [
+        ("p99", "'p99' is no condition such as 'p99 > +10%'"),
+        ("> 5", "'> 5' is no condition"),
+        ("p98 > 1ms", "'p98' is no figure: there are ops, errors, misses, mean, p50,"),
+        ("p99 > 5", "'5' is nothing that p99 can be: it is a duration such as 2ms, or a change such as +10%"),
+        ("errors > 1ms", "'1ms' is nothing that errors can be: it is a number, or a change such as +10%"),
+        ("ops < x%", "'x%' is nothing that ops can be: it is a change such as +10%"),
+    ] {
+        let error = text.parse::<Condition>().unwrap_err().to_string();
+        assert!(error.starts_with(told), "{error}");
+    }
+    let figure = figures::OPS_PER_S.name;
+    assert!(format!("{figure} < 5").parse::<Condition>().is_ok_and(|condition| !condition.is_relative()));
+}

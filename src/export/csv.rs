@@ -1,0 +1,50 @@
+//! Comma-separated values (RFC 4180): a line a row; an empty cell is what was not measured, or too little of it.
+
+use super::sheet::{Line, Rows, Sheet, WORDS, cells};
+use crate::session::{Record, Sink, figures::FIGURES};
+
+/// The lines, behind one with the names of the columns.
+#[derive(Debug)]
+pub(super) struct Csv {
+    sheet: Sheet,
+    is_headed: bool,
+}
+
+impl Csv {
+    pub(super) fn of(rows: Rows) -> Self {
+        Self { sheet: Sheet::of(rows), is_headed: false }
+    }
+
+    fn heading(&mut self) -> Option<String> {
+        let names = WORDS.into_iter().chain(FIGURES.iter().map(|figure| figure.name));
+        (!std::mem::replace(&mut self.is_headed, true)).then(|| written(names))
+    }
+}
+
+impl Sink for Csv {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        let mut lines: Vec<_> = self.heading().into_iter().collect();
+        self.sheet.push(record, |line: &Line| lines.push(written(cells(line))));
+        lines
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        let mut lines: Vec<_> = self.heading().into_iter().collect();
+        self.sheet.finish(|line| lines.push(written(cells(line))));
+        lines
+    }
+
+    fn lost(&self, _: f64, _: u64) -> String {
+        // Times and segments tell that something is missing; a line of words would be none of the table.
+        String::new()
+    }
+}
+
+/// Cells as a line.
+fn written(cells: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    // Into memory, of as many cells as every line has: neither can fail.
+    writer.write_record(cells).expect("a line of cells");
+    let bytes = writer.into_inner().expect("memory takes what is written");
+    String::from_utf8(bytes).expect("cells are text")
+}

@@ -1,0 +1,92 @@
+//! HdrHistogram's interval log, version 1.3: the distributions of each second, as its readers in many languages take them.
+//!
+//! ```text
+//! #[Histogram log format version 1.3]
+//! #[BaseTime: 1790000000.000 (seconds since epoch)]
+//! "StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
+//! 0.000000,1.000125,1.204731,HISTFAAA…            all service times, ns
+//! Tag=response,0.000000,1.000125,2.018303,HISTFAAA…
+//! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
+//! ```
+//! Values within the histograms are nanoseconds; `Interval_Max` is in milliseconds, as the readers' own writers have it.
+//! What belongs to a warm-up or a prefill stands under the tag of that name, so that the untagged lines add up to the
+//! summary.
+
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+use crate::{
+    session::{Interval, Record, Sink, Timeline},
+    stats::Latency,
+};
+
+/// The lines.
+#[derive(Debug, Default)]
+pub(super) struct HdrLog {
+    /// Which segment is what.
+    timeline: Timeline,
+}
+
+impl Sink for HdrLog {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.timeline.push(record);
+        match record {
+            Record::Session(session) => {
+                let started = OffsetDateTime::parse(&session.started, &Rfc3339);
+                let epoch_s = started.map_or(0, OffsetDateTime::unix_timestamp);
+                vec![format!(
+                    "#[Histogram log format version 1.3]\n#[{}, {}]\n#[StartTime: {epoch_s}.000 (seconds since \
+                     epoch), {}]\n#[BaseTime: {epoch_s}.000 (seconds since epoch)]\n{LEGEND}\n",
+                    session.tool, session.target.address, session.started
+                )]
+            }
+            Record::Interval(interval) => self.lines(interval),
+            _ => Vec::new(),
+        }
+    }
+
+    fn lost(&self, t_s: f64, pieces: u64) -> String {
+        format!("#[{pieces} lines were lost before {t_s:.3} s]\n")
+    }
+}
+
+const LEGEND: &str = r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
+
+impl HdrLog {
+    fn lines(&self, interval: &Interval) -> Vec<String> {
+        let segment = self.timeline.segments().numbered(interval.segment);
+        if let Some(aside) = segment.and_then(|segment| segment.start.aside()) {
+            return line(interval, aside, &interval.service).into_iter().collect();
+        }
+        let mut lines: Vec<_> = line(interval, "", &interval.service).into_iter().collect();
+        lines.extend(interval.response.as_ref().and_then(|response| line(interval, RESPONSE, response)));
+        for (name, operation) in &interval.commands {
+            lines.extend(line(interval, &tag(name), &operation.service));
+        }
+        lines
+    }
+}
+
+const RESPONSE: &str = "response";
+
+/// The tag of an operation: one that the form has room for, and that is no other's.
+fn tag(name: &str) -> String {
+    let tag: String =
+        name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
+    if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
+}
+
+/// A line, if there is anything to tell; behind it how many were too long for its histogram.
+fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
+    if latency.is_empty() {
+        return None;
+    }
+    let tag = if tag.is_empty() { String::new() } else { format!("Tag={tag},") };
+    let (start_s, max_ms) = (interval.t_s - interval.length_s, latency.max_ns() as f64 / 1e6);
+    // The text of a distribution fails for lack of memory alone.
+    let text = latency.hdr_text().ok()?;
+    let mut line = format!("{tag}{start_s:.6},{:.6},{max_ms:.6},{text}\n", interval.length_s);
+    if latency.over_range() > 0 {
+        line += &format!("#[{} values above 60 s are in no histogram]\n", latency.over_range());
+    }
+    Some(line)
+}

@@ -1,0 +1,78 @@
+//! JSON: the rows, one object a line; or all of a session in one object.
+
+use serde::Serialize;
+
+use super::sheet::{Line, Rows, Sheet};
+use crate::session::{Record, SessionStart, Sink};
+
+/// The rows, an object a line.
+#[derive(Debug)]
+pub(super) struct Ndjson(Sheet);
+
+impl Ndjson {
+    pub(super) fn of(rows: Rows) -> Self {
+        Self(Sheet::of(rows))
+    }
+}
+
+impl Sink for Ndjson {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.0.push(record, |line| lines.extend(written(line)));
+        lines
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.0.finish(|line| lines.extend(written(line)));
+        lines
+    }
+
+    fn lost(&self, _: f64, _: u64) -> String {
+        String::new()
+    }
+}
+
+/// One object of all.
+#[derive(Debug, Default)]
+pub(super) struct Json(Sheet);
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    session: Option<&'a SessionStart>,
+    summary: Line<'a>,
+    errors: &'a std::collections::BTreeMap<String, u64>,
+    first_errors: &'a std::collections::BTreeMap<String, String>,
+    operations: Vec<Line<'a>>,
+    segments: Vec<Line<'a>>,
+}
+
+impl Sink for Json {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.0.push(record, |_| ());
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        let summary = self.0.timeline.summary();
+        let operations = self.0.operations();
+        let whole = Whole {
+            session: self.0.timeline.session(),
+            summary: Line::of_summary(&summary),
+            errors: &summary.errors,
+            first_errors: &summary.first_errors,
+            operations: Line::of_operations(&summary, &operations).collect(),
+            segments: self.0.segments(),
+        };
+        written(&whole).into_iter().collect()
+    }
+
+    fn lost(&self, _: f64, _: u64) -> String {
+        String::new()
+    }
+}
+
+/// A value as a line. All that it can hold is a number or text of JSON.
+fn written(value: &impl Serialize) -> Option<String> {
+    serde_json::to_string(value).ok().map(|line| line + "\n")
+}

@@ -1,0 +1,104 @@
+//! Tables in Markdown, for a ticket: the session, its segments, its operations.
+
+use super::sheet::{Line, Sheet};
+use crate::session::{
+    Record, Sink,
+    figures::{self, Figure},
+};
+
+/// The columns of segments and operations.
+const COLUMNS: [Figure; 9] = [
+    figures::OPS_PER_S,
+    figures::SERVICE_P50,
+    figures::SERVICE_P99,
+    figures::SERVICE_P999,
+    figures::SERVICE_MAX,
+    figures::RESPONSE_P50,
+    figures::RESPONSE_P99,
+    figures::RESPONSE_P999,
+    figures::ERRORS,
+];
+
+/// The tables at the end.
+#[derive(Debug, Default)]
+pub(super) struct Markdown(Sheet);
+
+impl Sink for Markdown {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.0.push(record, |_| ());
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        let summary = self.0.timeline.summary();
+        let operations = self.0.operations();
+        let head = self.0.timeline.session().map(|session| {
+            let target = [session.target.address.as_str(), &session.target.server, &session.target.role];
+            let target = target.map(escaped).join(" ");
+            format!(
+                "**{}**, {} on {}, {} cores\n\n",
+                target.trim(),
+                session.tool,
+                escaped(&session.started),
+                session.host.cores
+            )
+        });
+        let mut rows: Vec<_> = self.0.segments().into_iter().map(|line| (named(&line), line)).collect();
+        if operations.len() > 1 {
+            let lines = Line::of_operations(&summary, &operations);
+            rows.extend(lines.map(|line| (escaped(line.words()[3]), line)));
+        }
+        rows.push(("all".to_owned(), Line::of_summary(&summary)));
+        vec![head.unwrap_or_default() + &table(&rows)]
+    }
+
+    fn lost(&self, _: f64, _: u64) -> String {
+        String::new()
+    }
+}
+
+/// What a segment's row is called.
+fn named(line: &Line) -> String {
+    let row = &line.row;
+    let knobs = row.knobs.map_or_else(String::new, |knobs| escaped(&knobs.to_string()));
+    let phase = if line.words()[1] == "load" { "" } else { line.words()[1] };
+    let words = [format!("{}", row.segment), phase.to_owned(), knobs];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Rows below their headings, without columns that nobody has a value in.
+fn table(rows: &[(String, Line)]) -> String {
+    let is_told = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
+    let columns: Vec<_> = COLUMNS.iter().filter(is_told).collect();
+    let headings: Vec<_> = columns.iter().map(|figure| figure.heading).collect();
+    let mut text = format!("| segment | {} |\n|---|{}\n", headings.join(" | "), "--:|".repeat(columns.len()));
+    for (name, line) in rows {
+        let cells: Vec<_> = columns
+            .iter()
+            .map(|figure| figure.written(&line.row).unwrap_or_else(|| "-".to_owned()))
+            .collect();
+        text += &format!("| {name} | {} |\n", cells.join(" | "));
+    }
+    text
+}
+
+/// Text that is nothing but itself in Markdown, and in the HTML that it may become.
+fn escaped(text: &str) -> String {
+    let special = |c: char| c.is_ascii_punctuation() && !".,:;()/+-=%'".contains(c);
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '&' => out += "&amp;",
+            '\n' | '\r' => out.push(' '),
+            c => {
+                if special(c) {
+                    out.push('\\');
+                }
+                out.push(c);
+            }
+        }
+    }
+    out
+}

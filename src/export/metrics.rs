@@ -1,0 +1,307 @@
+//! OpenMetrics: what has been counted since the session began, as counters, gauges and histograms, under the names and in the
+//! base units that its rules ask for: seconds, bytes, ratios.
+//!
+//! What the load did in its warm-up and while keys were made is not in it, as it is not in the summary.
+
+use std::{collections::BTreeMap, fmt};
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text::encode},
+    metrics::MetricType,
+    registry::{Registry, Unit},
+};
+
+use crate::{
+    gauge::{self, Gauges, Kind},
+    probe::Ping,
+    session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Summary, add_counts},
+    stats::Latency,
+};
+
+/// The sums since the session began, and what holds now.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    session: Option<SessionStart>,
+    segment: Option<Segment>,
+    /// Segments that are in no sum.
+    aside: BTreeMap<u32, bool>,
+    load: Summary,
+    operations: BTreeMap<String, OperationInterval>,
+    clients: u32,
+    ping: Latency,
+    ping_errors: BTreeMap<String, u64>,
+    /// Of the server: the last sample, with sums where a sample tells what was added.
+    server: Gauges,
+    events: BTreeMap<String, u64>,
+}
+
+impl Sink for Metrics {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        match record {
+            Record::Session(session) => self.session = Some(session.clone()),
+            Record::Segment(segment) => {
+                self.aside.insert(segment.segment, segment.aside().is_some());
+                self.segment = Some(segment.clone());
+            }
+            Record::Interval(interval) => self.count(interval),
+            Record::Ping(span) => self.count_pings(&span.body),
+            Record::Server(moment) => {
+                for (gauge, value) in moment.body.gauges.iter() {
+                    let before = self.server[gauge].filter(|_| gauge.about().kind == Kind::Added);
+                    self.server.set(gauge, Some(before.unwrap_or(0.0) + value));
+                }
+            }
+            Record::Event(event) => *self.events.entry(event.what.name().to_owned()).or_default() += 1,
+            Record::Wake(_) | Record::Intrinsic(_) | Record::Mark(_) | Record::End(_) | Record::Beside(_) => {
+            }
+        }
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        vec![self.text()]
+    }
+
+    fn lost(&self, _: f64, _: u64) -> String {
+        String::new()
+    }
+}
+
+impl Metrics {
+    /// All of it as OpenMetrics text, with the mark of its end.
+    pub fn text(&self) -> String {
+        let mut registry = Registry::with_prefix("redyno");
+        registry.register_collector(Box::new(self.clone()));
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+
+    fn count(&mut self, interval: &Interval) {
+        self.clients = interval.clients;
+        if self.aside.get(&interval.segment) == Some(&true) {
+            return;
+        }
+        let is_loaded = self.segment.as_ref().is_some_and(|segment| segment.knobs.load);
+        self.load.add(interval, is_loaded);
+        for (name, part) in &interval.commands {
+            self.operations.entry(name.clone()).or_default().merge(part);
+        }
+    }
+
+    fn count_pings(&mut self, ping: &Ping) {
+        self.ping.merge(&ping.rtt);
+        add_counts(&mut self.ping_errors, &ping.errors);
+    }
+}
+
+impl Collector for Metrics {
+    fn encode(&self, encoder: DescriptorEncoder) -> fmt::Result {
+        let mut out = Writer(encoder);
+        self.write_session(&mut out)?;
+        self.write_load(&mut out)?;
+        self.write_server(&mut out)
+    }
+}
+
+impl Metrics {
+    fn write_session(&self, out: &mut Writer) -> fmt::Result {
+        if let Some(session) = &self.session {
+            let target = &session.target;
+            let labels = [
+                ("tool", session.tool.as_str()),
+                ("address", &target.address),
+                ("server", &target.server),
+                ("role", &target.role),
+            ];
+            out.info("session", "What is measured, by what", &labels)?;
+        }
+        if let Some(segment) = &self.segment {
+            let knobs = &segment.knobs;
+            out.gauge("segment", "The number of the segment", None, segment.segment.into())?;
+            out.gauge("load", "Whether requests are sent", None, u8::from(knobs.load).into())?;
+            out.gauge("clients", "Connections that carry load", None, self.clients.into())?;
+            out.gauge(
+                "pipeline",
+                "Requests that a client writes before it waits",
+                None,
+                knobs.pipeline.into(),
+            )?;
+            if let Some(rate) = knobs.rate {
+                out.gauge("target_rate", "Requests that are due per second", None, rate.into())?;
+            }
+        }
+        out.counters("events", "What happened, by name", "name", &self.events)
+    }
+
+    fn write_load(&self, out: &mut Writer) -> fmt::Result {
+        let load = &self.load;
+        let of = |count: fn(&OperationInterval) -> u64, is_told: fn(&OperationInterval) -> bool| {
+            let told = self.operations.iter().filter(|(_, part)| is_told(part));
+            told.map(|(name, part)| (name.clone(), count(part))).collect::<BTreeMap<_, _>>()
+        };
+        let reads = |part: &OperationInterval| part.hits + part.misses > 0;
+        out.counters("ops", "Good replies, by operation", "operation", &of(|part| part.ops, |_| true))?;
+        out.counters("hits", "Reads that found their key", "operation", &of(|part| part.hits, reads))?;
+        out.counters("misses", "Reads that did not", "operation", &of(|part| part.misses, reads))?;
+        out.counters("errors", "Requests that failed, by kind", "kind", &load.errors)?;
+        let (lost, failed) = (&load.connections_lost, &load.connects_failed);
+        out.counters("connections_lost", "Connections that were lost, by kind", "kind", lost)?;
+        out.counters("connects_failed", "Attempts to connect that failed, by kind", "kind", failed)?;
+        for (name, help, count) in [
+            ("due", "Requests that were due", load.due),
+            ("shed", "Requests that were due and given up on purpose", load.shed),
+            ("owed", "Requests that were due and not sent when the load ended", load.owed),
+        ] {
+            out.counter(name, help, None, count as f64)?;
+        }
+        out.counter("received", "Bytes read from the server", Some(&Unit::Bytes), load.bytes_in as f64)?;
+        out.counter("sent", "Bytes written to the server", Some(&Unit::Bytes), load.bytes_out as f64)?;
+        out.counter("loaded", "Time under load", Some(&Unit::Seconds), load.length_s)?;
+        out.counter("outage", "Time without any connection", Some(&Unit::Seconds), load.outage_s)?;
+        let service = "From the write of a request to the last byte of its reply, by operation";
+        let times = self.operations.iter().map(|(name, part)| (("operation", name.as_str()), &part.service));
+        out.histograms("service", service, times)?;
+        if let Some(response) = &load.response {
+            out.histogram("response", "From when a request was due to the last byte of its reply", response)?;
+        }
+        let stages = load.opening.stages().into_iter().filter(|(_, latency)| !latency.is_empty());
+        let stages = stages.map(|(name, latency)| (("stage", name), latency));
+        out.histograms("opening", "What connections took to open, by stage", stages)?;
+        if let Some(client) = &load.client {
+            let help = "The share of a core that redyno's busiest worker used";
+            out.gauge("client_cpu", help, Some(&ratio()), client.cpu)?;
+        }
+        Ok(())
+    }
+
+    fn write_server(&self, out: &mut Writer) -> fmt::Result {
+        if !self.ping.is_empty() {
+            out.histogram("ping", "Round trips of the ping probe", &self.ping)?;
+        }
+        out.counters("ping_errors", "Pings that failed, by kind", "kind", &self.ping_errors)?;
+        for (gauge, value) in self.server.iter() {
+            let about = gauge.about();
+            let (unit, scale) = unit(about.unit);
+            let ending =
+                |name: &'static str| ["_bytes", "_us", "_s"].iter().find_map(|end| name.strip_suffix(end));
+            let name =
+                format!("server_{}", ending(about.name).filter(|_| unit.is_some()).unwrap_or(about.name));
+            let help = about.help.trim_end_matches('.').replace(" since the previous poll", "");
+            match about.kind {
+                Kind::Added => out.counter(&name, &help, unit.as_ref(), value * scale)?,
+                Kind::Level | Kind::Share => out.gauge(&name, &help, unit.as_ref(), value * scale)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ratio() -> Unit {
+    Unit::Other("ratio".to_owned())
+}
+
+/// The base unit of what a gauge counts, and what its value is multiplied by for it.
+fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
+    match unit {
+        gauge::Unit::Bytes | gauge::Unit::Limit => (Some(Unit::Bytes), 1.0),
+        gauge::Unit::Ratio => (Some(ratio()), 1.0),
+        gauge::Unit::Seconds | gauge::Unit::Ago => (Some(Unit::Seconds), 1.0),
+        gauge::Unit::Micros => (Some(Unit::Seconds), 1e-6),
+        gauge::Unit::Count | gauge::Unit::Rate | gauge::Unit::Times | gauge::Unit::Flag(..) => (None, 1.0),
+    }
+}
+
+/// Borders of the histograms' buckets, in nanoseconds: from what a local server answers in to what a person gives up after.
+const BORDERS_NS: [u64; 22] = [
+    10_000,
+    25_000,
+    50_000,
+    100_000,
+    200_000,
+    350_000,
+    500_000,
+    750_000,
+    1_000_000,
+    1_500_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    10_000_000_000,
+    60_000_000_000,
+];
+
+/// Descriptors with their values.
+struct Writer<'a>(DescriptorEncoder<'a>);
+
+impl Writer<'_> {
+    fn info(&mut self, name: &str, help: &str, labels: &[(&'static str, &str); 4]) -> fmt::Result {
+        self.0.encode_descriptor(name, help, None, MetricType::Info)?.encode_info(labels)
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, unit: Option<&Unit>, value: f64) -> fmt::Result {
+        self.0.encode_descriptor(name, help, unit, MetricType::Gauge)?.encode_gauge(&value)
+    }
+
+    fn counter(&mut self, name: &str, help: &str, unit: Option<&Unit>, value: f64) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, unit, MetricType::Counter)?;
+        metric.encode_counter::<NoLabelSet, f64, f64>(&value, None)
+    }
+
+    fn counters(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        counts: &BTreeMap<String, u64>,
+    ) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (value, count) in counts {
+            let labels = [(label, value.as_str())];
+            metric.encode_family(&labels)?.encode_counter::<NoLabelSet, u64, f64>(count, None)?;
+        }
+        Ok(())
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, latency: &Latency) -> fmt::Result {
+        let seconds = Some(&Unit::Seconds);
+        write_times(self.0.encode_descriptor(name, help, seconds, MetricType::Histogram)?, latency)
+    }
+
+    fn histograms<'l>(
+        &mut self,
+        name: &str,
+        help: &str,
+        times: impl IntoIterator<Item = ((&'l str, &'l str), &'l Latency)>,
+    ) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
+        for (label, latency) in times {
+            write_times(metric.encode_family(&[label])?, latency)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
+    let sum_s = latency.sum_ns() as f64 / 1e9;
+    metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency), None)
+}
+
+/// How many lie at or below each border and above the one before, in seconds; the last has no border.
+fn buckets(latency: &Latency) -> Vec<(f64, u64)> {
+    let mut counts: Vec<_> = BORDERS_NS.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
+    counts.push((f64::INFINITY, latency.over_range()));
+    for &(value_ns, n) in latency.cells() {
+        counts[BORDERS_NS.partition_point(|border| *border < value_ns)].1 += n;
+    }
+    counts
+}

@@ -1,0 +1,120 @@
+//! What leaves a session: its figures in the forms that other tools read. One file a format, each a
+//! [`Sink`](crate::session::Sink) over the records, so that it works on a session that runs and on a recording alike.
+//!
+//! ```text
+//! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown
+//!          ├─► each interval's own histograms ─► hlog;  their sum ─► hgrm
+//!          └─► sums since the beginning ─► openmetrics
+//! ```
+//! Every figure comes from [the table](crate::session::figures) under the name that it has there; distributions are the
+//! records' own, never the coarser cells of the screen.
+
+mod csv;
+mod hdr_log;
+mod json;
+mod markdown;
+mod metrics;
+mod percentiles;
+mod sheet;
+#[cfg(test)]
+mod tests;
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+pub use metrics::Metrics;
+pub use sheet::Rows;
+
+use self::{
+    csv::Csv,
+    hdr_log::HdrLog,
+    json::{Json, Ndjson},
+    markdown::Markdown,
+    percentiles::Percentiles,
+};
+use crate::session::Sink;
+
+/// A form in which figures leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values, a line a row.
+    Csv,
+    /// The same rows, one JSON object a line.
+    Ndjson,
+    /// One JSON object: the session, its sums, its operations and segments.
+    Json,
+    /// HdrHistogram's interval log, in nanoseconds.
+    HdrLog,
+    /// HdrHistogram's percentile text, in milliseconds.
+    Percentiles,
+    /// Tables for a ticket.
+    Markdown,
+    /// OpenMetrics text: counters, gauges and histograms as they stand at the end.
+    OpenMetrics,
+}
+
+/// A name that is no format's.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("there is no format '{0}'; there are {names}", names = Format::ALL.map(Format::name).join(", "))]
+pub struct NoFormat(String);
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Csv,
+        Self::Ndjson,
+        Self::Json,
+        Self::HdrLog,
+        Self::Percentiles,
+        Self::Markdown,
+        Self::OpenMetrics,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
+            Self::Json => "json",
+            Self::HdrLog => "hlog",
+            Self::Percentiles => "hgrm",
+            Self::Markdown => "markdown",
+            Self::OpenMetrics => "openmetrics",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Csv => "a line a row, columns named as the figures",
+            Self::Ndjson => "the same rows, one JSON object a line",
+            Self::Json => "one JSON object: session, sums, operations, segments",
+            Self::HdrLog => "HdrHistogram's interval log: nanoseconds, tags 'response' and one an operation",
+            Self::Percentiles => "HdrHistogram's percentile text, in milliseconds",
+            Self::Markdown => "tables for a ticket",
+            Self::OpenMetrics => "counters, gauges and histograms as they stand at the end",
+        }
+    }
+
+    /// What makes it; `rows` is what a row is of, where it has rows, and `tag` which distribution, where it has one.
+    pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
+        match self {
+            Self::Csv => Box::new(Csv::of(rows)),
+            Self::Ndjson => Box::new(Ndjson::of(rows)),
+            Self::Json => Box::new(Json::default()),
+            Self::HdrLog => Box::new(HdrLog::default()),
+            Self::Percentiles => Box::new(Percentiles::of(tag)),
+            Self::Markdown => Box::new(Markdown::default()),
+            Self::OpenMetrics => Box::new(Metrics::default()),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = NoFormat;
+
+    fn from_str(name: &str) -> Result<Self, NoFormat> {
+        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| NoFormat(name.to_owned()))
+    }
+}

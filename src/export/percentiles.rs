@@ -1,0 +1,43 @@
+//! HdrHistogram's percentile text (`.hgrm`): one distribution of the whole session without its warm-up, in milliseconds, for
+//! the plotter of hdrhistogram.org and its like.
+
+use super::sheet::Sheet;
+use crate::{
+    session::{Record, Sink},
+    stats::{Latency, percentile_table},
+};
+
+/// The table at the end.
+#[derive(Debug, Default)]
+pub(super) struct Percentiles {
+    sheet: Sheet,
+    /// Whose times: `response`, or an operation's; else all service times.
+    tag: Option<String>,
+}
+
+impl Percentiles {
+    pub(super) fn of(tag: Option<&str>) -> Self {
+        Self { sheet: Sheet::default(), tag: tag.map(str::to_owned) }
+    }
+}
+
+impl Sink for Percentiles {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.sheet.push(record, |_| ());
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        let summary = self.sheet.timeline.summary();
+        let latency: Latency = match self.tag.as_deref() {
+            None => summary.service,
+            Some("response") => summary.response.unwrap_or_default(),
+            Some(name) => self.sheet.operations().remove(name).unwrap_or_default().service,
+        };
+        vec![percentile_table(&latency)]
+    }
+
+    fn lost(&self, _: f64, _: u64) -> String {
+        String::new()
+    }
+}

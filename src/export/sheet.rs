@@ -1,0 +1,182 @@
+//! The rows of an export: what each is of, in words, and its figures.
+
+use std::collections::BTreeMap;
+
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap},
+};
+
+use crate::session::{
+    OperationInterval, Record, Segment, Summary, Timeline,
+    figures::{FIGURES, Figure, Row},
+};
+
+/// What a row is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// A second of one segment.
+    #[default]
+    Intervals,
+    /// An operation in a second of one segment.
+    Operations,
+    /// A segment.
+    Segments,
+}
+
+impl Rows {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Intervals, Self::Operations, Self::Segments];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Intervals => "intervals",
+            Self::Operations => "operations",
+            Self::Segments => "segments",
+        }
+    }
+}
+
+/// The columns before the figures.
+pub(super) const WORDS: [&str; 4] = ["kind", "phase", "workload", "operation"];
+
+/// A row with its words.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    /// `interval`, `operation`, `segment` or `summary`.
+    kind: &'static str,
+    /// What its segment is: `load`, `idle`, `warm-up` or `prefill`; nothing of a summary.
+    phase: &'static str,
+    workload: String,
+    /// Which operation; nothing of all together.
+    operation: &'a str,
+    pub(super) row: Row<'a>,
+}
+
+impl<'a> Line<'a> {
+    fn of(kind: &'static str, segment: Option<&'a Segment>, row: Row<'a>) -> Self {
+        let phase = segment.map_or("", phase);
+        let workload = segment.filter(|segment| segment.knobs.load);
+        let workload = workload.map_or_else(String::new, |segment| segment.knobs.workload.to_string());
+        let row = segment.map_or(row, |segment| row.under(&segment.knobs));
+        Self { kind, phase, workload, operation: "", row }
+    }
+
+    /// That of the whole session.
+    pub(super) fn of_summary(summary: &'a Summary) -> Self {
+        Self::of("summary", None, Row::of_summary(summary))
+    }
+
+    /// An operation of it.
+    pub(super) fn of_operation(self, name: &'a str, operation: &'a OperationInterval) -> Self {
+        Self { kind: "operation", operation: name, row: self.row.of_operation(operation), ..self }
+    }
+
+    /// Each operation of the whole session.
+    pub(super) fn of_operations(
+        summary: &'a Summary,
+        operations: &'a BTreeMap<String, OperationInterval>,
+    ) -> impl Iterator<Item = Self> {
+        operations.iter().map(|(name, part)| Self::of_summary(summary).of_operation(name, part))
+    }
+
+    /// The words, as [`WORDS`] names them.
+    pub(super) fn words(&self) -> [&str; WORDS.len()] {
+        [self.kind, self.phase, &self.workload, self.operation]
+    }
+}
+
+/// A JSON object: words, then figures; `null` where nothing, or too little, was measured.
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(WORDS.len() + FIGURES.len()))?;
+        for (name, word) in WORDS.iter().zip(self.words()) {
+            map.serialize_entry(name, word)?;
+        }
+        for figure in FIGURES {
+            let number = figure.exported(&self.row).map(number).transpose().map_err(S::Error::custom)?;
+            map.serialize_entry(figure.name, &number)?;
+        }
+        map.end()
+    }
+}
+
+/// A number of JSON, a whole one where it is that.
+fn number(value: f64) -> Result<serde_json::Number, String> {
+    let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
+    let number = if is_whole { Some((value as i64).into()) } else { serde_json::Number::from_f64(value) };
+    number.ok_or_else(|| format!("{value} is no number of JSON"))
+}
+
+/// What a segment is.
+fn phase(segment: &Segment) -> &'static str {
+    segment.aside().unwrap_or(if segment.knobs.load { "load" } else { "idle" })
+}
+
+/// A fold over records that makes lines of them.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    rows: Rows,
+    pub(super) timeline: Timeline,
+}
+
+impl Default for Sheet {
+    fn default() -> Self {
+        Self::of(Rows::default())
+    }
+}
+
+impl Sheet {
+    /// That has such rows.
+    pub(super) fn of(rows: Rows) -> Self {
+        Self { rows, timeline: Timeline::with_all_segments() }
+    }
+
+    /// Takes a record, and hands over the lines that it completes.
+    pub(super) fn push(&mut self, record: &Record, mut take: impl FnMut(&Line)) {
+        self.timeline.push(record);
+        let Record::Interval(interval) = record else { return };
+        let segment = self.timeline.segments().numbered(interval.segment).map(|segment| &segment.start);
+        let line = || Line::of("interval", segment, Row::of_interval(interval));
+        match self.rows {
+            Rows::Intervals => take(&line()),
+            Rows::Operations => {
+                interval.commands.iter().for_each(|(name, part)| take(&line().of_operation(name, part)));
+            }
+            Rows::Segments => {}
+        }
+    }
+
+    /// Hands over the lines that the end completes.
+    pub(super) fn finish(&self, take: impl FnMut(&Line)) {
+        if self.rows == Rows::Segments {
+            self.segments().iter().for_each(take);
+        }
+    }
+
+    /// The segments, in their order.
+    pub(super) fn segments(&self) -> Vec<Line<'_>> {
+        let now_s = self.timeline.now_s();
+        let of = |segment| Row::of_segment(segment, now_s);
+        let segments = self.timeline.segments().iter();
+        segments.map(|segment| Line::of("segment", Some(&segment.start), of(segment))).collect()
+    }
+
+    /// What each operation did outside of warm-up and prefill.
+    pub(super) fn operations(&self) -> BTreeMap<String, OperationInterval> {
+        let mut sums: BTreeMap<String, OperationInterval> = BTreeMap::new();
+        let measured = self.timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
+        for (name, part) in measured.flat_map(|segment| &segment.total.commands) {
+            sums.entry(name.clone()).or_default().merge(part);
+        }
+        sums
+    }
+}
+
+/// The name of a figure's column, and its value there.
+pub(super) fn cells<'a>(line: &'a Line) -> impl Iterator<Item = String> + 'a {
+    let words = line.words().map(str::to_owned);
+    let figure = |figure: &Figure| figure.exported(&line.row).map_or_else(String::new, |n| n.to_string());
+    words.into_iter().chain(FIGURES.iter().map(figure).collect::<Vec<_>>())
+}

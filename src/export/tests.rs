@@ -1,0 +1,204 @@
+//! What every format makes of one session.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    load::Knobs,
+    session::{
+        Event, Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, figures::FIGURES,
+    },
+    stats::{Latency, fixture::latency_of},
+};
+
+fn times(from_us: u64) -> Latency {
+    latency_of((0..2000).map(|n| from_us * 1000 + n * 100))
+}
+
+fn segment(segment: u32, t_s: f64, warmup: bool) -> Record {
+    let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
+    Record::Segment(Segment { warmup, ..Segment::new(t_s, segment, knobs) })
+}
+
+fn interval(segment: u32, t_s: f64) -> Record {
+    let of =
+        |ops, from_us| OperationInterval { ops, service: times(from_us), ..OperationInterval::default() };
+    Record::Interval(Box::new(Interval {
+        t_s,
+        length_s: 1.0,
+        segment,
+        ops: 3000,
+        ops_per_s: 3000.0,
+        hits: 7,
+        errors: [("OOM".to_owned(), 2)].into(),
+        service: times(300),
+        response: Some(times(500)),
+        commands: [("GET".to_owned(), of(2000, 300)), ("a, b|<i>".to_owned(), of(1000, 400))].into(),
+        ..Interval::default()
+    }))
+}
+
+/// A second of warm-up and two of load.
+fn session() -> Vec<Record> {
+    let server = ServerIdentity { address: "127.0.0.1:6379".to_owned(), ..ServerIdentity::default() };
+    let mut start = SessionStart::now(server);
+    start.started = "2026-11-22T10:00:00Z".to_owned();
+    vec![
+        Record::Session(start),
+        segment(1, 0.0, true),
+        interval(1, 1.0),
+        segment(2, 1.0, false),
+        interval(2, 2.0),
+        interval(2, 3.0),
+        Record::Event(Event::new(3.0, crate::happening::Happening::OutputLost { lines: 1 })),
+    ]
+}
+
+fn made(format: Format, rows: Rows, tag: Option<&str>) -> String {
+    let mut sink = format.sink(rows, tag);
+    let mut text: String = session().iter().flat_map(|record| sink.push(record)).collect();
+    text.extend(sink.finish());
+    text
+}
+
+fn table(rows: Rows) -> Vec<Vec<String>> {
+    let text = made(Format::Csv, rows, None);
+    let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    reader.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect()
+}
+
+fn column<'a>(table: &'a [Vec<String>], name: &str) -> Vec<&'a str> {
+    let at = table[0].iter().position(|column| column == name).unwrap();
+    table[1..].iter().map(|row| row[at].as_str()).collect()
+}
+
+#[test]
+fn every_figure_has_its_column_and_its_field_under_its_own_name() {
+    let names: BTreeSet<_> = FIGURES.iter().map(|figure| figure.name.to_owned()).collect();
+    let columns: BTreeSet<_> = table(Rows::Intervals)[0].iter().cloned().collect();
+    assert!(names.is_subset(&columns), "{:?}", names.difference(&columns));
+    let whole: serde_json::Value = serde_json::from_str(&made(Format::Json, Rows::default(), None)).unwrap();
+    for part in [&whole["summary"], &whole["segments"][0], &whole["operations"][0]] {
+        let fields: BTreeSet<_> = part.as_object().unwrap().keys().cloned().collect();
+        assert!(names.is_subset(&fields), "{:?}", names.difference(&fields));
+    }
+}
+
+#[test]
+fn rows_are_intervals_operations_or_segments() {
+    let intervals = table(Rows::Intervals);
+    assert_eq!(column(&intervals, "phase"), ["warm-up", "load", "load"]);
+    assert_eq!(column(&intervals, "t_s"), ["1", "2", "3"]);
+    assert_eq!(column(&intervals, "rate"), ["1000"; 3]);
+    let operations = table(Rows::Operations);
+    assert_eq!(column(&operations, "operation"), ["GET", "a, b|<i>"].repeat(3));
+    assert_eq!(column(&operations, "due"), [""; 6], "no operation has a schedule of its own");
+    let segments = table(Rows::Segments);
+    assert_eq!(column(&segments, "ops"), ["3000", "6000"]);
+    assert_eq!(column(&segments, "length_s"), ["1", "2"]);
+}
+
+#[test]
+fn the_same_row_has_the_same_values_in_every_form() {
+    let csv = table(Rows::Intervals);
+    let ndjson = made(Format::Ndjson, Rows::Intervals, None);
+    for (n, line) in ndjson.lines().enumerate() {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        for name in &csv[0] {
+            let cell = column(&csv, name)[n];
+            let value = match &object[name] {
+                serde_json::Value::Null => String::new(),
+                serde_json::Value::String(text) => text.clone(),
+                value => value.to_string(),
+            };
+            assert_eq!(value, cell, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_summary_leaves_the_warm_up_out() {
+    let whole: serde_json::Value = serde_json::from_str(&made(Format::Json, Rows::default(), None)).unwrap();
+    assert_eq!((&whole["summary"]["ops"], &whole["summary"]["errors"]), (&6000.into(), &4.into()));
+    assert_eq!(whole["operations"][0]["ops"], 4000);
+    assert_eq!(whole["segments"][0]["phase"], "warm-up");
+}
+
+#[test]
+fn the_untagged_lines_of_an_interval_log_add_up_to_the_summary() {
+    let text = made(Format::HdrLog, Rows::default(), None);
+    let lines: Vec<_> = text.lines().filter(|line| !line.starts_with(['#', '"'])).collect();
+    let tags: Vec<_> = lines
+        .iter()
+        .map(|line| line.strip_prefix("Tag=").map_or("", |rest| rest.split(',').next().unwrap()))
+        .collect();
+    assert_eq!(tags[..5], ["warm-up", "", "response", "GET", "a__b|<i>"]);
+    let mut sum = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).unwrap();
+    let log = text.as_bytes();
+    for entry in hdrhistogram::serialization::interval_log::IntervalLogIterator::new(log) {
+        use hdrhistogram::serialization::interval_log::LogEntry;
+        let LogEntry::Interval(entry) = entry.unwrap() else { continue };
+        if entry.tag().is_none() {
+            use base64::Engine as _;
+            let packed = base64::engine::general_purpose::STANDARD.decode(entry.encoded_histogram()).unwrap();
+            let part: hdrhistogram::Histogram<u64> =
+                hdrhistogram::serialization::Deserializer::new().deserialize(&mut packed.as_slice()).unwrap();
+            sum.add(part).unwrap();
+        }
+    }
+    assert_eq!(sum.len(), 4000);
+    assert_eq!(Some(sum.value_at_quantile(0.99)), times(300).percentile(0.99));
+}
+
+#[test]
+fn percentiles_are_those_of_the_tag() {
+    let total = |tag| {
+        let text = made(Format::Percentiles, Rows::default(), tag);
+        let (_, count) = text.split_once("Total count    =").unwrap();
+        (
+            text.lines().nth(2).unwrap().split_whitespace().next().unwrap().to_owned(),
+            count.split(']').next().unwrap().trim().to_owned(),
+        )
+    };
+    assert_eq!(total(None), ("0.300031".to_owned(), "4000".to_owned()));
+    assert_eq!(total(Some("response")).0, "0.500223");
+    assert_eq!(total(Some("GET")).1, "4000");
+}
+
+#[test]
+fn no_text_of_the_session_is_markup_in_a_ticket() {
+    let text = made(Format::Markdown, Rows::default(), None);
+    assert!(text.contains("a, b\\|&lt;i&gt;"), "{text}");
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert_eq!(rows.len(), 2 + 2 + 2 + 1, "{text}");
+    assert!(rows.iter().all(|row| bars(row) == bars(rows[0])), "{text}");
+}
+
+#[test]
+fn metrics_count_what_the_summary_counts() {
+    let text = made(Format::OpenMetrics, Rows::default(), None);
+    for line in [
+        "redyno_ops_total{operation=\"GET\"} 4000",
+        "redyno_errors_total{kind=\"OOM\"} 4",
+        "redyno_response_seconds_bucket{le=\"+Inf\"} 4000",
+        "redyno_service_seconds_bucket{le=\"0.0005\",operation=\"GET\"} 4000",
+        "redyno_target_rate 1000.0",
+        "redyno_events_total{name=\"output lost\"} 1",
+        "# EOF",
+    ] {
+        assert!(text.lines().any(|told| told == line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn a_format_is_read_by_its_name_or_refused_with_what_there_is() {
+    for format in Format::ALL {
+        assert_eq!(format.name().parse(), Ok(format));
+    }
+    let told = "xml".parse::<Format>().unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "there is no format 'xml'; there are csv, ndjson, json, hlog, hgrm, markdown, openmetrics"
+    );
+}

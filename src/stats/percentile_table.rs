@@ -1,0 +1,47 @@
+//! The percentile text of HdrHistogram's tools (`outputPercentileDistribution` of the Java original).
+
+use std::fmt::Write as _;
+
+use super::{Latency, recorder::empty_cells};
+
+/// Rows for each halving of the distance to 100 %, as the tools' own default is.
+const TICKS_PER_HALF: u32 = 5;
+/// Nanoseconds in a millisecond, in which values are written.
+const SCALE: f64 = 1e6;
+
+/// The distribution as rows of value in ms, share at or below it, count, and 1/(1 − share); then mean, deviation, maximum
+/// and count. What lies over range is in no row, and told behind them.
+pub fn percentile_table(latency: &Latency) -> String {
+    let mut histogram = empty_cells();
+    for &(value_ns, n) in latency.cells() {
+        histogram.record_n(value_ns, n).expect("a cell lies within the range");
+    }
+    let mut text =
+        format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
+    let mut below = 0;
+    for step in histogram.iter_quantiles(TICKS_PER_HALF) {
+        below += step.count_since_last_iteration();
+        let (value, share) = (step.value_iterated_to() as f64 / SCALE, step.quantile_iterated_to());
+        // Writing to a string cannot fail.
+        let _ = if share < 1.0 {
+            writeln!(text, "{value:12.6} {share:2.12} {below:10} {:14.2}", 1.0 / (1.0 - share))
+        } else {
+            writeln!(text, "{value:12.6} {share:2.12} {below:10}")
+        };
+    }
+    let _ = write!(
+        text,
+        "#[Mean    = {:12.6}, StdDeviation   = {:12.6}]\n#[Max     = {:12.6}, Total count    = {:12}]\n\
+         #[Buckets = {:12}, SubBuckets     = {:12}]\n",
+        histogram.mean() / SCALE,
+        histogram.stdev() / SCALE,
+        latency.max_ns() as f64 / SCALE,
+        histogram.len(),
+        histogram.buckets(),
+        2048
+    );
+    if latency.over_range() > 0 {
+        let _ = writeln!(text, "#[{} values above 60 s are in no row]", latency.over_range());
+    }
+    text
+}

@@ -1,0 +1,85 @@
+//! Is a difference between repeats of two settings more than that between repeats of one?
+//!
+//! Each run is one value; the logarithms of both sides are taken to have one variance (Student's t-test of two samples). What a
+//! machine does to a run as a whole, where its memory lies, how warm it is, is in that variance, which no single run can
+//! tell. Pure.
+
+use super::{
+    Better,
+    paired::{Judgement, Shift},
+    student::{beyond, falls_below},
+};
+
+/// The chance that the interval leaves out the truth.
+const OUTSIDE: f64 = 0.05;
+
+/// How much more `new` is than `base`, a positive value a run each; `None` without a value on either side.
+pub fn of_repeats(base: &[f64], new: &[f64]) -> Option<Shift> {
+    let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let (base, new) = (logarithms(base), logarithms(new));
+    if base.is_empty() || new.is_empty() || base.iter().chain(&new).any(|value| !value.is_finite()) {
+        return None;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let squares = |values: &[f64]| {
+        let mean = mean(values);
+        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
+    };
+    let estimate = mean(&new) - mean(&base);
+    let freedom = (base.len() + new.len() - 2) as u32;
+    let interval = (base.len() > 1 && new.len() > 1).then(|| {
+        let variance = (squares(&base) + squares(&new)) / f64::from(freedom);
+        let error = (variance * (1.0 / base.len() as f64 + 1.0 / new.len() as f64)).sqrt();
+        let half = error * falls_below(OUTSIDE, |t| beyond(t, freedom));
+        (estimate - half, estimate + half)
+    });
+    Some(Shift { estimate, interval })
+}
+
+/// Whether `new` is better by this.
+pub fn judge(shift: Shift, better: Better) -> Judgement {
+    shift.judge(better, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::simulated::Chance;
+
+    /// The share of sets of three runs each that are judged so; `more` is the difference, `noise` the deviation of a run.
+    fn share(judgement: Judgement, more: f64, noise: f64) -> f64 {
+        let mut chance = Chance::new(11);
+        let times = 2000;
+        let mut runs =
+            |level: f64| (0..3).map(|_| level * (noise * chance.normal()).exp()).collect::<Vec<_>>();
+        let is_it = |_: &u32| {
+            let (base, new) = (runs(1.0), runs(1.0 + more));
+            of_repeats(&base, &new).is_some_and(|shift| judge(shift, Better::Lower) == judgement)
+        };
+        f64::from((0..times).filter(is_it).count() as u32) / f64::from(times)
+    }
+
+    #[test]
+    fn equal_settings_are_called_different_in_five_of_a_hundred_at_most() {
+        for noise in [0.005, 0.02, 0.1] {
+            let wrong = share(Judgement::Better, 0.0, noise) + share(Judgement::Worse, 0.0, noise);
+            assert!(wrong <= 0.055, "{wrong} at {noise}");
+        }
+    }
+
+    #[test]
+    fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_two_percent() {
+        let found = share(Judgement::Worse, 0.1, 0.02);
+        assert!(found > 0.95, "{found}");
+        assert!(share(Judgement::Same, 0.0, 0.01) > 0.8);
+    }
+
+    #[test]
+    fn one_run_each_has_no_interval_and_none_no_difference() {
+        assert_eq!(of_repeats(&[2.0], &[3.0]).map(|shift| shift.interval), Some(None));
+        assert_eq!((of_repeats(&[], &[3.0]), of_repeats(&[0.0], &[3.0])), (None, None));
+        let shift = of_repeats(&[100.0, 102.0, 98.0], &[110.0, 112.0, 109.0]).unwrap();
+        let (low, high) = shift.shares().unwrap();
+        assert!(low > 0.05 && high < 0.16 && (shift.share() - 0.104).abs() < 0.005, "{low} {high}");
+    }
+}

@@ -1,0 +1,55 @@
+//! Student's distribution.
+
+use std::f64::consts::FRAC_2_PI;
+
+/// The share of the distribution with so many degrees of freedom, 1 at least, that lies at least `t` from its middle, on either
+/// side: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4, which are exact.
+pub(super) fn beyond(t: f64, freedom: u32) -> f64 {
+    let angle = (t.abs() / f64::from(freedom).sqrt()).atan();
+    let (sine, cosine) = angle.sin_cos();
+    let is_even = freedom.is_multiple_of(2);
+    let (mut sum, mut term) = (0.0, if is_even { 1.0 } else { cosine });
+    let first = if is_even { 1 } else { 2 };
+    for k in (first..freedom).step_by(2) {
+        sum += term;
+        term *= f64::from(k) / f64::from(k + 1) * cosine.powi(2);
+    }
+    let within = if is_even { sine * sum } else { FRAC_2_PI * (angle + sine * sum) };
+    (1.0 - within).clamp(0.0, 1.0)
+}
+
+/// Where `falling`, which is 1 at 0, falls below `value`.
+pub(super) fn falls_below(value: f64, falling: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1e-6);
+    while falling(high) > value && high < 1e9 {
+        high *= 2.0;
+    }
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        if falling(middle) > value { low = middle } else { high = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_has_its_tabled_values() {
+        for (t, freedom, chance) in [
+            (0.0, 18, 1.0),
+            (1.734_064, 18, 0.1),
+            (2.100_922, 18, 0.05),
+            (2.878_440, 18, 0.01),
+            (12.706_205, 1, 0.05),
+            (4.302_653, 2, 0.05),
+            (3.182_446, 3, 0.05),
+            (2.776_445, 4, 0.05),
+            (4.604_095, 4, 0.01),
+            (2.570_582, 5, 0.05),
+        ] {
+            assert!((beyond(t, freedom) - chance).abs() < 1e-6, "{t}, {freedom}: {}", beyond(t, freedom));
+        }
+    }
+}
