@@ -33,20 +33,18 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
             in_block = !in_block;
         } else if in_block && let Some(command) = line.trim().trim_start_matches("$ ").strip_prefix("redyno")
         {
-            let command = command.split(['#', '|', '>']).next().unwrap_or_default();
             found.push(words(command));
         }
     }
     found
 }
 
-/// The words of a command line; what stands in single quotes is one.
+/// The words of a command line up to a comment, a pipe or a redirection; what stands in single quotes is one.
 fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
-    parts
-        .flat_map(|(n, part)| if n % 2 == 0 { part.split_whitespace().collect() } else { vec![part] })
-        .map(str::to_owned)
-        .collect()
+    let words =
+        parts.flat_map(|(n, part)| if n % 2 == 0 { part.split_whitespace().collect() } else { vec![part] });
+    words.take_while(|word| !["#", "|", ">"].contains(word)).map(str::to_owned).collect()
 }
 
 #[test]

@@ -46,7 +46,13 @@ fn recording(path: &Path) {
             Interval { t_s, length_s: 1.0, segment, ops, ops_per_s, clients, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
-    write(Record::End(Box::new(End { t_s: 120.0, summary: Summary::default(), found: None, best: None })));
+    write(Record::End(Box::new(End {
+        t_s: 120.0,
+        summary: Summary::default(),
+        peak_ops_per_s: None,
+        found: None,
+        best: None,
+    })));
 }
 
 fn wait_for_clock(terminal: &Terminal, moment: &str) {
@@ -105,7 +111,13 @@ fn an_hour(path: &Path) {
         let interval = Interval { t_s, length_s: 1.0, segment: 1, ops, service, ..Interval::default() };
         write(Record::Interval(Box::new(interval)));
     }
-    write(Record::End(Box::new(End { t_s: 3600.0, summary: Summary::default(), found: None, best: None })));
+    write(Record::End(Box::new(End {
+        t_s: 3600.0,
+        summary: Summary::default(),
+        peak_ops_per_s: None,
+        found: None,
+        best: None,
+    })));
 }
 
 #[test]

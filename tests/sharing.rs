@@ -13,7 +13,7 @@ use crate::support::{
 fn loaded(server: &Server, folder: &Path, more: &[&str]) -> Terminal {
     let port = server.port_text();
     let mut command = redyno(&[&["-p", &port, "--load"], more].concat());
-    command.current_dir(folder);
+    command.current_dir(folder).env("XDG_STATE_HOME", folder);
     let terminal = Terminal::start(&command, 120, 36);
     terminal.wait_for_text("● LOAD");
     terminal
@@ -21,7 +21,7 @@ fn loaded(server: &Server, folder: &Path, more: &[&str]) -> Terminal {
 
 /// The only file in `folder` with this extension.
 fn file(folder: &Path, extension: &str) -> Option<PathBuf> {
-    let mut files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files = std::fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path());
     files.find(|path| path.extension().is_some_and(|found| found == extension))
 }
 
@@ -47,7 +47,7 @@ fn a_recording_begun_and_ended_on_the_screen_is_whole_and_holds_the_mark() {
     terminal.wait_for_text("● REC");
     terminal.press("mbefore the change\r");
     terminal.wait_for_text("marked: before the change");
-    let path = wait_for("the recording", || file(folder.path(), "jsonl"));
+    let path = wait_for("the recording", || file(&folder.path().join("redyno"), "jsonl"));
     let count = |kind: &str| {
         let text = std::fs::read_to_string(&path).unwrap();
         text.lines().filter(|line| line.starts_with(&format!("{{\"kind\":\"{kind}\""))).count()
@@ -75,6 +75,7 @@ fn a_recording_that_cannot_be_written_is_told_and_the_session_goes_on() {
     std::fs::create_dir(&gone).unwrap();
     let mut terminal = loaded(&server, &gone, &[]);
     std::fs::remove_dir(&gone).unwrap();
+    std::fs::write(&gone, "no directory").unwrap();
     terminal.press("r");
     terminal.wait_for_text("cannot record to ");
     assert!(terminal.text().contains("● LOAD") && !terminal.text().contains("REC"), "{}", terminal.text());

@@ -8,10 +8,12 @@ mod ab;
 mod bench;
 mod clean;
 mod cluster;
+mod compare;
 mod control;
 mod counts;
 mod dataset;
 mod demo_server;
+mod export;
 mod failed_recording;
 mod faults;
 #[cfg(target_os = "linux")]
@@ -27,6 +29,7 @@ mod hostile;
 mod marker;
 mod memcached;
 mod memtier;
+mod metrics;
 mod oneshot;
 mod open_loop;
 mod operations;
@@ -38,6 +41,7 @@ mod prefill;
 mod reach;
 mod readme;
 mod reconnect;
+mod recordings;
 mod replay;
 mod safety;
 #[cfg(target_os = "linux")]

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 
 use super::{
-    UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, demo::DemoArgs,
-    experiment_args::ExperimentArgs, load_args::LoadArgs, memtier::MemtierArgs, oneshot_args::OneshotArgs,
+    UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, compare::CompareArgs,
+    completions::CompletionsArgs, demo::DemoArgs, experiment_args::ExperimentArgs, export::ExportArgs,
+    load_args::LoadArgs, memtier::MemtierArgs, oneshot_args::OneshotArgs, recordings::SessionsArgs,
     replay::ReplayArgs, series::SeriesArgs, session_args::SessionArgs, target_args::TargetArgs,
-    versus::VersusArgs, workloads::WorkloadsArgs,
+    topics::HelpArgs, versus::VersusArgs, workloads::WorkloadsArgs,
 };
 use crate::{
     load::{KnobError, Knobs},
@@ -46,7 +47,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
         --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | series NAME | bench ... | memtier ...\n       redyno replay FILE | \
-        demo | clean | workloads | man"
+        export FILE | compare BASE NEW | sessions | demo | clean | workloads | help TOPIC | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -164,6 +165,15 @@ pub enum Command {
     /// Show a recording: the same screen, with time travel
     #[command(disable_help_flag = true)]
     Replay(ReplayArgs),
+    /// List the recordings of this machine
+    #[command(disable_help_flag = true)]
+    Sessions(SessionsArgs),
+    /// Compare two recordings, or several of each: what differs by more than noise, and thresholds for a pipeline
+    #[command(disable_help_flag = true)]
+    Compare(CompareArgs),
+    /// Write a recording's figures in the form of other tools: CSV, JSON, HdrHistogram, Markdown, OpenMetrics
+    #[command(disable_help_flag = true)]
+    Export(ExportArgs),
     /// Serve as a small Redis, with faults on request
     #[command(disable_help_flag = true)]
     Demo(DemoArgs),
@@ -173,6 +183,12 @@ pub enum Command {
     /// List the workloads and series, or print one as a file to start from
     #[command(disable_help_flag = true)]
     Workloads(WorkloadsArgs),
+    /// Describe every field of an export or a recording: help formats, help records
+    #[command(disable_help_flag = true)]
+    Help(HelpArgs),
+    /// Print what a shell completes: bash, zsh, fish or powershell
+    #[command(disable_help_flag = true)]
+    Completions(CompletionsArgs),
     /// Print the manual page: redyno man | man -l -
     #[command(disable_help_flag = true)]
     Man,

@@ -1,9 +1,26 @@
 //! A session without a screen: what a sink makes of its records goes to standard output.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
 
-use super::{lines::Lines, outlet::Outlet};
-use crate::session::{Coalesce, JsonLines, Record, Sink};
+use anyhow::Context as _;
+
+use super::{
+    Failure,
+    lines::Lines,
+    outlet::{Outlet, is_broken_pipe},
+};
+use crate::{
+    session::{Coalesce, JsonLines, Record, Sink},
+    signals::Signal,
+};
+
+/// How often signals are looked for while lines wait for their reader.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+const UNWRITTEN: &str = "cannot write to stdout";
 
 /// The form of a headless session's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +48,11 @@ impl Printer {
             Form::Lines => Box::new(Lines::of(files)),
             Form::Json => Box::new(JsonLines),
         };
+        Self::of(sink, out)
+    }
+
+    /// A printer of what `sink` makes on `out`.
+    pub fn of(sink: Box<dyn Sink>, out: Outlet) -> Self {
         Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0 }
     }
 
@@ -39,7 +61,6 @@ impl Printer {
     /// # Errors
     /// When `out` takes no more.
     pub fn push(&mut self, record: &Arc<Record>) -> io::Result<()> {
-        self.now_s = record.t_s().map_or(self.now_s, |t_s| t_s.max(self.now_s));
         if matches!(**record, Record::End(_)) {
             self.out.make_room_for_last();
         }
@@ -48,6 +69,7 @@ impl Printer {
     }
 
     fn feed(&mut self, record: &Record) -> io::Result<()> {
+        self.now_s = record.t_s().map_or(self.now_s, |t_s| t_s.max(self.now_s));
         let pieces = self.sink.push(record);
         pieces.into_iter().try_for_each(|piece| self.offer(piece))
     }
@@ -66,6 +88,49 @@ impl Printer {
         seconds.iter().try_for_each(|record| self.feed(record))?;
         let pieces = self.sink.finish();
         pieces.into_iter().try_for_each(|piece| self.offer(piece))
+    }
+}
+
+/// Prints what `sink` makes of `records`, as fast as it is taken: nothing is measured meanwhile, and nothing is lost. The
+/// reader of the lines may take all the time in the world.
+///
+/// # Errors
+/// When a record is none, when `out` takes no more, or when a signal ends it. That whoever read has had enough is none.
+pub fn print_all(
+    sink: Box<dyn Sink>,
+    records: impl IntoIterator<Item = Result<Record, Failure>>,
+    out: &Outlet,
+    signals: &Receiver<Signal>,
+) -> Result<(), Failure> {
+    let print = || {
+        let mut printer = Printer::of(sink, out.clone());
+        for record in records {
+            let record = record?;
+            wait(signals, || out.has_room_within(LOOK_EVERY))?;
+            // Those of a file are of a second each already.
+            printer.feed(&record).context(UNWRITTEN)?;
+        }
+        printer.finish().context(UNWRITTEN)?;
+        wait(signals, || out.is_written_within(LOOK_EVERY))
+    };
+    match print() {
+        Err(Failure::Failed(error)) if is_broken_pipe(&error) => Ok(()),
+        Err(Failure::Interrupted) => {
+            out.give_up();
+            Err(Failure::Interrupted)
+        }
+        printed => printed,
+    }
+}
+
+fn wait(signals: &Receiver<Signal>, is_there: impl Fn() -> io::Result<bool>) -> Result<(), Failure> {
+    loop {
+        if signals.try_recv().is_ok() {
+            return Err(Failure::Interrupted);
+        }
+        if is_there().context(UNWRITTEN)? {
+            return Ok(());
+        }
     }
 }
 
@@ -91,6 +156,7 @@ mod tests {
         Arc::new(Record::End(Box::new(End {
             t_s: 9.0,
             summary: Summary::default(),
+            peak_ops_per_s: None,
             found: None,
             best: None,
         })))

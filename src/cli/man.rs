@@ -12,7 +12,7 @@ use clap_mangen::{
 use super::{args::CommandLine, bench, memtier, words::Words};
 use crate::app::{Context, bindings};
 
-const SYNOPSIS: [&str; 14] = [
+const SYNOPSIS: [&str; 19] = [
     "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]",
     "redyno --latency | --latency-history | --latency-dist | --intrinsic-latency SECONDS",
     "redyno [TARGET] --headless --find LIMIT | --sweep 'KNOB A..B'",
@@ -22,10 +22,15 @@ const SYNOPSIS: [&str; 14] = [
     "redyno bench [OPTIONS] [COMMAND ARGS...]",
     "redyno memtier [OPTIONS]",
     "redyno replay FILE",
+    "redyno export FILE --format FORMAT",
+    "redyno compare BASE NEW",
+    "redyno sessions",
     "redyno demo",
     "redyno clean [TARGET]",
     "redyno workloads [NAME]",
     "redyno man | man -l -",
+    "redyno completions SHELL",
+    "redyno help formats | records",
     "redyno [COMMAND] --help",
 ];
 
@@ -52,7 +57,8 @@ const EXIT: [(&str, &str); 6] = [
     ("130", "interrupted by a signal; what was measured was written, and the keys were removed"),
 ];
 
-const ENVIRONMENT: [(&str, &str); 5] = [
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("XDG_STATE_HOME", "Where recordings without a name of their own are put, in a directory redyno."),
     ("REDISCLI_AUTH", "The password, where neither -a nor the URI has one."),
     ("NO_COLOR", "No colours on the screen, unless --theme names some."),
     ("TERM, COLORTERM", "What the terminal can draw."),
@@ -62,8 +68,8 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 
 const FILES: [(&str, &str); 3] = [
     (
-        "redyno-DATE-TIME.jsonl",
-        "A recording, begun by the key r in the working directory; --record FILE names another.",
+        "$XDG_STATE_HOME/redyno/TARGET-DATE-TIME.jsonl",
+        "A recording, begun by the key r or by --record without a name; else in ~/.local/state/redyno.",
     ),
     ("redyno-DATE-TIME.svg, .txt", "A picture of the screen, by the keys e and E."),
     (

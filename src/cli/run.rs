@@ -15,9 +15,9 @@ use clap::{
 use super::{
     Failure, UsageError, ab,
     args::{Command, CommandLine},
-    bench, clean, demo, effect, man, memtier, oneshot,
+    bench, clean, compare, completions, demo, effect, export, man, memtier, oneshot,
     outlet::{Outlet, PATIENCE},
-    outlook, replay, series, session, verify, versus,
+    outlook, recordings, replay, series, session, topics, verify, versus,
     words::Words,
     workloads,
 };
@@ -135,8 +135,17 @@ fn check(
     line.choose()?;
     match &line.command {
         Some(
-            Command::Demo(_) | Command::Replay(_) | Command::Man | Command::Bench(_) | Command::Memtier(_),
+            Command::Demo(_)
+            | Command::Replay(_)
+            | Command::Man
+            | Command::Completions(_)
+            | Command::Help(_)
+            | Command::Sessions(_)
+            | Command::Bench(_)
+            | Command::Memtier(_),
         ) => return Ok(None),
+        Some(Command::Compare(args)) => return Ok(compare::check(args).map(|()| None)?),
+        Some(Command::Export(args)) => return Ok(args.check().map(|()| None)?),
         Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Versus(args)) => return versus::check(args).map(|()| None),
@@ -171,8 +180,17 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Memtier(_)), _) => {
             Err(UsageError::Line("memtier comes first: redyno memtier ...".to_owned()).into())
         }
+        (Some(Command::Compare(args)), _) => compare::run(args, &mut Words::stdout()),
+        (Some(Command::Sessions(args)), _) => recordings::run(args, &mut Words::stdout()),
+        (Some(Command::Export(args)), _) => export::run(args, &stop()?),
         (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
         (Some(Command::Workloads(args)), _) => Ok(workloads::run(args, &mut Words::stdout())?),
+        (Some(Command::Completions(args)), _) => {
+            Ok(completions::run(args, &mut Words::stdout()).context("cannot write to stdout")?)
+        }
+        (Some(Command::Help(args)), _) => {
+            Ok(topics::run(args, &mut Words::stdout()).context("cannot write to stdout")?)
+        }
         (Some(Command::Man), _) => Ok(man::run(&mut Words::stdout()).context("cannot write to stdout")?),
         (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
         (None, None) if line.session.plan => outlook::run(line, &mut Words::stdout()),

@@ -5,10 +5,12 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
+    export::Export,
     look_args::LookArgs,
+    metrics,
     values::{requests, seconds},
 };
-use crate::workload::Suggested;
+use crate::{compare::Condition, workload::Suggested};
 
 /// SESSION: how long it lasts, and who watches.
 #[derive(Debug, Clone, Default, Args)]
@@ -23,9 +25,22 @@ pub struct SessionArgs {
     /// End after exactly so many requests, the warm-up not counted [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
-    /// Write all records to a new file, one JSON object a line
+    /// Write all records to a new file, one JSON object a line [default: one that redyno sessions lists]
     #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
+    pub record: Option<Option<PathBuf>>,
+    /// Write its figures in the form of other tools as well, as redyno export does; may be given several times
+    #[arg(long, value_name = "FORMAT:FILE")]
+    pub export: Vec<Export>,
+    /// Without a screen: exit with 3 if this is so at the end: 'p99 > 2ms', 'errors > 0', with --base also 'ops < -5%'; may be given
+    /// several times
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<Condition>,
+    /// The recording that changes in --fail-if are against
+    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    pub base: Option<String>,
+    /// Serve its figures as OpenMetrics at http://ADDRESS/metrics: a port of this machine, an IP and a port, or unix:PATH
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<metrics::Address>,
     /// No screen: a line a second; also when stdout is no terminal
     #[arg(long)]
     pub headless: bool,

@@ -49,6 +49,8 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
         most_clients: 100,
         unreachable: None,
         recording: None,
+        recordings_in: ".".into(),
+        exports: Vec::new(),
         notices: Vec::new(),
     }
 }

@@ -1,4 +1,5 @@
-//! The session file: one JSON record a line, each written whole as soon as it is there.
+//! A file that a session is written to: one JSON record a line, or the form of an export, each piece written whole as soon
+//! as it is there.
 //!
 //! kill -9, a dropped line or a full disk cost at most the second that is under way. The file is opened before the
 //! session begins, so a bad path fails early, and an earlier recording is never overwritten.
@@ -12,15 +13,13 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Record, fresh_file};
+use super::{JsonLines, Record, Sink, file_name, fresh_file};
 
 /// Why a session file cannot be written.
 #[derive(Debug, Error)]
 pub enum FileError {
     /// There is a file of that name.
-    #[error(
-        "{0} is there already; recordings are never overwritten: name another file, or move that one away"
-    )]
+    #[error("{0} is there already; no file is ever overwritten: name another, or move that one away")]
     Exists(PathBuf),
     /// The file cannot be created.
     #[error("cannot record to {0}: {1}")]
@@ -33,36 +32,47 @@ pub enum FileError {
     Write(PathBuf, io::Error),
 }
 
-/// A session file that is being written.
-#[derive(Debug)]
+/// A file that is being written.
 pub struct Writer {
     path: PathBuf,
     file: File,
     written: u64,
+    sink: Box<dyn Sink + Send>,
 }
 
 impl Writer {
-    /// Creates a new file.
+    /// Creates a new session file.
     ///
     /// # Errors
     /// When it exists, or cannot be created.
     pub fn create(path: &Path) -> Result<Self, FileError> {
+        Self::create_as(path, Box::new(JsonLines))
+    }
+
+    /// Creates a new file of what `sink` makes of the records.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_as(path: &Path, sink: Box<dyn Sink + Send>) -> Result<Self, FileError> {
         let path = path.to_owned();
         match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => Ok(Self { path, file, written: 0 }),
+            Ok(file) => Ok(Self { path, file, written: 0, sink }),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists(path)),
             Err(cause) => Err(FileError::Create(path, cause)),
         }
     }
 
-    /// Creates a file in `folder` that is named by the present second.
+    /// Creates a session file in `folder`, which is made if it is not there, that is called by the `target` and the present
+    /// second.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn fresh(folder: &Path) -> Result<Self, FileError> {
-        let (path, file) =
-            fresh_file(folder, "jsonl").map_err(|(path, cause)| FileError::Create(path, cause))?;
-        Ok(Self { path, file, written: 0 })
+    pub fn fresh(folder: &Path, target: &str) -> Result<Self, FileError> {
+        // Whether it is there now is told with the file.
+        let _ = std::fs::create_dir_all(folder);
+        let fresh = fresh_file(folder, &file_name(target), "jsonl");
+        let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
+        Ok(Self { path, file, written: 0, sink: Box::new(JsonLines) })
     }
 
     /// The file.
@@ -78,21 +88,37 @@ impl Writer {
     /// A device that is there already, for tests.
     #[cfg(test)]
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), file: OpenOptions::new().write(true).open(path)?, written: 0 })
+        let file = OpenOptions::new().write(true).open(path)?;
+        Ok(Self { path: path.to_owned(), file, written: 0, sink: Box::new(JsonLines) })
     }
 
-    /// Appends a record, in one write.
+    /// Appends what becomes of a record, each piece in one write.
     ///
     /// # Errors
-    /// When the system refuses, and a part of the line may stand in the file then; when the file was removed.
+    /// When the system refuses, and a part of a piece may stand in the file then; when the file was removed.
     pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
+        let pieces = self.sink.push(record);
+        self.append(&pieces)
+    }
+
+    /// Appends what is still to be written at the end.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn finish(mut self) -> Result<(), FileError> {
+        let pieces = self.sink.finish();
+        self.append(&pieces)
+    }
+
+    fn append(&mut self, pieces: &[String]) -> Result<(), FileError> {
         let error = |cause| FileError::Write(self.path.clone(), cause);
-        let line = line(record).map_err(|e| error(e.into()))?;
-        self.file.write_all(line.as_bytes()).map_err(error)?;
-        if self.file.metadata().map_err(error)?.nlink() == 0 {
-            return Err(FileError::Removed(self.path.clone()));
+        for piece in pieces {
+            self.file.write_all(piece.as_bytes()).map_err(error)?;
+            if self.file.metadata().map_err(error)?.nlink() == 0 {
+                return Err(FileError::Removed(self.path.clone()));
+            }
+            self.written += piece.len() as u64;
         }
-        self.written += line.len() as u64;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Files that get their name from the time: `redyno-20260131-142530.jsonl`. None is ever overwritten.
+//! Files that get their name from the time: `redyno-20260131-142530.svg`. None is ever overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -10,14 +10,20 @@ use time::OffsetDateTime;
 
 /// How many files may be of one second.
 const MOST: u32 = 99;
+/// The longest name before the time, in characters.
+const LONGEST_NAME: usize = 80;
 
-/// Creates a file in `folder` that is named by the present second in UTC and has this extension. Where there is one
-/// of that name, a number is added.
+/// Creates a file in `folder` that is called `name` and the present second in UTC, and has this extension. Where there is
+/// one of that name, a number is added.
 ///
 /// # Errors
 /// When it cannot be created; the error names the file.
-pub fn fresh_file(folder: &Path, extension: &str) -> Result<(PathBuf, File), (PathBuf, io::Error)> {
-    let stem = stem(OffsetDateTime::now_utc());
+pub fn fresh_file(
+    folder: &Path,
+    name: &str,
+    extension: &str,
+) -> Result<(PathBuf, File), (PathBuf, io::Error)> {
+    let stem = stem(name, OffsetDateTime::now_utc());
     let mut number = 1;
     loop {
         let name = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
@@ -30,10 +36,18 @@ pub fn fresh_file(folder: &Path, extension: &str) -> Result<(PathBuf, File), (Pa
     }
 }
 
-fn stem(at: OffsetDateTime) -> String {
+/// What a file of `text` may be called: every other character than those of names of hosts is `_`.
+pub fn file_name(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    let name: String = text.chars().map(|c| if plain(c) { c } else { '_' }).take(LONGEST_NAME).collect();
+    // Hidden files are not looked for.
+    name.trim_start_matches('.').to_owned()
+}
+
+fn stem(name: &str, at: OffsetDateTime) -> String {
     let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
     let (hour, minute, second) = at.to_hms();
-    format!("redyno-{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+    format!("{name}-{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }
 
 #[cfg(test)]
@@ -44,20 +58,23 @@ mod tests {
 
     #[test]
     fn the_name_tells_the_second() {
-        assert_eq!(stem(OffsetDateTime::UNIX_EPOCH), "redyno-19700101-000000");
+        assert_eq!(stem("redyno", OffsetDateTime::UNIX_EPOCH), "redyno-19700101-000000");
+        assert_eq!(file_name("[::1]:6379"), "___1__6379");
+        assert_eq!(file_name("../a b"), "_a_b");
     }
 
     #[test]
     fn files_of_one_second_stand_beside_each_other() {
         let folder = tempfile::tempdir().unwrap();
-        let paths: BTreeSet<_> = (0..5).map(|_| fresh_file(folder.path(), "svg").unwrap().0).collect();
+        let paths: BTreeSet<_> =
+            (0..5).map(|_| fresh_file(folder.path(), "redyno", "svg").unwrap().0).collect();
         assert_eq!(paths.len(), 5);
         assert!(paths.iter().all(|path| path.extension().is_some_and(|extension| extension == "svg")));
     }
 
     #[test]
     fn a_folder_that_is_not_there_is_told_with_the_file() {
-        let (path, error) = fresh_file(Path::new("/nowhere"), "svg").unwrap_err();
+        let (path, error) = fresh_file(Path::new("/nowhere"), "redyno", "svg").unwrap_err();
         assert!(path.starts_with("/nowhere/") && error.kind() == io::ErrorKind::NotFound);
     }
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::happening::Happening;
 
 /// The longest line that is a record: some hundred times what a second of load takes.
-const LONGEST_LINE: u64 = 4 << 20;
+pub(super) const LONGEST_LINE: u64 = 4 << 20;
 /// Lines that are told one by one; the rest is told in sum.
 const TOLD: u64 = 20;
 

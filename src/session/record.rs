@@ -230,6 +230,9 @@ pub struct End {
     pub t_s: f64,
     /// What the load did while it was on.
     pub summary: Summary,
+    /// Good replies per second of the segment that had most of them; `None` where none lasted a second under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_ops_per_s: Option<f64>,
     /// What an experiment found, if one looked for something and there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,

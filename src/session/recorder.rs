@@ -1,4 +1,4 @@
-//! The thread that writes a session down.
+//! The thread that writes a session down, as a recording or in the form of an export.
 //!
 //! It listens to the collector like everyone else, so a slow disk holds nobody up.
 
@@ -75,6 +75,11 @@ impl Recording {
 }
 
 fn record(mut writer: Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {
+    write_all(&mut writer, records, state)?;
+    writer.finish()
+}
+
+fn write_all(writer: &mut Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {
     let mut coalesce = Coalesce::default();
     let mut sums = BTreeMap::from([(0, Tally::default())]);
     let mut t_s = 0.0;

@@ -13,7 +13,12 @@ pub struct Tally {
     best: Option<Best>,
     /// What the segments count for.
     segments: BTreeMap<u32, Weight>,
+    /// Of each under load its good replies, and how long it was.
+    paces: BTreeMap<u32, (u64, f64)>,
 }
+
+/// A segment that is no shorter has a pace of its own: a second, by a clock of ticks.
+const LASTING_S: f64 = 0.95;
 
 /// What a segment is to the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +44,12 @@ impl Tally {
             }
             Record::Interval(interval) => match self.segments.get(&interval.segment) {
                 Some(Weight::Aside) => {}
-                part => self.summary.add(interval, part == Some(&Weight::Load)),
+                part => {
+                    self.summary.add(interval, part == Some(&Weight::Load));
+                    let (ops, length_s) = self.paces.entry(interval.segment).or_default();
+                    *ops += interval.ops;
+                    *length_s += interval.length_s;
+                }
             },
             Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
                 self.summary.first_errors.entry(error.clone()).or_insert_with(|| message.clone());
@@ -52,7 +62,10 @@ impl Tally {
 
     /// The last record, of a session that ends at `t_s`.
     pub fn end(&self, t_s: f64) -> End {
-        End { t_s, summary: self.summary.clone(), found: self.found.clone(), best: self.best.clone() }
+        let lasting = self.paces.values().filter(|(_, length_s)| *length_s >= LASTING_S);
+        let peak_ops_per_s = lasting.map(|(ops, length_s)| *ops as f64 / length_s).reduce(f64::max);
+        let (found, best) = (self.found.clone(), self.best.clone());
+        End { t_s, summary: self.summary.clone(), peak_ops_per_s, found, best }
     }
 
     /// The summary so far.
@@ -80,6 +93,7 @@ mod tests {
         }
         let summary = tally.summary();
         assert_eq!((summary.length_s, summary.ops, summary.ops_per_s), (2.0, 302, 151.0));
+        assert_eq!(tally.end(9.0).peak_ops_per_s, Some(150.0));
     }
 
     #[test]

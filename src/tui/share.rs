@@ -31,7 +31,7 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
 pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, String> {
     let failed = |path: &Path, error| format!("the screen cannot be saved to {}: {error}", path.display());
     let (path, mut file) =
-        fresh_file(folder, form.extension()).map_err(|(path, error)| failed(&path, error))?;
+        fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
     file.write_all(picture.as_bytes()).map_err(|error| failed(&path, error))?;
     Ok(format!("saved the screen to {}, {}", path.display(), units::bytes(picture.len() as u64)))
 }

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub fn redyno(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redyno"));
     command.args(args).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
-    for variable in ["REDISCLI_AUTH", "NO_COLOR", "COLUMNS", "LINES"] {
+    for variable in ["REDISCLI_AUTH", "NO_COLOR", "COLUMNS", "LINES", "GITHUB_ACTIONS", "XDG_STATE_HOME"] {
         command.env_remove(variable);
     }
     command

@@ -64,6 +64,8 @@ pub fn commission(plan: Plan, knobs: Knobs) -> Commission {
         most_clients: 1000,
         unreachable: None,
         recording: None,
+        recordings_in: ".".into(),
+        exports: Vec::new(),
         notices: Vec::new(),
     }
 }

@@ -52,7 +52,7 @@ impl AbArgs {
         let mut line = CommandLine::default();
         line.target = self.target.clone();
         line.load = LoadArgs { load: true, ..self.load.clone() };
-        line.session.record.clone_from(&self.record);
+        line.session.record = self.record.clone().map(Some);
         line.session.headless = true;
         line
     }

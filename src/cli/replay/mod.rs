@@ -6,4 +6,5 @@ mod run;
 mod source;
 
 pub use args::ReplayArgs;
+pub(super) use run::records;
 pub use run::run;

@@ -1,11 +1,6 @@
 //! From a recording to the screen, or to lines.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-    sync::{Arc, mpsc::Receiver},
-    time::Duration,
-};
+use std::{io::Write, path::Path};
 
 use anyhow::Context as _;
 
@@ -16,21 +11,12 @@ use super::{
 };
 use crate::{
     app::{Playback, Program, summary},
-    cli::{
-        Failure,
-        headless::{Form, Printer},
-        outlet::{Outlet, is_broken_pipe},
-        words::Words,
-    },
+    cli::{Failure, headless::print_all, lines::Lines, outlet::Outlet, words::Words},
     load::Knobs,
-    session::{Reader, TimelineOptions},
+    session::{Reader, Record, TimelineOptions},
     signals::{Signal, listen},
     tui,
 };
-
-/// How often signals are looked for while lines wait for their reader.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
-const UNWRITTEN: &str = "cannot write to stdout";
 
 /// Shows a recording; `has_terminal` is whether stdout is one.
 ///
@@ -46,7 +32,8 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     }
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
-        return headless(reader, name(&args.file), &signals);
+        let lines = Lines::of(vec![name(&args.file)]);
+        return print_all(Box::new(lines), records(reader), &Outlet::stdout(), &signals);
     }
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
@@ -73,38 +60,9 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// The lines of the session, as fast as they are taken.
-fn headless(reader: Reader, name: String, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let out = Outlet::stdout();
-    let printed = print(reader, name, &out, signals);
-    match printed {
-        Err(Failure::Failed(error)) if is_broken_pipe(&error) => Ok(()),
-        Err(Failure::Interrupted) => {
-            out.give_up();
-            printed
-        }
-        _ => printed,
-    }
-}
-
-/// Nothing is measured meanwhile, and nothing is lost: the reader of the lines may take all the time in the world.
-fn print(mut reader: Reader, name: String, out: &Outlet, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let mut printer = Printer::new(Form::Lines, out.clone(), vec![name]);
-    while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
-        wait(signals, || out.has_room_within(LOOK_EVERY))?;
-        printer.push(&Arc::new(record)).context(UNWRITTEN)?;
-    }
-    printer.finish().context(UNWRITTEN)?;
-    wait(signals, || out.is_written_within(LOOK_EVERY))
-}
-
-fn wait(signals: &Receiver<Signal>, is_there: impl Fn() -> io::Result<bool>) -> Result<(), Failure> {
-    loop {
-        if signals.try_recv().is_ok() {
-            return Err(Failure::Interrupted);
-        }
-        if is_there().context(UNWRITTEN)? {
-            return Ok(());
-        }
-    }
+/// The records of a recording, one after the other.
+pub(in crate::cli) fn records(mut reader: Reader) -> impl Iterator<Item = Result<Record, Failure>> {
+    std::iter::from_fn(move || {
+        reader.next_record().map_err(|error| anyhow::Error::from(error).into()).transpose()
+    })
 }

@@ -159,8 +159,8 @@ impl SeriesArgs {
         line.load.follow(&load);
         line.session.follow(&load);
         line.session.headless = true;
-        line.session.record =
-            self.record.as_ref().map(|directory| directory.join(format!("{:03}.jsonl", place + 1)));
+        let file = |directory: &PathBuf| directory.join(format!("{:03}.jsonl", place + 1));
+        line.session.record = self.record.as_ref().map(file).map(Some);
         line.load.read_dataset().map_err(|error| error.to_string())?;
         line.end_after_a_pass().map_err(|error| error.to_string())?;
         let knobs = line.knobs(true).map_err(|error| error.to_string())?;

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     app::Program,
-    cli::{Failure, UsageError, args::CommandLine},
+    cli::{Failure, UsageError, args::CommandLine, export::Export, metrics::Serving, recordings},
+    export::Rows,
     load::Knobs,
     session::{
         Writer,
@@ -30,8 +31,12 @@ pub struct Held {
     pub knobs: Knobs,
     /// What it was begun by.
     pub program: Program,
+    /// What it is recorded to.
+    pub files: Vec<String>,
     session: Session,
     destination: Destination,
+    /// Its figures as they are served, to its end.
+    metrics: Option<Serving>,
 }
 
 impl Held {
@@ -60,17 +65,28 @@ impl Held {
         is_attended: bool,
         settle: impl FnOnce(&mut Commission) -> Result<(), UsageError>,
     ) -> Result<Self, Failure> {
-        let writer =
-            line.session.record.as_deref().map(Writer::create).transpose().map_err(anyhow::Error::from)?;
+        // Before anything else: what cannot be created is told at once.
+        let (mut recording, exports) = named_files(line)?;
+        let metrics = line.session.metrics.as_ref().map(Serving::start).transpose()?;
         let destination = destination(&line.target, is_attended)?;
-        let mut commission = commission(line, &destination, writer, is_attended)?;
+        if line.session.record.is_some() && recording.is_none() {
+            let target = destination.target.address.to_string();
+            let fresh = Writer::fresh(&recordings::directory(), &target);
+            recording = Some(fresh.map_err(anyhow::Error::from)?);
+        }
+        let files = recording.iter().map(|writer| writer.path().display().to_string()).collect();
+        let mut commission = commission(line, &destination, (recording, exports), is_attended)?;
         settle(&mut commission)?;
         let knobs = commission.knobs.clone();
-        let count = if line.experiment.is_given() && !is_attended { 2 } else { 1 };
+        let has_driver = line.experiment.is_given() && !is_attended;
+        let count = 1 + usize::from(has_driver) + usize::from(metrics.is_some());
         let (session, mut peers) = Session::start(commission, ends, count).map_err(refused)?;
+        if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
+            metrics.count(peer)?;
+        }
         let beside = peers.drain(1..).next();
         let program = program(line, &destination);
-        Ok(Self { peer: peers.remove(0), beside, knobs, program, session, destination })
+        Ok(Self { peer: peers.remove(0), beside, knobs, program, files, session, destination, metrics })
     }
 
     /// Waits for its end; `shown` is what became of whoever listened.
@@ -79,7 +95,7 @@ impl Held {
     /// When that failed, when a signal ended it or the server refused the load, and when it was not recorded to its end.
     pub fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
         let ended = self.session.end();
-        drop(self.destination);
+        drop((self.destination, self.metrics));
         match ended.by {
             // A terminal that goes is an error of the screen as well: the signal says more.
             EndedBy::Signal => Err(Failure::Interrupted),
@@ -90,6 +106,15 @@ impl Held {
             }
         }
     }
+}
+
+/// The files with a name that the session is written to: that of the recording, and those of the exports.
+fn named_files(line: &CommandLine) -> Result<(Option<Writer>, Vec<Writer>), Failure> {
+    let named = line.session.record.iter().flatten().next();
+    let recording = named.map(|file| Writer::create(file)).transpose();
+    let export = |export: &Export| Writer::create_as(&export.file, export.format.sink(Rows::default(), None));
+    let exports = line.session.export.iter().map(export).collect::<Result<_, _>>();
+    Ok((recording.map_err(anyhow::Error::from)?, exports.map_err(anyhow::Error::from)?))
 }
 
 fn refused(error: StartError) -> Failure {

@@ -2,7 +2,10 @@
 
 use super::launch::Destination;
 use crate::{
-    cli::{Failure, UsageError, args::CommandLine, headless::Form, tls_args::UNVERIFIED},
+    cli::{
+        Failure, UsageError, args::CommandLine, compare::check_conditions, headless::Form,
+        tls_args::UNVERIFIED,
+    },
     load::{FirstWords, LatencyTo, MAX_CLIENTS, Plan, Requests, most_clients},
     session::{
         Notice, TimelineOptions, Writer,
@@ -33,6 +36,7 @@ pub fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, Usag
 /// Names the first one.
 pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     form(line, has_terminal)?;
+    check_conditions(&line.session.fail_if, line.session.base.as_deref())?;
     let knobs = line.knobs(false)?;
     let settings = line.experiment.settings(&knobs)?;
     line.experiment.check_length(line.session.duration, &knobs)?;
@@ -57,7 +61,7 @@ pub fn timeline(line: &CommandLine) -> TimelineOptions {
 pub fn commission(
     line: &CommandLine,
     destination: &Destination,
-    recording: Option<Writer>,
+    (recording, exports): (Option<Writer>, Vec<Writer>),
     is_attended: bool,
 ) -> Result<Commission, Failure> {
     let is_own = destination.built_in.is_some();
@@ -103,6 +107,8 @@ pub fn commission(
         most_clients,
         unreachable: destination.unreachable.as_ref().map(ToString::to_string),
         recording,
+        recordings_in: crate::cli::recordings::directory(),
+        exports,
         notices: notices(destination, is_attended, most_clients),
     })
 }

@@ -16,6 +16,7 @@ use crate::{
     cli::{
         Failure,
         args::CommandLine,
+        compare::after_session,
         headless::{self, Form},
         outlet::Outlet,
         words::Words,
@@ -48,9 +49,12 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
     };
     let ends = line.experiment.ends_session(line.session.duration);
     let driver = Driver::start(experiment, held.beside.take(), ends)?;
-    let shown = in_lines(line, &held.peer, form);
+    let mut judged = (!line.session.fail_if.is_empty()).then(Timeline::with_all_segments);
+    let shown = in_lines(line, &held, form, &mut judged);
     held.end(shown)?;
-    driver.tell(form)
+    driver.tell(form)?;
+    let (conditions, base) = (&line.session.fail_if, line.session.base.as_deref());
+    judged.map_or(Ok(()), |timeline| after_session(conditions, base, &timeline))
 }
 
 /// The screen until it or the session ends, and then the summary.
@@ -100,18 +104,22 @@ fn farewell(peer: &Peer, timeline: &mut Timeline) {
     }
 }
 
-/// Lines or JSON until the session is over.
-fn in_lines(line: &CommandLine, peer: &Peer, form: Form) -> Result<(), Failure> {
+/// Lines or JSON until the session is over; `judged` takes what they are made of, if anybody will judge it.
+fn in_lines(
+    line: &CommandLine,
+    Held { peer, files, .. }: &Held,
+    form: Form,
+    judged: &mut Option<Timeline>,
+) -> Result<(), Failure> {
     let mut said = Said::default();
-    let files = line.session.record.iter().map(|path| path.display().to_string()).collect();
-    let mut printer = headless::Printer::new(form, Outlet::stdout(), files);
+    let mut printer = headless::Printer::new(form, Outlet::stdout(), files.clone());
     let mut ycsb = line.session.ycsb_summary.then(Timeline::default);
     let mut written = Ok(());
     for delivery in peer.rest() {
         match delivery {
             Delivery::Record(record) if written.is_ok() => {
                 written = printer.push(&record);
-                ycsb.iter_mut().for_each(|timeline| timeline.push(&record));
+                ycsb.iter_mut().chain(&mut *judged).for_each(|timeline| timeline.push(&record));
                 if written.is_err() {
                     peer.order(Order::End);
                 }

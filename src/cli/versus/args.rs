@@ -69,7 +69,7 @@ impl VersusArgs {
         for (n, line) in lines.iter_mut().enumerate() {
             line.target = self.target(n);
             line.load = load.clone();
-            line.session.record = self.record.as_ref().and_then(|files| files.get(n).cloned());
+            line.session.record = self.record.as_ref().and_then(|files| files.get(n).cloned()).map(Some);
             line.session.headless = true;
         }
         Ok(lines)

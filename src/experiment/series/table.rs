@@ -234,7 +234,13 @@ cells = [
         service.merge(&repeated(400_000, 1000));
         let errors = [("OOM".to_owned(), errors)].into();
         let summary = Summary { length_s: 2.0, ops: 3000, service, errors, ..Summary::default() };
-        gathered.push(&Record::End(Box::new(End { t_s: 2.0, summary, found: None, best: None })));
+        gathered.push(&Record::End(Box::new(End {
+            t_s: 2.0,
+            summary,
+            peak_ops_per_s: None,
+            found: None,
+            best: None,
+        })));
         gathered.measured().unwrap()
     }
 

@@ -135,11 +135,11 @@ fn begin(
     let mut gate = Gate::new(&commission.plan, commission.keys, ledger.clone(), commission.is_allowed);
     commission.notices.drain(..).for_each(|notice| peers.tell(notice));
     let (listener, records) = channel();
-    let recording = commission.recording.take();
+    let (recording, exports) = (commission.recording.take(), std::mem::take(&mut commission.exports));
     let begun = pass(&commission, &control, &mut gate, &mut peers, &signals).and_then(|knobs| {
         let target = TargetBeginning { plan: commission.plan.clone(), knobs, heard, server };
         let beginning = Beginning { start: session, warmup: commission.warmup, targets: vec![target] };
-        engage(beginning, clock, listener, recording)
+        engage(beginning, clock, listener, (recording, exports))
     });
     // A setup may have run, and some workers written, before another could not start.
     let (live, recordings) = begun.inspect_err(|_| {
@@ -164,18 +164,22 @@ fn begin(
     })
 }
 
-/// Starts the recording that was asked for, and the engine.
+/// Starts the recording and the exports that were asked for, and the engine.
 fn engage(
     beginning: Beginning,
     clock: Clock,
     listener: Sender<Arc<Record>>,
-    writer: Option<Writer>,
+    (recording, exports): (Option<Writer>, Vec<Writer>),
 ) -> Result<(Live, Recordings), StartError> {
     let mut recordings = Recordings::default();
     let mut listeners = vec![listener];
-    if let Some(writer) = writer {
+    if let Some(writer) = recording {
         let started = recordings.start(writer, 0.0);
         listeners.push(started.map_err(|source| StartError::Thread("recording", source))?);
+    }
+    for writer in exports {
+        let started = recordings.export(writer);
+        listeners.push(started.map_err(|source| StartError::Thread("an export", source))?);
     }
     Ok((Live::start(beginning, clock, listeners)?, recordings))
 }

@@ -1,6 +1,6 @@
 //! What a session is asked to do.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::{Keys, Notice};
 use crate::{
@@ -34,6 +34,10 @@ pub struct Commission {
     pub unreachable: Option<String>,
     /// Where it is recorded to.
     pub recording: Option<Writer>,
+    /// Where recordings that are begun on the way are put.
+    pub recordings_in: PathBuf,
+    /// What else it is written to as it goes on.
+    pub exports: Vec<Writer>,
     /// What its peers are told first.
     pub notices: Vec<Notice>,
 }

@@ -1,7 +1,6 @@
 //! What a running session does: it carries out the orders of its peers, and looks at what has come of them.
 
 use std::{
-    path::Path,
     sync::{Arc, mpsc::Receiver},
     time::Duration,
 };
@@ -102,7 +101,8 @@ impl Running {
             Order::Mark(mark) => self.live.mark(mark.clone()),
             Order::StartRecording => {
                 let now_s = seconds(self.clock.now_ns());
-                let listener = self.recordings.start_in(Path::new("."), now_s)?;
+                let target = self.commission.plan.target.address.to_string();
+                let listener = self.recordings.start_in(&self.commission.recordings_in, &target, now_s)?;
                 self.live.listen(listener);
             }
             Order::StopRecording => self.recordings.stop()?,

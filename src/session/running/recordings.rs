@@ -1,4 +1,5 @@
-//! The recordings of a session: one at a time is under way, begun by the command line or from the screen.
+//! The files that a session is written to: exports, which go on to its end, and recordings, of which one at a time is under
+//! way, begun by the command line or from the screen.
 
 use std::{
     path::Path,
@@ -21,6 +22,7 @@ pub(super) struct Recordings {
     /// When it began, in seconds of the session.
     since_s: f64,
     ending: Vec<Recording>,
+    exports: Vec<Recording>,
     /// How much of the current one the screen was told.
     told: Option<u64>,
     /// Why the first that broke off did.
@@ -39,15 +41,25 @@ impl Recordings {
         Ok(listener)
     }
 
-    /// Starts one into a new file in `folder` that is named by the present second.
+    /// Starts an export into `writer`.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn export(&mut self, writer: Writer) -> std::io::Result<Listener> {
+        let (export, listener) = Recording::start(writer)?;
+        self.exports.push(export);
+        Ok(listener)
+    }
+
+    /// Starts one into a new file in `folder` that is called by the `target` and the present second.
     ///
     /// # Errors
     /// In words, when one is under way or the file cannot be had.
-    pub fn start_in(&mut self, folder: &Path, since_s: f64) -> Result<Listener, String> {
+    pub fn start_in(&mut self, folder: &Path, target: &str, since_s: f64) -> Result<Listener, String> {
         if let Some(current) = &self.current {
             return Err(format!("the session is recorded to {} already", current.path().display()));
         }
-        let writer = Writer::fresh(folder).map_err(|error| error.to_string())?;
+        let writer = Writer::fresh(folder, target).map_err(|error| error.to_string())?;
         self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
     }
 
@@ -67,8 +79,10 @@ impl Recordings {
         let mut notices = Vec::new();
         let mut broken = None;
         let has_failed = self.current.take_if(|current| current.has_ended());
-        let ended: Vec<_> =
-            self.ending.extract_if(.., |recording| recording.has_ended()).chain(has_failed).collect();
+        // An export has no end before the session's but a failure.
+        let exports = self.exports.extract_if(.., |export| export.has_ended());
+        let ended = self.ending.extract_if(.., |recording| recording.has_ended());
+        let ended: Vec<_> = ended.chain(exports).chain(has_failed).collect();
         for ended in ended {
             let (path, size) = (ended.path().display().to_string(), units::bytes(ended.written()));
             notices.push(match ended.finish() {
@@ -99,7 +113,8 @@ impl Recordings {
     /// # Errors
     /// Why one broke off, now or while the session went on.
     pub fn finish(self) -> Result<(), Arc<FileError>> {
-        let rest = self.ending.into_iter().chain(self.current).filter_map(|r| r.finish().err().map(Arc::new));
+        let rest = self.ending.into_iter().chain(self.exports).chain(self.current);
+        let rest = rest.filter_map(|r| r.finish().err().map(Arc::new));
         // Each is waited for, whatever became of those before.
         let failed: Vec<_> = self.failed.into_iter().chain(rest).collect();
         failed.into_iter().next().map_or(Ok(()), Err)

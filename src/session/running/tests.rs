@@ -46,6 +46,8 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
         most_clients: 100,
         unreachable: None,
         recording: None,
+        recordings_in: ".".into(),
+        exports: Vec::new(),
         notices: Vec::new(),
     }
 }

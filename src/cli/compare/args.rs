@@ -1,0 +1,61 @@
+//! The arguments of `redyno compare`.
+
+use clap::Args;
+
+use crate::compare::Condition;
+
+const AFTER: &str = "\
+A recording with several settings under load is named with the number of the segment that is meant: tuning.jsonl#3. The levels are
+those of the response time under a rate, of the service time in closed loop.
+
+One run of each says nothing about how much runs differ by themselves: what differs may be drift. With several of each, best measured
+in alternation, a difference is told from noise in 95 of 100 comparisons of equal settings.
+
+Examples:
+  redyno compare before.jsonl after.jsonl
+  redyno compare tuning.jsonl#1 tuning.jsonl#4
+  redyno compare base-*.jsonl --new new-*.jsonl --fail-if 'p99 > +10%' --fail-if 'errors > 0'
+
+Exit codes: 0 compared, 1 they cannot be compared, 3 a condition of --fail-if is met, 4 one is that may be noise.";
+
+/// The arguments of `redyno compare`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER, override_usage = "redyno compare [OPTIONS] BASE NEW\n       redyno compare [OPTIONS] BASE... --new NEW...")]
+pub struct CompareArgs {
+    /// The recording to compare with, and the one to look at; several to compare with where --new names the others
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<String>,
+    /// The recordings to look at, repeats of one setting
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub new: Vec<String>,
+    /// Compare what differs in workload, clients or kind of target all the same
+    #[arg(long)]
+    pub anyway: bool,
+    /// Exit with 3 if this is so: 'p99 > +10%', 'ops < -5%', 'p99 > 2ms', 'errors > 0'; may be given several times
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<Condition>,
+    /// One JSON object
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// A Markdown table, for a ticket
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+impl CompareArgs {
+    /// The recordings of both sides.
+    ///
+    /// # Errors
+    /// When it is not clear which are which.
+    pub(super) fn sides(&self) -> Result<(&[String], &[String]), String> {
+        match (&self.files[..], &self.new[..]) {
+            ([base, new], []) => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),
+            (_, []) => Err(format!(
+                "compare takes two recordings, and {} {} given; several of each are BASE... --new NEW...",
+                self.files.len(),
+                if self.files.len() == 1 { "is" } else { "are" }
+            )),
+            (base, new) => Ok((base, new)),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! `redyno compare BASE NEW`: two recordings, or several of each, and what is more than noise between them.
+
+mod args;
+mod gate;
+mod lines;
+mod read;
+mod run;
+
+pub use args::CompareArgs;
+pub use gate::{after_session, check_conditions};
+pub use run::{check, run};

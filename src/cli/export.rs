@@ -1,0 +1,212 @@
+//! `redyno export FILE --format FORMAT`: a recording's figures in the form of other tools.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::mpsc::Receiver,
+};
+
+use clap::Args;
+
+use super::{Failure, UsageError, headless::print_all, outlet::Outlet, replay::records};
+use crate::{
+    export::{Format, Rows},
+    session::{Reader, Record, Writer},
+    signals::Signal,
+};
+
+/// A format and the file that it is written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// In which form.
+    pub format: Format,
+    /// Where to.
+    pub file: PathBuf,
+}
+
+impl FromStr for Export {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, file) = text
+            .split_once(':')
+            .filter(|(_, file)| !file.is_empty())
+            .ok_or("it must be a format and a file, such as csv:session.csv")?;
+        Ok(Self {
+            format: format.parse().map_err(|error: crate::export::NoFormat| error.to_string())?,
+            file: file.into(),
+        })
+    }
+}
+
+/// What there is, below the options.
+fn formats() -> String {
+    let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name(), format.about()));
+    format!(
+        "Formats:\n{}\n\nWhile a session runs, --export FORMAT:FILE writes the same.\n\nExamples:\n  redyno export \
+         tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o tuning.hlog",
+        lines.join("\n")
+    )
+}
+
+/// The arguments of `redyno export`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = formats())]
+pub struct ExportArgs {
+    /// The recording, made by --record FILE
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// In which form
+    #[arg(long, short, value_name = "FORMAT")]
+    pub format: Format,
+    /// Into a new file [default: standard output]
+    #[arg(long, short, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// What a row of csv and ndjson is: intervals (a second of one segment), operations or segments
+    #[arg(long, value_name = "NAME", value_parser = rows)]
+    pub rows: Option<Rows>,
+    /// Whose times hgrm has: response, or an operation [default: the service times of all operations]
+    #[arg(long, value_name = "TAG")]
+    pub tag: Option<String>,
+    /// Which target of a recording that has several, as they are counted from 0 on
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub target: u16,
+}
+
+fn rows(name: &str) -> Result<Rows, String> {
+    Rows::ALL.into_iter().find(|rows| rows.name() == name).ok_or_else(|| {
+        let names = Rows::ALL.map(Rows::name).join(", ");
+        format!("there are {names}")
+    })
+}
+
+impl ExportArgs {
+    /// Whether each option means something for the format.
+    ///
+    /// # Errors
+    /// Names the first that does not.
+    pub(super) fn check(&self) -> Result<(), UsageError> {
+        let is_table = [Format::Csv, Format::Ndjson].contains(&self.format);
+        let name = self.format.name();
+        if self.rows.is_some() && !is_table {
+            return Err(UsageError::Line(format!(
+                "--rows is for csv and ndjson; {name} has rows of its own"
+            )));
+        }
+        if self.tag.is_some() && self.format != Format::Percentiles {
+            return Err(UsageError::Line(format!("--tag is for hgrm; {name} holds all distributions")));
+        }
+        Ok(())
+    }
+}
+
+/// Writes the figures.
+///
+/// # Errors
+/// When the recording cannot be read or has not what is asked for, when nothing can be written, or when a signal ends it.
+pub(super) fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
+    let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
+    let records = of_target(records(reader), args);
+    let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
+    let Some(output) = &args.output else {
+        return print_all(sink, records, &Outlet::stdout(), signals);
+    };
+    let mut writer = Writer::create_as(output, sink).map_err(anyhow::Error::from)?;
+    let written = (|| {
+        for record in records {
+            if signals.try_recv().is_ok() {
+                return Err(Failure::Interrupted);
+            }
+            writer.write(&record?).map_err(anyhow::Error::from)?;
+        }
+        Ok(writer.finish().map_err(anyhow::Error::from)?)
+    })();
+    written.inspect_err(|_| remove(output))
+}
+
+/// The records of the target that is asked for; behind them the reason when the recording has not what is asked for.
+fn of_target(
+    records: impl Iterator<Item = Result<Record, Failure>>,
+    args: &ExportArgs,
+) -> impl Iterator<Item = Result<Record, Failure>> {
+    let mut had = Had::default();
+    let mut records = records.map(Some).chain([None]);
+    std::iter::from_fn(move || {
+        loop {
+            return match records.next()? {
+                Some(Ok(record)) => match had.of(record, args.target) {
+                    Some(record) => Some(Ok(record)),
+                    None => continue,
+                },
+                None => had.check(args).err().map(|error| Err(error.into())),
+                error => error,
+            };
+        }
+    })
+}
+
+/// Takes away a file of ours that has not become what it should.
+fn remove(path: &Path) {
+    // What is said is why it was not finished; that it cannot be removed either says nothing more.
+    let _ = std::fs::remove_file(path);
+}
+
+/// What was in the recording.
+#[derive(Default)]
+struct Had {
+    targets: u16,
+    operations: BTreeSet<String>,
+    has_response: bool,
+}
+
+impl Had {
+    /// The record, if it tells of this target.
+    fn of(&mut self, record: Record, target: u16) -> Option<Record> {
+        let record = match record {
+            Record::Session(mut session) => {
+                self.targets = 1 + session.beside.len() as u16;
+                if let Some(other) = usize::from(target).checked_sub(1) {
+                    session.target = session.beside.get(other).cloned().unwrap_or_default();
+                }
+                Record::Session(session)
+            }
+            record => record.of(target)?.clone(),
+        };
+        if let Record::Interval(interval) = &record {
+            for name in interval.commands.keys() {
+                if !self.operations.contains(name) {
+                    self.operations.insert(name.clone());
+                }
+            }
+            self.has_response |= interval.response.is_some();
+        }
+        Some(record)
+    }
+
+    fn check(&self, args: &ExportArgs) -> Result<(), UsageError> {
+        if args.target >= self.targets {
+            let there = if self.targets == 1 {
+                "one, number 0".to_owned()
+            } else {
+                format!("{} from 0 on", self.targets)
+            };
+            return Err(UsageError::Line(format!(
+                "--target: it has no target {}; there is {there}",
+                args.target
+            )));
+        }
+        match args.tag.as_deref() {
+            Some("response") if !self.has_response => {
+                Err(UsageError::Line("--tag: it has no response times: no segment had a rate".to_owned()))
+            }
+            Some(tag) if tag != "response" && !self.operations.contains(tag) => {
+                let names = self.operations.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+                Err(UsageError::Line(format!(
+                    "--tag: it has no operation '{tag}'; there are {names} and response"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}

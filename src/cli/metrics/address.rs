@@ -1,0 +1,128 @@
+//! Where metrics are served.
+
+use std::{
+    fmt, io,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    os::unix::net::UnixListener,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// An address of one's own: a port of this machine alone, an address that others may reach, or a socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// IP and port.
+    Tcp(SocketAddr),
+    /// The path of a unix socket.
+    Unix(PathBuf),
+}
+
+impl FromStr for Address {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "it must be a port, an IP and a port such as 127.0.0.1:9121, or unix:PATH";
+        match text.strip_prefix("unix:") {
+            Some("") => Err(WRONG),
+            Some(path) => Ok(Self::Unix(path.into())),
+            None => {
+                let port =
+                    text.trim_start_matches(':').parse().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+                port.or_else(|_| text.parse()).map(Self::Tcp).map_err(|_| WRONG)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A socket that connections come in at.
+#[derive(Debug)]
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    /// With the file that goes with it.
+    Unix(UnixListener, SocketFile),
+}
+
+/// The file of a socket; it goes when this does.
+#[derive(Debug)]
+pub(super) struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Somebody else may have taken it away.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Address {
+    /// Listens there.
+    ///
+    /// # Errors
+    /// When the system refuses: the address is taken, or is none of this machine.
+    pub(super) fn listen(&self) -> io::Result<Listener> {
+        match self {
+            Self::Tcp(address) => {
+                let listener = TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                Ok(Listener::Tcp(listener))
+            }
+            Self::Unix(path) => {
+                remove_stale(path);
+                let listener = UnixListener::bind(path)?;
+                listener.set_nonblocking(true)?;
+                Ok(Listener::Unix(listener, SocketFile(path.clone())))
+            }
+        }
+    }
+}
+
+/// Takes away the socket of one who was killed: nobody listens there any more.
+fn remove_stale(path: &Path) {
+    let refused = std::os::unix::net::UnixStream::connect(path)
+        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    if refused {
+        // What stands in the way is told when we bind.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        for (text, address) in [
+            ("9121", "127.0.0.1:9121"),
+            (":9121", "127.0.0.1:9121"),
+            ("0.0.0.0:9121", "0.0.0.0:9121"),
+            ("[::1]:9121", "[::1]:9121"),
+            ("unix:/tmp/m.sock", "unix:/tmp/m.sock"),
+        ] {
+            assert_eq!(text.parse::<Address>().unwrap().to_string(), address);
+        }
+        for wrong in ["", "host", "1.2.3.4", "99999", "unix:"] {
+            assert!(wrong.parse::<Address>().unwrap_err().contains("127.0.0.1:9121"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_socket_of_one_who_was_killed_is_taken_over_and_that_of_a_living_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = Address::Unix(folder.path().join("s"));
+        let Address::Unix(path) = &address else { panic!("a socket") };
+        drop(UnixListener::bind(path).unwrap());
+        let listener = address.listen().unwrap();
+        assert_eq!(address.listen().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(listener);
+        assert!(!path.exists());
+    }
+}

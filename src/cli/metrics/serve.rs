@@ -1,0 +1,98 @@
+//! HTTP, as much of it as a scraper needs: `GET /metrics`.
+
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
+
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{ALLOW, CONTENT_TYPE, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, UnixListener},
+    sync::{Semaphore, oneshot},
+};
+
+use super::{Shared, address::Listener};
+
+/// What the text is.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// How many may ask at a time: scrapers are few, and a port scanner shall not fill the process's table of files.
+const MOST_CONNECTIONS: usize = 16;
+/// How long one may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait when the system gives no connection.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers whoever comes, until `stop` ends.
+pub(super) async fn serve(listener: Listener, sums: Shared, stop: oneshot::Receiver<()>) {
+    let answering = async {
+        match listener {
+            Listener::Tcp(listener) => match TcpListener::from_std(listener) {
+                Ok(listener) => accept(async || Ok(listener.accept().await?.0), sums).await,
+                Err(_) => std::future::pending().await,
+            },
+            Listener::Unix(listener, _file) => match UnixListener::from_std(listener) {
+                Ok(listener) => accept(async || Ok(listener.accept().await?.0), sums).await,
+                Err(_) => std::future::pending().await,
+            },
+        }
+    };
+    tokio::select! {
+        () = answering => {}
+        _ = stop => {}
+    }
+}
+
+async fn accept<S>(next: impl AsyncFn() -> io::Result<S>, sums: Shared)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        // It is never closed.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(stream) = next().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        let sums = sums.clone();
+        tokio::spawn(async move {
+            let answer = service_fn(|request: Request<Incoming>| {
+                let response = answer(&request, &sums);
+                async { Ok::<_, Infallible>(response) }
+            });
+            let mut http = http1::Builder::new();
+            let connection = http
+                .timer(TokioTimer::new())
+                .header_read_timeout(PATIENCE)
+                .serve_connection(TokioIo::new(stream), answer);
+            // Who breaks off has its reasons.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+}
+
+fn answer(request: &Request<Incoming>, sums: &Shared) -> Response<String> {
+    let is_get = [Method::GET, Method::HEAD].contains(request.method());
+    let (status, kind, text) = match request.uri().path() {
+        _ if !is_get => (StatusCode::METHOD_NOT_ALLOWED, "text/plain", "only GET\n".to_owned()),
+        "/metrics" => {
+            let metrics = sums.with(|sums| sums.clone());
+            (StatusCode::OK, OPENMETRICS, metrics.text())
+        }
+        "/" => (StatusCode::OK, "text/html", "<a href=\"/metrics\">metrics</a>\n".to_owned()),
+        _ => (StatusCode::NOT_FOUND, "text/plain", "there is /metrics\n".to_owned()),
+    };
+    let mut response = Response::new(text);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if !is_get {
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    response
+}

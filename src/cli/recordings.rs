@@ -1,0 +1,170 @@
+//! Where recordings are kept, and `redyno sessions`, which lists them.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use serde::Serialize;
+
+use super::{Failure, words::Words};
+use crate::{foreign, session::Glance, units};
+
+/// The directory of recordings that have no name of their own: `redyno` in the directory of state of the XDG Base Directory
+/// Specification; the working directory where nothing says which that is.
+pub(super) fn directory() -> PathBuf {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    state.map_or_else(|| ".".into(), |state| state.join("redyno"))
+}
+
+/// The arguments of `redyno sessions`.
+#[derive(Args, Debug, Clone)]
+pub struct SessionsArgs {
+    /// Look in this directory [default: where --record and the key r put them]
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: Option<PathBuf>,
+    /// A JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A recording of the list.
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    started: String,
+    length_s: f64,
+    target: String,
+    server: String,
+    peak_ops_per_s: Option<f64>,
+    /// Whether it has no end: it is being written, or was cut.
+    open: bool,
+    bytes: u64,
+}
+
+/// Prints the recordings, the last one last.
+///
+/// # Errors
+/// When the directory cannot be read, or standard output takes no more.
+pub(super) fn run(args: &SessionsArgs, out: &mut Words) -> Result<(), Failure> {
+    let directory = args.directory.clone().unwrap_or_else(directory);
+    let (rows, others) = rows(&directory)?;
+    let text = match args.json {
+        true => rows.iter().map(|row| serde_json::to_string(row).unwrap_or_default() + "\n").collect(),
+        false => table(&rows, others, &directory),
+    };
+    Ok(io::Write::write_all(out, text.as_bytes()).context("cannot write to stdout")?)
+}
+
+/// The recordings of a directory by when they began, and how many of its files are called so and are none.
+fn rows(directory: &Path) -> Result<(Vec<Row>, usize), Failure> {
+    let unreadable = || format!("cannot read {}", directory.display());
+    let entries = match fs::read_dir(directory) {
+        // Nothing was ever recorded.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+        entries => entries.with_context(unreadable)?,
+    };
+    let (mut rows, mut others) = (Vec::new(), 0);
+    for entry in entries {
+        let path = entry.with_context(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            match Glance::at(&path) {
+                Ok(glance) => rows.push(Row::of(&path, glance)),
+                Err(_) => others += 1,
+            }
+        }
+    }
+    rows.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.file.cmp(&b.file)));
+    Ok((rows, others))
+}
+
+impl Row {
+    fn of(path: &Path, Glance { session, end, has_end }: Glance) -> Self {
+        Self {
+            file: path.display().to_string(),
+            started: session.started,
+            length_s: end.t_s,
+            target: session.target.address,
+            server: session.target.server,
+            peak_ops_per_s: end.peak_ops_per_s,
+            open: !has_end,
+            bytes: fs::metadata(path).map_or(0, |file| file.len()),
+        }
+    }
+}
+
+fn table(rows: &[Row], others: usize, directory: &Path) -> String {
+    let place = foreign::text(&directory.display().to_string());
+    let mut text = match rows.len() {
+        0 => format!("no recordings in {place}; --record or the key r makes one\n"),
+        _ => format!("{place}\n"),
+    };
+    let mut cells =
+        vec![["began", "length", "best ops/s", "size", "target", "server", "file"].map(str::to_owned)];
+    cells.extend(rows.iter().map(|row| {
+        let length = units::elapsed(Duration::from_secs_f64(row.length_s).as_nanos() as u64);
+        let file = Path::new(&row.file).file_name().unwrap_or_default().to_string_lossy();
+        let open = if row.open { "  (no end)" } else { "" };
+        [
+            row.started.clone(),
+            length,
+            row.peak_ops_per_s.map_or_else(|| "-".to_owned(), units::count),
+            units::bytes(row.bytes),
+            row.target.clone(),
+            row.server.clone(),
+            foreign::text(&file) + open,
+        ]
+    }));
+    let width = |n: usize| cells.iter().map(|row| row[n].chars().count()).max().unwrap_or_default();
+    let widths: Vec<_> = (0..cells[0].len()).map(width).collect();
+    for row in cells.iter().filter(|_| !rows.is_empty()) {
+        let cell = |(n, cell): (usize, &String)| {
+            let width = widths[n];
+            if (1..=3).contains(&n) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        };
+        text += row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    if others > 0 {
+        let are = if others == 1 { "is no recording, or of" } else { "are no recordings, or of" };
+        text += &format!("{} {are} a later redyno\n", units::counted(others as u64, "further file"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_its_columns_below_each_other() {
+        let row = |file: &str, ops, open| Row {
+            file: format!("/s/{file}"),
+            started: "2026-11-22T10:00:00Z".to_owned(),
+            length_s: 75.0,
+            target: "127.0.0.1:6379".to_owned(),
+            server: "redis 7.0.15".to_owned(),
+            peak_ops_per_s: ops,
+            open,
+            bytes: 2048,
+        };
+        let told =
+            table(&[row("a.jsonl", Some(121_300.0), false), row("b.jsonl", None, true)], 1, Path::new("/s"));
+        let lines: Vec<_> = told.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "/s",
+                "began                   length  best ops/s      size  target          server        file",
+                "2026-11-22T10:00:00Z  00:01:15       121 k  2.00 KiB  127.0.0.1:6379  redis 7.0.15  a.jsonl",
+                "2026-11-22T10:00:00Z  00:01:15           -  2.00 KiB  127.0.0.1:6379  redis 7.0.15  b.jsonl  (no end)",
+                "1 further file is no recording, or of a later redyno",
+            ]
+        );
+        assert_eq!(table(&[], 0, Path::new("/s")), "no recordings in /s; --record or the key r makes one\n");
+    }
+}

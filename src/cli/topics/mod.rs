@@ -1,0 +1,83 @@
+//! `redyno help TOPIC`: what the fields of files are, made of the tables that they come from.
+
+use std::io::{self, Write as _};
+
+use clap::{Args, CommandFactory};
+
+use super::{args::CommandLine, words::Words};
+use crate::{
+    export::Format,
+    gauge::GAUGES,
+    session::figures::{FIGURES, Figure, Unit},
+};
+
+/// The arguments of `redyno help`.
+#[derive(Args, Debug, Clone)]
+pub struct HelpArgs {
+    /// formats: what redyno export writes; records: the lines of a recording [default: the options]
+    #[arg(value_name = "TOPIC", value_parser = topic)]
+    pub topic: Option<Topic>,
+}
+
+/// What can be told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// Exports.
+    Formats,
+    /// Recordings.
+    Records,
+}
+
+fn topic(name: &str) -> Result<Topic, &'static str> {
+    match name.to_ascii_lowercase().as_str() {
+        "formats" => Ok(Topic::Formats),
+        "records" => Ok(Topic::Records),
+        _ => Err("there are formats and records; redyno COMMAND --help tells of a command"),
+    }
+}
+
+/// Prints the text.
+///
+/// # Errors
+/// When standard output takes no more.
+pub(super) fn run(args: &HelpArgs, out: &mut Words) -> io::Result<()> {
+    let text = match args.topic {
+        None => CommandLine::command().render_long_help().to_string(),
+        Some(Topic::Formats) => formats(),
+        Some(Topic::Records) => records(),
+    };
+    out.write_all(text.as_bytes())
+}
+
+fn formats() -> String {
+    let formats = Format::ALL.map(|format| format!("  {:17} {}\n", format.name(), format.about())).concat();
+    let figure = |figure: &Figure| {
+        let unit = match figure.unit {
+            Unit::Latency => ", in µs",
+            Unit::Clock => ", in seconds",
+            Unit::Ratio => ", as a share of 1",
+            Unit::Number | Unit::Shape | Unit::Setting | Unit::Count | Unit::Trouble | Unit::Bytes => "",
+        };
+        let about = figure.about.trim().trim_end_matches('.');
+        format!("  {:17} {about}{unit}\n", figure.name)
+    };
+    let figures: String = FIGURES.iter().map(figure).collect();
+    format!(
+        "redyno export FILE --format FORMAT, and --export FORMAT:FILE while a session runs:\n{formats}\n\
+         Rows of csv and ndjson, and the objects of json, have these fields. One that was not measured, or of which too little was, \
+         is empty, in JSON null.\n  kind              interval, operation, segment or summary\n  phase             load, idle, \
+         warm-up or prefill; empty of a summary\n  workload          what was asked, while the load was on\n  operation         \
+         which; empty of all together\n{figures}"
+    )
+}
+
+fn records() -> String {
+    let gauge = |gauge: &crate::gauge::Gauge| {
+        let about = gauge.about();
+        format!("  {:24} {}\n", about.name, about.help.trim_end_matches('.'))
+    };
+    include_str!("records.txt").replace("{gauges}\n", &GAUGES.iter().map(gauge).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::Value;
+
+use super::*;
+use crate::session::{Reader, Record};
+
+/// The names of all fields, but for those that are data: kinds of errors, commands, parameters.
+fn fields(value: &Value, names: &mut BTreeSet<String>) {
+    const MAPS: [&str; 12] = [
+        "commands",
+        "requests",
+        "errors",
+        "connections_lost",
+        "connects_failed",
+        "first_errors",
+        "left_out",
+        "command_stats",
+        "config",
+        "workload",
+        "latency_events",
+        "arrivals",
+    ];
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                names.insert(name.clone());
+                match value {
+                    Value::Object(of) if name == "commands" => {
+                        of.values().for_each(|value| fields(value, names));
+                    }
+                    _ if MAPS.contains(&name.as_str()) => {}
+                    value => fields(value, names),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| fields(value, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_of_a_recording_is_described() {
+    let text = records();
+    let words: BTreeSet<_> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
+    let mut reader = Reader::open(Path::new(recording)).unwrap();
+    let mut names = BTreeSet::new();
+    while let Some(record) = reader.next_record().unwrap() {
+        // The fields of an event are its own.
+        if !matches!(record, Record::Event(_)) {
+            fields(&serde_json::to_value(record).unwrap(), &mut names);
+        }
+    }
+    assert!(names.len() > 80, "{names:?}");
+    let missing: Vec<_> = names.iter().filter(|name| !words.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn every_format_and_every_figure_is_described_in_one_line_each() {
+    let text = formats();
+    for name in Format::ALL.map(Format::name).into_iter().chain(FIGURES.iter().map(|figure| figure.name)) {
+        assert!(text.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
+    }
+    assert!(
+        text.contains("service_p99_us    99 % of the service times are at most so long, in µs\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_topic_is_found_in_any_case() {
+    assert_eq!(topic("FORMATS"), Ok(Topic::Formats));
+    assert!(topic("x").unwrap_err().contains("formats and records"));
+}

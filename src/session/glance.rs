@@ -1,0 +1,110 @@
+//! A recording at a glance: how it begins and how it ends, without what lies between.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use super::{
+    End, ReadError, Reader, Record, SessionStart, Tally,
+    reader::LONGEST_LINE,
+    sound::{Counted, made_sound},
+};
+
+/// What is known of a recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Glance {
+    /// How it begins.
+    pub session: SessionStart,
+    /// How it ends: as its last record says, else as far as it was written.
+    pub end: End,
+    /// Whether it has that record: one that has not is being written, or was cut.
+    pub has_end: bool,
+}
+
+impl Glance {
+    /// Looks at the recording `path`. One without an end is read whole.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is none.
+    pub fn at(path: &Path) -> Result<Self, ReadError> {
+        let mut reader = Reader::open(path)?;
+        let not_one = || ReadError::NotARecording(path.to_owned());
+        let Some(Record::Session(session)) = reader.next_record()? else { return Err(not_one()) };
+        if let Some(end) = end(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))? {
+            return Ok(Self { session, end, has_end: true });
+        }
+        let (mut tally, mut t_s) = (Tally::default(), 0.0_f64);
+        while let Some(record) = reader.next_record()? {
+            if record.of(0).is_some() {
+                t_s = record.t_s().map_or(t_s, |record_s| record_s.max(t_s));
+                tally.push(&record);
+            }
+        }
+        Ok(Self { session, end: tally.end(t_s), has_end: false })
+    }
+}
+
+/// The last line of a file, if it is an end record.
+fn end(path: &Path) -> io::Result<Option<End>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LINE)))?;
+    let mut last = Vec::new();
+    file.take(LONGEST_LINE).read_to_end(&mut last)?;
+    let line = last.trim_ascii_end();
+    let begins = memchr::memrchr(b'\n', line).map_or(0, |at| at + 1);
+    match made_sound(&line[begins..], &mut Counted::default()) {
+        Ok(Record::End(end)) => Ok(Some(*end)),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{Interval, Segment, ServerIdentity, Writer},
+    };
+
+    /// A second of load, with an end record or without.
+    fn glance(has_end: bool) -> Glance {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path).unwrap();
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let interval = Interval { t_s: 2.0, length_s: 2.0, segment: 1, ops: 500, ..Interval::default() };
+        let mut tally = Tally::default();
+        let records = [
+            Record::Session(SessionStart::now(ServerIdentity::default())),
+            Record::Segment(Segment::new(0.0, 1, knobs)),
+            Record::Interval(Box::new(interval)),
+        ];
+        for record in records {
+            tally.push(&record);
+            writer.write(&record).unwrap();
+        }
+        if has_end {
+            writer.write(&Record::End(Box::new(tally.end(7.0)))).unwrap();
+        }
+        Glance::at(&path).unwrap()
+    }
+
+    #[test]
+    fn its_end_is_what_it_says_or_what_was_written() {
+        let (whole, cut) = (glance(true), glance(false));
+        assert_eq!((whole.has_end, whole.end.t_s, whole.end.peak_ops_per_s), (true, 7.0, Some(250.0)));
+        assert_eq!((cut.has_end, cut.end.t_s, cut.end.peak_ops_per_s), (false, 2.0, Some(250.0)));
+        assert_eq!(cut.end.summary.ops, 500);
+    }
+
+    #[test]
+    fn what_is_no_recording_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, "{}\n").unwrap();
+        assert!(Glance::at(&path).unwrap_err().to_string().contains("is no recording"));
+    }
+}

@@ -1,0 +1,90 @@
+//! `--metrics`: what a scraper gets while a session runs is what was counted, and who asks holds up nobody.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::net::UnixStream,
+};
+
+use rustix::process::Signal;
+
+use crate::support::{
+    Server, free_port,
+    program::{Running, redyno, run},
+    wait_for,
+};
+
+fn ask(mut stream: impl Read + Write, request: &str) -> String {
+    stream
+        .write_all(format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes())
+        .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The sum of all samples of this name.
+fn counted(text: &str, name: &str) -> f64 {
+    let samples = text.lines().filter(|line| line.starts_with(name));
+    samples.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
+}
+
+#[test]
+fn a_scraper_gets_counters_that_grow_and_the_server_counts_the_same() {
+    let server = Server::redis().start();
+    let (port, metrics) = (server.port_text(), free_port().to_string());
+    let args =
+        ["-p", &port, "--headless", "--yes", "--load", "-c", "2", "--rate", "500", "--metrics", &metrics];
+    let running = Running::start(redyno(&args));
+    let scrape = || {
+        let stream = TcpStream::connect(("127.0.0.1", metrics.parse().unwrap())).ok()?;
+        Some(ask(stream, "GET /metrics"))
+    };
+    let first =
+        wait_for("some requests", || scrape().filter(|text| counted(text, "redyno_ops_total") > 100.0));
+    assert!(first.starts_with("HTTP/1.1 200 OK\r\n"), "{first}");
+    assert!(first.contains("application/openmetrics-text; version=1.0.0"), "{first}");
+    assert!(first.ends_with("# EOF\n"), "{first}");
+    assert_eq!(counted(&first, "redyno_target_rate"), 500.0);
+    let before = counted(&first, "redyno_ops_total");
+    wait_for("more requests", || scrape().filter(|text| counted(text, "redyno_ops_total") > before + 100.0));
+    let stream = || TcpStream::connect(("127.0.0.1", metrics.parse().unwrap())).unwrap();
+    assert!(ask(stream(), "GET /x").starts_with("HTTP/1.1 404"));
+    assert!(ask(stream(), "POST /metrics").starts_with("HTTP/1.1 405"));
+    // Who says nothing is given up on, and nobody waits for it.
+    let _silent: Vec<_> = (0..8).map(|_| stream()).collect();
+    assert!(scrape().unwrap().ends_with("# EOF\n"));
+    running.signal(Signal::TERM);
+    running.end().expect_code(130);
+    assert!(TcpStream::connect(("127.0.0.1", metrics.parse().unwrap())).is_err(), "it ends with the session");
+}
+
+#[test]
+fn a_socket_serves_as_well_and_goes_at_the_end() {
+    let server = Server::redis().start();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.sock");
+    let (port, address) = (server.port_text(), format!("unix:{}", path.display()));
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--metrics", &address]));
+    let text = wait_for("pings", || {
+        let text = ask(UnixStream::connect(&path).ok()?, "GET /metrics");
+        (counted(&text, "redyno_ping_seconds_count") > 0.0).then_some(text)
+    });
+    assert_eq!(counted(&text, "redyno_load"), 0.0);
+    assert!(counted(&text, "redyno_server_used_memory_bytes") > 0.0, "{text}");
+    running.signal(Signal::TERM);
+    running.end().expect_code(130);
+    assert!(!path.exists());
+}
+
+#[test]
+fn an_address_that_is_taken_is_told_before_anything_is_measured() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let outcome = run(&["--headless", "--duration", "1", "--metrics", &port]).expect_code(1);
+    let told = format!("redyno: cannot serve metrics at 127.0.0.1:{port}: ");
+    assert!(outcome.err.starts_with(&told) && outcome.err.lines().count() == 1, "{}", outcome.err);
+    assert_eq!(outcome.out, "");
+    let wrong = run(&["--headless", "--metrics", "nowhere"]).expect_code(2);
+    assert!(wrong.err.contains("127.0.0.1:9121"), "{}", wrong.err);
+}

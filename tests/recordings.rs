@@ -1,0 +1,57 @@
+//! Recordings without a name are found again.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno},
+};
+
+/// Runs redyno with its state in `state`.
+fn run_in(state: &Path, args: &[&str]) -> Outcome {
+    let mut command = redyno(args);
+    command.env("XDG_STATE_HOME", state);
+    Running::start(command).end()
+}
+
+#[test]
+fn a_recording_without_a_name_is_called_by_its_target_and_listed() {
+    let server = Server::redis().start();
+    let state = tempfile::tempdir().unwrap();
+    let port = server.port_text();
+    let none = run_in(state.path(), &["sessions"]).expect_code(0);
+    assert!(
+        none.out.starts_with("no recordings in ") && none.out.contains("--record or the key r"),
+        "{}",
+        none.out
+    );
+    let load = ["-p", &port, "--headless", "--yes", "-c", "2", "--rate", "1000", "-n", "1500", "--record"];
+    let told = run_in(state.path(), &load).expect_code(0);
+    let folder = state.path().join("redyno");
+    let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let name = file.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with(&format!("127.0.0.1_{port}-2")) && name.ends_with(".jsonl"), "{name}");
+    assert!(told.out.contains(name), "{}", told.out);
+    fs::write(folder.join("other.jsonl"), "{}\n").unwrap();
+    let list = run_in(state.path(), &["sessions"]).expect_code(0).out;
+    assert!(
+        list.contains("best ops/s") && list.contains(name) && list.contains("1 further file is no recording"),
+        "{list}"
+    );
+    let json = run_in(state.path(), &["sessions", "--json"]).expect_code(0).out;
+    let row: Value = serde_json::from_str(json.trim()).unwrap();
+    assert_eq!((&row["target"], &row["open"]), (&format!("127.0.0.1:{port}").into(), &false.into()));
+    let (length_s, peak) = (row["length_s"].as_f64().unwrap(), row["peak_ops_per_s"].as_f64().unwrap());
+    assert!(length_s > 1.0 && peak > 0.0, "{row}");
+    // A killed one has no end, and its figures all the same.
+    let text = fs::read_to_string(file).unwrap();
+    let cut = text.trim_end().rsplit_once('\n').unwrap().0;
+    fs::write(file, cut).unwrap();
+    let json = run_in(state.path(), &["sessions", "--json"]).expect_code(0).out;
+    let row: Value = serde_json::from_str(json.trim()).unwrap();
+    assert_eq!(row["open"], true);
+    assert_eq!(row["peak_ops_per_s"].as_f64(), Some(peak));
+}
