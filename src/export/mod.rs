@@ -1,5 +1,5 @@
 //! What leaves a session: its figures in the forms that other tools read. One file a format, each a
-//! [`Sink`](crate::session::Sink) over the records, so that it works on a session that runs and on a recording alike.
+//! [`Sink`] over the records, so that it works on a session that runs and on a recording alike.
 //!
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown

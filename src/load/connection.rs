@@ -412,12 +412,19 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, sequence, .. } = self;
-        let mut ahead = bytes.len();
-        skipper.each(bytes, replies.wants_parts(), |piece, behind| {
+        // Replies to one operation that follow each other are counted together: what lies ahead of the first, and of the next.
+        let (mut counted, mut from, mut ahead) = (None, bytes.len(), bytes.len());
+        let taken = skipper.each(bytes, replies.wants_parts(), |piece, behind| {
             let Some(op) = operations.get(answered.place()).copied() else {
                 return Err(Broken::Unasked);
             };
-            replies.count_bytes_of(op, std::mem::replace(&mut ahead, behind) - behind);
+            if counted != Some(op) {
+                if let Some(counted) = counted.replace(op) {
+                    replies.count_bytes_of(counted, from - ahead);
+                }
+                from = ahead;
+            }
+            ahead = behind;
             let reply = match piece {
                 Piece::Reply(reply) => reply,
                 Piece::Element { place, is_null } => {
@@ -456,7 +463,11 @@ impl Connection {
             answered.whole += 1;
             replies.take_good(op, is_null, response_ns);
             Ok(())
-        })?;
+        });
+        if let Some(counted) = counted {
+            replies.count_bytes_of(counted, from - ahead);
+        }
+        taken?;
         // What is left begins the next reply.
         if let Some(op) = operations.get(answered.place()).filter(|_| ahead > 0) {
             replies.count_bytes_of(*op, ahead);

@@ -3,10 +3,43 @@
 use std::time::Duration;
 
 use super::{LAST_REPLIES_NS, Worker, stopping::Stage};
-use crate::load::clients::Link;
+use crate::{
+    load::{clients::Link, segments::Segments},
+    workload::OpId,
+};
 
 /// How often to look whether the server's name was found: 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
+
+/// Operations of one kind that follow each other in a batch: their bytes are counted together.
+#[derive(Default)]
+struct Run {
+    op: Option<OpId>,
+    /// How many bytes of the batch lie before the first, and how many before the end of the last.
+    from: usize,
+    to: usize,
+}
+
+impl Run {
+    /// The next operation ends behind so many bytes of the batch.
+    #[inline]
+    fn follow(&mut self, op: OpId, to: usize, segments: &mut Segments) {
+        if self.op != Some(op) {
+            self.close(segments);
+            self.op = Some(op);
+        }
+        self.to = to;
+    }
+
+    /// No more of them follow.
+    #[inline]
+    fn close(&mut self, segments: &mut Segments) {
+        if let Some(op) = self.op {
+            segments.wrote_of(op, self.to - self.from);
+            self.from = self.to;
+        }
+    }
+}
 
 impl Worker {
     /// How long the poll may sleep from `now_ns` on.
@@ -95,18 +128,17 @@ impl Worker {
         };
         let is_closed = self.pace.is_closed();
         client.numbers.clear();
+        let mut bytes = Run::default();
         if is_closed && !self.is_filling {
             let n = self.allowance.take_of(pipeline);
             let append = |_| {
-                let before = self.out.length_in_all();
                 let op = self.setting.program.append(&mut client.draws, &mut self.out);
-                self.segments.wrote_of(op, self.out.length_in_all() - before);
+                bytes.follow(op, self.out.length_in_all(), &mut self.segments);
                 op
             };
             batch.operations.extend((0..n).map(append));
         } else {
             while batch.operations.len() < pipeline as usize && self.pace.is_due(now_ns) {
-                let before = self.out.length_in_all();
                 let op = if self.is_filling {
                     let Some(number) = self.filling.next() else { break };
                     client.numbers.push(number);
@@ -116,11 +148,12 @@ impl Worker {
                 } else {
                     break;
                 };
-                self.segments.wrote_of(op, self.out.length_in_all() - before);
+                bytes.follow(op, self.out.length_in_all(), &mut self.segments);
                 batch.dues.extend(self.pace.take());
                 batch.operations.push(op);
             }
         }
+        bytes.close(&mut self.segments);
         let requests = batch.operations.len() as u64;
         if !self.is_filling {
             client.left -= requests;
