@@ -6,7 +6,13 @@ use std::{
     sync::mpsc::{Receiver, SyncSender, sync_channel},
 };
 
-use super::{batch::Batch, error::DatasetError, format::Rows, portion::Portion, version::Version};
+use super::{
+    batch::Batch,
+    error::{DatasetError, Fault},
+    format::Rows,
+    portion::Portion,
+    version::Version,
+};
 
 /// A batch has up to so many records.
 const RECORDS: usize = 512;
@@ -42,7 +48,10 @@ impl Source {
             let mut batch = Batch::of(self.portions.len());
             while batch.records < RECORDS && batch.fields.bytes() < BYTES && !is_last {
                 let mut next = || rows.next(&self.portions, &mut batch.fields);
-                is_last = count == self.most || !next().map_err(|fault| fault.of(&self.file))?;
+                // What is wrong with a file that is being written anew is that it is another.
+                let wrong =
+                    |fault: Fault| self.version.check(&self.file).err().unwrap_or(fault.of(&self.file));
+                is_last = count == self.most || !next().map_err(wrong)?;
                 count += u64::from(!is_last);
                 batch.records += usize::from(!is_last);
             }
