@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use thiserror::Error;
 
-use super::{Outcome, Table};
+use super::{Outcome, Run, table::compared};
 use crate::{
     session::figures::{self, FIGURES, Figure, Row, Unit},
     units::{self, parse_duration},
@@ -60,15 +60,15 @@ pub enum ConditionError {
     },
 }
 
-/// A condition that is met.
+/// A condition that is met, or of which nobody knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossed {
     /// The condition as it was given.
     pub condition: String,
     /// What was measured, in words.
     pub measured: String,
-    /// Whether that may be noise alone.
-    pub may_be_noise: bool,
+    /// Whether it is: it is not where that may be noise alone, or was not measured.
+    pub is_sure: bool,
 }
 
 impl fmt::Display for Crossed {
@@ -127,7 +127,7 @@ impl What {
         let wrong =
             |expected| ConditionError::Bound { bound: text.to_owned(), figure: name.to_owned(), expected };
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-        if let Some(percent) = text.strip_suffix('%') {
+        if let Some(percent) = text.strip_suffix('%').filter(|_| self.figure(false).unit != Unit::Trouble) {
             return number(percent)
                 .map(|percent| Bound::Change(percent / 100.0))
                 .ok_or_else(|| wrong("a change such as +10%"));
@@ -138,6 +138,8 @@ impl What {
                     .map_err(|_| wrong("a duration such as 2ms, or a change such as +10%"));
                 Ok(Bound::Value(duration?.as_nanos() as f64))
             }
+            // Of nothing no change is a share.
+            Unit::Trouble => number(text).map(Bound::Value).ok_or_else(|| wrong("a number")),
             _ => number(text).map(Bound::Value).ok_or_else(|| wrong("a number, or a change such as +10%")),
         }
     }
@@ -149,33 +151,38 @@ impl Condition {
         matches!(self.bound, Bound::Change(_))
     }
 
-    /// Whether what was measured meets it; a figure that was not measured meets none.
+    /// Whether what was measured meets it. That it was not measured is told as what is not sure.
     pub fn of_row(&self, row: &Row, is_open: bool) -> Option<Crossed> {
-        let Bound::Value(_) = self.bound else { return None };
         let figure = self.what.figure(is_open);
-        let value = figure.value(row)?;
-        self.is_met_by(value).then(|| self.crossed(figure, value))
+        match figure.value(row) {
+            Some(value) if self.is_met_by(value) => {
+                let is_latency = figure.unit == Unit::Latency;
+                let written = if is_latency { units::latency(value as u64) } else { units::count(value) };
+                Some(self.crossed(format!("{} {written}", figure.heading), true))
+            }
+            Some(_) => None,
+            None => Some(self.unmeasured(&figure)),
+        }
     }
 
     /// Whether the new side of a comparison meets it. A difference that is none meets no condition on a change.
-    pub fn of_table(&self, table: &Table, new: &Row, is_open: bool) -> Option<Crossed> {
-        let Bound::Change(_) = self.bound else { return self.of_row(new, is_open) };
-        let figure = self.what.figure(is_open);
-        let row = table.rows.iter().find(|row| row.operation.is_none() && row.figure == figure)?;
-        let change = row
-            .change
-            .filter(|change| self.is_met_by(*change) && !matches!(row.outcome, Outcome::Same(_)))?;
+    pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<Crossed> {
+        let Bound::Change(_) = self.bound else {
+            return new.iter().find_map(|run| self.of_row(&run.row(), run.is_open()));
+        };
+        let figure = self.what.figure(new.iter().all(Run::is_open));
+        let row = compared(base, new, None, figure);
+        let Some(change) = row.change else { return Some(self.unmeasured(&figure)) };
+        if !self.is_met_by(change) || matches!(row.outcome, Outcome::Same(_)) {
+            return None;
+        }
         let (name, new, base) = (row.name(), row.written(1), row.written(0));
         let words = match row.words() {
             words if words.is_empty() => words,
             words => format!(", {words}"),
         };
         let measured = format!("{name} {new} against {base} ({:+.1} %){words}", change * 100.0);
-        Some(Crossed {
-            condition: self.text.clone(),
-            measured,
-            may_be_noise: row.outcome == Outcome::NotClear,
-        })
+        Some(self.crossed(measured, row.outcome != Outcome::NotClear))
     }
 
     fn is_met_by(&self, value: f64) -> bool {
@@ -183,14 +190,13 @@ impl Condition {
         if self.is_above { value > bound } else { value < bound }
     }
 
-    fn crossed(&self, figure: Figure, value: f64) -> Crossed {
-        let written =
-            if figure.unit == Unit::Latency { units::latency(value as u64) } else { units::count(value) };
-        Crossed {
-            condition: self.text.clone(),
-            measured: format!("{} {written}", figure.heading),
-            may_be_noise: false,
-        }
+    fn crossed(&self, measured: String, is_sure: bool) -> Crossed {
+        Crossed { condition: self.text.clone(), measured, is_sure }
+    }
+
+    fn unmeasured(&self, figure: &Figure) -> Crossed {
+        let text = format!("{} was not measured, or too little of it was", figure.heading);
+        self.crossed(text, false)
     }
 }
 

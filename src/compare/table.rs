@@ -96,18 +96,8 @@ impl Table {
 }
 
 fn is_sequential(base: &[Run], new: &[Run]) -> bool {
-    let ends = |runs: &[Run]| {
-        let mut began: Vec<_> = runs.iter().map(Run::began).map(|(at, s)| (at.to_owned(), s)).collect();
-        began.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        began.first().cloned().zip(began.last().cloned())
-    };
-    let is_before = |a: &(String, f64), b: &(String, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).is_lt();
-    match (ends(base), ends(new)) {
-        (Some((base_first, base_last)), Some((new_first, new_last))) => {
-            is_before(&base_last, &new_first) || is_before(&new_last, &base_first)
-        }
-        _ => false,
-    }
+    let are_before = |a: &[Run], b: &[Run]| a.iter().all(|a| b.iter().all(|b| a.began() < b.began()));
+    are_before(base, new) || are_before(new, base)
 }
 
 /// Which way a figure is better.
@@ -115,7 +105,8 @@ fn better(figure: Figure) -> Better {
     if figure == figures::OPS_PER_S { Better::Higher } else { Better::Lower }
 }
 
-fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Compared {
+/// A figure of both sides, of one operation or of all together.
+pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Compared {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
     let mean = if figure == figures::ERRORS { arithmetic } else { geometric };
     let pair = [mean(&base_values), mean(&new_values)];

@@ -108,30 +108,31 @@ fn which_segment_is_meant_has_to_be_said_where_there_are_several() {
     );
 }
 
-fn met(text: &str, table: &Table, new: &Run) -> Option<(String, bool)> {
+fn met(text: &str, base: &[Run], new: &[Run]) -> Option<(String, bool)> {
     let condition: Condition = text.parse().unwrap();
-    let crossed = condition.of_table(table, &new.row(), new.is_open());
-    crossed.map(|crossed| (crossed.to_string(), crossed.may_be_noise))
+    condition.of_runs(base, new).map(|crossed| (crossed.to_string(), crossed.is_sure))
 }
 
 #[test]
 fn a_condition_is_on_a_change_or_on_a_value() {
     let knobs = Knobs { rate: Some(10_000), ..Knobs::default() };
-    let (base, new) = (run_at(1, &knobs, 10_000, 100.0), run_at(2, &knobs, 10_000, 130.0));
-    let table = Table::of(std::slice::from_ref(&base), std::slice::from_ref(&new));
-    let (told, may_be_noise) = met("p99 > +10%", &table, &new).unwrap();
-    assert!(told.starts_with("p99 > +10%: resp p99 ") && told.contains("against") && !may_be_noise, "{told}");
+    let (base, new) = ([run_at(1, &knobs, 10_000, 100.0)], [run_at(2, &knobs, 10_000, 130.0)]);
+    let (told, is_sure) = met("p99 > +10%", &base, &new).unwrap();
+    assert!(told.starts_with("p99 > +10%: resp p99 ") && told.contains("against") && is_sure, "{told}");
     for (text, is_met) in [
         ("p99 > +50%", false),
         ("ops < -5%", false),
+        ("p95 > +10%", true),
+        ("mean > +10%", true),
         ("p50 > 150us", true),
         ("p50 < 1ms", true),
         ("max > 1s", false),
         ("errors > 0", false),
         ("ops < 100", false),
         ("service_p50_us > 150us", true),
+        ("service_p95_us > +10%", true),
     ] {
-        assert_eq!(met(text, &table, &new).is_some(), is_met, "{text}");
+        assert_eq!(met(text, &base, &new).is_some(), is_met, "{text}");
     }
 }
 
@@ -142,11 +143,21 @@ fn a_change_that_may_be_noise_says_so_and_none_is_none() {
         (0..2).map(|n| run_at(first + 2 * n, &knobs, 10_000, us[n as usize])).collect()
     };
     let (base, new) = (noisy([100.0, 160.0], 1), noisy([150.0, 180.0], 2));
-    let table = Table::of(&base, &new);
-    assert_eq!(row(&table, "p99").outcome, Outcome::NotClear);
-    assert!(met("p99 > +10%", &table, &new[0]).unwrap().1);
-    let same = Table::of(&noisy([100.0, 100.1], 1), &noisy([101.0, 101.1], 2));
-    assert_eq!(met("p99 > 0%", &same, &new[0]), None, "{:?}", row(&same, "p99"));
+    assert_eq!(row(&Table::of(&base, &new), "p99").outcome, Outcome::NotClear);
+    assert_eq!(met("p99 > +10%", &base, &new).map(|(_, is_sure)| is_sure), Some(false));
+    let same = (noisy([100.0, 100.1], 1), noisy([101.0, 101.1], 2));
+    assert_eq!(met("p99 > 0%", &same.0, &same.1), None);
+}
+
+/// A gate that lets through what nobody measured is none.
+#[test]
+fn what_was_not_measured_is_not_sure() {
+    let few = recording("redis 7.0.15", 1, &Knobs::default(), &[(1000, 100.0)]);
+    let few = [Run::of("few", &few, None).unwrap()];
+    for text in ["p99.99 > 1ms", "p99.99 > +10%", "response_p50_us > 1ms"] {
+        let (told, is_sure) = met(text, &few, &few).unwrap();
+        assert!(told.ends_with(" was not measured, or too little of it was") && !is_sure, "{told}");
+    }
 }
 
 #[test]
@@ -156,7 +167,8 @@ fn what_is_no_condition_is_told_with_what_is() {
         ("> 5", "'> 5' is no condition"),
         ("p98 > 1ms", "'p98' is no figure: there are ops, errors, misses, mean, p50,"),
         ("p99 > 5", "'5' is nothing that p99 can be: it is a duration such as 2ms, or a change such as +10%"),
-        ("errors > 1ms", "'1ms' is nothing that errors can be: it is a number, or a change such as +10%"),
+        ("errors > 1ms", "'1ms' is nothing that errors can be: it is a number"),
+        ("errors > +10%", "'+10%' is nothing that errors can be: it is a number"),
         ("ops < x%", "'x%' is nothing that ops can be: it is a change such as +10%"),
     ] {
         let error = text.parse::<Condition>().unwrap_err().to_string();

@@ -16,7 +16,8 @@ Examples:
   redyno compare tuning.jsonl#1 tuning.jsonl#4
   redyno compare base-*.jsonl --new new-*.jsonl --fail-if 'p99 > +10%' --fail-if 'errors > 0'
 
-Exit codes: 0 compared, 1 they cannot be compared, 3 a condition of --fail-if is met, 4 one is that may be noise.";
+Exit codes: 0 compared, 1 they cannot be compared, 3 a condition of --fail-if is met, 4 one is that may be
+noise, or its figure was not measured.";
 
 /// The arguments of `redyno compare`.
 #[derive(Args, Debug, Clone)]

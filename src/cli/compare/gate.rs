@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::read::read;
 use crate::{
     cli::{Failure, UsageError, words::Words},
-    compare::{Condition, Crossed, Run, Table, misfits},
+    compare::{Condition, Crossed, Run, misfits},
     foreign,
     session::{Timeline, figures::Row},
 };
@@ -25,7 +25,7 @@ pub(super) fn end(crossed: &[Crossed]) -> Result<(), Failure> {
         }
     }
     let told = |crossed: &[&Crossed]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    let (unsure, sure): (Vec<_>, Vec<_>) = crossed.iter().partition(|crossed| crossed.may_be_noise);
+    let (unsure, sure): (Vec<_>, Vec<_>) = crossed.iter().partition(|crossed| !crossed.is_sure);
     match (&sure[..], &unsure[..]) {
         ([], []) => Ok(()),
         ([], unsure) => Err(Failure::Undecided(told(unsure))),
@@ -80,16 +80,17 @@ pub fn after_session(
     if conditions.is_empty() {
         return Ok(());
     }
-    let summary = timeline.summary();
-    let (row, is_open) = (Row::of_summary(&summary), summary.response.is_some());
     let crossed: Vec<_> = match base {
-        None => conditions.iter().filter_map(|condition| condition.of_row(&row, is_open)).collect(),
+        None => {
+            let summary = timeline.summary();
+            let (row, is_open) = (Row::of_summary(&summary), summary.response.is_some());
+            conditions.iter().filter_map(|condition| condition.of_row(&row, is_open)).collect()
+        }
         Some(base) => {
             let new = Run::of("this run", timeline, None);
             let (base, new) = ([read(base)?], [new.map_err(|error| anyhow::anyhow!("--base: {error}"))?]);
             refuse(&misfits(&base, &new))?;
-            let table = Table::of(&base, &new);
-            conditions.iter().filter_map(|condition| condition.of_table(&table, &row, is_open)).collect()
+            conditions.iter().filter_map(|condition| condition.of_runs(&base, &new)).collect()
         }
     };
     end(&crossed)

@@ -35,13 +35,8 @@ pub fn run(args: &CompareArgs, out: &mut Words) -> Result<(), Failure> {
         refuse(&misfits)?;
     }
     let table = Table::of(&base, &new);
-    let crossed: Vec<_> = args
-        .fail_if
-        .iter()
-        .flat_map(|condition| {
-            new.iter().find_map(|run| condition.of_table(&table, &run.row(), run.is_open()))
-        })
-        .collect();
+    let crossed: Vec<_> =
+        args.fail_if.iter().filter_map(|condition| condition.of_runs(&base, &new)).collect();
     let told = Told { base: &base, new: &new, table: &table, misfits: &misfits, crossed: &crossed };
     let text = match (args.json, args.markdown) {
         (true, _) => told.json(),
