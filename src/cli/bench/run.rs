@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     cli::{
-        drop_in::{place, to_its_end, without_number, without_step},
+        drop_in::{Stop, place, to_its_end, without_number, without_step},
         words::Words,
     },
     clock::Clock,
@@ -42,20 +42,6 @@ const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'ech
 
 /// The segment that a warm-up is.
 const FIRST: u32 = 1;
-
-/// Why a run ends before its end.
-enum Stop {
-    /// This is printed on standard error.
-    Told(String),
-    /// Nobody takes what is written.
-    Output(io::Error),
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
 
 /// Whose benchmark a command line asks for, if it does, and the words of it.
 pub fn called(args: &[OsString]) -> Option<(Flavour, &[OsString])> {
@@ -86,16 +72,7 @@ pub fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
     drop(listen(&[Signal::HangUp]));
     match Bench::begin(flavour, *asked, out, &mut complain).and_then(|mut bench| bench.run()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read our lines has had enough, as `head` does.
-        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(Stop::Output(error)) => {
-            complain(&format!("cannot write to stdout: {error}\n"));
-            ExitCode::FAILURE
-        }
-        Err(Stop::Told(text)) => {
-            complain(&(text + "\n"));
-            ExitCode::FAILURE
-        }
+        Err(stop) => stop.end("cannot write to stdout", |line| complain(&format!("{line}\n"))),
     }
 }
 

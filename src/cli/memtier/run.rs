@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     cli::{
-        drop_in::{place, plain, to_its_end, without_number, without_step},
+        drop_in::{Stop, place, plain, to_its_end, without_number, without_step},
         words::Words,
     },
     clock::Clock,
@@ -44,20 +44,6 @@ const SEED: u64 = 1;
 
 /// The kinds of errors that there was no connection at all behind, as long as nothing was answered.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
-
-/// Why a run ends before its end.
-enum Stop {
-    /// This is printed on standard error.
-    Told(String),
-    /// Nobody takes what is written.
-    Output(io::Error),
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
 
 /// The words of a command line that asks for this, and what it is called there.
 pub fn called(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
@@ -85,16 +71,9 @@ pub fn run(program: &str, words: &[OsString]) -> ExitCode {
     };
     match Memtier::begin(*asked, out).and_then(|mut memtier| memtier.run()) {
         Ok(code) => code,
-        // Whoever read our lines has had enough, as `head` does.
-        Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(Stop::Output(error)) => {
-            let _ = writeln!(err, "error: cannot write results: {error}");
-            ExitCode::FAILURE
-        }
-        Err(Stop::Told(line)) => {
+        Err(stop) => stop.end("error: cannot write results", |line| {
             let _ = writeln!(err, "{line}");
-            ExitCode::FAILURE
-        }
+        }),
     }
 }
 
