@@ -1,6 +1,6 @@
 //! Comma-separated values (RFC 4180): a line a row; an empty cell is what was not measured, or too little of it.
 
-use super::sheet::{Line, Rows, Sheet, WORDS, cells};
+use super::sheet::{Line, Rows, Sheet, WORDS};
 use crate::session::{Record, Sink, figures::FIGURES};
 
 /// The lines, behind one with the names of the columns.
@@ -24,19 +24,14 @@ impl Csv {
 impl Sink for Csv {
     fn push(&mut self, record: &Record) -> Vec<String> {
         let mut lines: Vec<_> = self.heading().into_iter().collect();
-        self.sheet.push(record, |line: &Line| lines.push(written(cells(line))));
+        self.sheet.push(record, |line: &Line| lines.push(written(line.cells())));
         lines
     }
 
     fn finish(&mut self) -> Vec<String> {
         let mut lines: Vec<_> = self.heading().into_iter().collect();
-        self.sheet.finish(|line| lines.push(written(cells(line))));
+        self.sheet.finish(|line| lines.push(written(line.cells())));
         lines
-    }
-
-    fn lost(&self, _: f64, _: u64) -> String {
-        // Times and segments tell that something is missing; a line of words would be none of the table.
-        String::new()
     }
 }
 

@@ -43,10 +43,6 @@ impl Sink for HdrLog {
             _ => Vec::new(),
         }
     }
-
-    fn lost(&self, t_s: f64, pieces: u64) -> String {
-        format!("#[{pieces} lines were lost before {t_s:.3} s]\n")
-    }
 }
 
 const LEGEND: &str = r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;

@@ -27,10 +27,6 @@ impl Sink for Ndjson {
         self.0.finish(|line| lines.extend(written(line)));
         lines
     }
-
-    fn lost(&self, _: f64, _: u64) -> String {
-        String::new()
-    }
 }
 
 /// One object of all.
@@ -65,10 +61,6 @@ impl Sink for Json {
             segments: self.0.segments(),
         };
         written(&whole).into_iter().collect()
-    }
-
-    fn lost(&self, _: f64, _: u64) -> String {
-        String::new()
     }
 }
 

@@ -51,10 +51,6 @@ impl Sink for Markdown {
         rows.push(("all".to_owned(), Line::of_summary(&summary)));
         vec![head.unwrap_or_default() + &table(&rows)]
     }
-
-    fn lost(&self, _: f64, _: u64) -> String {
-        String::new()
-    }
 }
 
 /// What a segment's row is called.

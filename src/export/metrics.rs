@@ -15,7 +15,7 @@ use prometheus_client::{
 use crate::{
     gauge::{self, Gauges, Kind},
     probe::Ping,
-    session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Summary, add_counts},
+    session::{Interval, OperationInterval, Record, Segment, SessionStart, Sink, Tally, add_counts},
     stats::Latency,
 };
 
@@ -24,9 +24,7 @@ use crate::{
 pub struct Metrics {
     session: Option<SessionStart>,
     segment: Option<Segment>,
-    /// Segments that are in no sum.
-    aside: BTreeMap<u32, bool>,
-    load: Summary,
+    load: Tally,
     operations: BTreeMap<String, OperationInterval>,
     clients: u32,
     ping: Latency,
@@ -38,12 +36,10 @@ pub struct Metrics {
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
+        self.load.push(record);
         match record {
             Record::Session(session) => self.session = Some(session.clone()),
-            Record::Segment(segment) => {
-                self.aside.insert(segment.segment, segment.aside().is_some());
-                self.segment = Some(segment.clone());
-            }
+            Record::Segment(segment) => self.segment = Some(segment.clone()),
             Record::Interval(interval) => self.count(interval),
             Record::Ping(span) => self.count_pings(&span.body),
             Record::Server(moment) => {
@@ -62,10 +58,6 @@ impl Sink for Metrics {
     fn finish(&mut self) -> Vec<String> {
         vec![self.text()]
     }
-
-    fn lost(&self, _: f64, _: u64) -> String {
-        String::new()
-    }
 }
 
 impl Metrics {
@@ -81,12 +73,8 @@ impl Metrics {
 
     fn count(&mut self, interval: &Interval) {
         self.clients = interval.clients;
-        if self.aside.get(&interval.segment) == Some(&true) {
-            return;
-        }
-        let is_loaded = self.segment.as_ref().is_some_and(|segment| segment.knobs.load);
-        self.load.add(interval, is_loaded);
-        for (name, part) in &interval.commands {
+        let measured = interval.commands.iter().filter(|_| self.load.counts(interval.segment));
+        for (name, part) in measured {
             self.operations.entry(name.clone()).or_default().merge(part);
         }
     }
@@ -137,7 +125,7 @@ impl Metrics {
     }
 
     fn write_load(&self, out: &mut Writer) -> fmt::Result {
-        let load = &self.load;
+        let load = self.load.summary();
         let of = |count: fn(&OperationInterval) -> u64, is_told: fn(&OperationInterval) -> bool| {
             let told = self.operations.iter().filter(|(_, part)| is_told(part));
             told.map(|(name, part)| (name.clone(), count(part))).collect::<BTreeMap<_, _>>()

@@ -36,8 +36,4 @@ impl Sink for Percentiles {
         };
         vec![percentile_table(&latency)]
     }
-
-    fn lost(&self, _: f64, _: u64) -> String {
-        String::new()
-    }
 }

@@ -81,6 +81,12 @@ impl<'a> Line<'a> {
         operations.iter().map(|(name, part)| Self::of_summary(summary).of_operation(name, part))
     }
 
+    /// Its words and figures as they stand in columns; what was not measured is empty.
+    pub(super) fn cells(&self) -> impl Iterator<Item = String> {
+        let figure = |figure: &Figure| figure.exported(&self.row).map_or_else(String::new, |n| n.to_string());
+        self.words().map(str::to_owned).into_iter().chain(FIGURES.iter().map(figure))
+    }
+
     /// The words, as [`WORDS`] names them.
     pub(super) fn words(&self) -> [&str; WORDS.len()] {
         [self.kind, self.phase, &self.workload, self.operation]
@@ -172,11 +178,4 @@ impl Sheet {
         }
         sums
     }
-}
-
-/// The name of a figure's column, and its value there.
-pub(super) fn cells<'a>(line: &'a Line) -> impl Iterator<Item = String> + 'a {
-    let words = line.words().map(str::to_owned);
-    let figure = |figure: &Figure| figure.exported(&line.row).map_or_else(String::new, |n| n.to_string());
-    words.into_iter().chain(FIGURES.iter().map(figure).collect::<Vec<_>>())
 }

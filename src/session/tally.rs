@@ -6,7 +6,7 @@ use super::{End, Event, Record, Summary};
 use crate::happening::{Best, Found, Happening};
 
 /// A fold that ends in a [`Summary`].
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Tally {
     summary: Summary,
     found: Option<Found>,
@@ -66,6 +66,11 @@ impl Tally {
         let peak_ops_per_s = lasting.map(|(ops, length_s)| *ops as f64 / length_s).reduce(f64::max);
         let (found, best) = (self.found.clone(), self.best.clone());
         End { t_s, summary: self.summary.clone(), peak_ops_per_s, found, best }
+    }
+
+    /// Whether this segment is in the sum: no warm-up and no prefill.
+    pub fn counts(&self, segment: u32) -> bool {
+        self.segments.get(&segment) != Some(&Weight::Aside)
     }
 
     /// The summary so far.
