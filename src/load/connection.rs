@@ -6,27 +6,21 @@
 //! It writes batches, follows the replies, and keeps the times. When it is allowed to write, and what happens
 //! when it breaks, is the worker's business.
 
-use std::{
-    io::{self, Read, Write},
-    os::fd::AsRawFd,
-};
+mod replies;
+mod writing;
+
+use std::{io, os::fd::AsRawFd};
 
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    ErrorKind, LatencyTo,
-    answered::{Answered, Batch},
-    broken::Broken,
-    reading::{FirstErrors, Reading},
-    replies::{Found, Replies},
-    segments::Segments,
-    sequence::Sequence,
+    ErrorKind, answered::Answered, broken::Broken, reading::Reading, segments::Segments, sequence::Sequence,
     unsent::Unsent,
 };
 use crate::{
-    protocol::{Dialect, Piece, Reply, Skipper, Step},
-    target::{Greeter, Transport, Turn},
-    workload::{OpId, Outgoing, Values},
+    protocol::{Dialect, Skipper},
+    target::{Greeter, Transport},
+    workload::OpId,
 };
 
 /// Where a connection is in its life.
@@ -43,14 +37,6 @@ pub(super) enum Phase {
     /// Those to a step of its batch have come, and the next is to be written.
     Between,
 }
-
-/// How much more room than the last batch took is too much, and how much is none to speak of.
-const ROOMY: usize = 4;
-const MIN_ROOM: usize = 64;
-
-/// Reads that one connection has before the others have their turn again: a server that fills the buffer faster than
-/// it is emptied holds up neither them nor the worker.
-const READS: usize = 4;
 
 /// A connection of the load.
 #[derive(Debug)]
@@ -229,279 +215,6 @@ impl Connection {
 
     fn is_all_sent(&self) -> bool {
         self.unsent.is_none() && !self.transport.wants_write()
-    }
-
-    /// The next batch, to be filled before [`send`](Self::send).
-    #[inline]
-    pub(super) fn next_batch(&mut self) -> Batch<'_> {
-        self.operations.clear();
-        self.dues.clear();
-        self.answered = Answered::default();
-        self.sequence = None;
-        Batch { operations: &mut self.operations, dues: &mut self.dues }
-    }
-
-    /// When the first of its batch was due, in open loop.
-    #[inline]
-    pub(super) fn first_due_ns(&self) -> Option<u64> {
-        self.dues.first().copied()
-    }
-
-    /// Writes a batch that was due to be written at `now_ns`, in the current segment.
-    #[inline]
-    pub(super) fn send(
-        &mut self,
-        registry: &Registry,
-        (out, values): (&mut Outgoing, &Values),
-        now_ns: u64,
-        segments: &mut Segments,
-    ) -> Result<(), Broken> {
-        self.phase = Phase::Busy;
-        if let Some(later) = out.take_later() {
-            self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
-        }
-        self.since_ns = now_ns;
-        self.first_ns = 0;
-        self.generation = segments.generation();
-        segments.wrote(self.operations.len(), out.length());
-        self.write_out(registry, out, values)
-    }
-
-    /// Writes the next step of the batch, for which those before are answered.
-    pub(super) fn go_on(
-        &mut self,
-        registry: &Registry,
-        segments: &mut Segments,
-        now_ns: u64,
-    ) -> Result<(), Broken> {
-        let Some(sequence) = &mut self.sequence else { return Ok(()) };
-        let Some((out, values)) = sequence.next(&mut self.operations, &mut self.dues, &mut self.answered)
-        else {
-            return Ok(());
-        };
-        self.phase = Phase::Busy;
-        self.heard_ns = now_ns;
-        segments.wrote(0, out.length());
-        self.write_out(registry, &out, &values)
-    }
-
-    #[inline]
-    fn write_out(&mut self, registry: &Registry, out: &Outgoing, values: &Values) -> Result<(), Broken> {
-        match out.as_whole() {
-            Some(bytes) => self.write(registry, bytes),
-            None => self.write_on(registry, Box::new(Unsent::apart(out, values))),
-        }
-    }
-
-    #[inline]
-    fn write(&mut self, registry: &Registry, bytes: &[u8]) -> Result<(), Broken> {
-        let written = loop {
-            match self.transport.write(bytes) {
-                Ok(n) => break n,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break 0,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        };
-        if written < bytes.len() {
-            self.unsent = Some(Box::new(Unsent::whole(&bytes[written..])));
-        }
-        self.await_room(registry)
-    }
-
-    /// Writes what is left.
-    fn write_on(&mut self, registry: &Registry, mut unsent: Box<Unsent>) -> Result<(), Broken> {
-        if !unsent.write(&mut self.transport)? {
-            self.unsent = Some(unsent);
-        }
-        self.await_room(registry)
-    }
-
-    /// Asks to be told when the socket takes more, if there is more.
-    #[inline]
-    fn await_room(&mut self, registry: &Registry) -> Result<(), Broken> {
-        if !self.is_all_sent() {
-            self.listen(registry, Interest::READABLE | Interest::WRITABLE)?;
-        }
-        Ok(())
-    }
-
-    /// The socket turned readable, or has more: reads until it is empty, or the others are to have their turn. A read
-    /// that does not fill `buffer` proves that it is empty, also where there is TLS, unless the other side has closed.
-    ///
-    /// What the first read brings has come by the time of the event. Each read after it has a stamp of its own.
-    #[inline]
-    pub(super) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
-        let mut has_event = !std::mem::take(&mut self.has_more);
-        for _ in 0..READS {
-            let n = match self.transport.read(buffer) {
-                Ok(0) => return Err(Broken::Closed),
-                Ok(n) => n,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error.into()),
-            };
-            if !std::mem::take(&mut has_event) {
-                read.now_ns = read.clock.now_ns();
-            }
-            self.take(&buffer[..n], read)?;
-            if n < buffer.len() && !self.is_closing {
-                return Ok(());
-            }
-        }
-        self.has_more = true;
-        Ok(())
-    }
-
-    #[inline]
-    fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
-        match self.phase {
-            Phase::Busy => {
-                let came_ns = match read.latency_to {
-                    LatencyTo::LastByte => read.now_ns,
-                    LatencyTo::FirstByte if self.first_ns > 0 => self.first_ns,
-                    LatencyTo::FirstByte => {
-                        self.first_ns = read.now_ns;
-                        read.now_ns
-                    }
-                };
-                let service_ns = came_ns.saturating_sub(self.since_ns);
-                let mut replies = read.segments.replies(self.generation, service_ns);
-                replies.count_bytes(bytes.len());
-                let began_ns = self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
-                replies.held = read.waits.held(began_ns, read.now_ns);
-                self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
-            }
-            Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
-            Phase::Idle | Phase::Between | Phase::Connecting => Err(Broken::Unasked),
-        }
-    }
-
-    #[inline]
-    fn take_replies(
-        &mut self,
-        bytes: &[u8],
-        now_ns: u64,
-        mut replies: Replies,
-        first_errors: &mut FirstErrors,
-    ) -> Result<(), Broken> {
-        let before = self.answered;
-        let taken = self.sort_replies(bytes, now_ns, &mut replies, first_errors);
-        replies.settle();
-        if before != self.answered {
-            self.heard_ns = now_ns;
-        }
-        if self.answered.place() == self.operations.len() {
-            let goes_on = self.sequence.as_ref().is_some_and(|sequence| sequence.goes_on());
-            self.phase = if goes_on { Phase::Between } else { Phase::Idle };
-            // An idle connection does not keep the room of a batch far larger than its last.
-            if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
-                self.operations.shrink_to(self.operations.len());
-                self.dues = Vec::new();
-            }
-        }
-        taken
-    }
-
-    #[inline]
-    fn sort_replies(
-        &mut self,
-        bytes: &[u8],
-        now_ns: u64,
-        replies: &mut Replies,
-        first_errors: &mut FirstErrors,
-    ) -> Result<(), Broken> {
-        let Self { skipper, operations, dues, answered, sequence, .. } = self;
-        // Replies to one operation that follow each other are counted together: what lies ahead of the first, and of the next.
-        let (mut counted, mut from, mut ahead) = (None, bytes.len(), bytes.len());
-        let taken = skipper.each(bytes, replies.wants_parts(), |piece, behind| {
-            let Some(op) = operations.get(answered.place()).copied() else {
-                return Err(Broken::Unasked);
-            };
-            if counted != Some(op) {
-                if let Some(counted) = counted.replace(op) {
-                    replies.count_bytes_of(counted, from - ahead);
-                }
-                from = ahead;
-            }
-            ahead = behind;
-            let reply = match piece {
-                Piece::Reply(reply) => reply,
-                Piece::Element { place, is_null } => {
-                    replies.count_element(op, answered.replies, (place, is_null));
-                    return Ok(());
-                }
-                Piece::Cas(number) => {
-                    if let Some(sequence) = sequence
-                        && replies.is_sequence(op)
-                    {
-                        sequence.take_cas(number);
-                    }
-                    return Ok(());
-                }
-            };
-            let (is_null, is_error) = (reply == Reply::Nil, matches!(reply, Reply::Error(_)));
-            if let Reply::Error(line) = reply
-                && !std::mem::replace(&mut answered.has_failed, true)
-                && replies.count_error(op, line)
-            {
-                first_errors.push(line.to_vec());
-            }
-            if is_error || replies.by_replies(op) {
-                let is_good = match sequence {
-                    Some(sequence) if replies.is_sequence(op) => {
-                        let due_ns = dues.get(answered.place()).copied();
-                        sequence.take_step((op, due_ns), Found::of(reply), answered, replies)
-                    }
-                    _ => answered.take_part(op, Found::of(reply), replies),
-                };
-                if !is_good {
-                    return Ok(());
-                }
-            }
-            let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
-            answered.whole += 1;
-            replies.take_good(op, is_null, response_ns);
-            Ok(())
-        });
-        if let Some(counted) = counted {
-            replies.count_bytes_of(counted, from - ahead);
-        }
-        taken?;
-        // What is left begins the next reply.
-        if let Some(op) = operations.get(answered.place()).filter(|_| ahead > 0) {
-            replies.count_bytes_of(*op, ahead);
-        }
-        Ok(())
-    }
-
-    fn take_greeting(
-        &mut self,
-        mut bytes: &[u8],
-        mut greeter: Greeter,
-        read: &mut Reading,
-    ) -> Result<(), Broken> {
-        while let Some(reply) = self.skipper.next(&mut bytes)? {
-            if self.phase == Phase::Idle {
-                return Err(Broken::Unasked);
-            }
-            let step = greeter.awaits(read.greeting);
-            let heard = greeter.hear(reply, read.greeting);
-            // A server that turns everybody away has not looked at the command.
-            if !heard.as_ref().is_err_and(|turned_down| turned_down.step == Step::Connection) {
-                read.segments.openings().answered.push(step);
-            }
-            // All that there is to say was said at the beginning.
-            self.phase = match heard? {
-                Turn::Done => {
-                    let took_ns = self.stage_over(read.now_ns);
-                    read.segments.openings().greetings.push(took_ns);
-                    Phase::Idle
-                }
-                _ => Phase::Greeting(greeter),
-            };
-        }
-        Ok(())
     }
 }
 

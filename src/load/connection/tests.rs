@@ -1,15 +1,18 @@
 //! Reading that has an end and a stamp of its own, over a pair of sockets.
 
-use std::os::unix::net::UnixStream;
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+};
 
 use mio::Poll;
 
-use super::*;
+use super::{replies::READS, *};
 use crate::{
     clock::Clock,
-    load::{IntervalBuffer, core_waits::CoreWaits, ring, testing},
+    load::{IntervalBuffer, LatencyTo, core_waits::CoreWaits, reading::FirstErrors, ring, testing},
     target::{Greeting, Target},
-    workload::{Draws, KeyNames, Operation, Program, Together, Workload},
+    workload::{Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload},
 };
 
 /// A reply of 32 bytes.

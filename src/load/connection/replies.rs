@@ -1,0 +1,203 @@
+//! Reading: what comes is cut into replies, each the answer to the oldest operation, or to the greeting.
+
+use std::io::{self, Read};
+
+use super::{Connection, Phase};
+use crate::{
+    load::{
+        LatencyTo,
+        broken::Broken,
+        reading::{FirstErrors, Reading},
+        replies::{Found, Replies},
+    },
+    protocol::{Piece, Reply, Step},
+    target::{Greeter, Turn},
+};
+
+/// How much more room than the last batch took is too much, and how much is none to speak of.
+const ROOMY: usize = 4;
+const MIN_ROOM: usize = 64;
+
+/// Reads that one connection has before the others have their turn again: a server that fills the buffer faster than
+/// it is emptied holds up neither them nor the worker.
+pub(super) const READS: usize = 4;
+
+impl Connection {
+    /// The socket turned readable, or has more: reads until it is empty, or the others are to have their turn. A read
+    /// that does not fill `buffer` proves that it is empty, also where there is TLS, unless the other side has closed.
+    ///
+    /// What the first read brings has come by the time of the event. Each read after it has a stamp of its own.
+    #[inline]
+    pub(in crate::load) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
+        let mut has_event = !std::mem::take(&mut self.has_more);
+        for _ in 0..READS {
+            let n = match self.transport.read(buffer) {
+                Ok(0) => return Err(Broken::Closed),
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if !std::mem::take(&mut has_event) {
+                read.now_ns = read.clock.now_ns();
+            }
+            self.take(&buffer[..n], read)?;
+            if n < buffer.len() && !self.is_closing {
+                return Ok(());
+            }
+        }
+        self.has_more = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn take(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
+        match self.phase {
+            Phase::Busy => {
+                let came_ns = match read.latency_to {
+                    LatencyTo::LastByte => read.now_ns,
+                    LatencyTo::FirstByte if self.first_ns > 0 => self.first_ns,
+                    LatencyTo::FirstByte => {
+                        self.first_ns = read.now_ns;
+                        read.now_ns
+                    }
+                };
+                let service_ns = came_ns.saturating_sub(self.since_ns);
+                let mut replies = read.segments.replies(self.generation, service_ns);
+                replies.count_bytes(bytes.len());
+                let began_ns = self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
+                replies.held = read.waits.held(began_ns, read.now_ns);
+                self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
+            }
+            Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
+            Phase::Idle | Phase::Between | Phase::Connecting => Err(Broken::Unasked),
+        }
+    }
+
+    #[inline]
+    fn take_replies(
+        &mut self,
+        bytes: &[u8],
+        now_ns: u64,
+        mut replies: Replies,
+        first_errors: &mut FirstErrors,
+    ) -> Result<(), Broken> {
+        let before = self.answered;
+        let taken = self.sort_replies(bytes, now_ns, &mut replies, first_errors);
+        replies.settle();
+        if before != self.answered {
+            self.heard_ns = now_ns;
+        }
+        if self.answered.place() == self.operations.len() {
+            let goes_on = self.sequence.as_ref().is_some_and(|sequence| sequence.goes_on());
+            self.phase = if goes_on { Phase::Between } else { Phase::Idle };
+            // An idle connection does not keep the room of a batch far larger than its last.
+            if self.operations.capacity() > ROOMY * self.operations.len() + MIN_ROOM {
+                self.operations.shrink_to(self.operations.len());
+                self.dues = Vec::new();
+            }
+        }
+        taken
+    }
+
+    #[inline]
+    fn sort_replies(
+        &mut self,
+        bytes: &[u8],
+        now_ns: u64,
+        replies: &mut Replies,
+        first_errors: &mut FirstErrors,
+    ) -> Result<(), Broken> {
+        let Self { skipper, operations, dues, answered, sequence, .. } = self;
+        // Replies to one operation that follow each other are counted together: what lies ahead of the first, and of the next.
+        let (mut counted, mut from, mut ahead) = (None, bytes.len(), bytes.len());
+        let taken = skipper.each(bytes, replies.wants_parts(), |piece, behind| {
+            let Some(op) = operations.get(answered.place()).copied() else {
+                return Err(Broken::Unasked);
+            };
+            if counted != Some(op) {
+                if let Some(counted) = counted.replace(op) {
+                    replies.count_bytes_of(counted, from - ahead);
+                }
+                from = ahead;
+            }
+            ahead = behind;
+            let reply = match piece {
+                Piece::Reply(reply) => reply,
+                Piece::Element { place, is_null } => {
+                    replies.count_element(op, answered.replies, (place, is_null));
+                    return Ok(());
+                }
+                Piece::Cas(number) => {
+                    if let Some(sequence) = sequence
+                        && replies.is_sequence(op)
+                    {
+                        sequence.take_cas(number);
+                    }
+                    return Ok(());
+                }
+            };
+            let (is_null, is_error) = (reply == Reply::Nil, matches!(reply, Reply::Error(_)));
+            if let Reply::Error(line) = reply
+                && !std::mem::replace(&mut answered.has_failed, true)
+                && replies.count_error(op, line)
+            {
+                first_errors.push(line.to_vec());
+            }
+            if is_error || replies.by_replies(op) {
+                let is_good = match sequence {
+                    Some(sequence) if replies.is_sequence(op) => {
+                        let due_ns = dues.get(answered.place()).copied();
+                        sequence.take_step((op, due_ns), Found::of(reply), answered, replies)
+                    }
+                    _ => answered.take_part(op, Found::of(reply), replies),
+                };
+                if !is_good {
+                    return Ok(());
+                }
+            }
+            let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
+            answered.whole += 1;
+            replies.take_good(op, is_null, response_ns);
+            Ok(())
+        });
+        if let Some(counted) = counted {
+            replies.count_bytes_of(counted, from - ahead);
+        }
+        taken?;
+        // What is left begins the next reply.
+        if let Some(op) = operations.get(answered.place()).filter(|_| ahead > 0) {
+            replies.count_bytes_of(*op, ahead);
+        }
+        Ok(())
+    }
+
+    fn take_greeting(
+        &mut self,
+        mut bytes: &[u8],
+        mut greeter: Greeter,
+        read: &mut Reading,
+    ) -> Result<(), Broken> {
+        while let Some(reply) = self.skipper.next(&mut bytes)? {
+            if self.phase == Phase::Idle {
+                return Err(Broken::Unasked);
+            }
+            let step = greeter.awaits(read.greeting);
+            let heard = greeter.hear(reply, read.greeting);
+            // A server that turns everybody away has not looked at the command.
+            if !heard.as_ref().is_err_and(|turned_down| turned_down.step == Step::Connection) {
+                read.segments.openings().answered.push(step);
+            }
+            // All that there is to say was said at the beginning.
+            self.phase = match heard? {
+                Turn::Done => {
+                    let took_ns = self.stage_over(read.now_ns);
+                    read.segments.openings().greetings.push(took_ns);
+                    Phase::Idle
+                }
+                _ => Phase::Greeting(greeter),
+            };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! Writing: batches, their later steps, and what the socket had no room for.
+
+use std::io::{self, Write};
+
+use mio::{Interest, Registry};
+
+use super::{Connection, Phase};
+use crate::{
+    load::{
+        answered::{Answered, Batch},
+        broken::Broken,
+        segments::Segments,
+        sequence::Sequence,
+        unsent::Unsent,
+    },
+    workload::{Outgoing, Values},
+};
+
+impl Connection {
+    /// The next batch, to be filled before [`send`](Self::send).
+    #[inline]
+    pub(in crate::load) fn next_batch(&mut self) -> Batch<'_> {
+        self.operations.clear();
+        self.dues.clear();
+        self.answered = Answered::default();
+        self.sequence = None;
+        Batch { operations: &mut self.operations, dues: &mut self.dues }
+    }
+
+    /// When the first of its batch was due, in open loop.
+    #[inline]
+    pub(in crate::load) fn first_due_ns(&self) -> Option<u64> {
+        self.dues.first().copied()
+    }
+
+    /// Writes a batch that was due to be written at `now_ns`, in the current segment.
+    #[inline]
+    pub(in crate::load) fn send(
+        &mut self,
+        registry: &Registry,
+        (out, values): (&mut Outgoing, &Values),
+        now_ns: u64,
+        segments: &mut Segments,
+    ) -> Result<(), Broken> {
+        self.phase = Phase::Busy;
+        if let Some(later) = out.take_later() {
+            self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
+        }
+        self.since_ns = now_ns;
+        self.first_ns = 0;
+        self.generation = segments.generation();
+        segments.wrote(self.operations.len(), out.length());
+        self.write_out(registry, out, values)
+    }
+
+    /// Writes the next step of the batch, for which those before are answered.
+    pub(in crate::load) fn go_on(
+        &mut self,
+        registry: &Registry,
+        segments: &mut Segments,
+        now_ns: u64,
+    ) -> Result<(), Broken> {
+        let Some(sequence) = &mut self.sequence else { return Ok(()) };
+        let Some((out, values)) = sequence.next(&mut self.operations, &mut self.dues, &mut self.answered)
+        else {
+            return Ok(());
+        };
+        self.phase = Phase::Busy;
+        self.heard_ns = now_ns;
+        segments.wrote(0, out.length());
+        self.write_out(registry, &out, &values)
+    }
+
+    #[inline]
+    fn write_out(&mut self, registry: &Registry, out: &Outgoing, values: &Values) -> Result<(), Broken> {
+        match out.as_whole() {
+            Some(bytes) => self.write(registry, bytes),
+            None => self.write_on(registry, Box::new(Unsent::apart(out, values))),
+        }
+    }
+
+    #[inline]
+    pub(super) fn write(&mut self, registry: &Registry, bytes: &[u8]) -> Result<(), Broken> {
+        let written = loop {
+            match self.transport.write(bytes) {
+                Ok(n) => break n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break 0,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if written < bytes.len() {
+            self.unsent = Some(Box::new(Unsent::whole(&bytes[written..])));
+        }
+        self.await_room(registry)
+    }
+
+    /// Writes what is left.
+    pub(super) fn write_on(&mut self, registry: &Registry, mut unsent: Box<Unsent>) -> Result<(), Broken> {
+        if !unsent.write(&mut self.transport)? {
+            self.unsent = Some(unsent);
+        }
+        self.await_room(registry)
+    }
+
+    /// Asks to be told when the socket takes more, if there is more.
+    #[inline]
+    fn await_room(&mut self, registry: &Registry) -> Result<(), Broken> {
+        if !self.is_all_sent() {
+            self.listen(registry, Interest::READABLE | Interest::WRITABLE)?;
+        }
+        Ok(())
+    }
+}
