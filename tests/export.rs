@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use redyno::session::Record;
+use redyno::{export::Format, session::Record};
 use serde_json::Value;
 
 use crate::support::{
@@ -15,7 +15,7 @@ fn session(folder: &Path) -> (String, Vec<Record>) {
     let server = Server::redis().start();
     let file = |name: &str| folder.join(name).display().to_string();
     let recording = file("s.jsonl");
-    let exports = ["csv", "ndjson", "json", "hlog", "hgrm", "markdown", "openmetrics"];
+    let exports = Format::ALL.map(Format::name);
     let exports = exports.map(|format| format!("--export={format}:{}", file(&format!("live.{format}"))));
     let port = server.port_text();
     let load =
@@ -34,7 +34,7 @@ fn exported(recording: &str, args: &[&str]) -> String {
 fn every_format_is_the_same_from_the_session_and_from_its_recording() {
     let folder = tempfile::tempdir().unwrap();
     let (recording, _) = session(folder.path());
-    for format in ["csv", "ndjson", "json", "hlog", "hgrm", "markdown", "openmetrics"] {
+    for format in Format::ALL.map(Format::name) {
         let live = fs::read_to_string(folder.path().join(format!("live.{format}"))).unwrap();
         assert_eq!(exported(&recording, &["--format", format]), live, "{format}");
         let out = folder.path().join(format!("out.{format}")).display().to_string();
@@ -82,7 +82,10 @@ fn what_a_recording_has_not_is_told_and_nothing_is_left_behind() {
     let (recording, _) = session(folder.path());
     let out = folder.path().join("out").display().to_string();
     for (args, told) in [
-        (&["--format", "xml"][..], "there are csv, ndjson, json, hlog, hgrm, markdown, openmetrics"),
+        (
+            &["--format", "xml"][..],
+            "there are csv, ndjson, json, hlog, hgrm, markdown, openmetrics, memtier-json",
+        ),
         (&["--format", "hlog", "--rows", "segments"], "--rows is for csv and ndjson"),
         (&["--format", "csv", "--tag", "GET"], "--tag is for hgrm"),
         (&["--format", "hgrm", "--tag", "HGET"], "there are GET, SET and response"),

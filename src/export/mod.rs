@@ -4,15 +4,18 @@
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown
 //!          ├─► each interval's own histograms ─► hlog;  their sum ─► hgrm
-//!          └─► sums since the beginning ─► openmetrics
+//!          ├─► sums since the beginning ─► openmetrics
+//!          └─► the runs of other programs: memtier-json, redis-benchmark-csv
 //! ```
 //! Every figure comes from [the table](crate::session::figures) under the name that it has there; distributions are the
 //! records' own, never the coarser cells of the screen.
 
+pub mod benchmark_csv;
 mod csv;
 mod hdr_log;
 mod json;
 mod markdown;
+pub mod memtier;
 mod metrics;
 mod percentiles;
 mod sheet;
@@ -27,10 +30,12 @@ pub use metrics::Metrics;
 pub use sheet::Rows;
 
 use self::{
+    benchmark_csv::BenchmarkCsv,
     csv::Csv,
     hdr_log::HdrLog,
     json::{Json, Ndjson},
     markdown::Markdown,
+    memtier::MemtierJson,
     percentiles::Percentiles,
 };
 use crate::session::Sink;
@@ -52,6 +57,10 @@ pub enum Format {
     Markdown,
     /// OpenMetrics text: counters, gauges and histograms as they stand at the end.
     OpenMetrics,
+    /// The JSON of memtier_benchmark.
+    MemtierJson,
+    /// The CSV of redis-benchmark.
+    BenchmarkCsv,
 }
 
 /// A name that is no format's.
@@ -61,7 +70,7 @@ pub struct NoFormat(String);
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Csv,
         Self::Ndjson,
         Self::Json,
@@ -69,6 +78,8 @@ impl Format {
         Self::Percentiles,
         Self::Markdown,
         Self::OpenMetrics,
+        Self::MemtierJson,
+        Self::BenchmarkCsv,
     ];
 
     /// Its name on the command line.
@@ -81,6 +92,8 @@ impl Format {
             Self::Percentiles => "hgrm",
             Self::Markdown => "markdown",
             Self::OpenMetrics => "openmetrics",
+            Self::MemtierJson => "memtier-json",
+            Self::BenchmarkCsv => "redis-benchmark-csv",
         }
     }
 
@@ -94,6 +107,8 @@ impl Format {
             Self::Percentiles => "HdrHistogram's percentile text, in milliseconds",
             Self::Markdown => "tables for a ticket",
             Self::OpenMetrics => "counters, gauges and histograms as they stand at the end",
+            Self::MemtierJson => "memtier_benchmark's JSON, an operation a row; null what no record tells",
+            Self::BenchmarkCsv => "redis-benchmark's --csv, an operation a test",
         }
     }
 
@@ -107,6 +122,8 @@ impl Format {
             Self::Percentiles => Box::new(Percentiles::of(tag)),
             Self::Markdown => Box::new(Markdown::default()),
             Self::OpenMetrics => Box::new(Metrics::default()),
+            Self::MemtierJson => Box::new(MemtierJson::default()),
+            Self::BenchmarkCsv => Box::new(BenchmarkCsv::default()),
         }
     }
 }

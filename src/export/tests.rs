@@ -192,6 +192,59 @@ fn metrics_count_what_the_summary_counts() {
 }
 
 #[test]
+fn as_a_run_of_memtier_it_has_its_fields_and_null_for_what_no_record_tells() {
+    let text = made(Format::MemtierJson, Rows::default(), None);
+    let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let stats = &whole["ALL STATS"];
+    assert_eq!((&stats["Totals"]["Count"], &stats["Gets"]["Count"]), (&6000.into(), &4000.into()));
+    assert_eq!(stats["Totals"]["Ops/sec"], 3000.0);
+    assert_eq!(stats["Runtime"]["Total duration"], 2000);
+    assert_eq!(stats["Runtime"]["Start time"], 1_795_341_601_000_u64, "the warm-up was a second");
+    assert_eq!(stats["Runtime"]["Interrupted"], serde_json::Value::Null);
+    let p99 = times(300).percentile(0.99).unwrap() as f64 / 1e6;
+    assert_eq!(stats["Gets"]["Percentile Latencies"]["p99.000"], (p99 * 1e3).round() / 1e3);
+    assert_eq!(stats["Gets"]["Time-Serie"]["1"]["Count"], 2000);
+    assert_eq!(whole["configuration"]["threads"], serde_json::Value::Null);
+    assert_eq!(
+        (&whole["configuration"]["server"], &whole["configuration"]["port"]),
+        (&"127.0.0.1".into(), &6379.into())
+    );
+    assert_eq!(
+        (&whole["configuration"]["connections"], &whole["configuration"]["pipeline"]),
+        (&50.into(), &1.into())
+    );
+}
+
+#[test]
+fn no_two_fields_of_an_object_are_called_the_same() {
+    let mut sink = Format::MemtierJson.sink(Rows::default(), None);
+    let commands =
+        ["GET", "get", "Gets", "total"].map(|name| (name.to_owned(), OperationInterval::default()));
+    sink.push(&segment(1, 0.0, false));
+    sink.push(&Record::Interval(Box::new(Interval {
+        segment: 1,
+        commands: commands.into(),
+        ..Interval::default()
+    })));
+    let text = sink.finish().concat();
+    for field in ["Gets", "Totals", "GET", "get (2)", "Gets (2)", "total (2)"] {
+        assert_eq!(text.matches(&format!("    \"{field}\": ")).count(), 1, "{field} in {text}");
+    }
+}
+
+#[test]
+fn as_the_csv_of_redis_benchmark_each_operation_is_a_row_of_eight_quoted_cells() {
+    let text = made(Format::BenchmarkCsv, Rows::default(), None);
+    let mut rows = ::csv::Reader::from_reader(text.as_bytes());
+    let cells: Vec<_> = rows.records().map(Result::unwrap).collect();
+    let latency = &times(300);
+    let p99 = format!("{:.3}", latency.value_at_quantile(0.99) as f64 / 1e6);
+    assert_eq!(cells.iter().map(|row| &row[0]).collect::<Vec<_>>(), ["GET", "a, b|<i>"]);
+    assert_eq!((&cells[0][1], &cells[0][6], cells[0].len()), ("2000.00", p99.as_str(), 8));
+    assert!(text.lines().all(|line| line.starts_with('"') && line.matches('"').count() == 16), "{text}");
+}
+
+#[test]
 fn a_format_is_read_by_its_name_or_refused_with_what_there_is() {
     for format in Format::ALL {
         assert_eq!(format.name().parse(), Ok(format));
@@ -199,6 +252,7 @@ fn a_format_is_read_by_its_name_or_refused_with_what_there_is() {
     let told = "xml".parse::<Format>().unwrap_err().to_string();
     assert_eq!(
         told,
-        "there is no format 'xml'; there are csv, ndjson, json, hlog, hgrm, markdown, openmetrics"
+        "there is no format 'xml'; there are csv, ndjson, json, hlog, hgrm, markdown, openmetrics, memtier-json, \
+         redis-benchmark-csv"
     );
 }

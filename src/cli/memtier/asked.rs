@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::numbers::{Ratio, Span};
-use crate::{cli::drop_in::Server, protocol::Dialect};
+use crate::{cli::drop_in::Server, export::memtier::PERCENTILES, protocol::Dialect};
 
 /// What is spoken, as `-P` names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Default for Asked {
             out_file: None,
             json_out_file: None,
             hides_histogram: false,
-            percentiles: vec![50.0, 99.0, 99.9],
+            percentiles: PERCENTILES.to_vec(),
             prints_all_runs: false,
             breakdown: Breakdown::default(),
             requests: None,

@@ -19,7 +19,6 @@ mod numbers;
 mod options;
 mod parse;
 mod requests;
-mod results;
 mod run;
 
 pub use args::MemtierArgs;

@@ -17,7 +17,6 @@ use super::{
     layout::{self, Progress, Report},
     parse::{Parsed, parse},
     requests::Requests,
-    results::Results,
 };
 use crate::{
     cli::{
@@ -25,6 +24,7 @@ use crate::{
         words::Words,
     },
     clock::Clock,
+    export::memtier::Results,
     happening::Happening,
     load::{FirstWords, Knobs, LatencyTo, MAX_CLIENTS, MAX_PIPELINE, Plan, Requests as Sent},
     protocol::Step,
@@ -129,7 +129,7 @@ impl Memtier {
         let mut runs = Vec::new();
         for number in 1..=self.asked.run_count {
             let results = self.measure(number)?;
-            let is_last = results.is_interrupted || self.loss.is_some();
+            let is_last = results.is_interrupted == Some(true) || self.loss.is_some();
             runs.push(results);
             if is_last {
                 break;
@@ -181,16 +181,16 @@ impl Memtier {
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
         let asked = self.asked.clone();
         let mut progress = Progress::new(number, &asked);
-        let mut results = Results::none(&self.requests, unix_ms());
+        let mut results = Results::none(self.requests.rows.len(), unix_ms());
         let end = to_its_end(alone, |record, so_far| {
             if let Record::Interval(interval) = record {
-                results.add(interval, &self.requests);
+                results.add(interval, |name| self.requests.row_of.get(name).copied());
                 let line = progress.add(interval).unwrap_or_default();
                 self.draw(&line)?;
             }
             let has_begun = results.totals.all.ops > 0;
             if so_far.is_some() && self.interrupts.try_recv().is_ok() {
-                results.is_interrupted = true;
+                results.is_interrupted = Some(true);
                 let after_s = progress.length_s();
                 self.draw(&format!(
                     "\n[RUN #{number}] Interrupted by user (Ctrl+C) after {after_s:.1} secs, stopping threads...\n"

@@ -1,16 +1,19 @@
 //! The lines of the benchmarks, byte for byte: a file a form.
 
-mod csv;
 mod json;
 mod normal;
 mod progress;
 mod quiet;
 
-pub(super) use csv::HEADER as CSV_HEADER;
+pub(super) use crate::export::benchmark_csv::HEADER as CSV_HEADER;
 pub(super) use progress::{Behind, Progress};
 
 use super::{asked::Form, server_config::ServerConfig};
-use crate::{session::End, stats::Latency};
+use crate::{
+    export::benchmark_csv::{self, figures_ms},
+    session::End,
+    stats::Latency,
+};
 
 /// What a test came to.
 pub(super) struct Report<'a> {
@@ -44,9 +47,7 @@ impl Report<'_> {
 
     /// Mean, least, p50, p95, p99 and greatest latency.
     fn figures_ms(&self) -> [f64; 6] {
-        let latency = self.latency();
-        let at = |quantile| ms(latency.value_at_quantile(quantile));
-        [latency.mean_ns() / 1e6, ms(latency.min_ns()), at(0.5), at(0.95), at(0.99), ms(latency.max_ns())]
+        figures_ms(self.latency())
     }
 
     /// All lines in a form.
@@ -54,7 +55,7 @@ impl Report<'_> {
         match form {
             Form::Normal => normal::page(self),
             Form::Quiet => quiet::line(self),
-            Form::Csv => csv::row(self),
+            Form::Csv => benchmark_csv::row(self.title, self.requests_per_s, self.latency()),
             Form::Json => json::line(self),
         }
     }

@@ -1,10 +1,10 @@
 //! The distribution of latencies by row.
 
-use super::{Report, ms};
-use crate::stats::walks::percentile_steps;
-
-/// Steps in each half of the rest above a percentile.
-pub(super) const STEPS: u32 = 10;
+use super::Report;
+use crate::{
+    export::memtier::{STEPS, ms},
+    stats::walks::percentile_steps,
+};
 
 /// The latencies up to which so many percent of a row's requests are, row after row.
 pub(in crate::cli::memtier) fn distribution(report: &Report) -> String {

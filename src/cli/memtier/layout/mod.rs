@@ -1,14 +1,17 @@
 //! What is told, as memtier_benchmark writes it: a file a form.
 
+mod configuration;
 mod distribution;
-mod json;
 mod progress;
 mod table;
 
-use super::{asked::Asked, requests::Requests, results::Results};
+use super::{asked::Asked, requests::Requests};
+use crate::{
+    export::memtier::{self, Json, Results},
+    target::Target,
+};
 
 pub(super) use distribution::distribution;
-pub(super) use json::json;
 pub(super) use progress::Progress;
 pub(super) use table::table;
 
@@ -20,12 +23,16 @@ pub(super) struct Report<'a> {
     pub(super) results: &'a Results,
 }
 
-impl Report<'_> {
-    /// A row by its command, `SET`, as the table calls it: `Sets`.
-    fn plural(name: &str) -> String {
-        let mut letters = name.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        first + &letters.as_str().to_lowercase() + "s"
+impl<'a> Report<'a> {
+    /// The same for the writer of the JSON.
+    fn exported(&self) -> memtier::Report<'a> {
+        memtier::Report {
+            title: self.title,
+            rows: &self.requests.rows,
+            results: self.results,
+            percentiles: &self.asked.percentiles,
+            has_distributions: !self.asked.hides_histogram,
+        }
     }
 
     /// Whether the rows are those of commands of one's own.
@@ -42,21 +49,23 @@ fn amount(asked: &Asked) -> (u64, &'static str) {
     }
 }
 
+/// The JSON of all reports of a program's run.
+pub(super) fn json(asked: &Asked, target: &Target, reports: &[Report]) -> Json {
+    let (number, unit) = amount(asked);
+    let information = vec![
+        ("Threads", asked.threads.into()),
+        ("Connections per thread", asked.clients.into()),
+        (unit, number.into()),
+    ];
+    let reports: Vec<_> = reports.iter().map(Report::exported).collect();
+    memtier::json(configuration::configuration(asked, target), information, &reports)
+}
+
 /// The lines above all tables.
 pub(super) fn head(asked: &Asked) -> String {
     let (number, unit) = amount(asked);
     let (threads, clients) = (asked.threads, asked.clients);
     format!("{threads:<9} Threads\n{clients:<9} Connections per thread\n{number:<9} {unit}\n")
-}
-
-/// Nanoseconds as milliseconds.
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
-
-/// Bytes as KiB, which memtier_benchmark calls KB.
-fn kib(bytes: f64) -> f64 {
-    bytes / 1024.0
 }
 
 #[cfg(test)]

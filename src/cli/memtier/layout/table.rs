@@ -1,7 +1,10 @@
 //! The table of a run: a row a command, and one for all.
 
-use super::{Report, kib, ms};
-use crate::{cli::memtier::results::Part, stats::Latency};
+use super::Report;
+use crate::{
+    export::memtier::{Part, kib, ms, plural},
+    stats::Latency,
+};
 
 /// Where there is no figure.
 const NONE: &str = "---";
@@ -14,7 +17,7 @@ type Cell = (String, usize);
 
 /// Title, columns and rows.
 pub(in crate::cli::memtier) fn table(report: &Report) -> String {
-    let names = report.requests.rows.iter().map(|name| Report::plural(name));
+    let names = report.requests.rows.iter().map(|name| plural(name));
     let longest = report.requests.rows.iter().map(String::len).max().unwrap_or(0);
     let first = longest.max(6) + 1;
     let head = head(report);

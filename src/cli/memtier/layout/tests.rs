@@ -1,9 +1,7 @@
 use super::*;
 use crate::{
-    cli::memtier::{
-        parse::tests::asked,
-        results::{Part, Row},
-    },
+    cli::memtier::parse::tests::asked,
+    export::memtier::{Part, Row},
     session::Interval,
     stats::Latency,
     target::Target,
@@ -21,7 +19,7 @@ fn results(requests: &Requests) -> Results {
         latency: latencies(ops),
     };
     let row = |ops| Row { all: part(ops), seconds: [(0, part(ops))].into() };
-    let mut results = Results::none(requests, 1_700_000_000_000);
+    let mut results = Results::none(requests.rows.len(), 1_700_000_000_000);
     results.rows[0] = row(100);
     results.rows[1] = row(1000);
     results.totals = row(1100);

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use super::value::{Json, truth};
 use crate::{
     cli::{
         drop_in::place,
@@ -12,6 +11,7 @@ use crate::{
             numbers::{Ratio, Span},
         },
     },
+    export::memtier::{Json, truth},
     target::{Address, Target, Trust},
 };
 

@@ -1,8 +1,7 @@
-//! What runs came to: by row of the table, by second, and in all.
+//! What runs came to: by row, by second, and in all.
 
 use std::collections::BTreeMap;
 
-use super::requests::Requests;
 use crate::{
     session::{Interval, OperationInterval, add_counts},
     stats::Latency,
@@ -10,16 +9,19 @@ use crate::{
 
 /// What requests came to.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Part {
+pub struct Part {
     /// Those that were answered without an error.
-    pub(super) ops: u64,
-    pub(super) hits: u64,
-    pub(super) misses: u64,
+    pub ops: u64,
+    /// Reads that found their key.
+    pub hits: u64,
+    /// Those that did not.
+    pub misses: u64,
     /// Bytes read.
-    pub(super) bytes_in: u64,
+    pub bytes_in: u64,
     /// Bytes written.
-    pub(super) bytes_out: u64,
-    pub(super) latency: Latency,
+    pub bytes_out: u64,
+    /// From the write of a request to its reply.
+    pub latency: Latency,
 }
 
 impl Part {
@@ -40,9 +42,11 @@ impl Part {
 
 /// The same with its seconds, counted from the beginning of the load.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Row {
-    pub(super) all: Part,
-    pub(super) seconds: BTreeMap<u64, Part>,
+pub struct Row {
+    /// Of all seconds.
+    pub all: Part,
+    /// Of each.
+    pub seconds: BTreeMap<u64, Part>,
 }
 
 impl Row {
@@ -58,38 +62,42 @@ impl Row {
 
 /// What one run came to, or several together.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Results {
-    pub(super) rows: Vec<Row>,
-    pub(super) totals: Row,
+pub struct Results {
+    /// By kind of request.
+    pub rows: Vec<Row>,
+    /// All together.
+    pub totals: Row,
     /// Seconds under load.
-    pub(super) length_s: f64,
+    pub length_s: f64,
     /// When the load began, on the session's clock.
-    began_s: Option<f64>,
+    pub(super) began_s: Option<f64>,
     /// When it was begun, in milliseconds since 1970.
-    pub(super) started_ms: u64,
+    pub started_ms: u64,
     /// Requests that failed, by kind.
-    pub(super) errors: BTreeMap<String, u64>,
+    pub errors: BTreeMap<String, u64>,
     /// Connections that were lost, or could not be had.
-    pub(super) connection_errors: u64,
-    pub(super) is_interrupted: bool,
+    pub connection_errors: u64,
+    /// Whether it was ended early; `None` where nobody knows.
+    pub is_interrupted: Option<bool>,
 }
 
 impl Results {
-    /// Nothing yet.
-    pub(super) fn none(requests: &Requests, started_ms: u64) -> Self {
-        Self { rows: vec![Row::default(); requests.rows.len()], started_ms, ..Self::default() }
+    /// Nothing yet, of so many rows and of a load that was begun `started_ms` after 1970.
+    pub fn none(rows: usize, started_ms: u64) -> Self {
+        let is_interrupted = Some(false);
+        Self { rows: vec![Row::default(); rows], started_ms, is_interrupted, ..Self::default() }
     }
 
-    /// Adds what a stretch of the load came to.
-    pub(super) fn add(&mut self, interval: &Interval, requests: &Requests) {
+    /// Adds what a stretch of the load came to; `row_of` is which row an operation is counted in.
+    pub fn add(&mut self, interval: &Interval, row_of: impl Fn(&str) -> Option<usize>) {
         let Interval { t_s, length_s, .. } = *interval;
         let began_s = *self.began_s.get_or_insert(t_s - length_s);
         // In the middle: a stretch ends where the next begins.
         let second = (t_s - length_s / 2.0 - began_s).max(0.0) as u64;
         for (name, operation) in &interval.commands {
             let part = Part::of(operation);
-            if let Some(row) = requests.row_of.get(name) {
-                self.rows[*row].add(second, &part);
+            if let Some(row) = row_of(name) {
+                self.rows[row].add(second, &part);
             }
             self.totals.add(second, &part);
         }
@@ -99,12 +107,12 @@ impl Results {
     }
 
     /// So many a second.
-    pub(super) fn per_s(&self, count: u64) -> f64 {
+    pub fn per_s(&self, count: u64) -> f64 {
         if self.length_s > 0.0 { count as f64 / self.length_s } else { 0.0 }
     }
 
     /// Those of several runs as one, as long as all of them.
-    pub(super) fn together(runs: &[Self]) -> Self {
+    pub fn together(runs: &[Self]) -> Self {
         let Some((first, others)) = runs.split_first() else { return Self::default() };
         let mut sum = first.clone();
         sum.rows.iter_mut().chain([&mut sum.totals]).for_each(|row| row.seconds.clear());
@@ -114,7 +122,7 @@ impl Results {
             sum.length_s += run.length_s;
             add_counts(&mut sum.errors, &run.errors);
             sum.connection_errors += run.connection_errors;
-            sum.is_interrupted |= run.is_interrupted;
+            sum.is_interrupted = sum.is_interrupted.max(run.is_interrupted);
         }
         sum
     }
@@ -123,18 +131,17 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::memtier::parse::tests::asked;
 
     #[test]
     fn stretches_are_counted_by_row_and_by_second() {
-        let requests = Requests::of(&asked("")).unwrap();
-        let mut results = Results::none(&requests, 0);
+        let mut results = Results::none(3, 0);
+        let row_of = |name: &str| ["SET 1", "GET 2"].iter().position(|known| *known == name);
         for n in 0..5_u32 {
             let operation =
                 |ops| OperationInterval { ops, hits: ops / 2, bytes_in: 7 * ops, ..Default::default() };
             let commands = [("SET 1".to_owned(), operation(2)), ("GET 2".to_owned(), operation(20))].into();
             let t_s = 0.35 + 0.25 * f64::from(n);
-            results.add(&Interval { t_s, length_s: 0.25, commands, ..Interval::default() }, &requests);
+            results.add(&Interval { t_s, length_s: 0.25, commands, ..Interval::default() }, row_of);
         }
         results.length_s = 1.25;
         let seconds =

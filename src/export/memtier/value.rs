@@ -4,17 +4,25 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(in crate::cli::memtier) enum Json {
+pub enum Json {
+    /// What is not known.
+    Null,
+    /// A whole number.
     Whole(u64),
+    /// Any other.
     Decimal(f64),
+    /// Words.
     Text(String),
+    /// Fields in their order.
     Object(Vec<(String, Json)>),
+    /// Values in theirs.
     Array(Vec<Json>),
 }
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
+            Self::Null => to.serialize_unit(),
             Self::Whole(number) => to.serialize_u64(*number),
             Self::Decimal(number) => to.serialize_f64(*number),
             Self::Text(text) => to.serialize_str(text),
@@ -42,6 +50,12 @@ impl From<u32> for Json {
     }
 }
 
+impl<T: Into<Self>> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
 impl From<&str> for Json {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
@@ -61,6 +75,6 @@ impl From<Vec<(&str, Self)>> for Json {
 }
 
 /// Yes or no, as memtier_benchmark writes it.
-pub(super) fn truth(is: bool) -> Json {
+pub fn truth(is: bool) -> Json {
     if is { "true".into() } else { "false".into() }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::value::Json;
-use crate::cli::memtier::{
-    layout::{Report, kib, ms},
+use super::{
+    report::{Report, kib, ms},
     results::{Part, Results, Row},
+    value::Json,
 };
 
 /// Latencies have three decimals, in milliseconds.
@@ -92,5 +92,5 @@ fn quantiles(report: &Report, part: &Part, decimals: usize) -> Vec<(String, Json
         let at = latency(ms(part.latency.value_at_quantile(percentile / 100.0)));
         (format!("p{percentile:.decimals$}"), at)
     };
-    report.asked.percentiles.iter().map(one).collect()
+    report.percentiles.iter().map(one).collect()
 }

@@ -1,0 +1,47 @@
+//! The CSV of redis-benchmark: a row a test, all of it quoted. One writer for runs that stand in for the program and for
+//! records of any session, of which each operation is a row.
+
+use super::sheet::Sheet;
+use crate::{
+    session::{Record, Sink},
+    stats::Latency,
+};
+
+/// The first row.
+pub const HEADER: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
+    \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
+
+/// The row of a test. Its title stands as it is, as theirs does, whatever quotes it has.
+pub fn row(title: &str, requests_per_s: f64, latency: &Latency) -> String {
+    let figures = figures_ms(latency).map(|figure| format!(",\"{figure:.3}\"")).concat();
+    format!("\"{title}\",\"{requests_per_s:.2}\"{figures}\n")
+}
+
+/// Mean, least, p50, p95, p99 and greatest latency, in milliseconds.
+pub fn figures_ms(latency: &Latency) -> [f64; 6] {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let at = |quantile| ms(latency.value_at_quantile(quantile));
+    [latency.mean_ns() / 1e6, ms(latency.min_ns()), at(0.5), at(0.95), at(0.99), ms(latency.max_ns())]
+}
+
+/// The rows at the end: the operations over all of the load without its warm-up.
+#[derive(Debug, Default)]
+pub(super) struct BenchmarkCsv(Sheet);
+
+impl Sink for BenchmarkCsv {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.0.push(record, |_| ());
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        let length_s = self.0.timeline.summary().length_s;
+        let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
+        let operations = self.0.operations();
+        // A quote within a title ends it, unless it is doubled; theirs does not know that.
+        let rows = operations
+            .iter()
+            .map(|(name, part)| row(&name.replace('"', "\"\""), per_s(part.ops), &part.service));
+        std::iter::once(HEADER.to_owned()).chain(rows).collect()
+    }
+}

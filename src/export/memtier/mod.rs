@@ -1,0 +1,15 @@
+//! The JSON of memtier_benchmark (its format version 2): its names, in its order, with its units. One writer for runs that
+//! stand in for the program and for records of any session.
+
+mod figures;
+mod report;
+mod results;
+mod session;
+mod value;
+
+pub(super) use session::MemtierJson;
+pub use {
+    report::{PERCENTILES, Report, STEPS, json, kib, ms, plural},
+    results::{Part, Results, Row},
+    value::{Json, truth},
+};

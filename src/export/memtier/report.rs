@@ -1,0 +1,83 @@
+//! What was asked for, and what came of each run.
+
+use super::{
+    figures::{figures, latency},
+    results::{Part, Results},
+    value::{Json, truth},
+};
+use crate::stats::walks::{Level, percentile_steps};
+
+/// The percentiles of a table that nobody asked for others of.
+pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
+/// Steps of a distribution in each half of the rest above a percentile.
+pub const STEPS: u32 = 10;
+
+/// Results under their title.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// What they are called.
+    pub title: &'a str,
+    /// The rows by their commands.
+    pub rows: &'a [String],
+    /// What they came to, row by row.
+    pub results: &'a Results,
+    /// Which percentiles are told.
+    pub percentiles: &'a [f64],
+    /// Whether the distribution of each row is told, too.
+    pub has_distributions: bool,
+}
+
+/// What was asked for, how much, and what came of it.
+pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[Report]) -> Json {
+    information.push(("Format version", 2_u32.into()));
+    let head = [("configuration", configuration), ("run information", information.into())];
+    let head = head.into_iter().map(|(name, value)| (name.to_owned(), value));
+    let told = reports.iter().map(|report| (report.title.to_owned(), results(report)));
+    Json::Object(head.chain(told).collect())
+}
+
+/// A row by its command, `SET`, as the table calls it: `Sets`.
+pub fn plural(name: &str) -> String {
+    let mut letters = name.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + &letters.as_str().to_lowercase() + "s"
+}
+
+/// Nanoseconds as milliseconds.
+pub fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// Bytes as KiB, which memtier_benchmark calls KB.
+pub fn kib(bytes: f64) -> f64 {
+    bytes / 1024.0
+}
+
+fn results(report: &Report) -> Json {
+    let results = report.results;
+    let duration_ms = (results.length_s * 1e3).round() as u64;
+    let mut runtime = vec![
+        ("Start time", results.started_ms.into()),
+        ("Finish time", (results.started_ms + duration_ms).into()),
+        ("Total duration", duration_ms.into()),
+        ("Time unit", "MILLISECONDS".into()),
+    ];
+    runtime.extend(results.is_interrupted.map(|is| ("Interrupted", truth(is))));
+    let mut fields = vec![("Runtime".to_owned(), runtime.into())];
+    let rows = report.rows.iter().zip(&results.rows);
+    let mut told = rows.clone().map(|(name, row)| (plural(name), figures(report, row, None)));
+    fields.extend(&mut told);
+    fields.push(("Totals".to_owned(), figures(report, &results.totals, Some(results))));
+    if report.has_distributions {
+        fields.extend(rows.map(|(name, row)| (name.clone(), distribution(&row.all))));
+    }
+    Json::Object(fields)
+}
+
+fn distribution(part: &Part) -> Json {
+    let levels = percentile_steps(&part.latency, STEPS);
+    let level = |level: &Level| {
+        vec![("<=msec", latency(ms(level.value_ns))), ("percent", latency(level.percent))].into()
+    };
+    Json::Array(levels.iter().map(level).collect())
+}

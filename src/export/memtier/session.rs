@@ -1,0 +1,125 @@
+//! A session as one run of memtier_benchmark: each operation is a row of the table, a warm-up and a prefill are left out.
+//! What no record tells, such as how connections were parted among threads, is `null`.
+
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+use super::{
+    report::{PERCENTILES, Report, json, plural},
+    results::{Results, Row},
+    value::{Json, truth},
+};
+use crate::session::{Interval, Record, SessionStart, Sink, Tally};
+
+/// The object at the end.
+#[derive(Debug, Default)]
+pub(in crate::export) struct MemtierJson {
+    session: Option<SessionStart>,
+    tally: Tally,
+    results: Results,
+    /// The operations in the order in which they came, and what their rows are called.
+    operations: Vec<String>,
+    rows: Vec<String>,
+    /// Connections and pipeline of all segments under load that count, each pair once.
+    shapes: Vec<(u32, u32)>,
+}
+
+impl Sink for MemtierJson {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.tally.push(record);
+        match record {
+            Record::Session(session) => {
+                let started = OffsetDateTime::parse(&session.started, &Rfc3339);
+                self.results.started_ms = started.map_or(0, |at| at.unix_timestamp().max(0) as u64 * 1000);
+                self.session = Some(session.clone());
+            }
+            Record::Segment(segment) if segment.aside().is_none() && segment.knobs.load => {
+                let shape = (segment.knobs.clients, segment.knobs.pipeline);
+                if !self.shapes.contains(&shape) {
+                    self.shapes.push(shape);
+                }
+            }
+            Record::Interval(interval) if self.tally.counts(interval.segment) => self.add(interval),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        self.results.length_s = self.tally.summary().length_s;
+        self.results.started_ms += (self.results.began_s.unwrap_or_default() * 1e3) as u64;
+        let report = Report {
+            title: "ALL STATS",
+            rows: &self.rows,
+            results: &self.results,
+            percentiles: &PERCENTILES,
+            has_distributions: true,
+        };
+        let information = vec![
+            ("Threads", Json::Null),
+            ("Connections per thread", Json::Null),
+            ("Seconds", (self.results.length_s.round() as u64).into()),
+        ];
+        // Strings and numbers can always be encoded.
+        serde_json::to_string_pretty(&json(self.configuration(), information, &[report]))
+            .map(|text| text + "\n")
+            .into_iter()
+            .collect()
+    }
+}
+
+impl MemtierJson {
+    fn add(&mut self, interval: &Interval) {
+        for name in interval.commands.keys() {
+            if !self.operations.contains(name) {
+                self.operations.push(name.clone());
+                self.rows.push(self.unused(name));
+                self.results.rows.push(Row::default());
+            }
+        }
+        let operations = &self.operations;
+        self.results.add(interval, |name| operations.iter().position(|known| known == name));
+    }
+
+    /// A name by which no other field of the object is called: a reader would lose one of the two.
+    fn unused(&self, name: &str) -> String {
+        let is_used = |name: &str| {
+            let others = self.rows.iter().any(|row| row == name || plural(row) == name);
+            others || ["Runtime", "Totals"].contains(&name)
+        };
+        let mut row = name.to_owned();
+        for n in 2.. {
+            if !is_used(&row) && !is_used(&plural(&row)) {
+                break;
+            }
+            row = format!("{name} ({n})");
+        }
+        row
+    }
+
+    /// What is known of it: settings that were one and the same all the time, and whose the figures are.
+    fn configuration(&self) -> Json {
+        let target = self.session.as_ref().map(|session| &session.target);
+        let address = target.map_or("", |target| &target.address);
+        let (server, port) = address.rsplit_once(':').unwrap_or_default();
+        let is_tcp = port.parse::<u16>().is_ok();
+        vec![
+            ("server", if is_tcp { server.trim_matches(['[', ']']) } else { "" }.into()),
+            ("port", u32::from(port.parse::<u16>().unwrap_or_default()).into()),
+            ("unix socket", if is_tcp { "" } else { address }.into()),
+            ("tls", truth(target.is_some_and(|target| !target.tls.is_none()))),
+            ("threads", Json::Null),
+            ("clients", Json::Null),
+            // Theirs has no such field: it counts them by thread.
+            ("connections", self.setting(|(connections, _)| connections)),
+            ("pipeline", self.setting(|(_, pipeline)| pipeline)),
+        ]
+        .into()
+    }
+
+    /// What was the same under all of the load.
+    fn setting(&self, of: fn((u32, u32)) -> u32) -> Json {
+        let mut all = self.shapes.iter().copied().map(of);
+        let first = all.next();
+        first.filter(|first| all.all(|other| other == *first)).into()
+    }
+}
