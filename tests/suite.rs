@@ -9,6 +9,7 @@ mod bench;
 mod clean;
 mod cluster;
 mod compare;
+mod completions;
 mod control;
 mod counts;
 mod dataset;

@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use super::{
     UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, compare::CompareArgs,
     completions::CompletionsArgs, demo::DemoArgs, experiment_args::ExperimentArgs, export::ExportArgs,
-    load_args::LoadArgs, memtier::MemtierArgs, oneshot_args::OneshotArgs, recordings::SessionsArgs,
-    replay::ReplayArgs, series::SeriesArgs, session_args::SessionArgs, target_args::TargetArgs,
-    topics::HelpArgs, versus::VersusArgs, workloads::WorkloadsArgs,
+    load_args::LoadArgs, man::ManArgs, memtier::MemtierArgs, oneshot_args::OneshotArgs,
+    recordings::SessionsArgs, replay::ReplayArgs, series::SeriesArgs, session_args::SessionArgs,
+    target_args::TargetArgs, topics::HelpArgs, versus::VersusArgs, workloads::WorkloadsArgs,
 };
 use crate::{
     load::{KnobError, Knobs},
@@ -30,7 +30,7 @@ Examples:
   redyno --workload ycsb-a --plan     what would be sent, without connecting
   redyno -p 6379 --load --yes --headless --json --duration 10 | tail -1
   redyno -p 6379 --latency-history    as redis-cli does, by the microsecond
-  redyno man | man -l -               the manual: all options, keys and files
+  redyno man | man -l -               the manual: all options, keys and files; redyno man COMMAND
 
 The password is taken from -a, the URI, or the environment variable REDISCLI_AUTH.
 Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 interrupted.";
@@ -189,7 +189,7 @@ pub enum Command {
     /// Print what a shell completes: bash, zsh, fish or powershell
     #[command(disable_help_flag = true)]
     Completions(CompletionsArgs),
-    /// Print the manual page: redyno man | man -l -
+    /// Print the manual page of redyno or of one of its commands, or write all of them
     #[command(disable_help_flag = true)]
-    Man,
+    Man(ManArgs),
 }

@@ -137,13 +137,13 @@ fn check(
         Some(
             Command::Demo(_)
             | Command::Replay(_)
-            | Command::Man
             | Command::Completions(_)
             | Command::Help(_)
             | Command::Sessions(_)
             | Command::Bench(_)
             | Command::Memtier(_),
         ) => return Ok(None),
+        Some(Command::Man(args)) => return Ok(args.of().map(|_| None)?),
         Some(Command::Compare(args)) => return Ok(compare::check(args).map(|()| None)?),
         Some(Command::Export(args)) => return Ok(args.check().map(|()| None)?),
         Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
@@ -191,7 +191,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Help(args)), _) => {
             Ok(topics::run(args, &mut Words::stdout()).context("cannot write to stdout")?)
         }
-        (Some(Command::Man), _) => Ok(man::run(&mut Words::stdout()).context("cannot write to stdout")?),
+        (Some(Command::Man(args)), _) => man::run(args, &mut Words::stdout()),
         (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
         (None, None) if line.session.plan => outlook::run(line, &mut Words::stdout()),
         (None, None) if line.session.verify => verify::run(line, &mut Words::stdout()),

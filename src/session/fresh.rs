@@ -1,4 +1,4 @@
-//! Files that get their name from the time: `redyno-20260131-142530.svg`. None is ever overwritten.
+//! Files that get their name from the time: `redyno-20260131-142530.svg`. None is ever overwritten. And what day it is.
 
 use std::{
     fs::{File, OpenOptions},
@@ -42,6 +42,11 @@ pub fn file_name(text: &str) -> String {
     let name: String = text.chars().map(|c| if plain(c) { c } else { '_' }).take(LONGEST_NAME).collect();
     // Hidden files are not looked for.
     name.trim_start_matches('.').to_owned()
+}
+
+/// The present day in UTC, `2026-01-31`.
+pub fn today() -> String {
+    OffsetDateTime::now_utc().date().to_string()
 }
 
 fn stem(name: &str, at: OffsetDateTime) -> String {

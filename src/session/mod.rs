@@ -37,7 +37,7 @@ pub use client::{Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;
 pub use file::{FileError, Writer, line};
-pub use fresh::{file_name, fresh_file};
+pub use fresh::{file_name, fresh_file, today};
 pub use glance::Glance;
 pub use interval::{Interval, Opening, OperationInterval, Summary, add_counts};
 pub use live::{Beginning, Live, LiveError, TargetBeginning};

@@ -96,6 +96,11 @@ pub enum DistributionError {
 }
 
 impl Distribution {
+    /// The names of all, without parameters.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        DISTRIBUTIONS.split(", ").filter_map(|form| form.split(' ').next())
+    }
+
     /// Whether each parameter lies in its range.
     ///
     /// # Errors

@@ -28,12 +28,13 @@ pub enum Topic {
     Records,
 }
 
+/// Their names.
+pub(super) const TOPICS: [(&str, Topic); 2] = [("formats", Topic::Formats), ("records", Topic::Records)];
+
 fn topic(name: &str) -> Result<Topic, &'static str> {
-    match name.to_ascii_lowercase().as_str() {
-        "formats" => Ok(Topic::Formats),
-        "records" => Ok(Topic::Records),
-        _ => Err("there are formats and records; redyno COMMAND --help tells of a command"),
-    }
+    let found = TOPICS.into_iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
+    let none = "there are formats and records; redyno COMMAND --help tells of a command";
+    found.map(|(_, topic)| topic).ok_or(none)
 }
 
 /// Prints the text.
