@@ -277,7 +277,7 @@ figures! {
     END "t_s" "end" Clock |row| Some(row.t_s);
     /// How long it lasted.
     LENGTH "length_s" "length" Clock |row| Some(row.length_s);
-    /// Seconds of it without any connection, because all were lost.
+    /// For how long of it there was no connection, because all were lost.
     OUTAGE "outage_s" "outage" Clock |row| row.whole.map(|whole| whole.outage_s);
     /// Connections × pipeline: as many requests are in flight at most.
     SHAPE "in_flight" "load" Shape |row| {
@@ -292,7 +292,7 @@ figures! {
     VALUE_SIZE "value_size" "value" Setting |row| setting(row, |knobs| knobs.value_size.into());
     /// Keys, where the workload does not say.
     KEYS "keys" "keys" Setting |row| setting(row, |knobs| knobs.keyspace);
-    /// The rate that was asked for.
+    /// The rate that was asked for, in requests per second.
     RATE "rate" "rate" Setting |row| {
         row.knobs.filter(|_| row.is_open())?.rate.map(f64::from)
     };
