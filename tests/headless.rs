@@ -12,7 +12,7 @@ use crate::support::{
     program::{Running, records, redyno, run},
     wait_for,
 };
-use redyno::session::{End, Interval, Record, Segment};
+use redyno::session::{End, Interval, Reader, Record, Segment};
 use rustix::process::Signal;
 
 /// A session of one second under load, as JSON.
@@ -171,7 +171,13 @@ fn a_recording_holds_what_stdout_says() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     let outcome = run(&one_second(&server.port_text(), &["--record", path.to_str().unwrap()])).expect_code(0);
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), outcome.out);
+    let mut reader = Reader::open(&path).unwrap();
+    for told in outcome.records() {
+        assert_eq!(reader.next_record().unwrap(), Some(told));
+    }
+    assert_eq!(reader.next_record().unwrap(), None);
+    let recorded = std::fs::read_to_string(&path).unwrap();
+    assert!(recorded.len() < outcome.out.len(), "it leaves out what its reader computes: {recorded}");
 }
 
 #[test]

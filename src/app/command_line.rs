@@ -213,7 +213,7 @@ mod tests {
         ] {
             let target = ServerIdentity { address: address.to_owned(), tls, ..ServerIdentity::default() };
             model.push(&Record::Session(SessionStart {
-                schema: 1,
+                schema: crate::session::SCHEMA,
                 tool: "redyno".to_owned(),
                 started: String::new(),
                 target,

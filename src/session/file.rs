@@ -13,7 +13,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::{JsonLines, Record, Sink, file_name, fresh_file};
+use super::{Record, Sink, file_name, fresh_file, lean::Lean};
 
 /// Why a session file cannot be written.
 #[derive(Debug, Error)]
@@ -46,7 +46,7 @@ impl Writer {
     /// # Errors
     /// When it exists, or cannot be created.
     pub fn create(path: &Path) -> Result<Self, FileError> {
-        Self::create_as(path, Box::new(JsonLines))
+        Self::create_as(path, Box::<Lean>::default())
     }
 
     /// Creates a new file of what `sink` makes of the records.
@@ -72,7 +72,7 @@ impl Writer {
         let _ = std::fs::create_dir_all(folder);
         let fresh = fresh_file(folder, &file_name(target), "jsonl");
         let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
-        Ok(Self { path, file, written: 0, sink: Box::new(JsonLines) })
+        Ok(Self { path, file, written: 0, sink: Box::<Lean>::default() })
     }
 
     /// The file.
@@ -89,7 +89,7 @@ impl Writer {
     #[cfg(test)]
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(path)?;
-        Ok(Self { path: path.to_owned(), file, written: 0, sink: Box::new(JsonLines) })
+        Ok(Self { path: path.to_owned(), file, written: 0, sink: Box::<Lean>::default() })
     }
 
     /// Appends what becomes of a record, each piece in one write.

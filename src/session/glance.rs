@@ -9,7 +9,7 @@ use std::{
 use super::{
     End, ReadError, Reader, Record, SessionStart, Tally,
     reader::LONGEST_LINE,
-    sound::{Counted, made_sound},
+    sound::{Known, made_sound},
 };
 
 /// What is known of a recording.
@@ -55,7 +55,7 @@ fn end(path: &Path) -> io::Result<Option<End>> {
     file.take(LONGEST_LINE).read_to_end(&mut last)?;
     let line = last.trim_ascii_end();
     let begins = memchr::memrchr(b'\n', line).map_or(0, |at| at + 1);
-    match made_sound(&line[begins..], &mut Counted::default()) {
+    match made_sound(&line[begins..], &mut Known::default()) {
         Ok(Record::End(end)) => Ok(Some(*end)),
         _ => Ok(None),
     }

@@ -13,6 +13,7 @@ mod file;
 mod fresh;
 mod glance;
 mod interval;
+mod lean;
 mod live;
 mod lost_connections;
 mod measured;

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Record, sound::Counted};
+use super::{Record, sound::Known};
 
 /// So many places are remembered.
 const MOST: usize = 4096;
@@ -25,8 +25,8 @@ pub(super) struct Place {
     pub(super) line: u64,
     /// The latest moment of a record before it, in seconds of the session.
     pub(super) t_s: f64,
-    /// What the records before it counted.
-    pub(super) counted: Counted,
+    /// What is known of the records before it.
+    pub(super) known: Known,
     /// The segment of each target that holds there; shared by all places without another between them.
     in_force: Arc<BTreeMap<u16, Record>>,
 }

@@ -18,7 +18,7 @@ use thiserror::Error;
 use super::{
     Event, Record, SCHEMA,
     places::{Place, Places},
-    sound::made_sound,
+    sound::{Known, made_sound},
     timeline::{Asked, Stretch},
 };
 use crate::happening::Happening;
@@ -121,7 +121,8 @@ impl Reader {
         if opening.schema > SCHEMA {
             return Err(ReadError::Newer(path.to_owned(), opening.schema));
         }
-        reader.first = Some(made_sound(&line, &mut reader.at.counted).map_err(|_| not_one())?);
+        reader.at.known = Known::of(opening.schema);
+        reader.first = Some(made_sound(&line, &mut reader.at.known).map_err(|_| not_one())?);
         reader.places = Places::new(reader.at.clone());
         Ok(reader)
     }
@@ -181,7 +182,7 @@ impl Reader {
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Record, String> {
-        let record = made_sound(line, &mut self.at.counted)?;
+        let record = made_sound(line, &mut self.at.known)?;
         let Some(t_s) = record.t_s() else { return Err("it is a second session".to_owned()) };
         self.has_end |= matches!(record, Record::End(_));
         self.lag_s = self.lag_s.max(self.at.t_s - t_s);

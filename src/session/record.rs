@@ -16,7 +16,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Event, Interval, Summary};
+use super::{Beside, Event, Interval, Summary, lean::whole};
 use crate::{
     clock::{SECOND_NS, tick_of},
     happening::{Best, Found},
@@ -24,8 +24,8 @@ use crate::{
     probe, server,
 };
 
-/// The version of this schema. A reader refuses a higher one.
-pub const SCHEMA: u32 = 1;
+/// The version of this schema. A reader refuses a higher one. Since 2 recordings leave out what their readers compute.
+pub const SCHEMA: u32 = 2;
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub enum Record {
     /// New knobs hold from here on.
     Segment(Segment),
     /// What the load did.
-    Interval(Box<Interval>),
+    Interval(#[serde(deserialize_with = "whole")] Box<Interval>),
     /// What the ping probe saw.
     Ping(Box<Span<probe::Ping>>),
     /// What the wake probe saw.

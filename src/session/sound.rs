@@ -7,7 +7,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::{Record, older::renew};
+use super::{
+    Record,
+    lean::{LEAN_SINCE, Lasting},
+    older::renew,
+};
 use crate::foreign;
 
 /// Ten years: later moments and longer stretches are garbage, which must not stretch the time axis.
@@ -21,26 +25,40 @@ const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
 /// The records whose numbers are the server's own, which nobody adds up.
 const SERVER: &str = "server";
 
-/// The sum of all whole numbers in the records so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counted(u64);
+/// What is known of the records so far: the sum of all whole numbers in them, and what lasts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    sum: u64,
+    /// Of a schema in which recordings leave it out.
+    lasting: Option<Lasting>,
+}
+
+impl Known {
+    /// At the beginning of a recording of this schema.
+    pub(super) fn of(schema: u32) -> Self {
+        Self { sum: 0, lasting: (schema >= LEAN_SINCE).then(Lasting::default) }
+    }
+}
 
 /// The record that `line` is.
 ///
 /// # Errors
 /// Why it is none, in words.
-pub(super) fn made_sound(line: &[u8], counted: &mut Counted) -> Result<Record, String> {
+pub(super) fn made_sound(line: &[u8], known: &mut Known) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let is_bounded = value.get("kind").is_none_or(|kind| kind != SERVER);
     let mut pass = Pass { is_bounded, sum: 0 };
     pass.value(&mut value)?;
-    value.as_object_mut().into_iter().for_each(renew);
-    let sum = counted.0.checked_add(pass.sum).filter(|sum| *sum < MOST);
+    if let Some(record) = value.as_object_mut() {
+        renew(record);
+        known.lasting.iter_mut().for_each(|lasting| lasting.fill(record));
+    }
+    let sum = known.sum.checked_add(pass.sum).filter(|sum| *sum < MOST);
     let sum = sum.ok_or("its counts and those before it are together more than any session has")?;
     // What the deserializer says repeats words of the line, which have passed by now.
     let record = Record::deserialize(value).map_err(|error| error.to_string())?;
     timed(&record)?;
-    counted.0 = sum;
+    known.sum = sum;
     Ok(record)
 }
 

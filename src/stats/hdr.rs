@@ -11,10 +11,12 @@ use std::io::Read;
 
 use base64::{DecodeError as Base64Error, Engine, engine::general_purpose::STANDARD as BASE64};
 use flate2::read::ZlibDecoder;
-use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializeError, V2DeflateSerializer};
+use miniz_oxide::deflate::core::{
+    CompressionStrategy, CompressorOxide, TDEFLFlush, compress_to_output, create_comp_flags_from_zip_params,
+};
 use thiserror::Error;
 
-use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS, empty_cells};
+use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS};
 
 /// The first bytes of the packed form, and of what is in it.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
@@ -42,21 +44,78 @@ pub enum DecodeError {
     Figures(&'static str),
 }
 
-/// `cells` as text; empty without any.
-///
-/// # Errors
-/// When the encoder fails, which only a lack of memory can bring about.
-pub(super) fn encode(cells: &[(u64, u64)]) -> Result<String, V2DeflateSerializeError> {
+/// Counts from so many bytes on repeat nothing that is worth a reference to it.
+const SELDOM_REPEATED: usize = 256;
+/// So many bytes have a table of codes of their own: few counts are as frequent at the middle of a distribution as in its tail.
+const OF_ONE_TABLE: usize = 768;
+
+/// `cells` as text, those of a recorder's layout or of one with fewer significant `digits`; empty without any.
+pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     if cells.is_empty() {
-        return Ok(String::new());
+        return String::new();
     }
-    let mut histogram = empty_cells();
-    for &(value_ns, n) in cells {
-        histogram.record_n(value_ns, n).expect("a cell lies within the range");
+    let counts = counts(Layout::new(digits.into(), 1, HIGHEST_NS), cells);
+    let mut body = UNPACKED.to_vec();
+    body.extend((counts.len() as u32).to_be_bytes());
+    body.extend([0; 4]);
+    body.extend(u32::from(digits).to_be_bytes());
+    body.extend(1_u64.to_be_bytes());
+    body.extend(HIGHEST_NS.to_be_bytes());
+    body.extend(1_f64.to_be_bytes());
+    body.extend(counts);
+    let packed = pack(&body);
+    BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
+}
+
+/// Counts as bytes, for each cell from the first on: a number, or for empty cells less than none, so many as there are.
+fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
+    let (mut bytes, mut next) = (Vec::new(), 0);
+    for together in cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0)) {
+        let index = layout.index(together[0].0);
+        match index - next {
+            0 => {}
+            1 => push_number(&mut bytes, 0),
+            empty => push_number(&mut bytes, -(empty as i64)),
+        }
+        push_number(&mut bytes, together.iter().map(|(_, n)| *n).sum::<u64>() as i64);
+        next = index + 1;
     }
-    let mut encoded = Vec::new();
-    V2DeflateSerializer::new().serialize(&histogram, &mut encoded)?;
-    Ok(BASE64.encode(encoded))
+    bytes
+}
+
+/// Appends a number as [`take_number`] takes it, its sign in the lowest bit.
+fn push_number(bytes: &mut Vec<u8>, number: i64) {
+    let mut zigzag = (number << 1 ^ number >> 63) as u64;
+    for _ in 1..COUNT_BYTES {
+        if zigzag < 0x80 {
+            break;
+        }
+        bytes.push(zigzag as u8 | 0x80);
+        zigzag >>= 7;
+    }
+    bytes.push(zigzag as u8);
+}
+
+/// What zlib unpacks to `body`.
+fn pack(body: &[u8]) -> Vec<u8> {
+    const STRONGEST: i32 = 9;
+    const WITH_HEADER: i32 = 15;
+    let strategy = match body.len() {
+        ..SELDOM_REPEATED => CompressionStrategy::Default,
+        _ => CompressionStrategy::HuffmanOnly,
+    };
+    let flags = create_comp_flags_from_zip_params(STRONGEST, WITH_HEADER, strategy as i32);
+    let mut compressor = CompressorOxide::new(flags);
+    let mut packed = Vec::new();
+    let mut parts = body.chunks(OF_ONE_TABLE).peekable();
+    while let Some(part) = parts.next() {
+        let flush = if parts.peek().is_some() { TDEFLFlush::NoSync } else { TDEFLFlush::Finish };
+        compress_to_output(&mut compressor, part, flush, |bytes| {
+            packed.extend(bytes);
+            true
+        });
+    }
+    packed
 }
 
 /// The cells of a text: (highest value that counts as equal in ns, count), ascending. None of the empty text.
@@ -120,8 +179,12 @@ impl Layout {
         if !is_known || lowest == 0 || highest > HIGHEST_NS || lowest > highest / 2 {
             return Err(DecodeError::Damaged("its digits or its range are none that redyno records"));
         }
-        // As HdrHistogram lays them out: cells of one unit up to twice 10^digits, then half as fine in each octave.
-        let cells_of_bucket = (2 * 10_u64.pow(digits as u32)).next_power_of_two();
+        Ok((Self::new(digits as u32, lowest, highest), counts))
+    }
+
+    /// As HdrHistogram lays cells out: of one unit up to twice 10^digits, then half as fine in each octave.
+    fn new(digits: u32, lowest: u64, highest: u64) -> Self {
+        let cells_of_bucket = (2 * 10_u64.pow(digits)).next_power_of_two();
         let unit_bits = lowest.ilog2();
         let first_untracked = |buckets: u32| u128::from(cells_of_bucket) << (unit_bits + buckets - 1);
         let mut buckets = 1;
@@ -129,7 +192,14 @@ impl Layout {
             buckets += 1;
         }
         let cells = (buckets as usize + 1) * (cells_of_bucket as usize / 2);
-        Ok((Self { unit_bits, half_bits: cells_of_bucket.ilog2() - 1, cells }, counts))
+        Self { unit_bits, half_bits: cells_of_bucket.ilog2() - 1, cells }
+    }
+
+    /// The cell of `ns`, of a layout with units of 1 ns.
+    fn index(self, ns: u64) -> usize {
+        let first_octave = (2 << self.half_bits) - 1;
+        let octave = (ns | first_octave).ilog2() - self.half_bits;
+        ((octave as usize) << self.half_bits) + (ns >> octave) as usize
     }
 
     /// The highest value of cell `index`.
@@ -186,7 +256,10 @@ mod tests {
     use std::io::Write;
 
     use flate2::{Compression, write::ZlibEncoder};
-    use hdrhistogram::{Histogram, serialization::Deserializer};
+    use hdrhistogram::{
+        Histogram,
+        serialization::{Deserializer, Serializer as _, V2DeflateSerializer},
+    };
     use proptest::prelude::*;
 
     use super::*;
@@ -257,6 +330,28 @@ mod tests {
             let theirs: Vec<_> =
                 theirs.iter_recorded().map(|c| (c.value_iterated_to(), c.count_at_value())).collect();
             prop_assert_eq!(decode(&BASE64.encode(encoded)).unwrap(), theirs);
+        }
+
+        #[test]
+        fn the_crate_reads_what_it_writes(
+            digits in 1_u8..=3,
+            values in proptest::collection::vec((0_u64..HIGHEST_NS, 0_u32..36, 1_u64..1 << 40), 0..3000),
+        ) {
+            let mut all = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+            let mut wanted = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, digits).unwrap();
+            for (value, octave, n) in values {
+                all.record_n(value >> octave, n).unwrap();
+                wanted.record_n(value >> octave, n).unwrap();
+            }
+            let cells = |of: &Histogram<u64>| -> Vec<_> {
+                of.iter_recorded().map(|c| (c.value_iterated_to(), c.count_at_value())).collect()
+            };
+            let text = encode(&cells(&all), digits);
+            prop_assert_eq!(decode(&text).unwrap(), cells(&wanted));
+            prop_assume!(!text.is_empty());
+            let bytes = BASE64.decode(&text).unwrap();
+            let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            prop_assert_eq!((theirs.sigfig(), cells(&theirs)), (digits, cells(&wanted)));
         }
 
         #[test]

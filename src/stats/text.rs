@@ -1,17 +1,18 @@
 //! How a distribution travels: the figures people read, and all cells as the usual compressed HDR text.
 //!
 //! ```text
-//! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":null,"max_us":…,"over_range":0,"hdr":"HISTF…"}
+//! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":…,"max_us":…,"over_range":1,"hdr":"HISTF…"}
 //! ```
-//! A percentile with fewer than ten samples above it is `null`. The text is base64 of HdrHistogram's V2 deflate
+//! A percentile with fewer than ten samples above it is left out, and so is `over_range` where nothing is. The text is base64 of HdrHistogram's V2 deflate
 //! encoding with values in nanoseconds, so the HDR tools of other languages read it; an empty distribution has
-//! the empty text. Reading takes the cells from the text and the exact figures from beside it.
+//! the empty text. A [`Coarse`] one has larger cells, and all figures as they are. Reading takes the cells from the text and the exact figures from beside it.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{
     Latency,
     hdr::{self, DecodeError},
+    recorder::SIGNIFICANT_DIGITS,
 };
 
 /// Ten years in µs: a longer latency is none of a session.
@@ -27,34 +28,55 @@ struct Wire {
     #[serde(default)]
     sum_ns: Option<u64>,
     min_us: f64,
-    mean_us: f64,
+    /// Where it is left out, the sum tells it.
+    mean_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     p50_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     p90_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     p95_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     p99_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     p999_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     p9999_us: Option<f64>,
     max_us: f64,
+    #[serde(default, skip_serializing_if = "is_none")]
     over_range: u64,
     hdr: String,
 }
 
 impl Latency {
     /// All cells as compressed HDR text, without those over range; empty for an empty distribution.
-    ///
-    /// # Errors
-    /// When the encoder fails, which only a lack of memory can bring about.
-    pub fn hdr_text(&self) -> Result<String, hdrhistogram::serialization::V2DeflateSerializeError> {
-        hdr::encode(self.cells())
+    pub fn hdr_text(&self) -> String {
+        hdr::encode(self.cells(), SIGNIFICANT_DIGITS)
     }
 
     /// The same in microseconds, as other benchmarks have it.
-    ///
-    /// # Errors
-    /// As [`hdr_text`](Self::hdr_text).
-    pub fn hdr_text_us(&self) -> Result<String, hdrhistogram::serialization::V2DeflateSerializeError> {
+    pub fn hdr_text_us(&self) -> String {
         let us: Vec<_> = self.cells().iter().map(|(ns, n)| (ns / 1000, *n)).collect();
-        hdr::encode(&us)
+        hdr::encode(&us, SIGNIFICANT_DIGITS)
+    }
+
+    fn to_wire(&self, digits: u8) -> Wire {
+        let percentile = |quantile| self.percentile(quantile).map(us);
+        Wire {
+            count: self.count(),
+            sum_ns: self.sum_ns().try_into().ok(),
+            min_us: us(self.min_ns()),
+            mean_us: Some(self.mean_ns() / 1e3),
+            p50_us: percentile(0.50),
+            p90_us: percentile(0.90),
+            p95_us: percentile(0.95),
+            p99_us: percentile(0.99),
+            p999_us: percentile(0.999),
+            p9999_us: percentile(0.9999),
+            max_us: us(self.max_ns()),
+            over_range: self.over_range(),
+            hdr: hdr::encode(self.cells(), digits),
+        }
     }
 
     fn from_wire(wire: &Wire) -> Result<Self, DecodeError> {
@@ -63,19 +85,21 @@ impl Latency {
         if in_cells.checked_add(wire.over_range) != Some(wire.count) || wire.count > hdr::MOST {
             return Err(DecodeError::Figures("'count' is not what its cells and 'over_range' hold"));
         }
-        let figures = [wire.min_us, wire.mean_us, wire.max_us];
-        if figures.iter().any(|us| !(0.0..=LONGEST_US).contains(us)) {
+        let (min_us, max_us) = (wire.min_us, wire.max_us);
+        let is_latency = |us: f64| (0.0..=LONGEST_US).contains(&us);
+        if ![min_us, max_us, wire.mean_us.unwrap_or(min_us)].into_iter().all(is_latency) {
             return Err(DecodeError::Figures("'min_us', 'mean_us' or 'max_us' is no latency"));
         }
         let is_between =
-            wire.min_us <= wire.mean_us * (1.0 + ROUNDING) && wire.mean_us <= wire.max_us * (1.0 + ROUNDING);
-        if wire.min_us > wire.max_us || !is_between {
+            |mean_us: f64| min_us <= mean_us * (1.0 + ROUNDING) && mean_us <= max_us * (1.0 + ROUNDING);
+        if min_us > max_us || !wire.mean_us.is_none_or(is_between) {
             return Err(DecodeError::Figures("'mean_us' does not lie between 'min_us' and 'max_us'"));
         }
-        let (min_ns, max_ns) = (ns(wire.min_us), ns(wire.max_us));
-        let sum_ns = match wire.sum_ns.map(u128::from) {
-            None => (wire.mean_us * 1e3 * wire.count as f64).round() as u128,
-            Some(sum_ns) => {
+        let (min_ns, max_ns) = (ns(min_us), ns(max_us));
+        let sum_ns = match (wire.sum_ns.map(u128::from), wire.mean_us) {
+            (None, None) => return Err(DecodeError::Figures("it has neither 'sum_ns' nor 'mean_us'")),
+            (None, Some(mean_us)) => (mean_us * 1e3 * wire.count as f64).round() as u128,
+            (Some(sum_ns), _) => {
                 let count = u128::from(wire.count);
                 if !(u128::from(min_ns) * count..=u128::from(max_ns) * count).contains(&sum_ns) {
                     return Err(DecodeError::Figures("'sum_ns' does not lie between 'min_us' and 'max_us'"));
@@ -95,25 +119,23 @@ fn ns(us: f64) -> u64 {
     (us * 1e3).round() as u64
 }
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Serialize for Latency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let percentile = |quantile| self.percentile(quantile).map(us);
-        Wire {
-            count: self.count(),
-            sum_ns: self.sum_ns().try_into().ok(),
-            min_us: us(self.min_ns()),
-            mean_us: self.mean_ns() / 1e3,
-            p50_us: percentile(0.50),
-            p90_us: percentile(0.90),
-            p95_us: percentile(0.95),
-            p99_us: percentile(0.99),
-            p999_us: percentile(0.999),
-            p9999_us: percentile(0.9999),
-            max_us: us(self.max_ns()),
-            over_range: self.over_range(),
-            hdr: self.hdr_text().map_err(S::Error::custom)?,
-        }
-        .serialize(serializer)
+        self.to_wire(SIGNIFICANT_DIGITS).serialize(serializer)
+    }
+}
+
+/// A distribution that is written with exact figures and in cells of one significant digit, of which an octave has 16: a
+/// tenth of its text.
+pub struct Coarse<'a>(pub &'a Latency);
+
+impl Serialize for Coarse<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.to_wire(1).serialize(serializer)
     }
 }
 
@@ -150,10 +172,26 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_without_enough_samples_is_null() {
+    fn a_percentile_without_enough_samples_is_left_out() {
         let value = serde_json::to_value(latency_of([3_000])).unwrap();
-        assert_eq!(value["p50_us"], serde_json::Value::Null);
+        assert_eq!((value.get("p50_us"), value.get("over_range")), (None, None));
         assert_eq!(value["max_us"], 3.0);
+    }
+
+    #[test]
+    fn a_coarse_text_has_the_exact_figures_and_stays_as_coarse_as_it_is() {
+        let exact = latency_of((1..2_000_000).step_by(997));
+        let written = serde_json::to_value(Coarse(&exact)).unwrap();
+        let fine = serde_json::to_value(&exact).unwrap();
+        let length = |value: &serde_json::Value| value["hdr"].as_str().unwrap().len();
+        assert!(length(&written) * 5 < length(&fine), "{written}");
+        assert_eq!((&written["p99_us"], &written["max_us"]), (&fine["p99_us"], &fine["max_us"]));
+        let back: Latency = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!((back.count(), back.sum_ns(), back.min_ns()), (exact.count(), exact.sum_ns(), 1));
+        let (p99, exact_p99) = (back.value_at_quantile(0.99) as f64, exact.value_at_quantile(0.99) as f64);
+        assert!((exact_p99..exact_p99 * 1.07).contains(&p99), "{p99} for {exact_p99}");
+        let again: Latency = serde_json::from_value(serde_json::to_value(Coarse(&back)).unwrap()).unwrap();
+        assert_eq!(again, back);
     }
 
     #[test]
@@ -177,6 +215,7 @@ mod tests {
             ("max_us", serde_json::json!(1e300), "no latency"),
             ("count", serde_json::json!(4), "'count'"),
             ("over_range", serde_json::json!(u64::MAX), "'count'"),
+            ("mean_us", serde_json::json!(-1.0), "no latency"),
         ] {
             let mut bad = good.clone();
             bad[name] = value;

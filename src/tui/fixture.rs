@@ -59,7 +59,7 @@ impl MadeUp {
             tls: Encryption::None,
         };
         let start = SessionStart {
-            schema: 1,
+            schema: crate::session::SCHEMA,
             tool: "redyno".to_owned(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             target,

@@ -80,8 +80,8 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Part>) -> Json {
 
 fn percentiles(report: &Report, part: &Part) -> Json {
     let mut fields = quantiles(report, part, 3);
-    // In microseconds, as theirs. Nothing but a lack of memory can fail.
-    let text = part.latency.hdr_text_us().unwrap_or_default();
+    // In microseconds, as theirs.
+    let text = part.latency.hdr_text_us();
     fields.push(("Histogram log format".to_owned(), vec![("Compressed Histogram", text.into())].into()));
     Json::Object(fields)
 }

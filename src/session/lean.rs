@@ -1,0 +1,283 @@
+//! What a recording leaves out of its records because its reader computes it: half of an hour's megabytes.
+//!
+//! | left out | is |
+//! |---|---|
+//! | mean and percentiles, but those of `service`, `response` and `rtt` | told by `sum_ns` and `hdr` |
+//! | `hdr` of an interval's `service` | the cells of its operations together, where it is exactly that |
+//! | what a `server` record says of the server's name, place and settings | as in the record before it |
+//! | calls of a command that `failed` or were `rejected`, and other fields of a `server` record | 0; `null` |
+//!
+//! Nothing behind the [`Reader`](super::Reader) knows of it; what standard output gets is whole.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::{Map, Value};
+
+use super::{Interval, Record, Sink, line};
+use crate::stats::Latency;
+
+/// The first schema whose recordings leave something out.
+pub(super) const LEAN_SINCE: u32 = 2;
+/// What the sum and the cells of a distribution tell.
+const COMPUTED: [&str; 7] = ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
+/// Distributions that keep it: who reads a recording line by line looks for these.
+const TOLD: [&str; 3] = ["service", "response", "rtt"];
+
+/// Fields of a `server` record that seldom change.
+const LASTING: [&str; 7] =
+    ["name", "version", "mode", "role", "memory_policy", "replication_master", "config"];
+/// Calls of a command that are counted where there were some.
+const SELDOM: [&str; 2] = ["failed", "rejected"];
+
+/// The records as a recording holds them, one JSON object a line.
+#[derive(Debug, Default)]
+pub(super) struct Lean {
+    /// What was written last of what lasts, by target.
+    lasting: BTreeMap<u16, Map<String, Value>>,
+}
+
+impl Sink for Lean {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        let (target, told) = record.told();
+        let Some(fields) = self.lean(target, told) else { return line(record).into_iter().collect() };
+        let told = written(fields);
+        vec![match target {
+            0 => told + "\n",
+            _ => format!("{{\"kind\":\"beside\",\"target\":{target},\"record\":{told}}}\n"),
+        }]
+    }
+}
+
+impl Lean {
+    /// The fields that are written of a record; `None` where it is written whole.
+    fn lean(&mut self, target: u16, record: &Record) -> Option<Map<String, Value>> {
+        let is_measured =
+            matches!(record, Record::Interval(_) | Record::Ping(_) | Record::Wake(_) | Record::Intrinsic(_));
+        if !is_measured && !matches!(record, Record::Server(_)) {
+            return None;
+        }
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
+        match record {
+            Record::Interval(interval) if is_sum(interval) => {
+                fields.get_mut("service")?.as_object_mut()?.remove("hdr");
+            }
+            Record::Server(_) => leave_out(&mut fields, self.lasting.entry(target).or_default()),
+            _ => {}
+        }
+        if is_measured {
+            fields.iter_mut().filter(|(name, _)| !TOLD.contains(&name.as_str())).for_each(|(_, of)| slim(of));
+        }
+        Some(fields)
+    }
+}
+
+/// Leaves out what stands in `lasting` already, and what a reader takes it for without it.
+fn leave_out(status: &mut Map<String, Value>, lasting: &mut Map<String, Value>) {
+    for name in LASTING {
+        match status.get(name) {
+            Some(value) if lasting.get(name) == Some(value) => drop(status.remove(name)),
+            Some(value) => drop(lasting.insert(name.to_owned(), value.clone())),
+            None => {}
+        }
+    }
+    status.retain(|name, value| !value.is_null() || LASTING.contains(&name.as_str()));
+    commands(status).for_each(|stat| stat.retain(|name, n| !SELDOM.contains(&name.as_str()) || *n != 0));
+}
+
+/// The counts by command in a `server` record.
+fn commands(status: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let stats = status.get_mut("command_stats").and_then(Value::as_object_mut);
+    stats.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut)
+}
+
+/// Whether the service times are those of the operations together, to the last cell.
+fn is_sum(interval: &Interval) -> bool {
+    !interval.service.is_empty() && sum(interval) == interval.service
+}
+
+fn sum(interval: &Interval) -> Latency {
+    Latency::merged(interval.commands.values().map(|operation| &operation.service))
+}
+
+/// Leaves out what is computed of the distributions in `value`.
+fn slim(value: &mut Value) {
+    let Value::Object(fields) = value else { return };
+    if fields.contains_key("hdr") && fields.get("sum_ns").is_some_and(Value::is_u64) {
+        COMPUTED.iter().for_each(|name| drop(fields.remove(*name)));
+    }
+    fields.values_mut().for_each(slim);
+}
+
+/// An object, its kind and its moment first.
+fn written(mut fields: Map<String, Value>) -> String {
+    let mut first = String::new();
+    for name in ["kind", "t_s"] {
+        if let Some(value) = fields.remove(name) {
+            first += &format!("\"{name}\":{value},");
+        }
+    }
+    format!("{{{first}{}", &Value::Object(fields).to_string()[1..])
+}
+
+/// An interval with what a recording leaves out of it.
+///
+/// # Errors
+/// When it is none, or its operations are not what its service times tell.
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
+    let mut fields = Map::<String, Value>::deserialize(deserializer)?;
+    let is_left_out = |service: &&mut Map<String, Value>| !service.contains_key("hdr");
+    let service = fields.get_mut("service").and_then(Value::as_object_mut).filter(is_left_out);
+    let Some(service) = service.map(std::mem::take) else {
+        return Box::deserialize(Value::Object(fields)).map_err(D::Error::custom);
+    };
+    let nothing = serde_json::to_value(Latency::default()).map_err(D::Error::custom)?;
+    fields.insert("service".to_owned(), nothing);
+    let mut interval: Box<Interval> = Box::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
+    interval.service = sum(&interval);
+    if service.get("count").and_then(Value::as_u64) != Some(interval.service.count()) {
+        return Err(D::Error::custom("'service' has no cells, and is not what its operations are together"));
+    }
+    Ok(interval)
+}
+
+/// What `server` records leave out at a place of a recording, by target.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lasting(Arc<BTreeMap<u64, Map<String, Value>>>);
+
+/// It is remembered of so many targets, as many as are shown beside each other.
+const MOST_TARGETS: u64 = 16;
+
+impl Lasting {
+    /// Gives a record what it leaves out, and remembers what it has.
+    pub(super) fn fill(&mut self, record: &mut Map<String, Value>) {
+        let target = record.get("target").and_then(Value::as_u64);
+        let fields = match (target, record.get_mut("record")) {
+            (Some(1..MOST_TARGETS), Some(Value::Object(told))) => told,
+            _ => record,
+        };
+        if fields.get("kind").is_none_or(|kind| kind != "server") {
+            return;
+        }
+        let target = target.unwrap_or_default();
+        for name in LASTING {
+            let known = self.0.get(&target).and_then(|known| known.get(name));
+            match (fields.get(name), known) {
+                (None, None) => {}
+                (None, Some(known)) => drop(fields.insert(name.to_owned(), known.clone())),
+                (Some(told), Some(known)) if told == known => {}
+                (Some(told), _) => {
+                    let lasting = Arc::make_mut(&mut self.0).entry(target).or_default();
+                    lasting.insert(name.to_owned(), told.clone());
+                }
+            }
+        }
+        for stat in commands(fields) {
+            for name in SELDOM {
+                stat.entry(name).or_insert_with(|| 0.into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        gauge::Gauge,
+        probe::{Ping, Wake},
+        server::{CommandStat, Status},
+        session::{Client, Moment, OperationInterval, Reader, ServerIdentity, SessionStart, Span, Writer},
+        stats::fixture::latency_of,
+    };
+
+    fn interval(commands: &[(&str, u64)]) -> Interval {
+        let operation = |(name, ns): &(&str, u64)| {
+            let service = latency_of((1..=2000).map(|n| n * ns));
+            ((*name).to_owned(), OperationInterval { ops: 2000, service, ..OperationInterval::default() })
+        };
+        let mut interval = Interval {
+            t_s: 1.0,
+            length_s: 1.0,
+            segment: 1,
+            commands: commands.iter().map(operation).collect(),
+            client: Some(Client { held: Some(latency_of([7])), ..Client::default() }),
+            ..Interval::default()
+        };
+        interval.service = sum(&interval);
+        interval
+    }
+
+    fn status(hz: &str) -> Record {
+        let config = [("hz".to_owned(), hz.to_owned())].into();
+        let gauges = [(Gauge::Clients, 3.0)].into();
+        let calls = |failed| CommandStat { calls: 7, failed, ..CommandStat::default() };
+        let command_stats = [("get".to_owned(), calls(Some(0))), ("set".to_owned(), calls(None))].into();
+        let status = Status { config, gauges, command_stats, name: "redis".to_owned(), ..Status::default() };
+        Record::Server(Box::new(Moment::new(1.5, status)))
+    }
+
+    /// A line of each that is measured, of two targets.
+    fn records() -> Vec<Record> {
+        let rtt = latency_of((1..=50).map(|n| n * 1000));
+        let ping = Ping { kernel: Some(rtt.clone()), rtt: rtt.clone(), ..Ping::default() };
+        let load = Record::Interval(Box::new(interval(&[("GET", 300), ("SET", 500)])));
+        let told = [
+            load.clone(),
+            load.told_by(1),
+            Record::Ping(Box::new(Span::new(1.0, 1.0, ping.clone()))),
+            Record::Ping(Box::new(Span::new(1.0, 1.0, ping))).told_by(1),
+            Record::Wake(Span::new(1.0, 1.0, Wake { late: rtt })),
+            Record::Interval(Box::default()),
+            Record::Interval(Box::new(Interval { service: latency_of([5]), ..interval(&[("GET", 1)]) })),
+        ];
+        let statuses = [("10", 0), ("10", 0), ("20", 0), ("10", 1), ("10", 1), ("20", 0)];
+        let statuses = statuses.map(|(hz, target)| status(hz).told_by(target));
+        told.into_iter().chain(statuses).collect()
+    }
+
+    fn lines(records: &[Record]) -> Vec<String> {
+        let mut lean = Lean::default();
+        records.iter().flat_map(|record| lean.push(record)).collect()
+    }
+
+    #[test]
+    fn what_is_left_out_is_there_again_when_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path).unwrap();
+        writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
+        records().iter().for_each(|record| writer.write(record).unwrap());
+        let mut reader = Reader::open(&path).unwrap();
+        reader.next_record().unwrap();
+        for record in records() {
+            assert_eq!(reader.next_record().unwrap(), Some(record));
+        }
+    }
+
+    #[test]
+    fn only_what_can_be_computed_is_left_out() {
+        let lines = lines(&records());
+        let value = |n: usize| serde_json::from_str::<Value>(&lines[n]).unwrap();
+        let (load, ping) = (value(0), value(2));
+        assert!(lines[0].starts_with(r#"{"kind":"interval","t_s":1.0,"#), "{}", lines[0]);
+        assert!(load["service"]["p99_us"].is_f64() && load["service"].get("hdr").is_none(), "{load}");
+        let get = load["commands"]["GET"]["service"].as_object().unwrap();
+        assert_eq!(get.keys().collect::<Vec<_>>(), ["count", "hdr", "max_us", "min_us", "sum_ns"]);
+        assert!(ping["rtt"]["p50_us"].is_f64() && ping["kernel"].get("p50_us").is_none(), "{ping}");
+        assert!(value(6)["service"]["hdr"].is_string(), "it is no sum, and stays");
+        let settings: Vec<_> = (7..13).map(|n| value(n).get("config").is_some()).collect();
+        assert_eq!(settings, [true, false, true, false, false, false]);
+        let beside: Vec<_> = [10, 11].map(|n| value(n)["record"].get("name").is_some()).into();
+        assert_eq!(beside, [true, false]);
+    }
+
+    #[test]
+    fn service_times_that_are_not_those_of_the_operations_are_told() {
+        let line = &lines(&records())[0];
+        let other = line.replacen("\"count\":4000", "\"count\":4001", 1);
+        assert_ne!(&other, line);
+        let error = serde_json::from_str::<Record>(&other).unwrap_err().to_string();
+        assert!(error.contains("its operations are together"), "{error}");
+    }
+}
