@@ -33,6 +33,7 @@ mod quota;
 mod reading;
 mod replies;
 mod ring;
+mod run;
 mod schedule;
 mod segments;
 mod sequence;

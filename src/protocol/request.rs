@@ -160,7 +160,7 @@ impl Template {
     }
 
     /// Appends the commands to `out`, their slots filled by `fill`.
-    #[inline]
+    #[inline(always)]
     pub fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             let start = out.len();
@@ -174,21 +174,32 @@ impl Template {
             out.truncate(start + piece.length);
             match &piece.then {
                 Then::Piece => {}
-                Then::Value(kind) => {
-                    let (value, _) = fill.value(*kind);
-                    fill.write(value, out);
-                }
-                Then::Sized(head, kind) => {
-                    let (value, length) = fill.value(*kind);
-                    head.append(length, fill, out);
-                    fill.write(value, out);
-                }
-                Then::Number(source) => append_number(fill.number(*source), out),
-                Then::Padded(source, least) => append_padded(fill.number(*source), *least, out),
-                Then::Awaited => fill.await_number(out.len()),
-                Then::SizedNumber(source) => append_sized_number(fill.number(*source), out),
-                Then::Argument(head, fragments) => append_argument(head, fragments, fill, out),
+                then => then.append(fill, out),
             }
+        }
+    }
+}
+
+impl Then {
+    /// Appends it. Out of line, so that what most requests are made of stays short.
+    #[inline(never)]
+    fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
+        match self {
+            Self::Piece => {}
+            Self::Value(kind) => {
+                let (value, _) = fill.value(*kind);
+                fill.write(value, out);
+            }
+            Self::Sized(head, kind) => {
+                let (value, length) = fill.value(*kind);
+                head.append(length, fill, out);
+                fill.write(value, out);
+            }
+            Self::Number(source) => append_number(fill.number(*source), out),
+            Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
+            Self::Awaited => fill.await_number(out.len()),
+            Self::SizedNumber(source) => append_sized_number(fill.number(*source), out),
+            Self::Argument(head, fragments) => append_argument(head, fragments, fill, out),
         }
     }
 }

@@ -41,34 +41,32 @@ pub enum Skipper {
 }
 
 impl Skipper {
-    /// Hands each reply that ends in `input` to `take`, in their order, and before it its parts if they are wanted, each with
-    /// how many bytes of `input` lie behind it; the next bytes carry on behind them.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next), or what `take` says. The stream cannot be followed any further then.
-    #[inline]
-    pub fn each<E: From<ProtocolError>>(
-        &mut self,
-        input: &[u8],
-        wants_parts: bool,
-        take: impl FnMut(Piece, usize) -> Result<(), E>,
-    ) -> Result<(), E> {
-        match self {
-            Self::Resp(skipper) => skipper.each(input, wants_parts, take),
-            Self::Memcached(skipper) => skipper.each(input, wants_parts, take),
-        }
-    }
-
-    /// Takes bytes from the front of `input` up to the end of the next reply, and says what it was. `None` when
-    /// `input` is used up first; the next bytes carry on from there.
+    /// Takes bytes from the front of `input` up to the end of the next reply, or of the next part of one if parts are wanted,
+    /// and says what it was. `None` when `input` is used up first; the next bytes carry on from there.
     ///
     /// # Errors
     /// When the bytes are none of the dialect. The stream cannot be followed any further then.
     #[inline]
-    pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
+    pub fn advance<'r, 'i: 'r>(
+        &'r mut self,
+        input: &mut &'i [u8],
+        wants_parts: bool,
+    ) -> Result<Option<Piece<'r>>, ProtocolError> {
         match self {
-            Self::Resp(skipper) => skipper.next(input),
-            Self::Memcached(skipper) => skipper.next(input),
+            Self::Resp(skipper) => skipper.advance(input, wants_parts),
+            Self::Memcached(skipper) => skipper.advance(input, wants_parts),
         }
+    }
+
+    /// The same of whole replies alone.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    #[inline]
+    pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
+        Ok(match self.advance(input, false)? {
+            Some(Piece::Reply(reply)) => Some(reply),
+            _ => None,
+        })
     }
 }

@@ -145,6 +145,7 @@ impl Chooser {
     }
 
     /// The place of the next key among `n`.
+    #[inline(never)]
     fn place(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         match self.how {
             How::Uniform => draws.below(n),

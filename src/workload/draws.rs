@@ -164,6 +164,19 @@ impl Filling<'_> {
         self.keep(set, inserted)
     }
 
+    /// The next number of a source that is no set of keys.
+    #[inline(never)]
+    fn of_source(&mut self, source: Source) -> u64 {
+        match source {
+            Source::Number(from, to) => self.between(from, to),
+            Source::Inserted(set) => self.insert(set),
+            Source::Repeated { set, is_new: true } => self.note(set),
+            Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
+            Source::Given(set) => self.keep(set, self.sets[usize::from(set)].named(self.given)),
+            Source::Now => now::unix_ms(),
+        }
+    }
+
     /// Notes a key of a set.
     fn keep(&mut self, set: u16, key: u64) -> u64 {
         let place = usize::from(set);
@@ -185,16 +198,9 @@ impl Fill for Filling<'_> {
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
         let place = usize::from(source);
-        if let Some(set) = self.sets.get(place) {
-            return set.choose(place, self.draws);
-        }
-        match self.sources[place - self.sets.len()] {
-            Source::Number(from, to) => self.between(from, to),
-            Source::Inserted(set) => self.insert(set),
-            Source::Repeated { set, is_new: true } => self.note(set),
-            Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
-            Source::Given(set) => self.keep(set, self.sets[usize::from(set)].named(self.given)),
-            Source::Now => now::unix_ms(),
+        match self.sets.get(place) {
+            Some(set) => set.choose(place, self.draws),
+            None => self.of_source(self.sources[place - self.sets.len()]),
         }
     }
 
@@ -219,7 +225,8 @@ impl Fill for Filling<'_> {
         }
         let is_large = cut.size() > LARGE;
         if is_large {
-            self.left_out.push(LeftOut { at: out.len(), cut });
+            let before = self.left_out.last().map_or(0, |last| last.upto);
+            self.left_out.push(LeftOut { at: out.len(), cut, upto: before + cut.size() });
         } else {
             out.extend_from_slice(self.values.bytes(cut));
         }

@@ -38,6 +38,8 @@ pub(super) struct LeftOut {
     /// Behind how many bytes it stands.
     pub(super) at: usize,
     pub(super) cut: Cut,
+    /// How many bytes this one and those before it have together.
+    pub(super) upto: usize,
 }
 
 /// A number that is known when the reply to the step before has come.
@@ -103,7 +105,7 @@ impl Outgoing {
     /// How many bytes there are on the wire.
     #[inline]
     pub fn length(&self) -> usize {
-        self.bytes.len() + self.left_out.iter().map(|left_out| left_out.cut.size()).sum::<usize>()
+        self.bytes.len() + self.left_out.last().map_or(0, |last| last.upto)
     }
 
     /// The same with what is to be written later.

@@ -9,6 +9,7 @@ use crate::{
         broken::Broken,
         reading::{FirstErrors, Reading},
         replies::{Found, Replies},
+        run::Run,
     },
     protocol::{Piece, Reply, Step},
     target::{Greeter, Turn},
@@ -109,24 +110,24 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, sequence, .. } = self;
-        // Replies to one operation that follow each other are counted together: what lies ahead of the first, and of the next.
-        let (mut counted, mut from, mut ahead) = (None, bytes.len(), bytes.len());
-        let taken = skipper.each(bytes, replies.wants_parts(), |piece, behind| {
-            let Some(op) = operations.get(answered.place()).copied() else {
-                return Err(Broken::Unasked);
+        let (mut rest, wants_parts, mut run) = (bytes, replies.wants_parts(), Run::default());
+        let taken = loop {
+            let piece = match skipper.advance(&mut rest, wants_parts) {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error.into()),
             };
-            if counted != Some(op) {
-                if let Some(counted) = counted.replace(op) {
-                    replies.count_bytes_of(counted, from - ahead);
-                }
-                from = ahead;
+            let Some(op) = operations.get(answered.place()).copied() else {
+                break Err(Broken::Unasked);
+            };
+            if let Some((other, n)) = run.follow(op, bytes.len() - rest.len()) {
+                replies.count_bytes_of(other, n);
             }
-            ahead = behind;
             let reply = match piece {
                 Piece::Reply(reply) => reply,
                 Piece::Element { place, is_null } => {
                     replies.count_element(op, answered.replies, (place, is_null));
-                    return Ok(());
+                    continue;
                 }
                 Piece::Cas(number) => {
                     if let Some(sequence) = sequence
@@ -134,10 +135,10 @@ impl Connection {
                     {
                         sequence.take_cas(number);
                     }
-                    return Ok(());
+                    continue;
                 }
             };
-            let (is_null, is_error) = (reply == Reply::Nil, matches!(reply, Reply::Error(_)));
+            let is_error = matches!(reply, Reply::Error(_));
             if let Reply::Error(line) = reply
                 && !std::mem::replace(&mut answered.has_failed, true)
                 && replies.count_error(op, line)
@@ -153,21 +154,20 @@ impl Connection {
                     _ => answered.take_part(op, Found::of(reply), replies),
                 };
                 if !is_good {
-                    return Ok(());
+                    continue;
                 }
             }
             let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
             answered.whole += 1;
-            replies.take_good(op, is_null, response_ns);
-            Ok(())
-        });
-        if let Some(counted) = counted {
-            replies.count_bytes_of(counted, from - ahead);
+            replies.take_good(op, reply == Reply::Nil, response_ns);
+        };
+        if let Some((op, n)) = run.end() {
+            replies.count_bytes_of(op, n);
         }
         taken?;
         // What is left begins the next reply.
-        if let Some(op) = operations.get(answered.place()).filter(|_| ahead > 0) {
-            replies.count_bytes_of(*op, ahead);
+        if let Some(op) = operations.get(answered.place()) {
+            replies.count_bytes_of(*op, bytes.len() - run.to());
         }
         Ok(())
     }

@@ -3,43 +3,10 @@
 use std::time::Duration;
 
 use super::{LAST_REPLIES_NS, Worker, stopping::Stage};
-use crate::{
-    load::{clients::Link, segments::Segments},
-    workload::OpId,
-};
+use crate::load::{clients::Link, run::Run};
 
 /// How often to look whether the server's name was found: 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
-
-/// Operations of one kind that follow each other in a batch: their bytes are counted together.
-#[derive(Default)]
-struct Run {
-    op: Option<OpId>,
-    /// How many bytes of the batch lie before the first, and how many before the end of the last.
-    from: usize,
-    to: usize,
-}
-
-impl Run {
-    /// The next operation ends behind so many bytes of the batch.
-    #[inline]
-    fn follow(&mut self, op: OpId, to: usize, segments: &mut Segments) {
-        if self.op != Some(op) {
-            self.close(segments);
-            self.op = Some(op);
-        }
-        self.to = to;
-    }
-
-    /// No more of them follow.
-    #[inline]
-    fn close(&mut self, segments: &mut Segments) {
-        if let Some(op) = self.op {
-            segments.wrote_of(op, self.to - self.from);
-            self.from = self.to;
-        }
-    }
-}
 
 impl Worker {
     /// How long the poll may sleep from `now_ns` on.
@@ -128,12 +95,14 @@ impl Worker {
         };
         let is_closed = self.pace.is_closed();
         client.numbers.clear();
-        let mut bytes = Run::default();
+        let mut run = Run::default();
         if is_closed && !self.is_filling {
             let n = self.allowance.take_of(pipeline);
             let append = |_| {
                 let op = self.setting.program.append(&mut client.draws, &mut self.out);
-                bytes.follow(op, self.out.length_in_all(), &mut self.segments);
+                if let Some((other, n)) = run.follow(op, self.out.length_in_all()) {
+                    self.segments.wrote_of(other, n);
+                }
                 op
             };
             batch.operations.extend((0..n).map(append));
@@ -148,12 +117,16 @@ impl Worker {
                 } else {
                     break;
                 };
-                bytes.follow(op, self.out.length_in_all(), &mut self.segments);
+                if let Some((other, n)) = run.follow(op, self.out.length_in_all()) {
+                    self.segments.wrote_of(other, n);
+                }
                 batch.dues.extend(self.pace.take());
                 batch.operations.push(op);
             }
         }
-        bytes.close(&mut self.segments);
+        if let Some((op, n)) = run.end() {
+            self.segments.wrote_of(op, n);
+        }
         let requests = batch.operations.len() as u64;
         if !self.is_filling {
             client.left -= requests;

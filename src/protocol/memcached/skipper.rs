@@ -78,35 +78,9 @@ enum Line {
 }
 
 impl MemcachedSkipper {
-    /// Hands each reply that ends in `input` to `take`, in their order, and before it the numbers of its items if they are
-    /// wanted, each with how many bytes of `input` lie behind it.
+    /// As [`Skipper::advance`](crate::protocol::Skipper::advance); the parts are the numbers of items.
     #[inline]
-    pub(in crate::protocol) fn each<E: From<ProtocolError>>(
-        &mut self,
-        mut input: &[u8],
-        wants_cas: bool,
-        mut take: impl FnMut(Piece, usize) -> Result<(), E>,
-    ) -> Result<(), E> {
-        while let Some(piece) = self.advance(&mut input, wants_cas)? {
-            take(piece, input.len())?;
-        }
-        Ok(())
-    }
-
-    /// Takes bytes up to the end of the next reply.
-    #[inline]
-    pub(in crate::protocol) fn next<'r, 'i: 'r>(
-        &'r mut self,
-        input: &mut &'i [u8],
-    ) -> Result<Option<Reply<'r>>, ProtocolError> {
-        Ok(match self.advance(input, false)? {
-            Some(Piece::Reply(reply)) => Some(reply),
-            _ => None,
-        })
-    }
-
-    #[inline]
-    fn advance<'r, 'i: 'r>(
+    pub(in crate::protocol) fn advance<'r, 'i: 'r>(
         &'r mut self,
         input: &mut &'i [u8],
         wants_cas: bool,
@@ -213,10 +187,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::protocol::header::MAX_LINE;
+    use crate::protocol::{Skipper, header::MAX_LINE};
 
     fn replies(stream: &[u8], cuts: &[usize]) -> Result<Vec<String>, ProtocolError> {
-        let (mut skipper, mut found, mut start) = (MemcachedSkipper::default(), Vec::new(), 0);
+        let mut skipper = Skipper::Memcached(MemcachedSkipper::default());
+        let (mut found, mut start) = (Vec::new(), 0);
         for end in cuts.iter().copied().chain([stream.len()]) {
             let mut piece = &stream[start..end];
             while let Some(reply) = skipper.next(&mut piece)? {
@@ -257,14 +232,13 @@ mod tests {
         for cuts in [&[][..], &every_byte] {
             let (mut skipper, mut found, mut start) = (MemcachedSkipper::default(), Vec::new(), 0);
             for end in cuts.iter().copied().chain([stream.len()]) {
-                let taken = skipper.each(&stream[start..end], true, |piece, _| {
+                let mut rest = &stream[start..end];
+                while let Some(piece) = skipper.advance(&mut rest, true).unwrap() {
                     found.push(match piece {
                         Piece::Reply(reply) => format!("{reply:?}"),
                         part => format!("{part:?}"),
                     });
-                    Ok::<_, ProtocolError>(())
-                });
-                taken.unwrap();
+                }
                 start = end;
             }
             assert_eq!(found.join(" "), told);
