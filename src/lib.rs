@@ -33,6 +33,7 @@
 //! | [`compare`] | what was measured at two times: may it be compared, which differences are more than noise, which thresholds they cross; pure | screens, files |
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings or targets in alternation, a knob swept, a script played; curves over one knob; beside these the files and tables of series; pure but for those files | screens, I/O |
+//! | [`report`] | what leaves a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
 //! | [`app`] | the screen's state: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
 //! | [`tui`] | terminal, theme, layout, screens, widgets, and what the mouse finds; the only place that knows ratatui | statistics |
 //! | [`demo`] | the built-in server, with a script of faults | everything above it |
@@ -86,6 +87,7 @@ pub mod host;
 pub mod load;
 pub mod probe;
 pub mod protocol;
+pub mod report;
 pub mod server;
 pub mod session;
 pub mod signals;

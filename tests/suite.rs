@@ -44,6 +44,7 @@ mod readme;
 mod reconnect;
 mod recordings;
 mod replay;
+mod report;
 mod safety;
 #[cfg(target_os = "linux")]
 mod scale;

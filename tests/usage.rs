@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 85] = [
+const WRONG: [(&str, &str); 88] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -101,6 +101,9 @@ const WRONG: [(&str, &str); 85] = [
     ("demo --fault explode", "'explode' is none of stall, slow,"),
     ("replay", "required arguments were not provided"),
     ("replay x -p 1", "unexpected argument '-p' found"),
+    ("report", "required arguments were not provided: <FILE>"),
+    ("report x", "report writes a file: name it with -o, report.html for a page or report.md for a ticket"),
+    ("report x -o x.pdf", "-o x.pdf: its name says no form; .html is a page, .md is text for a ticket"),
     ("clean -p 0", "0 is not in 1..=65535"),
 ];
 
@@ -260,6 +263,7 @@ fn help_goes_to_stdout_and_is_as_it_was_read_last() {
         ("help_versus", "versus --help"),
         ("help_clean", "clean --help"),
         ("help_replay", "replay --help"),
+        ("help_report", "report --help"),
     ] {
         let outcome = run_line(line).expect_code(0);
         assert_eq!(outcome.err, "");

@@ -8,8 +8,9 @@ use super::{
     UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, compare::CompareArgs,
     completions::CompletionsArgs, demo::DemoArgs, experiment_args::ExperimentArgs, export::ExportArgs,
     load_args::LoadArgs, man::ManArgs, memtier::MemtierArgs, oneshot_args::OneshotArgs,
-    recordings::SessionsArgs, replay::ReplayArgs, series::SeriesArgs, session_args::SessionArgs,
-    target_args::TargetArgs, topics::HelpArgs, versus::VersusArgs, workloads::WorkloadsArgs,
+    recordings::SessionsArgs, replay::ReplayArgs, report::ReportArgs, series::SeriesArgs,
+    session_args::SessionArgs, target_args::TargetArgs, topics::HelpArgs, versus::VersusArgs,
+    workloads::WorkloadsArgs,
 };
 use crate::{
     load::{KnobError, Knobs},
@@ -47,7 +48,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a limit not held, 4 undecided, 130 
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
         --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | series NAME | bench ... | memtier ...\n       redyno replay FILE | \
-        export FILE | compare BASE NEW | sessions | demo | clean | workloads | help TOPIC | man"
+        export FILE | report FILE... -o OUT | compare BASE NEW | sessions\n       redyno demo | clean | workloads | help TOPIC | man"
 )]
 pub struct CommandLine {
     /// Print this help
@@ -174,6 +175,9 @@ pub enum Command {
     /// Write a recording's figures in the form of other tools: CSV, JSON, HdrHistogram, Markdown, OpenMetrics
     #[command(disable_help_flag = true)]
     Export(ExportArgs),
+    /// Write recordings as one page that needs no network, or as text for a ticket
+    #[command(disable_help_flag = true)]
+    Report(ReportArgs),
     /// Serve as a small Redis, with faults on request
     #[command(disable_help_flag = true)]
     Demo(DemoArgs),

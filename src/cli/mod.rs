@@ -25,6 +25,7 @@ pub mod outlet;
 mod outlook;
 mod recordings;
 pub mod replay;
+pub mod report;
 mod run;
 mod series;
 pub mod session;

@@ -17,7 +17,7 @@ use super::{
     args::{Command, CommandLine},
     bench, clean, compare, completions, demo, effect, export, man, memtier, oneshot,
     outlet::{Outlet, PATIENCE},
-    outlook, recordings, replay, series, session, topics, verify, versus,
+    outlook, recordings, replay, report, series, session, topics, verify, versus,
     words::Words,
     workloads,
 };
@@ -146,6 +146,7 @@ fn check(
         Some(Command::Man(args)) => return Ok(args.of().map(|_| None)?),
         Some(Command::Compare(args)) => return Ok(compare::check(args).map(|()| None)?),
         Some(Command::Export(args)) => return Ok(args.check().map(|()| None)?),
+        Some(Command::Report(args)) => return Ok(args.check().map(|_| None)?),
         Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
         Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
         Some(Command::Versus(args)) => return versus::check(args).map(|()| None),
@@ -183,6 +184,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
         (Some(Command::Compare(args)), _) => compare::run(args, &mut Words::stdout()),
         (Some(Command::Sessions(args)), _) => recordings::run(args, &mut Words::stdout()),
         (Some(Command::Export(args)), _) => export::run(args, &stop()?),
+        (Some(Command::Report(args)), _) => report::run(args, &stop()?),
         (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
         (Some(Command::Workloads(args)), _) => Ok(workloads::run(args, &mut Words::stdout())?),
         (Some(Command::Completions(args)), _) => {

@@ -79,7 +79,7 @@ fn table(rows: &[(String, Line)]) -> String {
 }
 
 /// Text that is nothing but itself in Markdown, and in the HTML that it may become.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let special = |c: char| c.is_ascii_punctuation() && !".,:;()/+-=%'".contains(c);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

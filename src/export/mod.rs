@@ -26,6 +26,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+pub use markdown::escaped as markdown_text;
 pub use metrics::Metrics;
 pub use sheet::Rows;
 

@@ -13,6 +13,8 @@ pub struct Parameter {
     pub values: Values,
     /// What it does, in a few words.
     pub about: &'static str,
+    /// What it is in a Redis 7 or a Valkey without a configuration file.
+    pub usual: &'static str,
 }
 
 /// The values that a turn steps through, and which others are plausible. Any can be typed; the server decides.
@@ -52,6 +54,7 @@ pub static PARAMETERS: [Parameter; 10] = [
             16384 * MIB,
         ]),
         about: "bytes of data; 0 is no limit",
+        usual: "0",
     },
     Parameter {
         name: "maxmemory-policy",
@@ -66,33 +69,39 @@ pub static PARAMETERS: [Parameter; 10] = [
             "volatile-ttl",
         ]),
         about: "which keys go at the limit",
+        usual: "noeviction",
     },
     Parameter {
         name: "save",
         values: Values::SavePoints(&["", "3600 1 300 100 60 10000"]),
         about: "snapshots: after seconds with so many changes",
+        usual: "3600 1 300 100 60 10000",
     },
-    Parameter { name: "appendonly", values: YES_NO, about: "keep an append-only file" },
+    Parameter { name: "appendonly", values: YES_NO, about: "keep an append-only file", usual: "no" },
     Parameter {
         name: "appendfsync",
         values: Values::Words(&["no", "everysec", "always"]),
         about: "when that file goes to disk",
+        usual: "everysec",
     },
     Parameter {
         name: "io-threads",
         values: Values::Numbers(&[1, 2, 3, 4, 6, 8], 1..=256),
         about: "threads for sockets",
+        usual: "1",
     },
     Parameter {
         name: "hz",
         values: Values::Numbers(&[1, 10, 20, 50, 100, 200, 500], 1..=500),
         about: "rounds of housekeeping a second",
+        usual: "10",
     },
-    Parameter { name: "activedefrag", values: YES_NO, about: "defragment memory while serving" },
+    Parameter { name: "activedefrag", values: YES_NO, about: "defragment memory while serving", usual: "no" },
     Parameter {
         name: "latency-monitor-threshold",
         values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=3_600_000),
         about: "ms that the latency monitor notes; 0 is off",
+        usual: "0",
     },
     Parameter {
         name: "slowlog-log-slower-than",
@@ -101,6 +110,7 @@ pub static PARAMETERS: [Parameter; 10] = [
             -1..=3_600_000_000,
         ),
         about: "µs that the slow log notes; -1 is off",
+        usual: "10000",
     },
 ];
 

@@ -8,4 +8,5 @@ mod run;
 
 pub use args::CompareArgs;
 pub use gate::{after_session, check_conditions};
+pub(super) use read::named;
 pub use run::{check, run};

@@ -13,20 +13,25 @@ use crate::{
 /// # Errors
 /// When it cannot be read, or is no run of one setting.
 pub(super) fn read(name: &str) -> Result<Run, Failure> {
-    let numbered = || {
-        let (file, number) = name.rsplit_once('#')?;
-        Some((file, number.parse::<u32>().ok()?))
-    };
-    let (file, segment) = match numbered() {
-        Some((file, number)) if !Path::new(name).exists() => (file, Some(number)),
-        _ => (name, None),
-    };
+    let (file, segment) = named(name);
     let mut reader = Reader::open(Path::new(file)).map_err(anyhow::Error::from)?;
     let mut timeline = Timeline::with_all_segments();
     while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
         timeline.push(&record);
     }
     Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::from)?)
+}
+
+/// The file that is meant, and the number of the segment that is.
+pub(in crate::cli) fn named(name: &str) -> (&str, Option<u32>) {
+    let numbered = || {
+        let (file, number) = name.rsplit_once('#')?;
+        Some((file, number.parse::<u32>().ok()?))
+    };
+    match numbered() {
+        Some((file, number)) if !Path::new(name).exists() => (file, Some(number)),
+        _ => (name, None),
+    }
 }
 
 /// All of them.

@@ -39,7 +39,7 @@ impl Heat {
     }
 
     /// Where bin `n` begins, in nanoseconds.
-    fn start_ns(n: usize) -> f64 {
+    pub fn start_ns(n: usize) -> f64 {
         LOWEST_NS * 10_f64.powf(n as f64 / Self::A_DECADE as f64)
     }
 }

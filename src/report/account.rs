@@ -1,0 +1,172 @@
+//! What a report holds of one session and one of its targets: a fold over its records.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Source,
+    course::{Course, Part},
+};
+use crate::{
+    export::{Format, Rows},
+    gauge::Gauge,
+    probe::Ping,
+    server::Status,
+    session::{Interval, Moment, Opening, Record, Sink, Timeline, timeline::SegmentTotal},
+    stats::Latency,
+};
+
+/// A share of a core, as a mean over time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    core_s: f64,
+    length_s: f64,
+}
+
+impl Busy {
+    /// The mean; `None` without time.
+    pub(super) fn share(&self) -> Option<f64> {
+        (self.length_s > 0.0).then(|| self.core_s / self.length_s)
+    }
+}
+
+impl Part for Busy {
+    fn merge(&mut self, later: &Self) {
+        self.core_s += later.core_s;
+        self.length_s += later.length_s;
+    }
+}
+
+impl Part for Interval {
+    fn merge(&mut self, later: &Self) {
+        self.merge(later);
+    }
+}
+
+impl Part for Latency {
+    fn merge(&mut self, later: &Self) {
+        self.merge(later);
+    }
+}
+
+/// One session, of one target.
+pub(super) struct Account {
+    pub(super) source: Source,
+    target: u16,
+    pub(super) timeline: Timeline,
+    /// What the load did, without what is only told of whole segments.
+    pub(super) load: Course<Interval>,
+    pub(super) pings: Course<Latency>,
+    pub(super) ping_errors: u64,
+    pub(super) server_cpu: Course<Busy>,
+    /// The parameters of the server as they were told first, and last.
+    pub(super) config: [BTreeMap<String, String>; 2],
+    figures: Box<dyn Sink + Send>,
+}
+
+impl Account {
+    pub(super) fn new(source: Source, target: u16) -> Self {
+        Self {
+            source,
+            target,
+            timeline: Timeline::with_all_segments(),
+            load: Course::default(),
+            pings: Course::default(),
+            ping_errors: 0,
+            server_cpu: Course::default(),
+            config: Default::default(),
+            figures: Format::Json.sink(Rows::default(), None),
+        }
+    }
+
+    /// Takes a record, if it tells of this target.
+    pub(super) fn push(&mut self, record: &Record) {
+        let Some(record) = record.of(self.target) else { return };
+        match record {
+            Record::Session(session) if self.target > 0 => {
+                let mut session = session.clone();
+                let beside = session.beside.get(usize::from(self.target) - 1);
+                session.target = beside.cloned().unwrap_or_default();
+                self.take(&Record::Session(session));
+            }
+            record => self.take(record),
+        }
+    }
+
+    fn take(&mut self, record: &Record) {
+        let before = self.timeline.status().map(|status| status.t_s);
+        self.timeline.push(record);
+        self.figures.push(record);
+        let segment = self.timeline.segments().current().map_or(0, |segment| segment.start.segment);
+        match record {
+            Record::Interval(interval) if self.is_load(interval) => {
+                let Interval { segment, t_s, length_s, .. } = **interval;
+                let own = Interval {
+                    commands: BTreeMap::new(),
+                    requests: BTreeMap::new(),
+                    opening: Opening::default(),
+                    ..(**interval).clone()
+                };
+                self.load.push(segment, t_s, length_s, own);
+            }
+            Record::Ping(span) => {
+                let Ping { rtt, errors, .. } = &span.body;
+                self.ping_errors += errors.values().sum::<u64>();
+                self.pings.push(segment, span.t_s, span.length_s, rtt.clone());
+            }
+            Record::Server(moment) => self.take_status(moment, before, segment),
+            _ => {}
+        }
+    }
+
+    /// Whether it tells of a load: without one there are no operations, rather than none a second.
+    fn is_load(&self, interval: &Interval) -> bool {
+        let segment = self.timeline.segments().numbered(interval.segment);
+        interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)
+    }
+
+    fn take_status(&mut self, moment: &Moment<Status>, before: Option<f64>, segment: u32) {
+        let [first, last] = &mut self.config;
+        for (name, value) in &moment.body.config {
+            first.entry(name.clone()).or_insert_with(|| value.clone());
+            last.insert(name.clone(), value.clone());
+        }
+        let length_s = moment.body.poll_s.or_else(|| Some(moment.t_s - before?)).unwrap_or_default();
+        if let Some(cpu) = moment.body.gauges[Gauge::Cpu].filter(|_| length_s > 0.0) {
+            let busy = Busy { core_s: cpu * length_s, length_s };
+            self.server_cpu.push(segment, moment.t_s, length_s, busy);
+        }
+    }
+
+    /// The segments that put load on and count for the summary.
+    pub(super) fn measured(&self) -> impl Iterator<Item = &SegmentTotal> {
+        let is_measured =
+            |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
+        self.timeline.segments().iter().filter(is_measured)
+    }
+
+    /// Whether response times are told of some of what was asked: it was due on a schedule.
+    pub(super) fn has_response(&self) -> bool {
+        self.measured().any(|segment| segment.total.response.is_some())
+    }
+
+    /// Whether they are told of all of it.
+    pub(super) fn is_open(&self) -> bool {
+        self.has_response() && self.measured().all(|segment| segment.total.response.is_some())
+    }
+
+    /// What it is called: the file, else the server's address.
+    pub(super) fn name(&self) -> String {
+        let address = self.timeline.session().map_or("", |session| session.target.address.as_str());
+        let has_several = self.timeline.session().is_some_and(|session| !session.beside.is_empty());
+        match self.source.name.as_str() {
+            "" => address.to_owned(),
+            name if has_several => format!("{name}, {address}"),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The session, its sums, operations and segments, as the JSON export has them.
+    pub(super) fn figures(&mut self) -> String {
+        self.figures.finish().concat()
+    }
+}

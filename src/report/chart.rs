@@ -1,0 +1,124 @@
+//! A chart: what is drawn over what, for the script of the page and for the picture that stands there without it.
+
+use serde::{Serialize, Serializer};
+
+use super::heat_map::HeatMap;
+use crate::units;
+
+/// What an axis is of, and so how its values are spread and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Quantity {
+    /// Seconds of the session.
+    Time,
+    /// The share of requests that a latency is not above, as HdrHistogram's plots have it: log10 1/(1 - share).
+    Nines,
+    /// The value of a knob in equal steps.
+    Knob,
+    /// The same in equal factors.
+    KnobLog,
+    /// Things per second, from 0.
+    Rate,
+    /// A share of one core, from 0.
+    Cores,
+    /// Microseconds, in equal factors.
+    Latency,
+}
+
+impl Quantity {
+    /// Whether equal factors are equally far apart.
+    pub(super) fn is_log(self) -> bool {
+        matches!(self, Self::KnobLog | Self::Latency)
+    }
+
+    /// A value beside the axis.
+    pub(super) fn written(self, value: f64) -> String {
+        match self {
+            Self::Time => units::clock(value),
+            Self::Nines if value < 0.5 => "0 %".to_owned(),
+            Self::Nines => {
+                let share = 100.0 * (1.0 - 10_f64.powf(-value));
+                format!("{share:.*} %", (value.round() as usize).saturating_sub(2))
+            }
+            Self::Knob | Self::KnobLog => units::setting(value.round() as u64),
+            Self::Rate => units::count(value),
+            Self::Cores => units::percent(value),
+            Self::Latency => units::latency((value * 1e3).round() as u64),
+        }
+    }
+}
+
+/// How a line looks: a name that the style sheet has a colour and dashes for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ink(pub(super) &'static str);
+
+/// Inks of lines that are of one kind, each told from the next.
+const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
+
+impl Ink {
+    /// That of the `n`th of several lines of one kind.
+    pub(super) fn of_series(n: usize) -> Self {
+        Self(SERIES[n % SERIES.len()])
+    }
+}
+
+impl Serialize for Ink {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+/// A line over the chart's `xs`.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) ink: Ink,
+    /// A value for each x; nothing where nothing, or too little, was measured.
+    pub(super) values: Vec<Option<f64>>,
+    /// Whether each value is a measurement with its own mark.
+    pub(super) is_dotted: bool,
+    /// The segment that it is of, where it is of one.
+    pub(super) segment: Option<u32>,
+}
+
+impl Line {
+    /// A plain one.
+    pub(super) fn new(name: impl Into<String>, ink: Ink, values: Vec<Option<f64>>) -> Self {
+        Self { name: name.into(), ink, values, is_dotted: false, segment: None }
+    }
+
+    /// Whether there is anything to draw.
+    pub(super) fn is_told(&self) -> bool {
+        self.values.iter().any(Option::is_some)
+    }
+}
+
+/// Lines over one axis.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Chart {
+    /// What it is called on its page, in letters, digits and hyphens.
+    pub(super) id: String,
+    pub(super) title: String,
+    /// What is to be known of it.
+    #[serde(skip)]
+    pub(super) note: String,
+    pub(super) x: Quantity,
+    /// What stands below the axis.
+    pub(super) x_name: String,
+    pub(super) y: Quantity,
+    pub(super) xs: Vec<f64>,
+    pub(super) lines: Vec<Line>,
+    pub(super) heat: Option<HeatMap>,
+}
+
+impl Chart {
+    /// All values of all lines.
+    pub(super) fn values(&self) -> impl Iterator<Item = f64> {
+        self.lines.iter().flat_map(|line| &line.values).copied().flatten()
+    }
+
+    /// Whether there is anything to draw.
+    pub(super) fn is_told(&self) -> bool {
+        self.lines.iter().any(Line::is_told)
+    }
+}

@@ -1,0 +1,69 @@
+//! Several sessions beside each other: the first is the base of all others.
+
+use super::{
+    account::Account,
+    chart::Chart,
+    hdr_curves,
+    table::{Row, Table},
+};
+use crate::compare::{self, Compared, Run, misfits};
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// A table for each session but the first.
+    pub(super) tables: Vec<Table>,
+    /// Which sessions cannot be compared, and why.
+    pub(super) left_out: Vec<String>,
+    /// Their distributions.
+    pub(super) curves: Option<Chart>,
+}
+
+impl Comparison {
+    /// That of several sessions; `None` of one.
+    pub(super) fn of(accounts: &[Account]) -> Option<Self> {
+        if accounts.len() < 2 {
+            return None;
+        }
+        let run = |account: &Account| {
+            let (name, segment) = (account.name(), account.source.segment);
+            Run::of(&name, &account.timeline, segment)
+        };
+        let (runs, refused): (Vec<_>, Vec<_>) = accounts.iter().map(run).partition(Result::is_ok);
+        let runs: Vec<Run> = runs.into_iter().flatten().collect();
+        let left_out = refused.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
+        let tables = match &runs[..] {
+            [base, others @ ..] => others.iter().map(|new| table(base, new)).collect(),
+            [] => Vec::new(),
+        };
+        let curves = hdr_curves::of_runs(runs.iter().map(|run| {
+            let total = &run.segment.total;
+            (run.name.as_str(), hdr_curves::due(total.response.as_ref(), &total.service))
+        }));
+        Some(Self { tables, left_out, curves: curves.filter(|_| runs.len() > 1) })
+    }
+}
+
+fn table(base: &Run, new: &Run) -> Table {
+    let (bases, news) = (std::slice::from_ref(base), std::slice::from_ref(new));
+    let row = |row: &Compared| {
+        Row::of(vec![row.name(), row.difference(), row.words(), row.written(0), row.written(1)])
+    };
+    let mut notes = Vec::new();
+    let misfits = misfits(bases, news);
+    if !misfits.is_empty() {
+        notes.push(format!("They are not of one kind: {}.", misfits.join("; ")));
+    }
+    if base.session != new.session {
+        notes.push(
+            "One run of each does not tell a difference from drift: repeat both, in alternation.".to_owned(),
+        );
+    }
+    Table {
+        title: format!("{} against {}", new.name, base.name),
+        headings: ["", "difference", "what it comes to", &base.name, &new.name].map(str::to_owned).into(),
+        words: 3,
+        rows: compare::Table::of(bases, news).rows.iter().map(row).collect(),
+        note: notes.join(" "),
+    }
+}

@@ -1,0 +1,159 @@
+//! A quantity over time in a bounded number of points, each the exact sum of what was measured in its stretch.
+//!
+//! ```text
+//!  records  │1s│1s│1s│1s│1s│1s┊1s│1s│        ┊ a new segment
+//!  points   │  1 s: as they came ┊  │   ...  too many: │  2 s  │  2 s  │  ┊  2 s  │
+//! ```
+//! No point has two settings in it. A session of very many settings has a point for each of them at the least.
+
+/// The most points, unless there are more settings.
+pub(super) const MOST: usize = 2000;
+/// A stretch that is never made longer, whatever the number of points: a day.
+const LONGEST_S: f64 = 86_400.0;
+
+/// What can be summed up without loss.
+pub(super) trait Part {
+    /// Adds what was measured later.
+    fn merge(&mut self, later: &Self);
+}
+
+/// What was measured in a stretch of one segment.
+#[derive(Debug, Clone)]
+pub(super) struct Point<T> {
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+    segment: u32,
+    pub(super) part: T,
+}
+
+impl<T> Point<T> {
+    /// The middle of its stretch, to the millisecond.
+    pub(super) fn middle_s(&self) -> f64 {
+        ((self.from_s + self.to_s) * 500.0).round() / 1000.0
+    }
+}
+
+/// The points in their order.
+#[derive(Debug)]
+pub(super) struct Course<T> {
+    step_s: f64,
+    points: Vec<Point<T>>,
+    /// How many records are in them.
+    records: u64,
+}
+
+impl<T> Default for Course<T> {
+    fn default() -> Self {
+        Self { step_s: 1.0, points: Vec::new(), records: 0 }
+    }
+}
+
+impl<T: Part> Course<T> {
+    /// Adds what `segment` measured in the `length_s` seconds before `t_s`; without a length it came after the segment's end.
+    pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, part: T) {
+        self.records += 1;
+        let point = Point { from_s: t_s - length_s.max(0.0), to_s: t_s, segment, part };
+        let of_segment = |one: &&mut Point<T>| one.segment == segment;
+        match self.points.iter_mut().rev().find(of_segment) {
+            Some(last) if length_s <= 0.0 => last.part.merge(&point.part),
+            _ => add(&mut self.points, point, self.step_s),
+        }
+        while self.points.len() > MOST && self.step_s < LONGEST_S {
+            self.step_s *= 2.0;
+            let points = std::mem::take(&mut self.points);
+            points.into_iter().for_each(|point| add(&mut self.points, point, self.step_s));
+        }
+    }
+
+    /// The points, in the order of time.
+    pub(super) fn points(&self) -> &[Point<T>] {
+        &self.points
+    }
+
+    /// How many records are in them.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// About so many seconds long is a point at the most.
+    pub(super) fn step_s(&self) -> f64 {
+        self.step_s
+    }
+}
+
+/// What is shorter than this share of a step tells nothing by itself: a setting began or ended in the midst of a second.
+const SLIVER: f64 = 0.2;
+/// The longest point that a sliver makes, in steps.
+const LONGEST: f64 = 1.5;
+
+/// Puts a point behind the others, or into the last of them where both belong to one segment, and lie within one step or one of
+/// them is a sliver.
+fn add<T: Part>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
+    let is_one = |last: &Point<T>| {
+        let step = |point: &Point<T>| ((point.from_s + point.to_s) / 2.0 / step_s).floor();
+        let is_sliver = |point: &Point<T>| point.to_s - point.from_s < SLIVER * step_s;
+        let is_short = point.to_s - last.from_s <= LONGEST * step_s;
+        step(last) == step(&point) || is_short && (is_sliver(last) || is_sliver(&point))
+    };
+    match points.last_mut() {
+        Some(last) if last.segment == point.segment && is_one(last) => {
+            last.to_s = last.to_s.max(point.to_s);
+            last.part.merge(&point.part);
+        }
+        _ => points.push(point),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Part for u64 {
+        fn merge(&mut self, later: &Self) {
+            *self += later;
+        }
+    }
+
+    fn course(seconds: u32, segment_of: fn(u32) -> u32) -> Course<u64> {
+        let mut course = Course::default();
+        (0..seconds).for_each(|n| course.push(segment_of(n), f64::from(n) + 1.0, 1.0, 1));
+        course
+    }
+
+    #[test]
+    fn a_long_session_has_a_bounded_number_of_points_and_loses_nothing() {
+        let course = course(10_000, |n| n / 777);
+        assert!(course.points().len() <= MOST && course.points().len() > MOST / 3);
+        assert_eq!(course.points().iter().map(|point| point.part).sum::<u64>(), 10_000);
+        assert_eq!((course.step_s(), course.records()), (8.0, 10_000));
+        assert!(course.points().windows(2).all(|pair| pair[0].to_s <= pair[1].from_s));
+    }
+
+    #[test]
+    fn seconds_are_points_of_their_own_while_there_is_room_and_ticks_are_not() {
+        assert_eq!(course(600, |_| 1).points().len(), 600);
+        let mut ticks = Course::default();
+        (1..=40).for_each(|n| ticks.push(1, f64::from(n) / 4.0, 0.25, 1));
+        assert_eq!(ticks.points().iter().map(|point| point.part).collect::<Vec<_>>(), [4; 10]);
+    }
+
+    #[test]
+    fn what_is_left_of_a_second_when_a_setting_begins_or_ends_is_no_point_of_its_own() {
+        let mut course = Course::default();
+        for (segment, t_s, length_s) in
+            [(1, 1.0, 1.0), (1, 1.996, 0.996), (2, 2.0, 0.004), (2, 3.0, 1.0), (2, 3.01, 0.01)]
+        {
+            course.push(segment, t_s, length_s, 1);
+        }
+        assert_eq!(course.points().iter().map(|point| point.part).collect::<Vec<_>>(), [1, 1, 3]);
+        assert_eq!((course.points()[2].from_s, course.points()[2].to_s), (1.996, 3.01));
+    }
+
+    #[test]
+    fn no_point_has_two_settings_and_late_replies_belong_to_the_one_that_asked() {
+        let mut many = course(3 * MOST as u32, |n| n);
+        assert_eq!(many.points().len(), 3 * MOST, "a point a setting");
+        many.push(17, 9e9, 0.0, 100);
+        assert_eq!(many.points()[17].part, 101);
+    }
+}

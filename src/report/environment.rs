@@ -1,0 +1,83 @@
+//! Where it was measured: both sides, as far as records tell.
+
+use super::{
+    account::Account,
+    table::{Row, Table},
+};
+use crate::{gauge::Gauge, server::Parameter, session::Encryption};
+
+/// What no record holds.
+const UNKNOWN: &str = "Not recorded: the server's own cores and kernel, and parameters of CONFIG other than these: they may hold secrets.";
+
+/// Both sides, a line each; then the parameters of the server.
+pub(super) fn tables(account: &Account) -> Vec<Table> {
+    let mut tables = vec![sides(account)];
+    tables.extend(config(account));
+    tables
+}
+
+fn sides(account: &Account) -> Table {
+    let mut rows = Vec::new();
+    let mut add = |name: &str, value: String| {
+        if !value.is_empty() {
+            rows.push(Row::of(vec![name.to_owned(), value]));
+        }
+    };
+    if let Some(session) = account.timeline.session() {
+        let (target, host) = (&session.target, &session.host);
+        add("begun", session.started.clone());
+        add("measured by", session.tool.clone());
+        add("on", host.name.clone());
+        add("its system", host.system.clone());
+        add("its cores", host.cores.to_string());
+        add("target", target.address.clone());
+        add(
+            "server",
+            if target.built_in { "redyno's built-in server".to_owned() } else { target.server.clone() },
+        );
+        add("its mode and role", format!("{} {}", target.mode, target.role).trim().to_owned());
+        add(
+            "encryption",
+            match target.tls {
+                Encryption::None => "none",
+                Encryption::Verified => "TLS, certificate checked",
+                Encryption::Unverified => "TLS, certificate not checked",
+            }
+            .to_owned(),
+        );
+    }
+    if let Some(status) = account.timeline.status().map(|status| &status.body) {
+        let told = [Gauge::UsedMemory, Gauge::Keys, Gauge::Clients, Gauge::Threads, Gauge::Uptime];
+        for gauge in told {
+            let name = format!("server: {}", gauge.alone());
+            add(&name, status.told(gauge).unwrap_or_default());
+        }
+        add("server: memory policy", status.policy.clone().unwrap_or_default());
+    }
+    let headings = ["", ""].map(str::to_owned).into();
+    Table { title: "Environment".to_owned(), headings, words: 2, rows, note: UNKNOWN.to_owned() }
+}
+
+/// The recorded parameters: what each was at first and at last, and where that is not what a server begins with.
+fn config(account: &Account) -> Option<Table> {
+    let [first, last] = &account.config;
+    let row = |(name, value): (&String, &String)| {
+        let usual = Parameter::named(name).map(|parameter| parameter.usual);
+        let before = first.get(name).filter(|before| *before != value);
+        let remark = match (before, usual) {
+            (Some(before), _) => format!("was {} at first", shown(before)),
+            (None, Some(usual)) if usual != value => format!("differs from the default, {}", shown(usual)),
+            _ => String::new(),
+        };
+        Row::of(vec![name.clone(), shown(value), remark])
+    };
+    let rows: Vec<_> = last.iter().map(row).collect();
+    let headings = ["parameter", "value", ""].map(str::to_owned).into();
+    let note = "Defaults are those of Redis 7 and Valkey without a configuration file.".to_owned();
+    let table = Table { title: "CONFIG".to_owned(), headings, words: 3, rows, note };
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn shown(value: &str) -> String {
+    if value.is_empty() { "(empty)".to_owned() } else { value.to_owned() }
+}

@@ -1,0 +1,70 @@
+//! Distributions as HdrHistogram's plots draw them: the latency over the share of requests that it is not below, each further nine
+//! as wide as the one before.
+
+use super::{
+    account::Account,
+    chart::{Chart, Ink, Line, Quantity},
+};
+use crate::{
+    stats::{Latency, curve::nines_for},
+    units,
+};
+
+/// Steps for each nine.
+const STEPS: usize = 25;
+/// The most segments that have a curve: more are a thicket.
+const MOST_CURVES: usize = 40;
+
+/// The curves of the segments that were measured; `None` where there is none.
+pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
+    let all: Vec<_> = account.measured().collect();
+    let named = |n: usize| {
+        let segment = all[n];
+        let number = segment.start.segment;
+        let latency = due(segment.total.response.as_ref(), &segment.total.service);
+        (format!("segment {number}"), Some(number), latency)
+    };
+    let curves = (0..all.len().min(MOST_CURVES)).map(named).collect();
+    let mut chart = chart(format!("{prefix}curves"), curves)?;
+    if all.len() > MOST_CURVES {
+        chart.note = format!(
+            "Drawn are the first {MOST_CURVES} of {} segments under load.",
+            units::grouped(all.len() as u64)
+        );
+    }
+    Some(chart)
+}
+
+/// Those of several runs, each with its name.
+pub(super) fn of_runs<'a>(runs: impl Iterator<Item = (&'a str, &'a Latency)>) -> Option<Chart> {
+    let named = |(name, latency): (&'a str, &'a Latency)| (name.to_owned(), None, latency);
+    chart("runs-curves".to_owned(), runs.take(MOST_CURVES).map(named).collect())
+}
+
+/// The times that decide.
+pub(super) fn due<'a>(response: Option<&'a Latency>, service: &'a Latency) -> &'a Latency {
+    response.unwrap_or(service)
+}
+
+fn chart(id: String, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Chart> {
+    let nines = nines_for(curves.iter().map(|(.., latency)| latency.count()).max()?);
+    let steps = nines as usize * STEPS;
+    let xs = (0..steps).map(|n| (n as f64 + 0.5) / STEPS as f64).collect();
+    let line = |(n, (name, segment, latency)): (usize, (String, Option<u32>, &Latency))| {
+        let values = latency.curve(nines, steps).into_iter().map(|ns| ns.map(|ns| ns as f64 / 1e3)).collect();
+        Line { segment, ..Line::new(name, Ink::of_series(n), values) }
+    };
+    let lines: Vec<_> = curves.into_iter().enumerate().map(line).filter(Line::is_told).collect();
+    let chart = Chart {
+        id,
+        title: "Latency over the percentile".to_owned(),
+        note: String::new(),
+        x: Quantity::Nines,
+        x_name: "share of the requests".to_owned(),
+        y: Quantity::Latency,
+        xs,
+        lines,
+        heat: None,
+    };
+    chart.is_told().then_some(chart)
+}

@@ -1,0 +1,111 @@
+//! How many requests took how long, over time: counts by bins of a tenth of a latency's length.
+
+use serde::Serialize;
+
+use super::course::Point;
+use crate::{session::Interval, session::timeline::Heat};
+
+/// The most columns: no screen tells more apart.
+const MOST_COLUMNS: usize = 600;
+/// How many tones a cell can have.
+pub(super) const TONES: usize = 6;
+
+/// The counts of a stretch.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Column {
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+    /// The bin of the first count.
+    pub(super) first: usize,
+    /// How many requests each bin from there on holds.
+    pub(super) counts: Vec<u64>,
+}
+
+/// The columns, in the order of time.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct HeatMap {
+    pub(super) columns: Vec<Column>,
+    /// Where each bin begins, in µs, and where the last ends.
+    pub(super) borders: Vec<f64>,
+    /// The most that any cell has.
+    pub(super) most: u64,
+}
+
+impl HeatMap {
+    /// That of these points; nothing where nothing was counted. A request counts from when it was due, in closed loop from its
+    /// writing.
+    pub(super) fn of(points: &[Point<Interval>]) -> Option<Self> {
+        let each = points.len().div_ceil(MOST_COLUMNS).max(1);
+        let columns: Vec<_> = points.chunks(each).filter_map(column).collect();
+        let most = columns.iter().flat_map(|column| &column.counts).copied().max()?;
+        let last = columns.iter().map(|column| column.first + column.counts.len()).max()?;
+        let borders = (0..=last).map(|bin| Heat::start_ns(bin) / 1e3).collect();
+        Some(Self { columns, borders, most })
+    }
+
+    /// The tone of a cell with so many requests, from 1 for the fewest; each is a factor of counts.
+    pub(super) fn tone(&self, count: u64) -> usize {
+        let share = (count as f64).ln_1p() / (self.most as f64).ln_1p();
+        ((share * TONES as f64).ceil() as usize).clamp(1, TONES)
+    }
+
+    /// The lowest and the highest latency in it, in µs.
+    pub(super) fn range(&self) -> (f64, f64) {
+        let first = self.columns.iter().map(|column| column.first).min().unwrap_or_default();
+        let last = self.borders.len().saturating_sub(1);
+        (self.borders[first.min(last)], self.borders[last])
+    }
+}
+
+fn column(points: &[Point<Interval>]) -> Option<Column> {
+    let mut counts = Vec::new();
+    let mut add = |ns: u64, n: u64| {
+        let bin = Heat::bin(ns as f64);
+        counts.resize(counts.len().max(bin + 1), 0);
+        counts[bin] += n;
+    };
+    for point in points {
+        let latency = point.part.response.as_ref().unwrap_or(&point.part.service);
+        latency.cells().iter().for_each(|(ns, n)| add((*ns).min(latency.max_ns()), *n));
+        // Longer than any cell, with a maximum that is known.
+        if latency.over_range() > 0 {
+            add(latency.max_ns(), latency.over_range());
+        }
+    }
+    let first = counts.iter().position(|n| *n > 0)?;
+    let (from_s, to_s) = (points.first()?.from_s, points.last()?.to_s);
+    let seconds = |s: f64| (s * 1000.0).round() / 1000.0;
+    Some(Column { from_s: seconds(from_s), to_s: seconds(to_s), first, counts: counts.split_off(first) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::fixture::latency_of;
+
+    fn point(n: u32, ns: impl Iterator<Item = u64>) -> Point<Interval> {
+        let mut course = super::super::course::Course::default();
+        let part = Interval { service: latency_of(ns), ..Interval::default() };
+        course.push(1, f64::from(n) + 1.0, 1.0, part);
+        course.points()[0].clone()
+    }
+
+    #[test]
+    fn every_request_is_in_one_cell() {
+        let times = [40, 150_000, 151_000, 99_000_000_000];
+        let points: Vec<_> = (0..1500).map(|n| point(n, times.into_iter())).collect();
+        let heat = HeatMap::of(&points).unwrap();
+        assert!(heat.columns.len() <= MOST_COLUMNS && heat.columns.len() > MOST_COLUMNS / 2);
+        let counted: u64 = heat.columns.iter().flat_map(|column| &column.counts).sum();
+        assert_eq!(counted, 4 * 1500);
+        let (low, high) = heat.range();
+        assert!(low <= 0.1 && high >= 99e6, "{low} {high}");
+        assert!((1..=3).contains(&heat.tone(1)) && heat.tone(heat.most) == TONES);
+    }
+
+    #[test]
+    fn nothing_has_no_map() {
+        assert!(HeatMap::of(&[]).is_none());
+        assert!(HeatMap::of(&[point(0, std::iter::empty())]).is_none());
+    }
+}

@@ -1,0 +1,112 @@
+//! What the load did over the values of the one knob that was turned.
+
+use super::{
+    account::Account,
+    chart::{Chart, Ink, Line, Quantity},
+};
+use crate::{
+    experiment::{Curve, Dimension, Point},
+    happening::Happening,
+    session::{
+        figures::{self, Row},
+        timeline::Level,
+    },
+    units,
+};
+
+/// Values this far apart are spread in equal factors.
+const WIDE: f64 = 10.0;
+
+/// The curve over the one thing that the segments differ in; `None` where they differ in nothing, or in more.
+pub(super) fn swept(account: &Account) -> Option<Curve> {
+    let segments = || account.timeline.segments().iter();
+    let is_turned = |dimension: &Dimension| {
+        let mut values = Curve::values_of(*dimension, segments());
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let curves =
+        Dimension::all().filter(is_turned).map(|dimension| Curve::of_segments(dimension, segments()));
+    curves.into_iter().find(|curve| curve.points().windows(2).all(|pair| pair[0].is_alike(&pair[1])))
+}
+
+/// Throughput and latency over it.
+pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
+    let Some(curve) = swept(account) else { return Vec::new() };
+    let name = curve.dimension().name();
+    let rate = |point: &Point| figures::OPS_PER_S.exported(&Row::of_interval(point.measured()));
+    let mut throughput = vec![dotted("replies/s", Ink("rate"), &curve, rate)];
+    if let Some(law) = curve.law() {
+        let model = curve.points().iter().map(|point| Some(law.at(point.value as f64))).collect();
+        throughput.push(Line::new("model (USL)", Ink("faint"), model));
+    }
+    let at = |level: Level, ink: &'static str| {
+        let value = |point: &Point| level.of(point.latency()).map(|ns| ns as f64 / 1e3);
+        dotted(level.name(), Ink(ink), &curve, value)
+    };
+    let latency = vec![at(Level::P50, "p50"), at(Level::P99, "p99"), at(Level::P999, "p999")];
+    let of = if curve.points().iter().any(Point::is_open) { "Response time" } else { "Service time" };
+    let mut charts = vec![
+        chart(
+            format!("{prefix}knob-throughput"),
+            format!("Throughput over {name}"),
+            Quantity::Rate,
+            &curve,
+            throughput,
+        ),
+        chart(
+            format!("{prefix}knob-latency"),
+            format!("{of} over {name}"),
+            Quantity::Latency,
+            &curve,
+            latency,
+        ),
+    ];
+    charts[0].note = words(account, &curve);
+    charts.retain(Chart::is_told);
+    charts
+}
+
+fn dotted(name: &str, ink: Ink, curve: &Curve, value: impl Fn(&Point) -> Option<f64>) -> Line {
+    let values = curve.points().iter().map(value).collect();
+    Line { is_dotted: true, ..Line::new(name, ink, values) }
+}
+
+fn chart(id: String, title: String, y: Quantity, curve: &Curve, lines: Vec<Line>) -> Chart {
+    let xs: Vec<_> = curve.points().iter().map(|point| point.value as f64).collect();
+    let is_wide = xs.first().zip(xs.last()).is_some_and(|(low, high)| *low > 0.0 && high / low >= WIDE);
+    let x = if is_wide { Quantity::KnobLog } else { Quantity::Knob };
+    let lines = lines.into_iter().filter(Line::is_told).collect();
+    let x_name = curve.dimension().name().to_owned();
+    Chart { id, title, note: String::new(), x, x_name, y, xs, lines, heat: None }
+}
+
+/// The best value, the knee, and what experiments found.
+fn words(account: &Account, curve: &Curve) -> String {
+    let dimension = curve.dimension();
+    let best = curve.best(None).map(|point| {
+        format!(
+            "Most throughput: {} at {} {}.",
+            units::rate(point.ops_per_s()),
+            dimension.name(),
+            dimension.written(point.value)
+        )
+    });
+    let knee = curve.law().and_then(|law| law.knee()).map(|knee| {
+        let at = dimension.written(knee.at.round() as u64);
+        format!("Knee, after the universal scalability law: {} {at}.", dimension.name())
+    });
+    let limited = curve.points().iter().filter(|point| point.client_limit().is_some()).count() as u64;
+    let limited = (limited > 0)
+        .then(|| format!("At {} redyno itself was the limit.", units::counted(limited, "value")));
+    let is_found = |what: &&Happening| {
+        matches!(what, Happening::Found { .. } | Happening::BestStep { .. } | Happening::NothingFound { .. })
+    };
+    let found = account
+        .timeline
+        .events()
+        .map(|event| &event.what)
+        .filter(is_found)
+        .map(|what| format!("{}: {what}.", what.name()));
+    [best, knee, limited].into_iter().flatten().chain(found).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,128 @@
+//! Reports: what a session was, on one page that needs no network, or as text for a ticket.
+//!
+//! ```text
+//! records ─► Report ─► Account, one a session and target ─┬─► charts ─┬─► svg: pictures ─────┐
+//!   (push)             timeline, courses, sums            │           └─► data of the script ├─► page: HTML
+//!                                                         ├─► tables, environment ───────────┤
+//!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
+//! ```
+//! A [`Report`] is a [`Sink`] like the exporters: it takes the records of a session that runs or of a recording, and
+//! [`finish`](Sink::finish) is the whole text. That can be asked for at any time, more than once, while records go on to come:
+//!
+//! ```no_run
+//! # use redyno::{report::{Form, Report}, session::{Record, Sink}};
+//! # let records: Vec<Record> = Vec::new();
+//! let mut report = Report::new(Form::Html);
+//! records.iter().for_each(|record| drop(report.push(record)));
+//! let page: String = report.finish().concat();
+//! ```
+//! A further `session` record begins a further account, which is compared with the first.
+//!
+//! Every figure comes from [the table](crate::session::figures), of the records' own distributions: a point of a chart is the
+//! exact sum of its stretch.
+//!
+//! Nothing that a server, a recording or a person wrote is markup here: HTML is written by maud, which escapes all text; what the
+//! script reads is JSON without any `<`; the page's policy allows no script and no style but its own two, by their hashes.
+
+mod account;
+mod chart;
+mod comparison;
+mod course;
+mod environment;
+mod hdr_curves;
+mod heat_map;
+mod knob_curve;
+mod over_time;
+mod page;
+mod scale;
+mod svg;
+mod table;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod ticket;
+
+use std::path::Path;
+
+use self::account::Account;
+use crate::session::{Record, Sink};
+
+/// What a report is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A page for a browser.
+    Html,
+    /// Markdown, for a ticket.
+    Markdown,
+}
+
+impl Form {
+    /// That which a file's name ends in; `None` where it says nothing.
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "md" | "markdown" => Some(Self::Markdown),
+            _ => None,
+        }
+    }
+}
+
+/// A recording as it is called, and which of its segments is compared with those of others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    /// What it is called: its file.
+    pub name: String,
+    /// The segment; where there is none, a recording that has only one under load is compared.
+    pub segment: Option<u32>,
+}
+
+/// A fold over the records of one session, or of several one after the other, that ends in a report.
+pub struct Report {
+    form: Form,
+    /// What the sessions are called, in the order in which they come; those beyond have no name.
+    sources: Vec<Source>,
+    /// How many sessions began.
+    begun: usize,
+    accounts: Vec<Account>,
+    /// Where the accounts of the present session begin: one for each of its targets.
+    present: usize,
+}
+
+impl Report {
+    /// One of a session that has no name of its own.
+    pub fn new(form: Form) -> Self {
+        Self::of(form, Vec::new())
+    }
+
+    /// One of sessions that are called so, in the order in which their records will come.
+    pub fn of(form: Form, sources: Vec<Source>) -> Self {
+        Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
+    }
+
+    /// Begins the accounts of a session, one for each of its targets.
+    fn begin(&mut self, targets: usize) {
+        self.present = self.accounts.len();
+        let source = self.sources.get(self.begun).cloned().unwrap_or_default();
+        self.begun += 1;
+        self.accounts.extend((0..targets).map(|target| Account::new(source.clone(), target as u16)));
+    }
+}
+
+impl Sink for Report {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        if let Record::Session(session) = record {
+            self.begin(1 + session.beside.len());
+        } else if self.accounts.is_empty() {
+            self.begin(1);
+        }
+        self.accounts[self.present..].iter_mut().for_each(|account| account.push(record));
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        vec![match self.form {
+            Form::Html => page::page(&mut self.accounts),
+            Form::Markdown => ticket::ticket(&self.accounts),
+        }]
+    }
+}

@@ -1,0 +1,187 @@
+//! The charts over time: throughput, latency, the heat map, the probe and the processors beside the load.
+
+use super::{
+    account::Account,
+    chart::{Chart, Ink, Line, Quantity},
+    course::{Course, Part, Point},
+    heat_map::HeatMap,
+};
+use crate::{
+    session::{
+        Interval,
+        figures::{self, Figure, Row},
+        timeline::Level,
+    },
+    stats::Latency,
+};
+
+/// The levels with the names of their inks.
+const INKS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
+
+/// What an axis of time is called.
+const TIME: &str = "time of the session";
+
+/// The charts over time that there is anything in; `prefix` makes their names its own.
+pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
+    let mut charts = vec![throughput(account, prefix), latency(account, prefix)];
+    charts.extend(heat(account, prefix));
+    charts.extend([pings(account, prefix), processors(account, prefix)]);
+    charts.retain(Chart::is_told);
+    charts
+}
+
+fn chart(id: String, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -> Chart {
+    let (title, x_name) = (title.to_owned(), TIME.to_owned());
+    let lines = lines.into_iter().filter(Line::is_told).collect();
+    Chart { id, title, note: String::new(), x: Quantity::Time, x_name, y, xs, lines, heat: None }
+}
+
+/// A figure of each point; none where nothing was measured for longer than a point.
+fn line(account: &Account, figure: Figure, ink: Ink) -> Line {
+    let values = over_gaps(&account.load, |point| figure.exported(&Row::of_interval(&point.part)));
+    Line::new(figure.heading, ink, values)
+}
+
+fn throughput(account: &Account, prefix: &str) -> Chart {
+    let mut lines =
+        vec![Line { name: "replies/s".to_owned(), ..line(account, figures::OPS_PER_S, Ink("rate")) }];
+    let errors = over_gaps(&account.load, |point| {
+        let row = Row::of_interval(&point.part);
+        (row.length_s > 0.0).then(|| row.errors as f64 / row.length_s)
+    });
+    if errors.iter().flatten().any(|n| *n > 0.0) {
+        lines.push(Line::new("errors/s", Ink("max"), errors));
+    }
+    let xs = times(&account.load);
+    let title = "Throughput, good replies a second";
+    let mut chart = chart(format!("{prefix}throughput"), title, Quantity::Rate, xs, lines);
+    chart.note = exactness(&account.load);
+    chart
+}
+
+/// The levels that decide: those of the response time where something was due on a schedule.
+fn levels(account: &Account) -> (&'static str, Vec<Line>) {
+    let due = |point: &Point<Interval>, figure: usize| {
+        let row = Row::of_interval(&point.part);
+        let of = if row.response.is_some() { figures::RESPONSE } else { figures::SERVICE };
+        of[figure].exported(&row)
+    };
+    let line = |n: usize| {
+        let values = over_gaps(&account.load, |point| due(point, n));
+        Line::new(figures::SERVICE[n].heading, Ink(INKS[n]), values)
+    };
+    let of = match (account.is_open(), account.has_response()) {
+        (true, _) => "Response time",
+        (false, true) => "Response time under a rate, else service time",
+        (false, false) => "Service time",
+    };
+    (of, (0..INKS.len()).map(line).collect())
+}
+
+fn latency(account: &Account, prefix: &str) -> Chart {
+    let (title, lines) = levels(account);
+    let title = format!("{title}: percentiles");
+    chart(format!("{prefix}latency"), &title, Quantity::Latency, times(&account.load), lines)
+}
+
+fn heat(account: &Account, prefix: &str) -> Option<Chart> {
+    let heat = HeatMap::of(account.load.points())?;
+    let (_, mut lines) = levels(account);
+    lines.retain(|line| ["p50", "p99"].contains(&line.ink.0));
+    let title = "How many requests took how long";
+    let mut chart = chart(format!("{prefix}heat"), title, Quantity::Latency, times(&account.load), lines);
+    chart.note = format!(
+        "The stronger a cell, the more requests it has, up to {}: each tone is a factor. A cell is a tenth of its latency high.",
+        crate::units::grouped(heat.most)
+    );
+    chart.heat = Some(heat);
+    Some(chart)
+}
+
+fn pings(account: &Account, prefix: &str) -> Chart {
+    let at = |level: Level| {
+        let value = |point: &Point<Latency>| level.of(&point.part).map(|ns| ns as f64 / 1e3);
+        Line::new(level.name(), Ink(INKS[level as usize]), over_gaps(&account.pings, value))
+    };
+    let lines = [Level::P50, Level::P90, Level::P99, Level::Max].map(at).into();
+    let title = "Ping: what another client sees at the same time";
+    let mut chart = chart(format!("{prefix}ping"), title, Quantity::Latency, times(&account.pings), lines);
+    if account.ping_errors > 0 {
+        chart.note = format!("{} had no answer.", crate::units::counted(account.ping_errors, "ping"));
+    }
+    chart
+}
+
+/// The share of a core that the server used, and that redyno's busiest worker did.
+fn processors(account: &Account, prefix: &str) -> Chart {
+    let server = over_gaps(&account.server_cpu, |point| point.part.share());
+    let (xs, server) = (times(&account.server_cpu), Line::new("server", Ink("server"), server));
+    let own = Line { name: "redyno".to_owned(), ..line(account, figures::CLIENT_CPU, Ink("own")) };
+    let (xs, lines) = together((xs, server), (times(&account.load), own));
+    let title = "Share of a core: the server, and redyno's busiest worker";
+    chart(format!("{prefix}processors"), title, Quantity::Cores, xs, lines)
+}
+
+/// The middles of the points, with a place between two that something lies between.
+fn times<T: Part>(course: &Course<T>) -> Vec<f64> {
+    let mut times = Vec::new();
+    for (n, point) in course.points().iter().enumerate() {
+        if let Some(gap_s) = gap_before(course, n) {
+            times.push(gap_s);
+        }
+        times.push(point.middle_s());
+    }
+    times
+}
+
+/// A value of each point, and none in the places between.
+fn over_gaps<T: Part>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
+    let mut values = Vec::new();
+    for (n, point) in course.points().iter().enumerate() {
+        values.extend(gap_before(course, n).map(|_| None));
+        values.push(value(point));
+    }
+    values
+}
+
+/// The middle of the stretch before point `n` in which nothing was measured, if it is longer than a point.
+fn gap_before<T: Part>(course: &Course<T>, n: usize) -> Option<f64> {
+    let [before, after] = [course.points().get(n.checked_sub(1)?)?, course.points().get(n)?];
+    let gap = (before.to_s, after.from_s);
+    (gap.1 - gap.0 > 1.5 * course.step_s()).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
+}
+
+/// Two lines over the times of both.
+fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Line>) {
+    let mut xs: Vec<f64> = one.0.iter().chain(&other.0).copied().collect();
+    xs.sort_unstable_by(f64::total_cmp);
+    xs.dedup();
+    let spread = |(times, line): (Vec<f64>, Line)| {
+        // Between the times of one line its last value goes on, so that the other's do not tear it.
+        let mut values = Vec::with_capacity(xs.len());
+        let mut at = 0;
+        for x in &xs {
+            while times.get(at + 1).is_some_and(|next| next <= x) {
+                at += 1;
+            }
+            let is_in =
+                times.first().is_some_and(|first| first <= x) && times.last().is_some_and(|last| last >= x);
+            values.push(line.values.get(at).copied().flatten().filter(|_| is_in));
+        }
+        Line { values, ..line }
+    };
+    let (one, other) = (spread(one), spread(other));
+    (xs, vec![one, other])
+}
+
+/// What a point is.
+fn exactness(course: &Course<Interval>) -> String {
+    let (points, records) = (course.points().len() as u64, course.records());
+    let what = format!(
+        "{} in {}, each of about {} at the most and of one setting: an exact sum, whose percentiles come from its own distribution.",
+        crate::units::counted(records, "record"),
+        crate::units::counted(points, "point"),
+        crate::units::counted(course.step_s() as u64, "second"),
+    );
+    what + " A percentile that fewer than ten requests lie above is not drawn."
+}

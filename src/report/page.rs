@@ -1,0 +1,257 @@
+//! The page: one file that needs nothing else, with its pictures, its script and what the script reads.
+
+use std::sync::LazyLock;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use ring::digest::{SHA256, digest};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{
+    account::Account,
+    chart::Chart,
+    comparison::Comparison,
+    environment, hdr_curves, knob_curve, over_time,
+    svg::{self, Band, Moment, Stage},
+    table::Table,
+    tables,
+};
+use crate::{
+    session::figures::{self, Figure, Row},
+    units,
+};
+
+/// uPlot as it is published, with its licence, and what uses it.
+const SCRIPT: &str = concat!(
+    "/*\n",
+    include_str!("../../assets/uplot/LICENSE"),
+    "\n*/\n",
+    include_str!("../../assets/uplot/uPlot.iife.min.js"),
+    "\n",
+    include_str!("page.js")
+);
+const STYLE: &str = concat!(include_str!("../../assets/uplot/uPlot.min.css"), "\n", include_str!("page.css"));
+
+/// What the page may do: show its own pictures, run its own script, wear its own style, and nothing else.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = |text: &str| STANDARD.encode(digest(&SHA256, text.as_bytes()));
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+});
+
+/// The most events and marks that are on the axes.
+const MOST_MOMENTS: usize = 500;
+
+/// What the script reads.
+#[derive(Serialize)]
+struct Data<'a> {
+    sessions: Vec<SessionData<'a>>,
+    comparison: Option<&'a Chart>,
+}
+
+#[derive(Serialize)]
+struct SessionData<'a> {
+    id: &'a str,
+    name: &'a str,
+    until_s: f64,
+    /// Number, beginning, end.
+    segments: Vec<(u32, f64, f64)>,
+    /// When, whether a person's mark, words.
+    moments: Vec<(f64, bool, &'a str)>,
+    charts: Vec<&'a Chart>,
+    /// The same as `redyno export --format json`.
+    figures: &'a RawValue,
+}
+
+/// A session on its page.
+struct Section {
+    id: String,
+    name: String,
+    line: String,
+    stage: Stage,
+    over_time: Vec<Chart>,
+    others: Vec<Chart>,
+    tiles: Vec<(&'static str, String)>,
+    tables: Vec<Table>,
+    environment: Vec<Table>,
+    figures: Box<RawValue>,
+}
+
+/// The page of these sessions.
+pub(super) fn page(accounts: &mut [Account]) -> String {
+    let comparison = Comparison::of(accounts);
+    let sections: Vec<_> = accounts.iter_mut().enumerate().map(|(n, account)| section(n, account)).collect();
+    let data = Data {
+        sessions: sections.iter().map(Section::data).collect(),
+        comparison: comparison.as_ref().and_then(|comparison| comparison.curves.as_ref()),
+    };
+    // Strings and numbers can always be encoded. Without a < it can neither end its element nor begin a comment.
+    let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
+    let names: Vec<_> = sections.iter().map(|section| section.name.as_str()).collect();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(*POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "redyno: " (names.join(", ")) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                @if let Some(comparison) = &comparison { (compared(comparison, &sections)) }
+                @for section in &sections { (section.markup()) }
+                footer { p { "Made by redyno " (env!("CARGO_PKG_VERSION")) ". Charts by uPlot 1.6.32, MIT licence." } }
+                script type="application/json" id="data" { (PreEscaped(data)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn section(n: usize, account: &mut Account) -> Section {
+    let id = format!("r{n}");
+    let prefix = format!("{id}-");
+    // It is what our own exporter wrote.
+    let figures = RawValue::from_string(account.figures().trim_end().to_owned()).unwrap_or_default();
+    let mut others = knob_curve::charts(account, &prefix);
+    others.extend(hdr_curves::of_segments(account, &prefix));
+    let mut tables = vec![tables::segments(account)];
+    tables.extend(
+        [tables::operations(account), tables::errors(account), tables::happenings(account)]
+            .into_iter()
+            .flatten(),
+    );
+    Section {
+        name: account.name(),
+        line: line(account),
+        stage: stage(account),
+        over_time: over_time::charts(account, &prefix),
+        others,
+        tiles: tiles(account),
+        tables,
+        environment: environment::tables(account),
+        figures,
+        id,
+    }
+}
+
+/// Who was measured, when, for how long.
+fn line(account: &Account) -> String {
+    let length = units::clock(account.timeline.now_s());
+    let Some(session) = account.timeline.session() else { return length };
+    let target = &session.target;
+    let parts = [&target.address, &target.server, &target.role, &session.started];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
+    format!("{}, {length} long, by {}", parts.join(", "), session.tool)
+}
+
+fn stage(account: &Account) -> Stage {
+    let timeline = &account.timeline;
+    let until_s = timeline.now_s();
+    let bands = timeline.segments().iter().map(|segment| Band {
+        number: segment.start.segment,
+        from_s: segment.start.t_s,
+        to_s: segment.ended_s.unwrap_or(until_s),
+    });
+    let marks =
+        timeline.marks().map(|mark| Moment { t_s: mark.t_s, is_mark: true, words: mark.text.clone() });
+    let events = timeline.events().map(|event| Moment {
+        t_s: event.t_s,
+        is_mark: false,
+        words: format!("{}: {}", event.what.name(), event.what),
+    });
+    Stage { until_s, bands: bands.collect(), moments: marks.chain(events).take(MOST_MOMENTS).collect() }
+}
+
+/// The figures that come first.
+fn tiles(account: &Account) -> Vec<(&'static str, String)> {
+    let summary = account.timeline.summary();
+    let row = Row::of_summary(&summary);
+    let levels: [Figure; 5] = if account.is_open() { figures::RESPONSE } else { figures::SERVICE };
+    let all = [figures::OPS_PER_S].into_iter().chain(levels).chain([figures::ERRORS, figures::OPS]);
+    let has_load = summary.ops > 0 || summary.due > 0;
+    all.filter(|_| has_load).filter_map(|figure| Some((figure.heading, figure.written(&row)?))).collect()
+}
+
+impl Section {
+    fn data(&self) -> SessionData<'_> {
+        SessionData {
+            id: &self.id,
+            name: &self.name,
+            until_s: self.stage.until_s,
+            segments: self.stage.bands.iter().map(|band| (band.number, band.from_s, band.to_s)).collect(),
+            moments: self.stage.moments.iter().map(|it| (it.t_s, it.is_mark, it.words.as_str())).collect(),
+            charts: self.over_time.iter().chain(&self.others).collect(),
+            figures: &self.figures,
+        }
+    }
+
+    fn markup(&self) -> Markup {
+        html! {
+            section id=(self.id) {
+                h1 { (self.name) }
+                p.about { (self.line) }
+                @if !self.tiles.is_empty() {
+                    p.note { "All segments together, without warm-up and prefill:" }
+                    dl.tiles { @for (name, value) in &self.tiles { div { dt { (name) } dd { (value) } } } }
+                }
+                p.help { "Drag over a chart to zoom, double-click for all of it; click a segment, in a chart or in the table, to pick it." }
+                @for chart in self.over_time.iter().chain(&self.others) { (figure(chart, &self.stage)) }
+                @for table in &self.tables { (table_markup(table, &self.id)) }
+                div.sides { @for table in &self.environment { (table_markup(table, &self.id)) } }
+            }
+        }
+    }
+}
+
+fn compared(comparison: &Comparison, sections: &[Section]) -> Markup {
+    html! {
+        section id="comparison" {
+            h1 { "Comparison" }
+            ul { @for section in sections { li { a href={ "#" (section.id) } { (section.name) } " – " (section.line) } } }
+            @for why in &comparison.left_out { p.note { "Not compared: " (why) "." } }
+            @for table in &comparison.tables { (table_markup(table, "comparison")) }
+            @if let Some(chart) = &comparison.curves { (figure(chart, &Stage::default())) }
+        }
+    }
+}
+
+fn figure(chart: &Chart, stage: &Stage) -> Markup {
+    html! {
+        figure id=(chart.id) {
+            figcaption { (chart.title) }
+            div.static { (svg::legend(chart)) div.scroll { (svg::picture(chart, stage)) } }
+            @if !chart.note.is_empty() { p.note { (chart.note) } }
+        }
+    }
+}
+
+fn table_markup(table: &Table, section: &str) -> Markup {
+    let class = |n: usize| (n >= table.words).then_some("number");
+    html! {
+        div.table {
+            h2 { (table.title) }
+            div.scroll {
+                table {
+                    @if table.headings.iter().any(|heading| !heading.is_empty()) {
+                        thead { tr { @for (n, heading) in table.headings.iter().enumerate() { th class=[class(n)] { (heading) } } } }
+                    }
+                    tbody {
+                        @for row in &table.rows {
+                            tr data-segment=[row.segment.map(|number| format!("{section}-{number}"))] {
+                                @for (n, cell) in row.cells.iter().enumerate() { td class=[class(n)] { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+            @if !table.note.is_empty() { p.note { (table.note) } }
+        }
+    }
+}

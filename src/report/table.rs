@@ -1,0 +1,46 @@
+//! A table: the same for the page and for a ticket.
+
+use crate::export::markdown_text;
+
+/// A row of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    pub(super) cells: Vec<String>,
+    /// The segment that it is of, where it is of one.
+    pub(super) segment: Option<u32>,
+}
+
+impl Row {
+    pub(super) fn of(cells: Vec<String>) -> Self {
+        Self { cells, segment: None }
+    }
+}
+
+/// Rows below headings. The first `words` columns are text, the others numbers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    pub(super) title: String,
+    pub(super) headings: Vec<String>,
+    pub(super) words: usize,
+    pub(super) rows: Vec<Row>,
+    /// What is to be known of it.
+    pub(super) note: String,
+}
+
+impl Table {
+    /// It in Markdown; nothing without rows.
+    pub(super) fn markdown(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let line = |cells: &[String]| {
+            format!("| {} |\n", cells.iter().map(|cell| markdown_text(cell)).collect::<Vec<_>>().join(" | "))
+        };
+        let rule = |n: usize| if n < self.words { "---|" } else { "--:|" };
+        let rules: String = (0..self.headings.len()).map(rule).collect();
+        let rows: String = self.rows.iter().map(|row| line(&row.cells)).collect();
+        let note =
+            if self.note.is_empty() { String::new() } else { format!("\n{}\n", markdown_text(&self.note)) };
+        format!("### {}\n\n{}|{rules}\n{rows}{note}\n", markdown_text(&self.title), line(&self.headings))
+    }
+}

@@ -1,0 +1,137 @@
+//! The tables of a session: its segments, its operations, its errors, what happened in it.
+
+use std::collections::BTreeMap;
+
+use super::{
+    account::Account,
+    table::{Row, Table},
+};
+use crate::{
+    session::{
+        OperationInterval,
+        figures::{self, Figure, Row as Figures},
+    },
+    units,
+};
+
+/// The figures of a row; those that nobody has a value of are left out.
+const COLUMNS: [Figure; 13] = [
+    figures::LENGTH,
+    figures::OPS_PER_S,
+    figures::SERVICE_P50,
+    figures::SERVICE_P99,
+    figures::SERVICE_P999,
+    figures::SERVICE_MAX,
+    figures::RESPONSE_P50,
+    figures::RESPONSE_P99,
+    figures::RESPONSE_P999,
+    figures::RESPONSE_MAX,
+    figures::SHED,
+    figures::ERRORS,
+    figures::SERVER_CPU,
+];
+/// The most events and marks that are listed.
+const MOST_EVENTS: usize = 500;
+
+/// Figures below their headings, behind one column of words.
+fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> Table {
+    let is_told = |figure: &&Figure| {
+        let values = || rows.iter().filter_map(|(.., row)| figure.value(row));
+        if figure.unit == figures::Unit::Trouble && **figure != figures::ERRORS {
+            values().any(|n| n > 0.0)
+        } else {
+            values().next().is_some()
+        }
+    };
+    let columns: Vec<_> = COLUMNS.iter().filter(is_told).collect();
+    let headings = columns.iter().map(|figure| figure.heading.to_owned());
+    let row = |(name, segment, row): &(String, Option<u32>, Figures)| {
+        let cells = columns.iter().map(|figure| figure.written(row).unwrap_or_else(|| "-".to_owned()));
+        Row { cells: std::iter::once(name.clone()).chain(cells).collect(), segment: *segment }
+    };
+    Table {
+        title: title.to_owned(),
+        headings: std::iter::once(first.to_owned()).chain(headings).collect(),
+        words: 1,
+        rows: rows.iter().map(row).collect(),
+        note: String::new(),
+    }
+}
+
+/// A row a segment, and the sum of those that count.
+pub(super) fn segments(account: &Account) -> Table {
+    let timeline = &account.timeline;
+    let summary = timeline.summary();
+    let mut rows: Vec<_> = timeline
+        .segments()
+        .iter()
+        .map(|segment| {
+            let start = &segment.start;
+            let phase = start.aside().map_or_else(String::new, |aside| format!("{aside}, "));
+            let config =
+                start.config.as_ref().map(|set| format!("{} {}, ", set.name, set.to)).unwrap_or_default();
+            let name = format!("{}: {phase}{config}{}", start.segment, start.knobs);
+            (name, Some(start.segment), Figures::of_segment(segment, timeline.now_s()))
+        })
+        .collect();
+    rows.push(("all, without warm-up and prefill".to_owned(), None, Figures::of_summary(&summary)));
+    of_figures("Segments", "settings", &rows)
+}
+
+/// A row an operation, where there are several.
+pub(super) fn operations(account: &Account) -> Option<Table> {
+    let summary = account.timeline.summary();
+    let mut sums: BTreeMap<&str, OperationInterval> = BTreeMap::new();
+    let measured = account.timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
+    for (name, part) in measured.flat_map(|segment| &segment.total.commands) {
+        sums.entry(name).or_default().merge(part);
+    }
+    let row = |(name, part): (&&str, &'_ OperationInterval)| ((*name).to_owned(), None::<u32>, part.clone());
+    let parts: Vec<_> = sums.iter().map(row).collect();
+    let rows: Vec<_> = parts
+        .iter()
+        .map(|(name, segment, part)| {
+            (name.clone(), *segment, Figures::of_summary(&summary).of_operation(part))
+        })
+        .collect();
+    let mut table = of_figures("Operations", "operation", &rows);
+    table.note = "Of all segments but warm-up and prefill.".to_owned();
+    (rows.len() > 1).then_some(table)
+}
+
+/// What failed, by kind.
+pub(super) fn errors(account: &Account) -> Option<Table> {
+    let summary = account.timeline.summary();
+    let parts = [
+        ("request", &summary.errors),
+        ("connection lost", &summary.connections_lost),
+        ("attempt to connect", &summary.connects_failed),
+    ];
+    let row = |what: &str, kind: &str, n: u64| {
+        let first = summary.first_errors.get(kind).cloned().unwrap_or_default();
+        Row::of(vec![what.to_owned(), kind.to_owned(), first, units::grouped(n)])
+    };
+    let rows: Vec<_> =
+        parts.iter().flat_map(|(what, counts)| counts.iter().map(|(kind, n)| row(what, kind, *n))).collect();
+    let headings = ["what", "kind", "the first said", "count"].map(str::to_owned).into();
+    let table = Table { title: "Errors".to_owned(), headings, words: 3, rows, note: String::new() };
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// What happened, and what a person noted.
+pub(super) fn happenings(account: &Account) -> Option<Table> {
+    let timeline = &account.timeline;
+    let events =
+        timeline.events().map(|event| (event.t_s, event.what.name().to_owned(), event.what.to_string()));
+    let marks = timeline.marks().map(|mark| (mark.t_s, "mark".to_owned(), mark.text.clone()));
+    let mut all: Vec<_> = events.chain(marks).collect();
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let more = all.len().saturating_sub(MOST_EVENTS) as u64 + timeline.forgotten();
+    let row = |(t_s, name, words): (f64, String, String)| Row::of(vec![units::clock(t_s), name, words]);
+    let rows: Vec<_> = all.into_iter().take(MOST_EVENTS).map(row).collect();
+    let headings = ["time", "what", "in words"].map(str::to_owned).into();
+    let note =
+        if more > 0 { format!("{} more are in the recording.", units::grouped(more)) } else { String::new() };
+    let table = Table { title: "Events and marks".to_owned(), headings, words: 3, rows, note };
+    (!table.rows.is_empty()).then_some(table)
+}

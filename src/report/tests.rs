@@ -1,0 +1,303 @@
+//! A report's figures are the records', whatever they hold; nothing in them is markup; and it stays small.
+
+use std::{collections::BTreeMap, path::Path, sync::Mutex};
+
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    export::{Format, Rows},
+    happening::Happening,
+    load::Knobs,
+    session::{
+        Event, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span,
+    },
+    stats::{Latency, fixture::latency_of},
+};
+
+/// What every reader of HTML would obey.
+const HOSTILE: [&str; 3] =
+    ["</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "<!--<script>'`|"];
+
+/// Some distributions, of which a session has one after the other.
+fn times(seed: u64, n: u64) -> Latency {
+    static MADE: Mutex<BTreeMap<(u64, u64), Latency>> = Mutex::new(BTreeMap::new());
+    let seed = seed % 8;
+    let times = (0..n).map(|k| 150_000 + (k * 7919 + seed * 104_729) % 900_000 + (k % 97) * (k % 89) * 700);
+    MADE.lock().unwrap().entry((seed, n)).or_insert_with(|| latency_of(times)).clone()
+}
+
+fn interval(segment: u32, t_s: f64, ops: u64) -> Record {
+    let of = |share: u64| OperationInterval {
+        ops: ops / share,
+        service: times(segment.into(), ops / share),
+        ..OperationInterval::default()
+    };
+    Record::Interval(Box::new(Interval {
+        t_s,
+        length_s: 1.0,
+        segment,
+        ops,
+        ops_per_s: ops as f64,
+        service: times(t_s as u64, ops),
+        response: segment.is_multiple_of(2).then(|| times(t_s as u64 + 7, ops)),
+        commands: [("GET".to_owned(), of(2)), (HOSTILE[1].to_owned(), of(2))].into(),
+        errors: [(HOSTILE[0].to_owned(), 1)].into(),
+        ..Interval::default()
+    }))
+}
+
+fn ping(t_s: f64) -> Record {
+    let ping = crate::probe::Ping { rtt: times(t_s as u64, 100), ..crate::probe::Ping::default() };
+    Record::Ping(Box::new(Span::new(t_s, 1.0, ping)))
+}
+
+fn clients(load: bool, clients: u32, rate: Option<u32>) -> Knobs {
+    Knobs { load, clients, rate, ..Knobs::default() }
+}
+
+/// A session of so many seconds: a warm-up, and a segment a tenth of it.
+fn session(seconds: u32, ops: u64) -> Vec<Record> {
+    let text = HOSTILE.join(" ");
+    let server = ServerIdentity { address: text.clone(), server: text.clone(), ..ServerIdentity::default() };
+    let mut records = vec![Record::Session(SessionStart::now(server))];
+    let each = (seconds / 10).max(1);
+    for n in 0..seconds {
+        let (segment, t_s) = (1 + n / each, f64::from(n));
+        if n.is_multiple_of(each) {
+            let knobs = clients(true, 10 * segment, segment.is_multiple_of(2).then_some(1000));
+            records
+                .push(Record::Segment(Segment { warmup: segment == 1, ..Segment::new(t_s, segment, knobs) }));
+        }
+        records.extend([interval(segment, t_s + 1.0, ops), ping(t_s + 1.0)]);
+        let status = crate::server::Status {
+            config: [(text.clone(), text.clone()), ("appendonly".to_owned(), "yes".to_owned())].into(),
+            gauges: [(crate::gauge::Gauge::Cpu, 0.5)].into(),
+            poll_s: Some(1.0),
+            ..crate::server::Status::default()
+        };
+        records.push(Record::Server(Box::new(Moment::new(t_s + 1.0, status))));
+    }
+    records.push(Record::Mark(Mark { t_s: 2.0, text: text.clone() }));
+    let what = Happening::Foreign { name: HOSTILE[0].to_owned(), detail: text.clone() };
+    records.push(Record::Event(Event::new(3.0, what)));
+    records.push(Record::Event(Event::new(
+        3.5,
+        Happening::FirstError { error: HOSTILE[0].to_owned(), message: text },
+    )));
+    records
+}
+
+fn made<'a>(form: Form, names: &[&str], records: impl IntoIterator<Item = &'a Record>) -> String {
+    let sources = names.iter().map(|name| Source { name: (*name).to_owned(), segment: None }).collect();
+    let mut report = Report::of(form, sources);
+    records.into_iter().for_each(|record| drop(report.push(record)));
+    report.finish().concat()
+}
+
+/// What the page's script reads.
+fn data(page: &str) -> Value {
+    let (_, after) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
+    serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn the_figures_of_a_page_are_those_of_the_json_export() {
+    let records = session(30, 2000);
+    let mut json = Format::Json.sink(Rows::default(), None);
+    records.iter().for_each(|record| drop(json.push(record)));
+    let exported: Value = serde_json::from_str(&json.finish().concat()).unwrap();
+    let page = made(Form::Html, &["s.jsonl"], &records);
+    let session = &data(&page)["sessions"][0];
+    assert_eq!(session["figures"], exported);
+    assert_eq!(exported["summary"]["ops"], 27 * 2000, "without the warm-up");
+    let (summary, row) =
+        (&exported["summary"], page.split_once("all, without warm-up and prefill").unwrap().1);
+    let us = |name: &str| crate::units::latency((summary[name].as_f64().unwrap() * 1e3).round() as u64);
+    for name in ["service_p50_us", "service_p99_us", "service_max_us", "response_p50_us"] {
+        assert!(row.contains(&us(name)), "{name}: {} in {row}", us(name));
+    }
+}
+
+#[test]
+fn a_point_of_a_chart_is_the_interval_that_the_csv_export_tells_of() {
+    let records = session(30, 2000);
+    let mut ndjson = Format::Ndjson.sink(Rows::Intervals, None);
+    let rows: Vec<String> = records.iter().flat_map(|record| ndjson.push(record)).collect();
+    let rows: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let session = &data(&made(Form::Html, &[], &records))["sessions"][0];
+    let chart = |id: &str| {
+        let mut all = session["charts"].as_array().unwrap().iter();
+        all.find(|chart| chart["id"] == id).unwrap_or_else(|| panic!("no {id}")).clone()
+    };
+    let of = |row: &Value, level: &str| match &row[format!("response_{level}_us")] {
+        Value::Null => row[format!("service_{level}_us")].clone(),
+        told => told.clone(),
+    };
+    let expected = |value: &dyn Fn(&Value) -> Value| rows.iter().map(value).collect::<Vec<_>>();
+    let number = |value: &Value| value.as_f64();
+    let told = |chart: &Value, line: usize| -> Vec<_> {
+        chart["lines"][line]["values"].as_array().unwrap().iter().map(number).collect()
+    };
+    let numbers = |values: Vec<Value>| values.iter().map(number).collect::<Vec<_>>();
+    assert_eq!(told(&chart("r0-throughput"), 0), numbers(expected(&|row| row["ops_per_s"].clone())));
+    let latency = chart("r0-latency");
+    for (line, level) in ["p50", "p90", "p99", "max"].into_iter().enumerate() {
+        assert_eq!(told(&latency, line), numbers(expected(&|row| of(row, level))), "{level}");
+    }
+    assert_eq!(latency["xs"][0], 0.5);
+    let heat = &chart("r0-heat")["heat"]["columns"];
+    let counts = heat.as_array().unwrap().iter().flat_map(|column| column["counts"].as_array().unwrap());
+    assert_eq!(counts.filter_map(Value::as_u64).sum::<u64>(), 30 * 2000, "no request is in no cell");
+}
+
+#[test]
+fn nothing_that_was_recorded_is_markup() {
+    let records = session(12, 100);
+    for names in [&[HOSTILE[0]][..], &[HOSTILE[1], HOSTILE[2]]] {
+        let twice: Vec<_> = std::iter::repeat_n(&records, names.len()).flatten().collect();
+        let page = made(Form::Html, names, twice.iter().copied());
+        for hostile in ["<script>alert", "</script><script>alert", "<img", "<!--<", "\"><img"] {
+            assert!(!page.contains(hostile), "{hostile}");
+        }
+        assert_eq!(page.matches("<script").count(), 2, "the data and the script");
+        assert!(page.contains("&lt;script&gt;alert(1)"), "it is shown");
+        assert_eq!(data(&page)["sessions"][0]["moments"][0][2], HOSTILE.join(" "), "as it is");
+        let ticket = made(Form::Markdown, names, twice);
+        assert!(!ticket.contains('<') && !ticket.contains("\n|---|\n"), "{ticket}");
+        assert!(ticket.contains("&lt;script&gt;alert"));
+    }
+}
+
+#[test]
+fn the_policy_lets_only_its_own_script_and_style_in() {
+    use base64::Engine as _;
+    let knobs = Record::Segment(Segment::new(0.0, 1, clients(true, 10, None)));
+    let page = made(Form::Html, &[], &[knobs, ping(1.0)]);
+    let between = |from: &str, to: &str| page.split_once(from).unwrap().1.split_once(to).unwrap().0;
+    let policy = between("http-equiv=\"Content-Security-Policy\" content=\"", "\"").replace("&#39;", "'");
+    let hash = |text: &str| {
+        let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+        format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(digest))
+    };
+    let [script, style] = [between("<script>", "</script>"), between("<style>", "</style>")].map(hash);
+    assert_eq!(
+        policy,
+        format!(
+            "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action 'none'"
+        )
+    );
+    for remote in ["http://", "https://", "src=", " style=", "onclick", "@import", "url("] {
+        let markup = page.replace(between("<script>", "</script>"), "").replace("http-equiv", "");
+        assert!(!markup.contains(remote), "{remote}");
+    }
+}
+
+#[test]
+fn ten_minutes_take_less_than_a_megabyte_and_a_half_and_so_does_a_day() {
+    let page = made(Form::Html, &["ten.jsonl"], &session(600, 5000));
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+    let day = made(Form::Html, &["day.jsonl"], &session(4000, 300));
+    assert!(day.len() < 1_500_000, "{} bytes", day.len());
+}
+
+#[test]
+fn a_knob_that_alone_was_turned_has_its_curve_and_several_have_none() {
+    let turned = |knobs: fn(u32) -> Knobs| {
+        let mut records = vec![Record::Session(SessionStart::now(ServerIdentity::default()))];
+        for n in 1..=4 {
+            records.push(Record::Segment(Segment::new(f64::from(n), n, knobs(n))));
+            records.push(interval(1 + 2 * n, f64::from(n) + 1.0, 2000));
+            let Some(Record::Interval(interval)) = records.last_mut() else { unreachable!() };
+            interval.segment = n;
+        }
+        let page = made(Form::Html, &[], &records);
+        let charts = data(&page)["sessions"][0]["charts"].clone();
+        charts.as_array().unwrap().iter().find(|chart| chart["id"] == "r0-knob-throughput").cloned()
+    };
+    let swept = turned(|n| clients(true, n * 10, None)).unwrap();
+    assert_eq!(
+        (&swept["xs"], &swept["x_name"]),
+        (&serde_json::json!([10.0, 20.0, 30.0, 40.0]), &"clients".into())
+    );
+    assert_eq!(swept["lines"][0]["values"][0], 2000.0);
+    assert!(turned(|n| Knobs { pipeline: n, ..clients(true, n * 10, None) }).is_none());
+    assert!(turned(|_| clients(true, 10, None)).is_none());
+}
+
+#[test]
+fn several_recordings_are_compared_with_the_first_and_what_cannot_be_is_told() {
+    let of = |clients_: u32, ops| {
+        let knobs = clients(true, clients_, None);
+        [
+            Record::Session(SessionStart::now(ServerIdentity::default())),
+            Record::Segment(Segment::new(0.0, 1, knobs)),
+            interval(1, 1.0, ops),
+        ]
+    };
+    let records =
+        [of(10, 1000).to_vec(), of(10, 2000).to_vec(), of(20, 2000).to_vec(), session(30, 100)].concat();
+    let names = ["a", "b", "c", "d"];
+    let page = made(Form::Html, &names, &records);
+    for told in [
+        "b against a",
+        "c against a",
+        "clients: 10 and 20",
+        "+100 %",
+        "Not compared: d has 9 segments under load",
+    ] {
+        assert!(page.contains(told), "{told}");
+    }
+    let curves = &data(&page)["comparison"]["lines"];
+    assert_eq!([0, 1, 2].map(|n| curves[n]["name"].as_str().unwrap().to_owned()), ["a", "b", "c"]);
+    assert!(made(Form::Markdown, &names, &records).starts_with("## Comparison\n\n### b against a\n"));
+}
+
+#[test]
+fn a_session_without_load_or_without_anything_has_a_report_too() {
+    let idle = Record::Segment(Segment::new(0.0, 1, clients(false, 10, None)));
+    let start = Record::Session(SessionStart::now(ServerIdentity::default()));
+    let page = made(Form::Html, &[], &[start, idle, ping(1.0), ping(2.0)]);
+    let charts = &data(&page)["sessions"][0]["charts"];
+    assert_eq!(charts.as_array().unwrap().iter().map(|chart| &chart["id"]).collect::<Vec<_>>(), ["r0-ping"]);
+    assert!(data(&made(Form::Html, &[], &[]))["sessions"].as_array().unwrap().is_empty());
+    assert_eq!(made(Form::Markdown, &[], &[]), "");
+}
+
+#[test]
+fn a_report_of_a_session_that_goes_on_can_be_had_again() {
+    let records = session(20, 500);
+    let (some, rest) = records.split_at(records.len() / 2);
+    let mut report = Report::new(Form::Html);
+    some.iter().for_each(|record| drop(report.push(record)));
+    assert_eq!(report.finish(), report.finish());
+    rest.iter().for_each(|record| drop(report.push(record)));
+    assert_eq!(report.finish().concat(), made(Form::Html, &[], &records));
+}
+
+#[test]
+fn a_form_is_told_by_the_end_of_a_name() {
+    let of = |name: &str| Form::of(Path::new(name));
+    assert_eq!(
+        [of("a.html"), of("b/c.HTM"), of("x.md"), of("x.pdf"), of("html")],
+        [Some(Form::Html), Some(Form::Html), Some(Form::Markdown), None, None]
+    );
+}
+
+#[test]
+fn each_target_of_a_session_has_its_own_account() {
+    let other = ServerIdentity { address: "b:2".to_owned(), ..ServerIdentity::default() };
+    let own = ServerIdentity { address: "a:1".to_owned(), ..ServerIdentity::default() };
+    let start = SessionStart { beside: vec![other], ..SessionStart::now(own) };
+    let mut records = vec![Record::Session(start)];
+    for (target, ops) in [(0, 1000), (1, 3000)] {
+        let segment = Record::Segment(Segment::new(0.0, 1, clients(true, 10, None)));
+        records.extend([segment, interval(1, 1.0, ops)].map(|record| record.told_by(target)));
+    }
+    let page = made(Form::Html, &["v.jsonl"], &records);
+    let sessions = data(&page)["sessions"].clone();
+    let told =
+        [0, 1].map(|n| (sessions[n]["name"].clone(), sessions[n]["figures"]["summary"]["ops"].clone()));
+    assert_eq!(told, [("v.jsonl, a:1".into(), 1000.into()), ("v.jsonl, b:2".into(), 3000.into())]);
+    assert!(page.contains("v.jsonl, b:2 against v.jsonl, a:1"));
+}
