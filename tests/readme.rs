@@ -31,12 +31,17 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
             in_block = !in_block;
-        } else if in_block && let Some(command) = line.trim().trim_start_matches("$ ").strip_prefix("redyno")
-        {
+        } else if in_block && let Some(command) = command(line) {
             found.push(words(command));
         }
     }
     found
+}
+
+/// What stands behind `redyno` in a line of a shell, or of a pipeline's file.
+fn command(line: &str) -> Option<&str> {
+    let line = ["$ ", "- ", "run: "].iter().fold(line.trim(), |line, before| line.trim_start_matches(before));
+    line.strip_prefix("redyno ").or(Some("").filter(|_| line == "redyno"))
 }
 
 /// The words of a command line up to a comment, a pipe or a redirection; what stands in single quotes is one.

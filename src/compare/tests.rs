@@ -1,12 +1,15 @@
 //! Runs that are made, compared.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::{
-    load::Knobs,
+    load::{Arrivals, Knobs},
     session::{
         Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Timeline, figures,
     },
     stats::{fixture::latency_of, simulated::Chance},
+    workload::Workload,
 };
 
 /// A recording of a server, that began at this hour, whose seconds have so many replies and such service times.
@@ -18,7 +21,7 @@ fn recording(server: &str, hour: u32, knobs: &Knobs, seconds: &[(u64, f64)]) -> 
     timeline.push(&Record::Session(session));
     timeline.push(&Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..knobs.clone() })));
     for (n, (ops, us)) in seconds.iter().enumerate() {
-        let service = latency_of((0..2000).map(|n| (us * 1000.0 * (1.0 + f64::from(n) / 2000.0)) as u64));
+        let service = latency_of((0..400).map(|n| (us * 1000.0 * (1.0 + f64::from(n) / 400.0)) as u64));
         let response = knobs.rate.map(|_| service.clone());
         let command =
             OperationInterval { ops: ops / 2, service: service.clone(), ..OperationInterval::default() };
@@ -63,6 +66,55 @@ fn repeats_tell_a_difference_from_noise() {
     assert!(Table::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
 }
 
+/// Three runs each in alternation of a setting and of one whose service times are `more` longer and whose throughput is
+/// `more` less; runs of one setting deviate by 2 % as a whole, their seconds by 1 %. How often a figure is judged so.
+fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
+    let knobs = Knobs::default();
+    let mut counts = BTreeMap::new();
+    for number in 0..times {
+        let mut chance = Chance::new(number);
+        let mut run = |hour: u32, factor: f64| {
+            let factor = factor * (0.02 * chance.normal()).exp();
+            let mut second = || factor * (0.01 * chance.normal()).exp();
+            let seconds: Vec<_> = (0..5).map(|_| ((10_000.0 / second()) as u64, 100.0 * second())).collect();
+            Run::of("a.jsonl", &recording("redis 7.0.15", hour, &knobs, &seconds), None).unwrap()
+        };
+        let (mut base, mut new) = (Vec::new(), Vec::new());
+        for hour in [0, 2, 4] {
+            base.push(run(hour, 1.0));
+            new.push(run(hour + 1, 1.0 + more));
+        }
+        for row in Table::of(&base, &new).rows {
+            *counts.entry((row.name(), row.verdict().unwrap_or_default())).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn repeats_of_one_setting_are_called_different_in_five_of_a_hundred_at_most() {
+    let times = 1000;
+    let counts = judged(0.0, times);
+    let count = |name: &str, verdict| counts.get(&(name.to_owned(), verdict)).copied().unwrap_or_default();
+    for name in ["ops/s", "p50", "p90", "p99", "GET p50", "SET p99"] {
+        let wrong = count(name, "better") + count(name, "worse");
+        // Five are meant; a half more or less is this sample's.
+        assert!(wrong * 1000 <= times * 55, "{name}: {wrong} of {times}");
+        assert!(wrong + count(name, "same") + count(name, "not clear") == times, "{name}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_2_percent() {
+    let times = 100;
+    let counts = judged(0.1, times);
+    for name in ["ops/s", "p50", "p90", "p99", "GET p50", "SET p99"] {
+        let found = counts.get(&(name.to_owned(), "worse")).copied().unwrap_or_default();
+        assert!(found * 20 >= times * 19, "{name}: {found} of {times}");
+        assert!(!counts.contains_key(&(name.to_owned(), "better")), "{name}: {counts:?}");
+    }
+}
+
 #[test]
 fn one_run_each_may_be_drift() {
     let knobs = Knobs::default();
@@ -86,8 +138,48 @@ fn what_is_of_another_kind_is_named() {
     assert_eq!(differs(Knobs { clients: 7, ..Knobs::default() }, "redis 8"), ["clients: 50 and 7"]);
     let two = differs(Knobs { rate: Some(500), pipeline: 3, ..Knobs::default() }, "redis 8");
     assert_eq!(two, ["pipeline: 1 and 3", "rate: max and 500/s"]);
-    let get = Knobs { workload: crate::workload::Workload::ratio(0, 1), ..Knobs::default() };
+    let get = Knobs { workload: Workload::ratio(0, 1), ..Knobs::default() };
     assert_eq!(differs(get, "redis 8"), ["workload: GET:SET 10:1 and GET"]);
+    let larger = Knobs { value_size: 100, keyspace: 7, ..Knobs::default() };
+    assert_eq!(differs(larger, "redis 8"), ["value size: 32 and 100", "keys: 10 k keys and 7 keys"]);
+    let hot = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());
+    let hot = Knobs { workload: hot, reconnect: Some(9), ..Knobs::default() };
+    let told = ["keys: 10 k keys and 10 k keys, zipfian 0.99", "reconnect: never and 9"];
+    assert_eq!(differs(hot, "redis 8"), told);
+    let open = |arrivals| Knobs { rate: Some(500), arrivals, ..Knobs::default() };
+    let [even, poisson] = [Arrivals::Constant, Arrivals::Poisson].map(|arrivals| {
+        [Run::of("b", &recording("redis 8", 2, &open(arrivals), &[(500, 100.0)]), None).unwrap()]
+    });
+    assert_eq!(misfits(&even, &poisson), ["rate: 500/s and 500/s poisson"]);
+}
+
+#[test]
+fn another_kind_of_target_is_named_by_what_it_is() {
+    let base = run_at(1, &Knobs::default(), 1000, 100.0);
+    let other = |change: fn(&mut ServerIdentity)| {
+        let mut run = base.clone();
+        change(&mut run.session.target);
+        misfits(std::slice::from_ref(&base), &[run])
+    };
+    assert_eq!(
+        other(|target| target.server = "memcached 1.6.18".to_owned()),
+        ["target: redis and memcached"]
+    );
+    assert_eq!(other(|target| target.built_in = true), ["target: redis and the built-in server"]);
+    assert_eq!(other(|target| target.mode = "cluster".to_owned()), ["target: redis and redis cluster"]);
+    assert_eq!(other(|target| target.address = "elsewhere:1".to_owned()), [""; 0]);
+}
+
+#[test]
+fn operations_of_the_same_names_may_ask_for_different_things() {
+    let asks = |command: &str| {
+        let workload = Workload::of_commands(&command.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let knobs = Knobs { workload: workload.unwrap().into(), ..Knobs::default() };
+        [Run::of("a", &recording("redis 8", 1, &knobs, &[(500, 100.0)]), None).unwrap()]
+    };
+    let (one, two) = (asks("LRANGE {key} 0 9"), asks("LRANGE {key} 0 99"));
+    assert_eq!(misfits(&one, &one), [""; 0]);
+    assert_eq!(misfits(&one, &two), ["workload: operations of the same names that ask for different things"]);
 }
 
 #[test]
