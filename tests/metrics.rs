@@ -60,6 +60,32 @@ fn a_scraper_gets_counters_that_grow_and_the_server_counts_the_same() {
 }
 
 #[test]
+fn those_who_ask_nothing_and_those_who_read_nothing_keep_out_nobody() {
+    let server = Server::redis().start();
+    let (port, metrics) = (server.port_text(), free_port().to_string());
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--metrics", &metrics]));
+    let address = ("127.0.0.1", metrics.parse().unwrap());
+    let silent = wait_for("the first connection", || TcpStream::connect(address).ok());
+    let mut held = vec![silent];
+    let many = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);
+    for n in 0..100 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        match n % 3 {
+            // What it is sent in return is more than any system keeps for it.
+            0 => drop(stream.set_nonblocking(true).and_then(|()| stream.write(&many))),
+            1 => drop(stream.write(b"\x00\xff garbage\r\n\r\n")),
+            _ => {}
+        }
+        held.push(stream);
+    }
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    assert!(ask(stream, "GET /metrics").ends_with("# EOF\n"));
+    running.signal(Signal::TERM);
+    running.end().expect_code(130);
+}
+
+#[test]
 fn a_socket_serves_as_well_and_goes_at_the_end() {
     let server = Server::redis().start();
     let folder = tempfile::tempdir().unwrap();

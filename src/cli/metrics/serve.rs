@@ -1,6 +1,6 @@
 //! HTTP, as much of it as a scraper needs: `GET /metrics`.
 
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, io, time::Duration};
 
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -9,20 +9,23 @@ use hyper::{
     server::conn::http1,
     service::service_fn,
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, UnixListener},
-    sync::{Semaphore, oneshot},
+    sync::oneshot,
+    task::JoinHandle,
+    time::timeout,
 };
 
 use super::{Shared, address::Listener};
 
 /// What the text is.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// How many may ask at a time: scrapers are few, and a port scanner shall not fill the process's table of files.
+/// How many may ask at a time: scrapers are few, and a port scanner shall not fill the process's table of files. One more
+/// ends the oldest, so that those who ask nothing and those who read nothing keep out nobody.
 const MOST_CONNECTIONS: usize = 16;
-/// How long one may take to say what it wants.
+/// How long one may take to say what it wants and to take it.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait when the system gives no connection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -51,29 +54,31 @@ async fn accept<S>(next: impl AsyncFn() -> io::Result<S>, sums: Shared)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut open = VecDeque::<JoinHandle<()>>::new();
     loop {
-        // It is never closed.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok(stream) = next().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
+        open.retain(|connection| !connection.is_finished());
+        if open.len() == MOST_CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
         let sums = sums.clone();
-        tokio::spawn(async move {
+        open.push_back(tokio::spawn(async move {
             let answer = service_fn(|request: Request<Incoming>| {
                 let response = answer(&request, &sums);
                 async { Ok::<_, Infallible>(response) }
             });
             let mut http = http1::Builder::new();
-            let connection = http
-                .timer(TokioTimer::new())
-                .header_read_timeout(PATIENCE)
-                .serve_connection(TokioIo::new(stream), answer);
-            // Who breaks off has its reasons.
-            let _ = connection.await;
-            drop(place);
-        });
+            let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), answer);
+            // Who breaks off has its reasons, and who takes too long had its chance.
+            let _ = timeout(PATIENCE, connection).await;
+        }));
+        // Whoever asks at once is answered before the next may end it.
+        tokio::task::yield_now().await;
     }
 }
 
