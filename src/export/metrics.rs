@@ -175,8 +175,8 @@ impl Metrics {
             let (unit, scale) = unit(about.unit);
             let ending =
                 |name: &'static str| ["_bytes", "_us", "_s"].iter().find_map(|end| name.strip_suffix(end));
-            let name =
-                format!("server_{}", ending(about.name).filter(|_| unit.is_some()).unwrap_or(about.name));
+            let name = ending(about.name).filter(|_| unit.is_some()).unwrap_or(about.name);
+            let name = format!("server_{}", name.replace("_per_s", "_per_second"));
             let help = about.help.trim_end_matches('.').replace(" since the previous poll", "");
             match about.kind {
                 Kind::Added => out.counter(&name, &help, unit.as_ref(), value * scale)?,
@@ -292,4 +292,27 @@ fn buckets(latency: &Latency) -> Vec<(f64, u64)> {
         counts[BORDERS_NS.partition_point(|border| *border < value_ns)].1 += n;
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// What `promtool check metrics` and a parser of OpenMetrics look at in names.
+    #[test]
+    fn every_name_is_its_own_and_none_has_a_short_unit() {
+        let mut metrics = Metrics::default();
+        gauge::GAUGES.iter().for_each(|gauge| metrics.server.set(*gauge, Some(1.0)));
+        metrics.load.push(&Record::Interval(Box::default()));
+        let text = metrics.text();
+        let names = || text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+        assert!(names().count() > gauge::GAUGES.len());
+        assert_eq!(names().collect::<BTreeSet<_>>().len(), names().count(), "{text}");
+        for name in names() {
+            let short = ["s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "m", "h", "d"];
+            assert!(!name.split('_').any(|part| short.contains(&part)), "{name}");
+        }
+    }
 }
