@@ -29,6 +29,6 @@ fn bash_completes_commands_options_and_the_names_of_values() {
     assert_eq!(completed(&["ab", "--distribution", "zipf"]), ["zipfian", "zipfian-in-order"]);
     assert_eq!(completed(&["series", "tair-th"]), ["tair-threads"]);
     assert_eq!(completed(&["help", "f"]), ["formats"]);
-    assert_eq!(completed(&["man", "rep"]), ["replay"]);
+    assert_eq!(completed(&["man", "repl"]), ["replay"]);
     assert!(completed(&["--theme", ""]).contains(&"light".to_owned()));
 }
