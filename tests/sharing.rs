@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use crate::support::{
     Server,
     program::{redyno, run},
@@ -74,10 +76,10 @@ fn a_recording_that_cannot_be_written_is_told_and_the_session_goes_on() {
     let gone = folder.path().join("gone");
     std::fs::create_dir(&gone).unwrap();
     let mut terminal = loaded(&server, &gone, &[]);
-    std::fs::remove_dir(&gone).unwrap();
+    std::fs::remove_dir_all(&gone).unwrap();
     std::fs::write(&gone, "no directory").unwrap();
     terminal.press("r");
-    terminal.wait_for_text("cannot record to ");
+    terminal.wait_for_text("cannot write to ");
     assert!(terminal.text().contains("● LOAD") && !terminal.text().contains("REC"), "{}", terminal.text());
     quit(terminal);
 }
@@ -200,4 +202,43 @@ fn a_recording_is_drawn_without_a_terminal() {
             run(&[&["replay", &recording, "--screenshot", &picture], &bad[..]].concat()).expect_code(2);
         assert!(outcome.err.contains(complaint), "{}", outcome.err);
     }
+}
+
+#[test]
+fn figures_leave_the_screen_as_they_were_recorded_live_and_from_a_recording() {
+    let server = Server::redis().start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut terminal = loaded(&server, folder.path(), &["--record", "s.jsonl"]);
+    let path = folder.path().join("s.jsonl");
+    let seconds =
+        || std::fs::read_to_string(&path).unwrap_or_default().matches("\"kind\":\"interval\"").count();
+    wait_for("two seconds", || (seconds() >= 2).then_some(()));
+    terminal.press("xsession csv to live.csv\r");
+    terminal.wait_for_text("live.csv: the session as csv, ");
+    let live = std::fs::read_to_string(folder.path().join("live.csv")).unwrap();
+    assert!(live.lines().count() > 2, "{live}");
+    let copied =
+        STANDARD.encode(folder.path().canonicalize().unwrap().join("live.csv").display().to_string());
+    let bytes = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+    assert!(bytes.contains(&format!("\x1b]52;c;{copied}")), "its path was not copied");
+    terminal.press("xsession csv to live.csv\r");
+    terminal.wait_for_text("is there already");
+    quit(terminal);
+    let exported = run(&["export", path.to_str().unwrap(), "--format", "csv"]).expect_code(0).out;
+    assert!(exported.starts_with(&live), "{exported}\nbegins otherwise than\n{live}");
+
+    let mut command = redyno(&["replay", path.to_str().unwrap()]);
+    command.current_dir(folder.path());
+    let mut terminal = Terminal::start(&command, 120, 36);
+    terminal.wait_for_text("REPLAY");
+    terminal.press("xsession json to replayed.json\r");
+    // It is written to its end even when nobody waits for that.
+    terminal.press("q");
+    terminal.wait_for("the main screen", |_| terminal.is_given_back().then_some(()));
+    let (code, text) = terminal.end();
+    assert!(code == Some(0) && text.contains("replayed.json"), "{text}");
+    let replayed = std::fs::read_to_string(folder.path().join("replayed.json")).unwrap();
+    assert_eq!(replayed, run(&["export", path.to_str().unwrap(), "--format", "json"]).expect_code(0).out);
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("redyno")).unwrap().collect();
+    assert!(left.is_empty(), "the records that the screen kept have no name: {left:?}");
 }

@@ -39,7 +39,7 @@ impl Model {
     /// Begins an experiment, or asks first, or says why that cannot be.
     pub(super) fn propose_experiment(&mut self, asked: Asked) {
         if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
-            return self.say(Tone::Warning, "an experiment runs; x stops it");
+            return self.say(Tone::Warning, "an experiment runs; c stops it");
         }
         match self.question_of(&asked) {
             Some(question) => self.mode = Mode::Asking(Question::Experiment { question, asked }),
@@ -244,7 +244,7 @@ mod tests {
         assert!(session.model.contexts().contains(&Context::Experiment));
         session.go_on(8);
         session.press(":find p99<1ms\n");
-        assert_eq!(session.said(), "an experiment runs; x stops it");
+        assert_eq!(session.said(), "an experiment runs; c stops it");
         for _ in 0..400 {
             if session.is_running() {
                 session.go_on(1);
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(session.model.panel.wanted(), &session.knobs, "the answer holds");
         assert!(session.said().starts_with("find p99<1ms: p99<1ms holds up to "), "{}", session.said());
         assert!(session.model.contexts().contains(&Context::Answer));
-        session.press("x");
+        session.press("c");
         assert!(session.model.experiment().is_none());
         session.press("u");
         assert_eq!(session.knobs, Knobs { load: true, ..Knobs::default() }, "undone as one");
@@ -270,7 +270,7 @@ mod tests {
             session.press(typed);
             session.go_on(20);
             assert!(session.is_running() && session.knobs != before);
-            session.press("x");
+            session.press("c");
             assert!(!session.is_running());
             assert_eq!((&session.knobs, session.model.panel.wanted()), (&before, &before));
             assert!(
@@ -278,7 +278,7 @@ mod tests {
                 "{}",
                 session.said()
             );
-            session.press("x");
+            session.press("c");
         }
     }
 

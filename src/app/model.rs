@@ -128,7 +128,7 @@ pub struct Model {
     pub(super) used: BTreeMap<String, u32>,
     /// What the session was begun by.
     pub(super) program: Program,
-    /// What it is recorded to, or read from.
+    /// What it is recorded to, or read from, and what was made of it.
     files: Vec<String>,
     /// The names of the themes that the screen can be drawn in.
     pub themes: &'static [&'static str],
@@ -187,7 +187,7 @@ impl Model {
         Self { program, ..self }
     }
 
-    /// What the session is or was recorded to, or is read from.
+    /// What the session is or was recorded to, or is read from, and what was made of it.
     pub fn files(&self) -> &[String] {
         &self.files
     }
@@ -341,6 +341,13 @@ impl Model {
         self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
     }
 
+    /// Remembers a file of the session for its summary.
+    pub(super) fn add_file(&mut self, file: String) {
+        if !self.files.contains(&file) {
+            self.files.push(file);
+        }
+    }
+
     /// Asks for something to be done.
     pub(super) fn ask(&mut self, effect: impl Into<Effect>) {
         self.effects.push(effect.into());
@@ -364,8 +371,9 @@ impl Model {
             }
             Notice::Info(text) => self.say(Tone::Info, text),
             Notice::Recording(state) => {
-                let file = state.as_ref().map(|state| &state.file).filter(|file| !self.files.contains(file));
-                self.files.extend(file.cloned());
+                if let Some(state) = &state {
+                    self.add_file(state.file.clone());
+                }
                 self.recording = state;
             }
             Notice::LoadStaysOff(cause) => {

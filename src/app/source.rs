@@ -1,6 +1,6 @@
 //! Where records come from and where orders go: the one seam between the screen and a session.
 
-use super::Picture;
+use super::{Outgoing, Picture};
 use crate::session::{Delivery, Order, running::Peer};
 
 /// A session, live or replayed.
@@ -31,6 +31,8 @@ pub enum Effect {
     Suspend,
     /// Save a picture of the screen.
     Save(Picture),
+    /// Make a file of the records, for [`Msg::Written`](super::Msg::Written).
+    Write(Outgoing),
     /// Put a text on the terminal's clipboard.
     Copy {
         /// What it is, in words.

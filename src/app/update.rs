@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Order, Purpose, Question,
-    Setting, Tone, Typing, View, action, closer::Closer, summary,
+    Setting, Tone, Typing, View, Written, action, closer::Closer, summary,
 };
 use crate::{
     experiment::Interruption,
@@ -29,6 +29,8 @@ pub enum Msg {
     Mouse(Mouse),
     /// A text came from the terminal's clipboard.
     Paste(String),
+    /// A file of the records is written, or why not.
+    Written(Result<Written, String>),
     /// A line is to be said: what has become of an effect that belongs to the terminal.
     Say(Tone, String),
     /// The text of a file that was asked for as a script, or why it cannot be read.
@@ -53,6 +55,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.on_mouse(mouse);
         }
         Msg::Paste(text) => paste(model, &text),
+        Msg::Written(written) => model.take_written(written),
         Msg::Say(tone, text) => model.say(tone, text),
         Msg::Script { name, text } => model.propose_script(&name, text),
         Msg::Workload(chosen) => model.propose_workload(chosen),
@@ -197,6 +200,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Presets => model.open_palette("preset "),
         Action::Mark => model.begin_mark(),
         Action::Record => model.toggle_recording(),
+        Action::Export => model.open_palette("export "),
         Action::Save(picture) => model.ask(Effect::Save(picture)),
         Action::CopySummary => {
             let text = summary(model.timeline(), model.files());

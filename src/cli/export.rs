@@ -87,9 +87,8 @@ impl ExportArgs {
     /// # Errors
     /// Names the first that does not.
     pub(super) fn check(&self) -> Result<(), UsageError> {
-        let is_table = [Format::Csv, Format::Ndjson].contains(&self.format);
         let name = self.format.name();
-        if self.rows.is_some() && !is_table {
+        if self.rows.is_some() && !self.format.has_rows() {
             return Err(UsageError::Line(format!(
                 "--rows is for csv and ndjson; {name} has rows of its own"
             )));
@@ -120,7 +119,8 @@ pub(super) fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), F
             }
             writer.write(&record?).map_err(anyhow::Error::from)?;
         }
-        Ok(writer.finish().map_err(anyhow::Error::from)?)
+        writer.finish().map_err(anyhow::Error::from)?;
+        Ok(())
     })();
     written.inspect_err(|_| remove(output))
 }

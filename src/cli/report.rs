@@ -78,7 +78,8 @@ pub(super) fn run(args: &ReportArgs, signals: &Receiver<Signal>) -> Result<(), F
         for reader in readers {
             records(reader).try_for_each(|record| add(&mut writer, &record?, signals))?;
         }
-        Ok(writer.finish().map_err(anyhow::Error::from)?)
+        writer.finish().map_err(anyhow::Error::from)?;
+        Ok(())
     })();
     // What is said is why it was not finished; that it cannot be removed either says nothing more.
     written.inspect_err(|_| drop(std::fs::remove_file(output)))

@@ -17,6 +17,7 @@ mod json;
 mod markdown;
 pub mod memtier;
 mod metrics;
+mod one_segment;
 mod percentiles;
 mod sheet;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use thiserror::Error;
 
 pub use markdown::escaped as markdown_text;
 pub use metrics::Metrics;
+pub use one_segment::OneSegment;
 pub use sheet::Rows;
 
 use self::{
@@ -96,6 +98,29 @@ impl Format {
             Self::MemtierJson => "memtier-json",
             Self::BenchmarkCsv => "redis-benchmark-csv",
         }
+    }
+
+    /// What the names of its files end in.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Csv | Self::BenchmarkCsv => "csv",
+            Self::Ndjson => "ndjson",
+            Self::Json | Self::MemtierJson => "json",
+            Self::HdrLog => "hlog",
+            Self::Percentiles => "hgrm",
+            Self::Markdown => "md",
+            Self::OpenMetrics => "prom",
+        }
+    }
+
+    /// Whether it has rows, of which [`Rows`] says what they are.
+    pub fn has_rows(self) -> bool {
+        matches!(self, Self::Csv | Self::Ndjson)
+    }
+
+    /// Whether a warm-up or a prefill has a place in it; else it holds what the summary does.
+    pub fn tells_asides(self) -> bool {
+        matches!(self, Self::Csv | Self::Ndjson | Self::Json | Self::HdrLog)
     }
 
     /// What it is, in a few words.

@@ -28,6 +28,15 @@ impl Rows {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Intervals, Self::Operations, Self::Segments];
 
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Intervals => "a row a second of each segment",
+            Self::Operations => "a row an operation in each second",
+            Self::Segments => "a row a segment",
+        }
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {

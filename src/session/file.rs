@@ -22,7 +22,7 @@ pub enum FileError {
     #[error("{0} is there already; no file is ever overwritten: name another, or move that one away")]
     Exists(PathBuf),
     /// The file cannot be created.
-    #[error("cannot record to {0}: {1}")]
+    #[error("cannot write to {0}: {1}")]
     Create(PathBuf, io::Error),
     /// Nobody finds what is written any more.
     #[error("recording to {0} failed: the file was removed")]
@@ -70,9 +70,22 @@ impl Writer {
     pub fn fresh(folder: &Path, target: &str) -> Result<Self, FileError> {
         // Whether it is there now is told with the file.
         let _ = std::fs::create_dir_all(folder);
-        let fresh = fresh_file(folder, &file_name(target), "jsonl");
+        Self::fresh_as(folder, &file_name(target), "jsonl", Box::<Lean>::default())
+    }
+
+    /// Creates a file in `folder` that is called by `name` and the present second, of what `sink` makes of the records.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn fresh_as(
+        folder: &Path,
+        name: &str,
+        extension: &str,
+        sink: Box<dyn Sink + Send>,
+    ) -> Result<Self, FileError> {
+        let fresh = fresh_file(folder, name, extension);
         let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
-        Ok(Self { path, file, written: 0, sink: Box::<Lean>::default() })
+        Ok(Self { path, file, written: 0, sink })
     }
 
     /// The file.
@@ -101,13 +114,14 @@ impl Writer {
         self.append(&pieces)
     }
 
-    /// Appends what is still to be written at the end.
+    /// Appends what is still to be written at the end; how many bytes it has come to.
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn finish(mut self) -> Result<(), FileError> {
+    pub fn finish(mut self) -> Result<u64, FileError> {
         let pieces = self.sink.finish();
-        self.append(&pieces)
+        self.append(&pieces)?;
+        Ok(self.written)
     }
 
     fn append(&mut self, pieces: &[String]) -> Result<(), FileError> {

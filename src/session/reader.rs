@@ -93,8 +93,16 @@ impl Reader {
     /// # Errors
     /// When it cannot be read, is empty, is none, or is of a later schema.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let file = File::open(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))?;
+        Self::of(file, path)
+    }
+
+    /// The same of a file that is open already, and called by this name.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(super) fn of(file: File, path: &Path) -> Result<Self, ReadError> {
         let error = |cause| ReadError::Io(path.to_owned(), cause);
-        let file = File::open(path).map_err(error)?;
         let length = file.metadata().map_err(error)?.len();
         let mut reader = Self {
             path: path.to_owned(),

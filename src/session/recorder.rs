@@ -76,7 +76,7 @@ impl Recording {
 
 fn record(mut writer: Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {
     write_all(&mut writer, records, state)?;
-    writer.finish()
+    writer.finish().map(drop)
 }
 
 fn write_all(writer: &mut Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {

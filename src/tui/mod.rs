@@ -12,6 +12,7 @@ pub mod events;
 #[cfg(test)]
 mod fixture;
 pub mod layout;
+pub mod outgoing;
 pub mod pace;
 pub mod paint;
 pub mod run;

@@ -12,6 +12,7 @@ use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
     events::{Event, Events, Gesture, TerminalEvents},
+    outgoing::Files,
     pace::Pace,
     screens, share,
     spots::Spots,
@@ -23,7 +24,7 @@ use crate::{
     app::{Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, update},
     experiment::Experiment,
     load::Knobs,
-    session::{Timeline, TimelineOptions},
+    session::{Kept, Timeline, TimelineOptions},
     signals::Signal,
     workload::{Chosen, Settings},
 };
@@ -32,7 +33,7 @@ use crate::{
 const POLL: Duration = Duration::from_millis(40);
 
 /// How the screen shall look and start.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Options {
     /// Colours and characters.
     pub theme: Theme,
@@ -48,6 +49,8 @@ pub struct Options {
     pub mouse: bool,
     /// What turns the knobs from the beginning.
     pub experiment: Option<Box<dyn Experiment>>,
+    /// The records that exports are made of.
+    pub kept: Option<Kept>,
 }
 
 impl Options {
@@ -78,13 +81,27 @@ pub struct Finished {
     pub outcome: Outcome,
     /// All that was measured, for the summary.
     pub timeline: Timeline,
-    /// What it was recorded to, or read from.
+    /// What it was recorded to, or read from, and what was made of it.
     pub files: Vec<String>,
+    /// Why what should have been made of it was not.
+    pub complaints: Vec<String>,
 }
 
 impl Finished {
     fn of(model: Model, outcome: Outcome) -> Self {
-        Self { outcome, files: model.files().to_vec(), timeline: model.into_timeline() }
+        let files = model.files().to_vec();
+        Self { outcome, files, timeline: model.into_timeline(), complaints: Vec::new() }
+    }
+
+    /// The same, when the files are made that were begun.
+    fn with(mut self, files: Files) -> Self {
+        for made in files.rest() {
+            match made {
+                Ok(written) => self.files.push(written.path),
+                Err(why) => self.complaints.push(why),
+            }
+        }
+        self
     }
 }
 
@@ -95,7 +112,7 @@ impl Finished {
 /// When the terminal cannot be taken, read or written, or another thread panicked.
 pub fn run(
     source: &mut dyn Source,
-    options: Options,
+    mut options: Options,
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<Finished> {
     if options.theme.has_colours() {
@@ -108,10 +125,11 @@ pub fn run(
     let wire = Wire::open().context("cannot write to the terminal")?;
     let mut canvas = Canvas::new(wire, terminal::size()).with_mouse(options.mouse);
     canvas.enter().context("cannot write to the terminal")?;
-    let mut screen = Loop { canvas, events, size: terminal::size, options, spots: Spots::default() };
+    let files = Files::of(options.kept.take());
+    let mut screen = Loop { canvas, events, size: terminal::size, options, spots: Spots::default(), files };
     let finished = screen.run(source, signals);
     drop(guard);
-    finished
+    finished.map(|finished| finished.with(screen.files))
 }
 
 /// The loop, which never waits for the terminal to read, with everything it touches put in from outside.
@@ -122,6 +140,8 @@ struct Loop<W, E> {
     options: Options,
     /// What the mouse finds on the last frame.
     spots: Spots,
+    /// What is being made of the records.
+    files: Files,
 }
 
 /// Whether something must be drawn, and how soon.
@@ -139,7 +159,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         let mut pace = Pace::begun(Instant::now());
         let mut is_behind = false;
         loop {
-            due = due.max(self.take_records(&mut model, source)?);
+            due = due.max(self.take_records(&mut model, source)?).max(self.take_files(&mut model));
             if model.course == Course::Over {
                 return Ok(Finished::of(model, Outcome::Ended));
             }
@@ -211,6 +231,10 @@ impl<W: Write, E: Events> Loop<W, E> {
                     let saved = share::save(Path::new("."), form, &picture);
                     tell(model, saved);
                 }
+                Effect::Write(outgoing) => {
+                    let told = format!("writing {outgoing}");
+                    tell(model, self.files.begin(outgoing).map(|()| told));
+                }
                 Effect::Copy { what, text } => self.copy(model, what, &text),
                 Effect::Read(path) => {
                     let (name, text) = share::read(Path::new(&path));
@@ -244,6 +268,22 @@ impl<W: Write, E: Events> Loop<W, E> {
             self.carry_out(effects, model, source)?;
         }
         Ok(due)
+    }
+
+    /// Tells of the files that are made by now, and copies their paths.
+    fn take_files(&mut self, model: &mut Model) -> Due {
+        let mut due = Due::Nothing;
+        while let Some(mut made) = self.files.look() {
+            if let Ok(written) = &mut made
+                && let Ok(bytes) = share::copying("its path", &written.path)
+            {
+                self.canvas.aside(&bytes);
+                written.told += "; path copied (OSC 52)";
+            }
+            update(model, Msg::Written(made));
+            due = Due::Now;
+        }
+        due
     }
 
     fn on_mouse(&self, gesture: Gesture, (x, y): (u16, u16), model: &mut Model) -> Vec<Effect> {

@@ -61,6 +61,7 @@ actions! {
         Presets "presets",
         Mark "mark this moment",
         Record "record, start or stop",
+        Export "export figures",
         CopySummary "copy the summary",
         CopyCommandLine "copy the command line of this segment",
         Intrinsic "intrinsic latency",

@@ -5,11 +5,12 @@
 //!   knobs     ──► settings ─┼─► offers ──► ranked by what was typed ──► Enter carries one out
 //!   presets, workloads ─────┤
 //!   themes ─────────────────┤
-//!   experiments ────────────┘
+//!   experiments, exports ───┘
 //! ```
 
 mod config;
 mod experiments;
+mod exports;
 mod fuzzy;
 mod offers;
 mod open;

@@ -2,7 +2,7 @@
 
 use super::fuzzy::score;
 use crate::{
-    app::{Action, Context, Model, PRESETS, Screen, Setting, bindings},
+    app::{Action, Context, Model, Outgoing, PRESETS, Screen, Setting, bindings},
     experiment::Asked,
     load::{Adjustable, Knobs},
     workload::is_path,
@@ -29,6 +29,8 @@ pub enum Command {
     Configure(Setting),
     /// Nothing: why it cannot be.
     Refuse(String),
+    /// This file, of the records.
+    Export(Outgoing),
     /// This theme.
     Theme(&'static str),
 }
@@ -63,6 +65,7 @@ const USUAL: &[&str] = &[
     "presets",
     "undo",
     "freeze",
+    "export figures",
     "copy the summary",
     "copy the command line of this segment",
 ];
@@ -74,6 +77,7 @@ const USUAL_IN_A_RECORDING: &[&str] = &[
     "jump to the next segment",
     "play faster",
     "play slower",
+    "export figures",
     "save the screen as SVG",
     "copy the summary",
     "copy the command line of this segment",
@@ -96,6 +100,9 @@ impl Model {
         }
         if let Some(name) = query.trim_start().strip_prefix("preset ") {
             return best_first(name, self.presets());
+        }
+        if let Some(offers) = self.exports_in(query) {
+            return offers;
         }
         if let Some(offers) = self.parameter_in(query) {
             return offers;
@@ -144,6 +151,7 @@ impl Model {
         }
         offers.extend(self.weights());
         offers.extend(self.presets());
+        offers.extend(self.exports(None));
         offers.extend(self.themes.iter().map(|theme| Offer {
             title: format!("theme {theme}"),
             keys: String::new(),

@@ -68,6 +68,10 @@ impl Model {
                 self.mode = Mode::Screen;
                 self.ask(Effect::ReadWorkload(file));
             }
+            Command::Export(outgoing) => {
+                self.mode = Mode::Screen;
+                self.ask(Effect::Write(outgoing));
+            }
             Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
             Command::Theme(name) => {
                 self.mode = Mode::Screen;

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     app::{Playback, Program, summary},
-    cli::{Failure, headless::print_all, lines::Lines, outlet::Outlet, words::Words},
+    cli::{Failure, headless::print_all, lines::Lines, outlet::Outlet, session::complain, words::Words},
     load::Knobs,
-    session::{Reader, Record, TimelineOptions},
+    session::{Kept, Reader, Record, TimelineOptions},
     signals::{Signal, listen},
     tui,
 };
@@ -45,8 +45,10 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
         playback: Some(Playback::new(name(&args.file))),
         program: Program::default(),
         mouse: args.look.mouse(),
+        kept: Some(Kept::recording(args.file.clone())),
     };
     let finished = tui::run(&mut source, options, &signals)?;
+    complain(&finished.complaints);
     // The terminal may be gone, and with it who would read this.
     let _ = write!(Words::stdout(), "{}", summary(&finished.timeline, &finished.files));
     match finished.outcome {

@@ -15,7 +15,7 @@ use crate::{
     export::Rows,
     load::Knobs,
     session::{
-        Writer,
+        Kept, Writer,
         running::{Commission, EndedBy, Peer, Session, StartError},
     },
     signals::{Signal, listen},
@@ -33,6 +33,8 @@ pub struct Held {
     pub program: Program,
     /// What it is recorded to.
     pub files: Vec<String>,
+    /// What is kept of it for exports from a screen.
+    pub kept: Option<Kept>,
     session: Session,
     destination: Destination,
     /// Its figures as they are served, to its end.
@@ -79,14 +81,15 @@ impl Held {
         settle(&mut commission)?;
         let knobs = commission.knobs.clone();
         let has_driver = line.experiment.is_given() && !is_attended;
-        let count = 1 + usize::from(has_driver) + usize::from(metrics.is_some());
+        let count = 1 + usize::from(has_driver) + usize::from(metrics.is_some()) + usize::from(is_attended);
         let (session, mut peers) = Session::start(commission, ends, count).map_err(refused)?;
+        let kept = peers.pop_if(|_| is_attended).map(|peer| Kept::start(&recordings::directory(), peer));
         if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
             metrics.count(peer)?;
         }
         let beside = peers.drain(1..).next();
         let program = program(line, &destination);
-        Ok(Self { peer: peers.remove(0), beside, knobs, program, files, session, destination, metrics })
+        Ok(Self { peer: peers.remove(0), beside, knobs, program, files, kept, session, destination, metrics })
     }
 
     /// Waits for its end; `shown` is what became of whoever listened.

@@ -20,5 +20,5 @@ pub use consent::check_settings;
 pub use driver::outcome;
 pub use held::Held;
 pub use plan::check;
-pub use run::run;
+pub use run::{complain, run};
 pub use said::Said;

@@ -61,7 +61,7 @@ pub fn run(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
 fn on_screen(
     line: &CommandLine,
     experiment: Option<Box<dyn Experiment>>,
-    Held { peer, knobs, program, .. }: &mut Held,
+    Held { peer, knobs, program, kept, .. }: &mut Held,
 ) -> Result<(), Failure> {
     let options = tui::Options {
         theme: line.session.look.theme(),
@@ -71,13 +71,17 @@ fn on_screen(
         program: program.clone(),
         mouse: line.session.look.mouse(),
         experiment,
+        kept: kept.take(),
     };
     let stops = listen(&Signal::STOPS).context("cannot take signals")?;
     let shown = tui::run(peer, options, &stops);
     // The session ends with the screen, whatever ended that: its keys must go.
     peer.order(Order::End);
     let (mut timeline, files, failure) = match shown {
-        Ok(finished) => (finished.timeline, finished.files, None),
+        Ok(finished) => {
+            complain(&finished.complaints);
+            (finished.timeline, finished.files, None)
+        }
         Err(error) => (Timeline::default(), Vec::new(), Some(error)),
     };
     farewell(peer, &mut timeline);
@@ -102,6 +106,12 @@ fn farewell(peer: &Peer, timeline: &mut Timeline) {
             Delivery::Refused(..) | Delivery::Stretch(_) => {}
         }
     }
+}
+
+/// Says why what should have been made of the session was not.
+pub fn complain(complaints: &[String]) {
+    // The terminal may be gone, and with it who would read this.
+    complaints.iter().for_each(|why| drop(writeln!(Words::stderr(), "{why}")));
 }
 
 /// Lines or JSON until the session is over; `judged` takes what they are made of, if anybody will judge it.

@@ -86,12 +86,13 @@ fn run(keys: &str, source: &mut Fake, signals: &[Signal]) -> (anyhow::Result<Fin
         program: Program::default(),
         mouse: true,
         experiment: None,
+        kept: None,
     };
     let canvas = Canvas::new(&mut frames, size());
     let (sender, receiver) = mpsc::channel();
     signals.iter().for_each(|signal| sender.send(*signal).unwrap());
-    let finished =
-        Loop { canvas, events: script(keys), size, options, spots: Spots::default() }.run(source, &receiver);
+    let (events, spots, files) = (script(keys), Spots::default(), Files::of(None));
+    let finished = Loop { canvas, events, size, options, spots, files }.run(source, &receiver);
     (finished, frames)
 }
 

@@ -43,7 +43,7 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
         "Measure the intrinsic latency of this machine: a busy loop that takes a whole core for as long as \
          you say. Again: stop it.";
-    &[(on('I'), Action::GentleIntrinsic)], "I", Some(("I", "gentle", 7)),
+    &[(on('I'), Action::GentleIntrinsic)], "I", Some(("I", "gentle", 9)),
         "The same in a gentle form, a tenth of the time, that can stay on. Again: off.";
 };
 
@@ -60,8 +60,11 @@ pub(super) const KEEP: &[Binding] = key_table! {
         "Put a note of yours on the time axis, at the moment of the key.";
     &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),
         "Record all that is measured from now on to a new file in this directory. Again: stop.";
+    &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
+        "Export the figures of the segment that is shown, or of the session, to a new file in this directory: choose a \
+         form, and type to and a name for another file. Its path is copied (OSC 52).";
     &[(on('e'), Action::Save(Picture::Svg)), (on('E'), Action::Save(Picture::Text))],
-        "e, E", Some(("e", "export", 9)),
+        "e, E", Some(("e", "picture", 9)),
         "Save a picture of the screen to a new file in this directory, as SVG or as text.";
     &[(on('y'), Action::CopySummary)], "y", None,
         "Copy the summary of the session to the clipboard, where the terminal allows that (OSC 52).";

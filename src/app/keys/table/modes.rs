@@ -38,12 +38,12 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Jump to the next segment, or to the one before.";
 
     in Context::Experiment;
-    &[(on('x'), Action::EndExperiment)], "x", Some(("x", "stop", 1)),
+    &[(on('c'), Action::EndExperiment)], "c", Some(("c", "cancel", 1)),
         "Stop the experiment. The knobs are set back; it ends, too, when you turn one.";
 
     in Context::Answer;
-    &[(on('x'), Action::EndExperiment), (key(KeyCode::Esc), Action::EndExperiment)],
-        "x, Esc", Some(("x", "put answer away", 3)),
+    &[(on('c'), Action::EndExperiment), (key(KeyCode::Esc), Action::EndExperiment)],
+        "c, Esc", Some(("c", "put answer away", 3)),
         "Put its answer away.";
 
     in Context::Search;

@@ -1,0 +1,119 @@
+//! What can leave the screen for a file: the figures of the session or of one segment, in a form that other tools read.
+
+use std::fmt;
+
+use super::{Model, Screen, Tone};
+use crate::{
+    export::{Format, Rows},
+    session::file_name,
+};
+
+/// A file that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// In which form.
+    pub form: Form,
+    /// Of which segment alone; `None` is the whole session.
+    pub segment: Option<u32>,
+    /// Where to.
+    pub to: Destination,
+}
+
+/// What a file is made of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Figures; of tables with what a row is of.
+    Figures(Format, Rows),
+}
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// A new one in the working directory that is called so, and by the present second.
+    Fresh(String),
+    /// The one that a person named, which is not there yet.
+    Named(String),
+}
+
+impl Form {
+    /// All of them, those with rows once for each kind of these.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let rows = |format: Format| if format.has_rows() { &Rows::ALL[..] } else { &Rows::ALL[..1] };
+        Format::ALL
+            .into_iter()
+            .flat_map(move |format| rows(format).iter().map(move |rows| Self::Figures(format, *rows)))
+    }
+
+    /// What the names of its files end in.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Figures(format, _) => format.extension(),
+        }
+    }
+
+    /// What it is, in a few words.
+    pub(super) fn about(self) -> String {
+        match self {
+            Self::Figures(format, rows) if format.has_rows() => {
+                format!("{}; {}", rows.about(), format.about())
+            }
+            Self::Figures(format, _) => format.about().to_owned(),
+        }
+    }
+}
+
+/// `csv`, `csv operations`
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Figures(format, rows) if *rows == Rows::default() => f.write_str(format.name()),
+            Self::Figures(format, rows) => write!(f, "{} {}", format.name(), rows.name()),
+        }
+    }
+}
+
+/// `segment 3 as csv`
+impl fmt::Display for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.segment {
+            Some(segment) => write!(f, "segment {segment} as {}", self.form),
+            None => write!(f, "the session as {}", self.form),
+        }
+    }
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Where.
+    pub path: String,
+    /// What to say about it.
+    pub told: String,
+}
+
+impl Model {
+    /// The number of the segment that would be exported: on the list of the segments the selected one, else the one that is
+    /// shown.
+    pub(super) fn outgoing_segment(&self) -> Option<u32> {
+        let shown = || self.shown().segment().map(|segment| segment.start.segment);
+        if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
+    }
+
+    /// What files of this session are called, if nobody calls them otherwise, before their time.
+    pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
+        let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
+        let target = file_name(target);
+        segment.map_or_else(|| target.clone(), |segment| format!("{target}-segment-{segment}"))
+    }
+
+    /// Takes in that a file was written, or why not.
+    pub(super) fn take_written(&mut self, written: Result<Written, String>) {
+        match written {
+            Ok(Written { path, told }) => {
+                self.say(Tone::Info, told);
+                self.add_file(path);
+            }
+            Err(why) => self.say(Tone::Warning, why),
+        }
+    }
+}

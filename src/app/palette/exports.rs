@@ -1,0 +1,139 @@
+//! What the palette offers of figures that leave: each form, of the segment that is shown and of the whole session.
+//! `export session csv to mine.csv` names the file.
+
+use super::{Command, Offer, offers::best_first};
+use crate::app::{
+    Model,
+    outgoing::{Destination, Form, Outgoing},
+};
+
+/// What these commands begin with.
+const WORD: &str = "export ";
+/// What stands before the name of a file.
+const TO: &str = " to ";
+
+impl Model {
+    /// The exports that `query` asks for; `None` where it does not begin with their word.
+    pub(super) fn exports_in(&self, query: &str) -> Option<Vec<Offer>> {
+        let asked = query.trim_start().strip_prefix(WORD)?;
+        // A blank behind it is not typed yet where a name is about to be.
+        let (asked, file) =
+            asked.split_once(TO).map_or((asked, None), |(asked, file)| (asked, Some(file.trim())));
+        Some(best_first(asked, self.exports(file.filter(|file| !file.is_empty()))))
+    }
+
+    /// All exports, into `file` or into new ones.
+    pub(super) fn exports(&self, file: Option<&str>) -> Vec<Offer> {
+        let segment = self.outgoing_segment();
+        let parts = segment.map(Some).into_iter().chain([None]);
+        parts.flat_map(|segment| Form::all().map(move |form| self.export(form, segment, file))).collect()
+    }
+
+    fn export(&self, form: Form, segment: Option<u32>, file: Option<&str>) -> Offer {
+        let part = if segment.is_some() { "segment" } else { "session" };
+        let title = format!("{WORD}{part} {form}");
+        let offer = |help: String, command| Offer { title, keys: String::new(), help, command };
+        if let Some(why) = segment.and_then(|number| self.why_not(form, number)) {
+            return offer(why.clone(), Command::Refuse(why));
+        }
+        let name = self.name_of_files(segment);
+        let place = match file {
+            Some(file) => format!("into {file}"),
+            None => format!("into {name}-TIME.{}, or add{TO}FILE", form.extension()),
+        };
+        let to = file.map_or(Destination::Fresh(name), |file| Destination::Named(file.to_owned()));
+        let outgoing = Outgoing { form, segment, to };
+        let of = segment
+            .map_or_else(|| "all of the session".to_owned(), |number| format!("segment {number} alone"));
+        offer(format!("{of}, {place}: {}", form.about()), Command::Export(outgoing))
+    }
+
+    /// Why a segment alone makes no such file.
+    fn why_not(&self, form: Form, number: u32) -> Option<String> {
+        let Form::Figures(format, _) = form;
+        let aside = self.segments().numbered(number)?.start.aside().filter(|_| !format.tells_asides())?;
+        Some(format!(
+            "segment {number} is a {aside}, which is in no sum: csv, ndjson, json and hlog tell of it"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Delivery, Effect, Key, KeyCode, Msg, Screen, update},
+        export::{Format, Rows},
+        load::Knobs,
+        session::{Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
+    };
+
+    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+        let code = |c| if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
+    }
+
+    fn push(model: &mut Model, record: Record) {
+        update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+    }
+
+    /// A warm-up, and a segment after it.
+    fn model() -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let target = ServerIdentity { address: "[::1]:6379".to_owned(), ..ServerIdentity::default() };
+        push(&mut model, Record::Session(SessionStart::now(target)));
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        push(&mut model, Record::Segment(Segment { warmup: true, ..Segment::new(0.0, 1, knobs.clone()) }));
+        push(&mut model, Record::Segment(Segment::new(5.0, 2, knobs)));
+        model
+    }
+
+    fn csv(segment: Option<u32>, to: Destination) -> Effect {
+        Effect::Write(Outgoing { form: Form::Figures(Format::Csv, Rows::Intervals), segment, to })
+    }
+
+    #[test]
+    fn the_key_offers_each_form_of_the_segment_and_of_the_session() {
+        let mut model = model();
+        assert_eq!(press(&mut model, "x"), []);
+        let titles: Vec<_> = model.palette().unwrap().1.into_iter().map(|offer| offer.title).collect();
+        for format in Format::ALL {
+            for part in ["segment", "session"] {
+                let title = format!("export {part} {}", format.name());
+                assert_eq!(titles.iter().filter(|known| **known == title).count(), 1, "{title}");
+            }
+        }
+        let name = Destination::Fresh("___1_:6379-segment-2".replace(':', "_"));
+        assert_eq!(press(&mut model, "seg csv\n"), [csv(Some(2), name)]);
+        assert!(model.palette().is_none());
+        assert_eq!(
+            press(&mut model, "xsession csv\n"),
+            [csv(None, Destination::Fresh("___1__6379".to_owned()))]
+        );
+    }
+
+    #[test]
+    fn a_name_may_be_typed_behind_it() {
+        let mut model = model();
+        let named = Destination::Named("my run.csv".to_owned());
+        assert_eq!(press(&mut model, "xses csv to my run.csv\n"), [csv(None, named)]);
+    }
+
+    #[test]
+    fn on_the_list_of_the_segments_it_is_the_one_that_is_selected() {
+        let mut model = model();
+        model.screen = Screen::Segments;
+        press(&mut model, "j");
+        assert_eq!(model.outgoing_segment(), Some(1));
+        assert_eq!(press(&mut model, "xsegment hgrm\n"), []);
+        assert!(model.message().unwrap().text.starts_with("segment 1 is a warm-up, which is in no sum"));
+    }
+
+    #[test]
+    fn before_the_first_segment_there_is_the_session_alone() {
+        let model = Model::new(Knobs::default(), TimelineOptions::default());
+        assert!(model.exports(None).iter().all(|offer| offer.title.starts_with("export session ")));
+    }
+}

@@ -1,0 +1,83 @@
+//! The part of a session that is of one segment, as a session of its own.
+
+use crate::session::Record;
+
+/// A fold that lets pass what belongs to one segment.
+#[derive(Debug, Clone, Copy)]
+pub struct OneSegment {
+    number: u32,
+    from_s: f64,
+    to_s: f64,
+}
+
+impl OneSegment {
+    /// The segment with this number.
+    pub fn numbered(number: u32) -> Self {
+        Self { number, from_s: f64::INFINITY, to_s: f64::INFINITY }
+    }
+
+    /// Whether a record is of it: its own, and what was measured or happened in its time. The end record, which sums up all
+    /// of the session, is not.
+    pub fn has(&mut self, record: &Record) -> bool {
+        match record {
+            Record::Session(_) => true,
+            Record::Segment(segment) if segment.segment == self.number => {
+                self.from_s = segment.t_s;
+                true
+            }
+            Record::Segment(segment) => {
+                if segment.t_s >= self.from_s {
+                    self.to_s = self.to_s.min(segment.t_s);
+                }
+                false
+            }
+            // The last replies to its requests may come after its end.
+            Record::Interval(interval) => interval.segment == self.number,
+            Record::End(_) | Record::Beside(_) => false,
+            other => other.t_s().is_some_and(|t_s| (self.from_s..=self.to_s).contains(&t_s)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load::Knobs,
+        session::{End, Interval, Mark, Segment},
+    };
+
+    #[test]
+    fn what_belongs_to_a_segment_is_what_is_of_its_requests_and_of_its_time() {
+        let segment = |t_s, number| Record::Segment(Segment::new(t_s, number, Knobs::default()));
+        let interval =
+            |t_s, segment| Record::Interval(Box::new(Interval { t_s, segment, ..Interval::default() }));
+        let mark = |t_s| Record::Mark(Mark { t_s, text: String::new() });
+        let end = Record::End(Box::new(End {
+            t_s: 9.0,
+            summary: crate::session::Summary::default(),
+            peak_ops_per_s: None,
+            found: None,
+            best: None,
+        }));
+        let (own, late) = (interval(3.0, 2), interval(4.1, 2));
+        let all = [
+            segment(0.0, 1),
+            interval(1.0, 1),
+            mark(1.0),
+            segment(2.0, 2),
+            mark(2.0),
+            own.clone(),
+            segment(4.0, 3),
+            late.clone(),
+            interval(5.0, 3),
+            mark(5.0),
+            segment(6.0, 4),
+            mark(7.0),
+            end,
+        ];
+        let mut of = OneSegment::numbered(2);
+        let kept: Vec<_> = all.into_iter().filter(|record| of.has(record)).collect();
+        assert_eq!(kept, [segment(2.0, 2), mark(2.0), own, late]);
+    }
+}

@@ -1,0 +1,156 @@
+//! The records of a session so far, to be read from the beginning as often as somebody asks: those of a recording that is
+//! replayed, and of a live session those that it keeps itself.
+//!
+//! ```text
+//! peer ─► thread "kept" ─► a second each ─► file without a name, 1 GiB at most ─► records, for whoever exports them
+//! ```
+//! The file has no name, so that it goes with the process whatever ends that.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use thiserror::Error;
+
+use super::{Coalesce, Delivery, Event, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
+use crate::{happening::Happening, units};
+
+/// More is not kept: about a day of two commands in closed loop.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Why the records of a session cannot be had.
+#[derive(Debug, Error)]
+pub enum KeptError {
+    /// They were not kept, or not all.
+    #[error("not all records of this session are kept for exports ({0}); r records from now on")]
+    Lost(String),
+    /// Those of a pipe were there once.
+    #[error("{0} is no file, so it cannot be read a second time; replay a file")]
+    NoFile(PathBuf),
+    /// They cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// The records of a session so far.
+#[derive(Debug)]
+pub struct Kept(Place);
+
+#[derive(Debug)]
+enum Place {
+    Recording(PathBuf),
+    Own(Own),
+}
+
+/// What a live session keeps.
+#[derive(Debug)]
+struct Own {
+    /// For reading; its place in the file is that of all copies.
+    file: Result<File, String>,
+    /// Why it has no more records.
+    trouble: Arc<Mutex<Option<String>>>,
+}
+
+impl Kept {
+    /// Those of this recording.
+    pub fn recording(path: PathBuf) -> Self {
+        Self(Place::Recording(path))
+    }
+
+    /// Those that `peer` is told from now on, in a file in `folder`, which is made if it is not there. What cannot be is told
+    /// when they are asked for.
+    pub fn start(folder: &Path, peer: Peer) -> Self {
+        let trouble = Arc::default();
+        let began = nameless(folder).and_then(|(file, written)| {
+            let told = Arc::clone(&trouble);
+            let body = move || {
+                let why = keep(&peer, Limited { file: written, left: MOST_BYTES }).err();
+                *lock(&told) = why.map(|why| why.to_string());
+            };
+            std::thread::Builder::new().name("kept".to_owned()).spawn(body)?;
+            Ok(file)
+        });
+        let file = began.map_err(|why| format!("{}: {why}", folder.display()));
+        Self(Place::Own(Own { file, trouble }))
+    }
+
+    /// The records up to the last whole second. They are read by one at a time: `self` is held meanwhile.
+    ///
+    /// # Errors
+    /// When they cannot be read, or not all were kept.
+    pub fn records(&mut self) -> Result<impl Iterator<Item = Result<Record, ReadError>>, KeptError> {
+        let (mut reader, is_open) = match &self.0 {
+            Place::Recording(path) if path.metadata().is_ok_and(|about| !about.is_file()) => {
+                return Err(KeptError::NoFile(path.clone()));
+            }
+            Place::Recording(path) => (Reader::open(path)?, false),
+            Place::Own(own) => (own.reader()?, true),
+        };
+        // What is still being written has no end, and its last line may be half of one.
+        let is_told = move |record: &Record| {
+            let cut = |event: &Event| matches!(event.what, Happening::RecordingCut { .. });
+            !is_open || !matches!(record, Record::Event(event) if cut(event))
+        };
+        let records = std::iter::from_fn(move || reader.next_record().transpose());
+        Ok(records.filter(move |record| record.as_ref().map_or(true, &is_told)))
+    }
+}
+
+impl Own {
+    fn reader(&self) -> Result<Reader, KeptError> {
+        let file = self.file.as_ref().map_err(|why| KeptError::Lost(why.clone()))?;
+        if let Some(why) = &*lock(&self.trouble) {
+            return Err(KeptError::Lost(why.clone()));
+        }
+        let path = Path::new("the records of this session");
+        let failed = |why| ReadError::Io(path.to_owned(), why);
+        let mut file = file.try_clone().map_err(failed)?;
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        Ok(Reader::of(file, path)?)
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A new file for reading and the same for writing, each with a place of its own in it, which has no name any more.
+fn nameless(folder: &Path) -> io::Result<(File, File)> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(format!(".kept-{}", std::process::id()));
+    let written = OpenOptions::new().write(true).create_new(true).open(&path)?;
+    let read = File::open(&path);
+    std::fs::remove_file(&path)?;
+    Ok((read?, written))
+}
+
+/// Writes what the peer is told, until the session is over.
+fn keep(peer: &Peer, mut file: Limited) -> io::Result<()> {
+    let (mut coalesce, mut lines) = (Coalesce::default(), Lean::default());
+    for delivery in peer.rest() {
+        if let Delivery::Record(record) = delivery {
+            let seconds = coalesce.push(&record);
+            let written: String = seconds.iter().flat_map(|record| lines.push(record)).collect();
+            file.write_all(written.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// A file that takes so much.
+struct Limited {
+    file: File,
+    left: u64,
+}
+
+impl Limited {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let left = self.left.checked_sub(bytes.len() as u64);
+        let too_many = || io::Error::other(format!("they are more than {}", units::bytes(MOST_BYTES)));
+        self.left = left.ok_or_else(too_many)?;
+        self.file.write_all(bytes)
+    }
+}
