@@ -130,8 +130,11 @@ fn table(rows: &[Row], others: usize, directory: &Path) -> String {
         text.push('\n');
     }
     if others > 0 {
-        let are = if others == 1 { "is no recording, or of" } else { "are no recordings, or of" };
-        text += &format!("{} {are} a later redyno\n", units::counted(others as u64, "further file"));
+        let are = if others == 1 { "is no recording," } else { "are no recordings," };
+        text += &format!(
+            "{} {are} of a later redyno, or cannot be read\n",
+            units::counted(others as u64, "further file")
+        );
     }
     text
 }
@@ -162,7 +165,7 @@ mod tests {
                 "began                   length  best ops/s      size  target          server        file",
                 "2026-11-22T10:00:00Z  00:01:15       121 k  2.00 KiB  127.0.0.1:6379  redis 7.0.15  a.jsonl",
                 "2026-11-22T10:00:00Z  00:01:15           -  2.00 KiB  127.0.0.1:6379  redis 7.0.15  b.jsonl  (no end)",
-                "1 further file is no recording, or of a later redyno",
+                "1 further file is no recording, of a later redyno, or cannot be read",
             ]
         );
         assert_eq!(table(&[], 0, Path::new("/s")), "no recordings in /s; --record or the key r makes one\n");

@@ -1,7 +1,7 @@
 //! A recording at a glance: how it begins and how it ends, without what lies between.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
@@ -29,8 +29,13 @@ impl Glance {
     /// # Errors
     /// When it cannot be read, or is none.
     pub fn at(path: &Path) -> Result<Self, ReadError> {
-        let mut reader = Reader::open(path)?;
         let not_one = || ReadError::NotARecording(path.to_owned());
+        // A pipe would be waited for.
+        let file = fs::metadata(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))?;
+        if !file.is_file() {
+            return Err(not_one());
+        }
+        let mut reader = Reader::open(path)?;
         let Some(Record::Session(session)) = reader.next_record()? else { return Err(not_one()) };
         if let Some(end) = end(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))? {
             return Ok(Self { session, end, has_end: true });
@@ -106,5 +111,10 @@ mod tests {
         let path = folder.path().join("x");
         std::fs::write(&path, "{}\n").unwrap();
         assert!(Glance::at(&path).unwrap_err().to_string().contains("is no recording"));
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for none in [pipe.as_path(), folder.path()] {
+            assert!(Glance::at(none).unwrap_err().to_string().contains("is no recording"));
+        }
     }
 }
