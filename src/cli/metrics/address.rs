@@ -3,7 +3,7 @@
 use std::{
     fmt, io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
-    os::unix::net::UnixListener,
+    os::unix::{fs::FileTypeExt as _, net::UnixListener},
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -84,11 +84,12 @@ impl Address {
     }
 }
 
-/// Takes away the socket of one who was killed: nobody listens there any more.
+/// Takes away the socket of one who was killed: nobody listens there any more. What is no socket refuses a connection, too.
 fn remove_stale(path: &Path) {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = std::os::unix::net::UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-    if refused {
+    if is_socket && refused {
         // What stands in the way is told when we bind.
         let _ = std::fs::remove_file(path);
     }
@@ -124,5 +125,8 @@ mod tests {
         assert_eq!(address.listen().unwrap_err().kind(), io::ErrorKind::AddrInUse);
         drop(listener);
         assert!(!path.exists());
+        std::fs::write(path, "mine").unwrap();
+        assert_eq!(address.listen().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "mine", "what is no socket is not ours to remove");
     }
 }

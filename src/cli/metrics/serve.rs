@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpListener, UnixListener},
     sync::oneshot,
     task::JoinHandle,
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{Shared, address::Listener};
@@ -27,6 +27,8 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const MOST_CONNECTIONS: usize = 16;
 /// How long one may take to say what it wants and to take it.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long nobody is ended for another's sake.
+const GRACE: Duration = Duration::from_millis(20);
 /// How long to wait when the system gives no connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -54,20 +56,22 @@ async fn accept<S>(next: impl AsyncFn() -> io::Result<S>, sums: Shared)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let mut open = VecDeque::<JoinHandle<()>>::new();
+    let mut open = VecDeque::<(Instant, JoinHandle<()>)>::new();
     loop {
         let Ok(stream) = next().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        open.retain(|connection| !connection.is_finished());
+        open.retain(|(_, connection)| !connection.is_finished());
         if open.len() == MOST_CONNECTIONS
-            && let Some(oldest) = open.pop_front()
+            && let Some((since, mut oldest)) = open.pop_front()
         {
+            // It may be about to be answered.
+            let _ = timeout_at(since + GRACE, &mut oldest).await;
             oldest.abort();
         }
         let sums = sums.clone();
-        open.push_back(tokio::spawn(async move {
+        let connection = tokio::spawn(async move {
             let answer = service_fn(|request: Request<Incoming>| {
                 let response = answer(&request, &sums);
                 async { Ok::<_, Infallible>(response) }
@@ -76,9 +80,8 @@ where
             let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), answer);
             // Who breaks off has its reasons, and who takes too long had its chance.
             let _ = timeout(PATIENCE, connection).await;
-        }));
-        // Whoever asks at once is answered before the next may end it.
-        tokio::task::yield_now().await;
+        });
+        open.push_back((Instant::now(), connection));
     }
 }
 
