@@ -223,6 +223,10 @@ fn figures_leave_the_screen_as_they_were_recorded_live_and_from_a_recording() {
     assert!(bytes.contains(&format!("\x1b]52;c;{copied}")), "its path was not copied");
     terminal.press("xsession csv to live.csv\r");
     terminal.wait_for_text("is there already");
+    terminal.press("X");
+    terminal.wait_for_text(": the session as report, ");
+    let page = std::fs::read_to_string(file(folder.path(), "html").unwrap()).unwrap();
+    assert!(page.contains(&format!("127.0.0.1:{}", server.port_text())), "{page}");
     quit(terminal);
     let exported = run(&["export", path.to_str().unwrap(), "--format", "csv"]).expect_code(0).out;
     assert!(exported.starts_with(&live), "{exported}\nbegins otherwise than\n{live}");

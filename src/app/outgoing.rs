@@ -1,10 +1,12 @@
-//! What can leave the screen for a file: the figures of the session or of one segment, in a form that other tools read.
+//! What can leave the screen for a file: the figures of the session or of one segment, in a form that other tools read, or a
+//! report for people.
 
 use std::fmt;
 
-use super::{Model, Screen, Tone};
+use super::{Effect, Model, Screen, Tone};
 use crate::{
     export::{Format, Rows},
+    report,
     session::file_name,
 };
 
@@ -24,6 +26,8 @@ pub struct Outgoing {
 pub enum Form {
     /// Figures; of tables with what a row is of.
     Figures(Format, Rows),
+    /// A report.
+    Report(report::Form),
 }
 
 /// The file.
@@ -39,15 +43,16 @@ impl Form {
     /// All of them, those with rows once for each kind of these.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let rows = |format: Format| if format.has_rows() { &Rows::ALL[..] } else { &Rows::ALL[..1] };
-        Format::ALL
-            .into_iter()
-            .flat_map(move |format| rows(format).iter().map(move |rows| Self::Figures(format, *rows)))
+        let reports = [report::Form::Html, report::Form::Markdown].map(Self::Report);
+        let figures = move |format| rows(format).iter().map(move |rows| Self::Figures(format, *rows));
+        Format::ALL.into_iter().flat_map(figures).chain(reports)
     }
 
     /// What the names of its files end in.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Figures(format, _) => format.extension(),
+            Self::Report(form) => form.extension(),
         }
     }
 
@@ -58,16 +63,20 @@ impl Form {
                 format!("{}; {}", rows.about(), format.about())
             }
             Self::Figures(format, _) => format.about().to_owned(),
+            Self::Report(report::Form::Html) => "one page with charts and tables, for any browser".to_owned(),
+            Self::Report(report::Form::Markdown) => "the tables of the report, for a ticket".to_owned(),
         }
     }
 }
 
-/// `csv`, `csv operations`
+/// `csv`, `csv operations`, `report`
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Figures(format, rows) if *rows == Rows::default() => f.write_str(format.name()),
             Self::Figures(format, rows) => write!(f, "{} {}", format.name(), rows.name()),
+            Self::Report(report::Form::Html) => f.write_str("report"),
+            Self::Report(report::Form::Markdown) => f.write_str("ticket"),
         }
     }
 }
@@ -104,6 +113,12 @@ impl Model {
         let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
         let target = file_name(target);
         segment.map_or_else(|| target.clone(), |segment| format!("{target}-segment-{segment}"))
+    }
+
+    /// Asks for the report of the whole session.
+    pub(super) fn report(&mut self) {
+        let to = Destination::Fresh(self.name_of_files(None));
+        self.ask(Effect::Write(Outgoing { form: Form::Report(report::Form::Html), segment: None, to }));
     }
 
     /// Takes in that a file was written, or why not.

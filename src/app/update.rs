@@ -201,6 +201,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Mark => model.begin_mark(),
         Action::Record => model.toggle_recording(),
         Action::Export => model.open_palette("export "),
+        Action::Report => model.report(),
         Action::Save(picture) => model.ask(Effect::Save(picture)),
         Action::CopySummary => {
             let text = summary(model.timeline(), model.files());

@@ -57,6 +57,14 @@ pub enum Form {
 }
 
 impl Form {
+    /// What the names of its files end in.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+        }
+    }
+
     /// That which a file's name ends in; `None` where it says nothing.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {

@@ -77,6 +77,14 @@ impl Kept {
         Self(Place::Own(Own { file, trouble }))
     }
 
+    /// What the recording is called; nothing of a live session, which has no file of a name.
+    pub fn name(&self) -> String {
+        match &self.0 {
+            Place::Recording(path) => path.display().to_string(),
+            Place::Own(_) => String::new(),
+        }
+    }
+
     /// The records up to the last whole second. They are read by one at a time: `self` is held meanwhile.
     ///
     /// # Errors

@@ -15,7 +15,8 @@ use std::{
 use crate::{
     app::{Destination, Form, Outgoing, Written},
     export::OneSegment,
-    session::{FileError, Kept, Record, Sink, Writer},
+    report::{Report, Source},
+    session::{FileError, Kept, Sink, Writer},
     units,
 };
 
@@ -70,8 +71,13 @@ fn finished(thread: JoinHandle<Made>) -> Made {
 }
 
 fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
-    let Form::Figures(format, rows) = outgoing.form;
-    let sink = format.sink(rows, None);
+    let sink: Box<dyn Sink + Send> = match outgoing.form {
+        Form::Figures(format, rows) => format.sink(rows, None),
+        Form::Report(form) => {
+            let source = Source { name: kept.name(), segment: None };
+            Box::new(Report::of(form, vec![source]))
+        }
+    };
     let writer = new_file(outgoing, folder, sink).map_err(|error| error.to_string())?;
     let path = writer.path().to_owned();
     let size = write(outgoing, kept, writer).inspect_err(|_| {
@@ -94,10 +100,10 @@ fn write(outgoing: &Outgoing, kept: &mut Kept, mut writer: Writer) -> Result<u64
     let mut segment = outgoing.segment.map(OneSegment::numbered);
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
-        // Figures are of the target that the screen shows in full, the first.
-        let own: Option<&Record> = record.of(0);
-        if let Some(own) = own.filter(|own| segment.as_mut().is_none_or(|segment| segment.has(own))) {
-            writer.write(own).map_err(|error| error.to_string())?;
+        // Figures are of the target that the screen shows in full, the first; a report is of all.
+        let told = if matches!(outgoing.form, Form::Report(_)) { Some(&record) } else { record.of(0) };
+        if let Some(told) = told.filter(|told| segment.as_mut().is_none_or(|segment| segment.has(told))) {
+            writer.write(told).map_err(|error| error.to_string())?;
         }
     }
     writer.finish().map_err(|error| error.to_string())
@@ -116,7 +122,7 @@ mod tests {
     use crate::{
         export::{Format, Rows},
         load::Knobs,
-        session::{Interval, Segment, ServerIdentity, SessionStart, line},
+        session::{Interval, Record, Segment, ServerIdentity, SessionStart, line},
     };
 
     /// Two segments with a second each.

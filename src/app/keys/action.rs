@@ -62,6 +62,7 @@ actions! {
         Mark "mark this moment",
         Record "record, start or stop",
         Export "export figures",
+        Report "make the report",
         CopySummary "copy the summary",
         CopyCommandLine "copy the command line of this segment",
         Intrinsic "intrinsic latency",

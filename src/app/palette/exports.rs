@@ -1,4 +1,4 @@
-//! What the palette offers of figures that leave: each form, of the segment that is shown and of the whole session.
+//! What the palette offers of figures that leave: each form, and the report, of the segment that is shown and of the whole session.
 //! `export session csv to mine.csv` names the file.
 
 use super::{Command, Offer, offers::best_first};
@@ -50,8 +50,8 @@ impl Model {
 
     /// Why a segment alone makes no such file.
     fn why_not(&self, form: Form, number: u32) -> Option<String> {
-        let Form::Figures(format, _) = form;
-        let aside = self.segments().numbered(number)?.start.aside().filter(|_| !format.tells_asides())?;
+        let is_told = matches!(form, Form::Figures(format, _) if format.tells_asides());
+        let aside = self.segments().numbered(number)?.start.aside().filter(|_| !is_told)?;
         Some(format!(
             "segment {number} is a {aside}, which is in no sum: csv, ndjson, json and hlog tell of it"
         ))
@@ -67,6 +67,7 @@ mod tests {
         app::{Delivery, Effect, Key, KeyCode, Msg, Screen, update},
         export::{Format, Rows},
         load::Knobs,
+        report,
         session::{Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
     };
 
@@ -105,13 +106,20 @@ mod tests {
                 assert_eq!(titles.iter().filter(|known| **known == title).count(), 1, "{title}");
             }
         }
-        let name = Destination::Fresh("___1_:6379-segment-2".replace(':', "_"));
+        let name = Destination::Fresh("___1__6379-segment-2".to_owned());
         assert_eq!(press(&mut model, "seg csv\n"), [csv(Some(2), name)]);
         assert!(model.palette().is_none());
         assert_eq!(
             press(&mut model, "xsession csv\n"),
             [csv(None, Destination::Fresh("___1__6379".to_owned()))]
         );
+    }
+
+    #[test]
+    fn the_report_of_the_session_takes_one_key() {
+        let form = Form::Report(report::Form::Html);
+        let to = Destination::Fresh("___1__6379".to_owned());
+        assert_eq!(press(&mut model(), "X"), [Effect::Write(Outgoing { form, segment: None, to })]);
     }
 
     #[test]

@@ -66,6 +66,7 @@ const USUAL: &[&str] = &[
     "undo",
     "freeze",
     "export figures",
+    "make the report",
     "copy the summary",
     "copy the command line of this segment",
 ];
@@ -78,6 +79,7 @@ const USUAL_IN_A_RECORDING: &[&str] = &[
     "play faster",
     "play slower",
     "export figures",
+    "make the report",
     "save the screen as SVG",
     "copy the summary",
     "copy the command line of this segment",

@@ -62,7 +62,10 @@ pub(super) const KEEP: &[Binding] = key_table! {
         "Record all that is measured from now on to a new file in this directory. Again: stop.";
     &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
         "Export the figures of the segment that is shown, or of the session, to a new file in this directory: choose a \
-         form, and type to and a name for another file. Its path is copied (OSC 52).";
+         form, and add to and a name for another file. Its path is copied (OSC 52).";
+    &[(on('X'), Action::Report)], "X", Some(("X", "report", 9)),
+        "Make the report of the session so far, one page with charts for any browser, in a new file in this directory. \
+         Its path is copied (OSC 52).";
     &[(on('e'), Action::Save(Picture::Svg)), (on('E'), Action::Save(Picture::Text))],
         "e, E", Some(("e", "picture", 9)),
         "Save a picture of the screen to a new file in this directory, as SVG or as text.";
