@@ -1,8 +1,14 @@
 //! What leaves a session is what was measured: the same from a recording and from the session itself, under the same names.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
-use redyno::{export::Format, session::Record};
+use redyno::{
+    app::COLUMNS,
+    export::{Format, Rows},
+    gauge::GAUGES,
+    session::{Record, figures::FIGURES},
+    stats::PERCENTILES,
+};
 use serde_json::Value;
 
 use crate::support::{
@@ -74,6 +80,108 @@ fn its_figures_are_those_of_the_records() {
         .lines()
         .filter_map(|line| line.strip_prefix("redyno_ops_total{")?.rsplit_once(' ')?.1.parse::<u64>().ok());
     assert_eq!(ops.sum::<u64>(), 3000, "{metrics}");
+}
+
+/// What a percentile is called in exports, behind what it is of.
+fn exported_name(of: &str, percentile: &str) -> String {
+    format!("{of}{}_us", percentile.replace('.', ""))
+}
+
+#[test]
+fn every_figure_of_the_screens_tables_is_in_the_json_and_in_csv_under_the_same_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (recording, _) = session(folder.path());
+    let columns = |rows: Rows| {
+        let table = exported(&recording, &["--format", "csv", "--rows", rows.name()]);
+        assert!(table.lines().count() > 1, "no row of {}", rows.name());
+        table.lines().next().unwrap().split(',').map(str::to_owned).collect::<Vec<_>>()
+    };
+    let whole: Value = serde_json::from_str(&exported(&recording, &["--format", "json"])).unwrap();
+    let fields = |part: &Value| part.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    // Any table of figures is of constants of this table; that of segments says which it shows.
+    let mut of_load: Vec<_> = FIGURES.iter().chain(&COLUMNS).map(|figure| figure.name.to_owned()).collect();
+    for of in ["service_", "response_"] {
+        of_load.extend(PERCENTILES.iter().map(|percentile| exported_name(of, percentile.name)));
+        of_load.extend(["min_us", "mean_us", "max_us"].map(|figure| format!("{of}{figure}")));
+    }
+    let mut of_probes = ["samples", "lost", "min_us", "mean_us", "max_us"].map(str::to_owned).to_vec();
+    of_probes.extend(PERCENTILES.iter().map(|percentile| exported_name("", percentile.name)));
+    let of_server = GAUGES.iter().map(|gauge| gauge.about().name.to_owned()).collect();
+    for (names, rows, part) in [
+        (&of_load, Rows::Intervals, &whole["summary"]),
+        (&of_load, Rows::Operations, &whole["operations"][0]),
+        (&of_load, Rows::Segments, &whole["segments"][0]),
+        (&of_probes, Rows::Probes, &whole["probes"][0]),
+        (&of_server, Rows::Server, &whole["server"]),
+    ] {
+        let (columns, fields) = (columns(rows), fields(part));
+        for name in names {
+            assert!(columns.contains(name) && fields.contains(name), "{name} of {}", rows.name());
+        }
+    }
+    for probe in ["ping", "wake"] {
+        assert!(whole["probes"].as_array().unwrap().iter().any(|row| row["kind"] == probe), "{probe}");
+    }
+}
+
+/// What an independent reader makes of a recording and of its interval log: operations of all intervals that count, by command;
+/// count and percentiles of all untagged histograms together.
+const READER: &str = r##"
+import json, sys
+from hdrh.histogram import HdrHistogram
+recording, log = sys.argv[1:]
+aside, operations = set(), {}
+for line in open(recording):
+    record = json.loads(line)
+    if record["kind"] == "segment" and (record.get("warmup") or record.get("prefill")):
+        aside.add(record["segment"])
+    if record["kind"] == "interval" and record["segment"] not in aside:
+        for name, part in record["commands"].items():
+            operations[name] = operations.get(name, 0) + part["ops"]
+whole, seconds = HdrHistogram(1, 60_000_000_000, 3), 0
+for line in open(log):
+    if not line.startswith(("#", '"', "Tag=")):
+        whole.add(HdrHistogram.decode(line.strip().split(",")[3]))
+        seconds += 1
+percentiles = {str(p): whole.get_value_at_percentile(p) for p in (50, 90, 95, 99, 99.9)}
+print(json.dumps({"operations": operations, "count": whole.get_total_count(), "seconds": seconds, "percentiles": percentiles}))
+"##;
+
+/// Where the Python package hdrhistogram is: from `HDRHISTOGRAM`, or where tests/run puts it.
+fn hdrhistogram() -> String {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/target/hdrhistogram");
+    std::env::var("HDRHISTOGRAM").unwrap_or_else(|_| kept.to_owned())
+}
+
+#[test]
+fn other_readers_find_the_summary_in_the_records_and_in_the_interval_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::redis().start();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (recording, log) = (file("s.jsonl"), file("s.hlog"));
+    let (port, export) = (server.port_text(), format!("hlog:{log}"));
+    let load = ["-p", &port, "--headless", "--yes", "-c", "4", "--rate", "10000", "--warmup", "0.5"];
+    let files = ["-n", "20000", "--record", &recording, "--export", &export];
+    run(&[&load[..], &files].concat()).expect_code(0);
+    let whole: Value = serde_json::from_str(&exported(&recording, &["--format", "json"])).unwrap();
+    let mut reader = Command::new("python3");
+    reader.args(["-c", READER, &recording, &log]).env("PYTHONPATH", hdrhistogram());
+    let read = reader.output().unwrap();
+    let missing =
+        "Python's hdrhistogram is missing: tests/run installs it, or set HDRHISTOGRAM to where it is";
+    assert!(read.status.success(), "{missing}: {}", String::from_utf8_lossy(&read.stderr));
+    let read: Value = serde_json::from_slice(&read.stdout).unwrap();
+    assert!(read["seconds"].as_u64().unwrap() >= 2, "{read}");
+    for row in whole["operations"].as_array().unwrap() {
+        assert_eq!(read["operations"][row["operation"].as_str().unwrap()], row["ops"], "{row}");
+    }
+    assert_eq!(read["count"], whole["summary"]["ops"]);
+    for (percentile, figure) in [("50", "p50"), ("90", "p90"), ("95", "p95"), ("99", "p99"), ("99.9", "p999")]
+    {
+        let ns = read["percentiles"][percentile].as_f64().unwrap();
+        let told = whole["summary"][format!("service_{figure}_us")].as_f64().unwrap();
+        assert_eq!(ns / 1e3, told, "p{percentile}");
+    }
 }
 
 #[test]

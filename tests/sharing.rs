@@ -224,7 +224,7 @@ fn figures_leave_the_screen_as_they_were_recorded_live_and_from_a_recording() {
     terminal.press("xsession csv to live.csv\r");
     terminal.wait_for_text("is there already");
     terminal.press("X");
-    terminal.wait_for_text(": the session as report, ");
+    terminal.wait_for_text(": report of the session, ");
     let page = std::fs::read_to_string(file(folder.path(), "html").unwrap()).unwrap();
     assert!(page.contains(&format!("127.0.0.1:{}", server.port_text())), "{page}");
     quit(terminal);

@@ -81,12 +81,14 @@ impl fmt::Display for Form {
     }
 }
 
-/// `segment 3 as csv`
+/// `segment 3 as csv`, `report of the session`
 impl fmt::Display for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self.segment {
-            Some(segment) => write!(f, "segment {segment} as {}", self.form),
-            None => write!(f, "the session as {}", self.form),
+        let part =
+            self.segment.map_or_else(|| "the session".to_owned(), |segment| format!("segment {segment}"));
+        match self.form {
+            Form::Figures(..) => write!(f, "{part} as {}", self.form),
+            Form::Report(_) => write!(f, "{} of {part}", self.form),
         }
     }
 }

@@ -63,7 +63,7 @@ pub struct ExportArgs {
     /// Into a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// What a row of csv and ndjson is: intervals (a second of one segment), operations or segments
+    /// What a row of csv and ndjson is: intervals (a second of one segment), operations, segments, probes or server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
     /// Whose times hgrm has: response, or an operation [default: the service times of all operations]

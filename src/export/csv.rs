@@ -1,6 +1,9 @@
 //! Comma-separated values (RFC 4180): a line a row; an empty cell is what was not measured, or too little of it.
 
-use super::sheet::{Line, Rows, Sheet, WORDS};
+use super::{
+    besides::{self, Besides},
+    sheet::{Line, Rows, Sheet, WORDS},
+};
 use crate::session::{Record, Sink, figures::FIGURES};
 
 /// The lines, behind one with the names of the columns.
@@ -16,8 +19,13 @@ impl Csv {
     }
 
     fn heading(&mut self) -> Option<String> {
-        let names = WORDS.into_iter().chain(FIGURES.iter().map(|figure| figure.name));
-        (!std::mem::replace(&mut self.is_headed, true)).then(|| written(names))
+        if std::mem::replace(&mut self.is_headed, true) {
+            return None;
+        }
+        let besides = besides::names(self.sheet.rows);
+        let of_load = || WORDS.into_iter().chain(FIGURES.iter().map(|figure| figure.name)).collect();
+        let names: Vec<_> = if besides.is_empty() { of_load() } else { besides };
+        Some(written(names))
     }
 }
 
@@ -25,6 +33,7 @@ impl Sink for Csv {
     fn push(&mut self, record: &Record) -> Vec<String> {
         let mut lines: Vec<_> = self.heading().into_iter().collect();
         self.sheet.push(record, |line: &Line| lines.push(written(line.cells())));
+        lines.extend(Besides::of(self.sheet.rows, record).iter().map(|row| written(row.cells())));
         lines
     }
 

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::sheet::{Line, Rows, Sheet};
+use super::{
+    besides::{Besides, Sums},
+    sheet::{Line, Rows, Sheet},
+};
 use crate::session::{Record, SessionStart, Sink};
 
 /// The rows, an object a line.
@@ -19,6 +22,7 @@ impl Sink for Ndjson {
     fn push(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         self.0.push(record, |line| lines.extend(written(line)));
+        lines.extend(Besides::of(self.0.rows, record).iter().filter_map(written));
         lines
     }
 
@@ -31,7 +35,10 @@ impl Sink for Ndjson {
 
 /// One object of all.
 #[derive(Debug, Default)]
-pub(super) struct Json(Sheet);
+pub(super) struct Json {
+    sheet: Sheet,
+    besides: Sums,
+}
 
 #[derive(Serialize)]
 struct Whole<'a> {
@@ -41,24 +48,31 @@ struct Whole<'a> {
     first_errors: &'a std::collections::BTreeMap<String, String>,
     operations: Vec<Line<'a>>,
     segments: Vec<Line<'a>>,
+    /// Each probe over the whole session.
+    probes: Vec<Besides>,
+    /// What the server said of itself last.
+    server: Option<&'a Besides>,
 }
 
 impl Sink for Json {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        self.0.push(record, |_| ());
+        self.sheet.push(record, |_| ());
+        self.besides.push(record);
         Vec::new()
     }
 
     fn finish(&mut self) -> Vec<String> {
-        let summary = self.0.timeline.summary();
-        let operations = self.0.operations();
+        let summary = self.sheet.timeline.summary();
+        let operations = self.sheet.operations();
         let whole = Whole {
-            session: self.0.timeline.session(),
+            session: self.sheet.timeline.session(),
             summary: Line::of_summary(&summary),
             errors: &summary.errors,
             first_errors: &summary.first_errors,
             operations: Line::of_operations(&summary, &operations).collect(),
-            segments: self.0.segments(),
+            segments: self.sheet.segments(),
+            probes: self.besides.probes(),
+            server: self.besides.server(),
         };
         written(&whole).into_iter().collect()
     }

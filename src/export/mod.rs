@@ -2,7 +2,7 @@
 //! [`Sink`] over the records, so that it works on a session that runs and on a recording alike.
 //!
 //! ```text
-//! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown
+//! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
 //!          ├─► each interval's own histograms ─► hlog;  their sum ─► hgrm
 //!          ├─► sums since the beginning ─► openmetrics
 //!          └─► the runs of other programs: memtier-json, redis-benchmark-csv
@@ -11,6 +11,7 @@
 //! records' own, never the coarser cells of the screen.
 
 pub mod benchmark_csv;
+mod besides;
 mod csv;
 mod hdr_log;
 mod json;
@@ -128,7 +129,7 @@ impl Format {
         match self {
             Self::Csv => "a line a row, columns named as the figures",
             Self::Ndjson => "the same rows, one JSON object a line",
-            Self::Json => "one JSON object: session, sums, operations, segments",
+            Self::Json => "one JSON object: session, sums, operations, segments, probes, server",
             Self::HdrLog => "HdrHistogram's interval log: nanoseconds, tags 'response' and one an operation",
             Self::Percentiles => "HdrHistogram's percentile text, in milliseconds",
             Self::Markdown => "tables for a ticket",

@@ -22,11 +22,16 @@ pub enum Rows {
     Operations,
     /// A segment.
     Segments,
+    /// What a probe saw in a second.
+    Probes,
+    /// What the server said of itself, each time it was asked.
+    Server,
 }
 
 impl Rows {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Intervals, Self::Operations, Self::Segments];
+    pub const ALL: [Self; 5] =
+        [Self::Intervals, Self::Operations, Self::Segments, Self::Probes, Self::Server];
 
     /// What it is, in a few words.
     pub fn about(self) -> &'static str {
@@ -34,6 +39,8 @@ impl Rows {
             Self::Intervals => "a row a second of each segment",
             Self::Operations => "a row an operation in each second",
             Self::Segments => "a row a segment",
+            Self::Probes => "a row a probe in each second",
+            Self::Server => "a row each time the server told of itself",
         }
     }
 
@@ -43,6 +50,8 @@ impl Rows {
             Self::Intervals => "intervals",
             Self::Operations => "operations",
             Self::Segments => "segments",
+            Self::Probes => "probes",
+            Self::Server => "server",
         }
     }
 }
@@ -118,7 +127,7 @@ impl Serialize for Line<'_> {
 }
 
 /// A number of JSON, a whole one where it is that.
-fn number(value: f64) -> Result<serde_json::Number, String> {
+pub(super) fn number(value: f64) -> Result<serde_json::Number, String> {
     let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
     let number = if is_whole { Some((value as i64).into()) } else { serde_json::Number::from_f64(value) };
     number.ok_or_else(|| format!("{value} is no number of JSON"))
@@ -132,7 +141,7 @@ fn phase(segment: &Segment) -> &'static str {
 /// A fold over records that makes lines of them.
 #[derive(Debug)]
 pub(super) struct Sheet {
-    rows: Rows,
+    pub(super) rows: Rows,
     pub(super) timeline: Timeline,
 }
 
@@ -159,7 +168,7 @@ impl Sheet {
             Rows::Operations => {
                 interval.commands.iter().for_each(|(name, part)| take(&line().of_operation(name, part)));
             }
-            Rows::Segments => {}
+            Rows::Segments | Rows::Probes | Rows::Server => {}
         }
     }
 

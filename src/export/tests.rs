@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
+    gauge::Gauge,
     load::Knobs,
+    probe::Ping,
+    server::Status,
     session::{
-        Event, Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, figures::FIGURES,
+        Event, Interval, Moment, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Span,
+        figures::FIGURES,
     },
     stats::{Latency, fixture::latency_of},
 };
@@ -82,6 +86,47 @@ fn every_figure_has_its_column_and_its_field_under_its_own_name() {
         let fields: BTreeSet<_> = part.as_object().unwrap().keys().cloned().collect();
         assert!(names.is_subset(&fields), "{:?}", names.difference(&fields));
     }
+}
+
+#[test]
+fn what_is_measured_beside_the_load_has_rows_of_its_own_and_its_sums_in_the_object() {
+    let ping = Ping {
+        rtt: times(100),
+        kernel: Some(times(50)),
+        errors: [("timeout".to_owned(), 2)].into(),
+        ..Ping::default()
+    };
+    let gauges = [(Gauge::UsedMemory, 1024.0)].into();
+    let records = [
+        Record::Ping(Box::new(Span::new(1.0, 1.0, ping.clone()))),
+        Record::Ping(Box::new(Span::new(2.0, 1.0, ping))),
+        Record::Server(Box::new(Moment::new(2.0, Status { gauges, ..Status::default() }))),
+    ];
+    let made = |format: Format, rows| {
+        let mut sink = format.sink(rows, None);
+        let pieces: Vec<_> = records.iter().flat_map(|record| sink.push(record)).collect();
+        pieces.concat() + &sink.finish().concat()
+    };
+    let probes = made(Format::Csv, Rows::Probes);
+    let lines: Vec<_> = probes.lines().collect();
+    assert!(lines[0].starts_with("kind,t_s,length_s,samples,lost,min_us,mean_us,p50_us,"), "{probes}");
+    let kinds: Vec<_> = lines[1..].iter().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(kinds, ["ping", "ping_kernel", "ping", "ping_kernel"]);
+    assert!(lines[1].starts_with("ping,1,1,2000,2,100,"), "{probes}");
+    let server = made(Format::Csv, Rows::Server);
+    let memory =
+        server.lines().next().unwrap().split(',').position(|name| name == Gauge::UsedMemory.about().name);
+    assert_eq!(server.lines().nth(1).unwrap().split(',').nth(memory.unwrap()), Some("1024"));
+    let line: serde_json::Value =
+        serde_json::from_str(made(Format::Ndjson, Rows::Probes).lines().nth(1).unwrap()).unwrap();
+    assert_eq!(
+        (&line["kind"], &line["max_us"]),
+        (&"ping_kernel".into(), &(times(50).max_ns() as f64 / 1e3).into())
+    );
+    let whole: serde_json::Value = serde_json::from_str(&made(Format::Json, Rows::default())).unwrap();
+    assert_eq!((&whole["probes"][0]["samples"], &whole["probes"][0]["lost"]), (&4000.into(), &4.into()));
+    assert_eq!(whole["probes"][0]["p99_us"], times(100).percentile(0.99).unwrap() as f64 / 1e3);
+    assert_eq!(whole["server"][Gauge::UsedMemory.about().name], 1024);
 }
 
 #[test]

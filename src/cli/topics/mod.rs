@@ -68,7 +68,10 @@ fn formats() -> String {
          Rows of csv and ndjson, and the objects of json, have these fields. One that was not measured, or of which too little was, \
          is empty, in JSON null.\n  kind              interval, operation, segment or summary\n  phase             load, idle, \
          warm-up or prefill; empty of a summary\n  workload          what was asked, while the load was on\n  operation         \
-         which; empty of all together\n{figures}"
+         which; empty of all together\n{figures}\n\
+         Rows of probes, in json for the whole session: kind is ping, its parts ping_send, ping_kernel and ping_pickup, wake or \
+         intrinsic; samples and lost are counts; min_us, mean_us, p50_us and the like are of its times.\n\
+         Rows of server, in json the last: each figure that records tell of the server, as redyno help records names them.\n"
     )
 }
 
