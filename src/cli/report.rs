@@ -66,14 +66,11 @@ impl ReportArgs {
 /// When a recording cannot be read, when the file is there already or cannot be written, or when a signal ends it.
 pub(super) fn run(args: &ReportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let (output, form) = args.check()?;
-    let files: Vec<_> = args.files.iter().map(|name| named(name)).collect();
-    let readers =
-        files.iter().map(|(file, _)| Ok(Reader::open(Path::new(file)).map_err(anyhow::Error::from)?));
-    let readers = readers.collect::<Result<Vec<_>, Failure>>()?;
-    let sources =
-        files.iter().map(|(file, segment)| Source { name: (*file).to_owned(), segment: *segment }).collect();
-    let mut writer =
-        Writer::create_as(output, Box::new(Report::of(form, sources))).map_err(anyhow::Error::from)?;
+    let files = files(&args.files);
+    let open = |(file, _): &(&str, _)| Ok(Reader::open(Path::new(file)).map_err(anyhow::Error::from)?);
+    let readers = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+    let report = Box::new(Report::of(form, sources(&files)));
+    let mut writer = Writer::create_as(output, report).map_err(anyhow::Error::from)?;
     let written = (|| {
         for reader in readers {
             records(reader).try_for_each(|record| add(&mut writer, &record?, signals))?;
@@ -85,9 +82,51 @@ pub(super) fn run(args: &ReportArgs, signals: &Receiver<Signal>) -> Result<(), F
     written.inspect_err(|_| drop(std::fs::remove_file(output)))
 }
 
+/// The files that are named, each once with the segments that are named of it.
+fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
+    let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
+    for (file, segment) in names.iter().map(|name| named(name)) {
+        match files.iter_mut().find(|(known, _)| *known == file) {
+            Some((_, segments)) => segments.extend(segment),
+            None => files.push((file, segment.into_iter().collect())),
+        }
+    }
+    files
+}
+
+/// What they are called in a report, which others read: without folders, unless these tell two of one name apart.
+fn sources(files: &[(&str, Vec<u32>)]) -> Vec<Source> {
+    let name = |file: &'_ str| file.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;
+    let called = |file: &str| if is_one(file) { name(file) } else { file.to_owned() };
+    files.iter().map(|(file, segments)| Source { name: called(file), segments: segments.clone() }).collect()
+}
+
 fn add(writer: &mut Writer, record: &Record, signals: &Receiver<Signal>) -> Result<(), Failure> {
     if signals.try_recv().is_ok() {
         return Err(Failure::Interrupted);
     }
     Ok(writer.write(record).map_err(anyhow::Error::from)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_without_its_folder_while_that_tells_it_from_others() {
+        let called = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+            let sources = sources(&files(&names));
+            sources.into_iter().map(|source| (source.name, source.segments)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            called(&["/home/ann/a.jsonl#1", "b/c.jsonl", "/home/ann/a.jsonl#4"]),
+            [("a.jsonl".to_owned(), vec![1, 4]), ("c.jsonl".to_owned(), vec![])]
+        );
+        assert_eq!(
+            called(&["x/a.jsonl", "y/a.jsonl"]).iter().map(|one| &one.0).collect::<Vec<_>>(),
+            ["x/a.jsonl", "y/a.jsonl"]
+        );
+    }
 }

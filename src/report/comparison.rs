@@ -1,4 +1,4 @@
-//! Several sessions beside each other: the first is the base of all others.
+//! Several sessions beside each other, or segments of one: the first is the base of all others.
 
 use super::{
     account::Account,
@@ -20,16 +20,21 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// That of several sessions; `None` of one.
+    /// That of several sessions, or of several segments of one; `None` where there is nothing beside each other.
     pub(super) fn of(accounts: &[Account]) -> Option<Self> {
-        if accounts.len() < 2 {
+        let named = |account: &Account| match &account.source.segments[..] {
+            [] => vec![None],
+            segments => segments.iter().copied().map(Some).collect(),
+        };
+        let all = accounts.iter().flat_map(|account| named(account).into_iter().map(move |n| (account, n)));
+        let all: Vec<_> = all.collect();
+        if all.len() < 2 {
             return None;
         }
-        let run = |account: &Account| {
-            let (name, segment) = (account.name(), account.source.segment);
-            Run::of(&name, &account.timeline, segment)
+        let run = |(account, segment): &(&Account, Option<u32>)| {
+            Run::of(&account.name(), &account.timeline, *segment)
         };
-        let (runs, refused): (Vec<_>, Vec<_>) = accounts.iter().map(run).partition(Result::is_ok);
+        let (runs, refused): (Vec<_>, Vec<_>) = all.iter().map(run).partition(Result::is_ok);
         let runs: Vec<Run> = runs.into_iter().flatten().collect();
         let left_out = refused.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
         let tables = match &runs[..] {

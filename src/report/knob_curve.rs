@@ -84,7 +84,14 @@ fn chart(id: String, title: String, y: Quantity, curve: &Curve, lines: Vec<Line>
 /// The best value, the knee, and what experiments found.
 fn words(account: &Account, curve: &Curve) -> String {
     let dimension = curve.dimension();
-    let best = curve.best(None).map(|point| {
+    let is_found = |what: &&Happening| {
+        matches!(what, Happening::Found { .. } | Happening::BestStep { .. } | Happening::NothingFound { .. })
+    };
+    let found = account.timeline.events().map(|event| &event.what).filter(is_found);
+    let mut found = found.map(|what| format!("{}: {what}.", what.name())).peekable();
+    // An experiment leaves out the time in which a setting became steady, which a point here does not.
+    let is_told = found.peek().is_some();
+    let best = curve.best(None).filter(|_| !is_told).map(|point| {
         format!(
             "Most throughput: {} at {} {}.",
             units::rate(point.ops_per_s()),
@@ -99,14 +106,6 @@ fn words(account: &Account, curve: &Curve) -> String {
     let limited = curve.points().iter().filter(|point| point.client_limit().is_some()).count() as u64;
     let limited = (limited > 0)
         .then(|| format!("At {} redyno itself was the limit.", units::counted(limited, "value")));
-    let is_found = |what: &&Happening| {
-        matches!(what, Happening::Found { .. } | Happening::BestStep { .. } | Happening::NothingFound { .. })
-    };
-    let found = account
-        .timeline
-        .events()
-        .map(|event| &event.what)
-        .filter(is_found)
-        .map(|what| format!("{}: {what}.", what.name()));
-    [best, knee, limited].into_iter().flatten().chain(found).collect::<Vec<_>>().join(" ")
+    let whole = is_told.then(|| "Points are of whole segments.".to_owned());
+    found.chain([best, knee, limited, whole].into_iter().flatten()).collect::<Vec<_>>().join(" ")
 }

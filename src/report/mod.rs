@@ -75,13 +75,13 @@ impl Form {
     }
 }
 
-/// A recording as it is called, and which of its segments is compared with those of others.
+/// A recording as it is called, and which of its segments are compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Source {
-    /// What it is called: its file.
+    /// What it is called.
     pub name: String,
-    /// The segment; where there is none, a recording that has only one under load is compared.
-    pub segment: Option<u32>,
+    /// The segments; where none is named, that of a recording which has only one under load.
+    pub segments: Vec<u32>,
 }
 
 /// A fold over the records of one session, or of several one after the other, that ends in a report.

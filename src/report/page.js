@@ -89,10 +89,15 @@
 
   function moments(plot, session) {
     const ratio = devicePixelRatio || 1;
+    const letters = (ctx) => {
+      ctx.font = 11 * ratio + "px system-ui, sans-serif";
+      ctx.textBaseline = "bottom";
+      ctx.textAlign = "left";
+    };
     clipped(plot, (ctx, bbox, x) => {
       const bottom = bbox.top + bbox.height;
-      ctx.font = 11 * ratio + "px system-ui, sans-serif";
-      for (const [t, isMark] of session.moments) {
+      letters(ctx);
+      for (const [t, isMark, words] of session.moments) {
         const at = x(t);
         ctx.beginPath();
         if (isMark) {
@@ -102,6 +107,8 @@
           ctx.moveTo(at, bbox.top);
           ctx.lineTo(at, bottom);
           ctx.stroke();
+          ctx.fillStyle = ink("mark");
+          ctx.fillText(words.length > 24 ? words.slice(0, 24) + "…" : words, at + 4 * ratio, bbox.top + 14 * ratio);
         } else {
           ctx.fillStyle = ink("event");
           ctx.moveTo(at - 4 * ratio, bottom);
@@ -113,10 +120,8 @@
     });
     const { ctx, bbox } = plot;
     ctx.save();
-    ctx.font = 11 * ratio + "px system-ui, sans-serif";
+    letters(ctx);
     ctx.fillStyle = ink("faint");
-    ctx.textBaseline = "bottom";
-    ctx.textAlign = "left";
     for (const [number, from, to] of session.segments) {
       const [left, right] = [from, to].map((t) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(t, "x", true))));
       if (right - left > 16 * ratio) ctx.fillText(String(number), left + 3 * ratio, bbox.top - 2 * ratio);
@@ -124,11 +129,22 @@
     ctx.restore();
   }
 
+  // How many requests are in the cell of a heat map that the pointer is over.
+  function cell({ columns, borders }, plot) {
+    const { left, top } = plot.cursor;
+    const [t, us] = [plot.posToVal(left, "x"), plot.posToVal(top, "y")];
+    const column = columns.find(({ from_s, to_s }) => from_s <= t && t < to_s);
+    const at = borders.findIndex((border) => border > us) - 1;
+    const n = column?.counts[at - column.first];
+    return n ? [count(n) + (n === 1 ? " request" : " requests") + " of " + latency(borders[at]) + " to " + latency(borders[at + 1])] : [];
+  }
+
   function say(one, plot) {
     const { left } = plot.cursor;
     if (left === undefined || left < 0) return void (one.said.textContent = "");
     const near = one.session.moments.filter(([t]) => Math.abs(plot.valToPos(t, "x") - left) < 7);
     const words = near.slice(0, 3).map(([t, isMark, text]) => clock(t) + " " + (isMark ? "mark: " : "") + text);
+    if (one.chart.heat) words.unshift(...cell(one.chart.heat, plot));
     one.said.textContent = words.join(" · ") + (near.length > 3 ? " · and " + (near.length - 3) + " more" : "");
   }
 
@@ -183,12 +199,20 @@
     return { ...own, font, values, filter: (plot, splits) => splits, size: side === "y" ? 66 : 32, ...(more[quantity] ?? {}) };
   }
 
+  // All charts over time show one stretch. They zoom together by themselves, to a hair: what is that near is left alone.
   function link(session, plot, key) {
     if (key !== "x") return;
     const { min, max } = plot.scales.x;
+    const isNear = (scale) => Math.max(Math.abs(scale.min - min), Math.abs(scale.max - max)) < (max - min) / 200;
     for (const { plot: other } of onTime(session)) {
-      if (other && other !== plot && (other.scales.x.min !== min || other.scales.x.max !== max)) other.setScale("x", { min, max });
+      if (other && other !== plot && !isNear(other.scales.x)) other.setScale("x", { min, max });
     }
+  }
+
+  // What is zoomed to, or all there is.
+  function stretch(chart, session, low, high) {
+    const { xs } = chart;
+    return low === null || (low <= xs[0] && high >= xs[xs.length - 1]) ? ends(chart, session) : [low, high];
   }
 
   function options(one) {
@@ -209,9 +233,9 @@
       height: width < 560 ? 220 : 280,
       padding: [16, 12, 0, 0],
       focus: { alpha: 0.2 },
-      cursor: { drag: { x: true, y: false }, ...(isTime ? { sync: { key: session.id, scales: ["x", null] } } : {}) },
+      cursor: { y: false, drag: { x: true, y: false }, ...(isTime ? { sync: { key: session.id, scales: ["x", null] } } : {}) },
       scales: {
-        x: { time: false, distr: chart.x === "knob_log" ? 3 : 1, range: () => ends(chart, session) },
+        x: { time: false, distr: chart.x === "knob_log" ? 3 : 1, range: (plot, low, high) => stretch(chart, session, low, high) },
         y: { distr: chart.y === "latency" ? 3 : 1, range: heights(chart) },
       },
       axes: [axis(chart.x, "x"), axis(chart.y, "y")],

@@ -22,7 +22,7 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 280.0;
 /// What is left beside the plot: room for `1.20 ms`, for half a label, for numbers of segments, and for values and their name.
 const LEFT: f64 = 66.0;
-const RIGHT: f64 = 34.0;
+const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 40.0;
 /// A number needs this much room.
@@ -42,6 +42,18 @@ pub(super) struct Moment {
     pub(super) t_s: f64,
     pub(super) is_mark: bool,
     pub(super) words: String,
+}
+
+/// So many characters of a mark stand on a picture.
+const SHORT: usize = 24;
+
+impl Moment {
+    /// Its words, as far as there is room.
+    fn short(&self) -> String {
+        let mut words = self.words.chars();
+        let short: String = words.by_ref().take(SHORT).collect();
+        if words.next().is_some() { short + "…" } else { short }
+    }
 }
 
 /// What stands on the axis of time of every chart.
@@ -131,6 +143,7 @@ fn moments(plot: &Plot, stage: &Stage) -> Markup {
             @let x = plot.x(moment.t_s);
             @if moment.is_mark {
                 path.mark d={ "M" (tenth(x)) " " (TOP) "V" (bottom) } { title { (moment.words) } }
+                text.marked x=(tenth(x + 4.0)) y=(TOP + 11.0) { (moment.short()) }
             } @else {
                 path.event d={ "M" (tenth(x - 4.0)) " " (bottom) "h8l-4 -8z" } { title { (moment.words) } }
             }
