@@ -100,7 +100,8 @@ fn add<T: Part>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
             last.to_s = last.to_s.max(point.to_s);
             last.part.merge(&point.part);
         }
-        _ => points.push(point),
+        // What a setting did last may be told behind the beginning of the next.
+        _ => points.insert(points.partition_point(|before| before.from_s <= point.from_s), point),
     }
 }
 
@@ -147,6 +148,16 @@ mod tests {
         }
         assert_eq!(course.points().iter().map(|point| point.part).collect::<Vec<_>>(), [1, 1, 3]);
         assert_eq!((course.points()[2].from_s, course.points()[2].to_s), (1.996, 3.01));
+    }
+
+    #[test]
+    fn points_stand_in_the_order_of_time_whichever_was_told_first() {
+        let mut course = Course::default();
+        for (segment, t_s, length_s) in [(1, 1.0, 1.0), (2, 2.5, 0.9), (1, 1.6, 0.6), (2, 3.5, 1.0)] {
+            course.push(segment, t_s, length_s, 1);
+        }
+        assert!(course.points().is_sorted_by_key(Point::middle_s), "{:?}", course.points());
+        assert_eq!(course.points().iter().map(|point| point.part).collect::<Vec<_>>(), [1, 1, 1, 1]);
     }
 
     #[test]

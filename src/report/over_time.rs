@@ -13,6 +13,7 @@ use crate::{
         timeline::Level,
     },
     stats::Latency,
+    units,
 };
 
 /// The levels with the names of their inks.
@@ -92,7 +93,7 @@ fn heat(account: &Account, prefix: &str) -> Option<Chart> {
     let mut chart = chart(format!("{prefix}heat"), title, Quantity::Latency, times(&account.load), lines);
     chart.note = format!(
         "The stronger a cell, the more requests it has, up to {}: each tone is a factor. A cell is a tenth of its latency high.",
-        crate::units::grouped(heat.most)
+        units::grouped(heat.most)
     );
     chart.heat = Some(heat);
     Some(chart)
@@ -107,7 +108,7 @@ fn pings(account: &Account, prefix: &str) -> Chart {
     let title = "Ping: what another client sees at the same time";
     let mut chart = chart(format!("{prefix}ping"), title, Quantity::Latency, times(&account.pings), lines);
     if account.ping_errors > 0 {
-        chart.note = format!("{} had no answer.", crate::units::counted(account.ping_errors, "ping"));
+        chart.note = format!("{} had no answer.", units::counted(account.ping_errors, "ping"));
     }
     chart
 }
@@ -179,9 +180,9 @@ fn exactness(course: &Course<Interval>) -> String {
     let (points, records) = (course.points().len() as u64, course.records());
     let what = format!(
         "{} in {}, each of about {} at the most and of one setting: an exact sum, whose percentiles come from its own distribution.",
-        crate::units::counted(records, "record"),
-        crate::units::counted(points, "point"),
-        crate::units::counted(course.step_s() as u64, "second"),
+        units::counted(records, "record"),
+        units::counted(points, "point"),
+        units::counted(course.step_s() as u64, "second"),
     );
     what + " A percentile that fewer than ten requests lie above is not drawn."
 }

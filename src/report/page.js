@@ -97,6 +97,8 @@
     clipped(plot, (ctx, bbox, x) => {
       const bottom = bbox.top + bbox.height;
       letters(ctx);
+      // A mark whose words would lie on those before has none: the table has them.
+      let free = 0;
       for (const [t, isMark, words] of session.moments) {
         const at = x(t);
         ctx.beginPath();
@@ -107,8 +109,11 @@
           ctx.moveTo(at, bbox.top);
           ctx.lineTo(at, bottom);
           ctx.stroke();
+          if (at < free) continue;
+          const short = words.length > 24 ? words.slice(0, 24) + "…" : words;
           ctx.fillStyle = ink("mark");
-          ctx.fillText(words.length > 24 ? words.slice(0, 24) + "…" : words, at + 4 * ratio, bbox.top + 14 * ratio);
+          ctx.fillText(short, at + 4 * ratio, bbox.top + 14 * ratio);
+          free = at + ctx.measureText(short).width + 8 * ratio;
         } else {
           ctx.fillStyle = ink("event");
           ctx.moveTo(at - 4 * ratio, bottom);
@@ -124,7 +129,7 @@
     ctx.fillStyle = ink("faint");
     for (const [number, from, to] of session.segments) {
       const [left, right] = [from, to].map((t) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(t, "x", true))));
-      if (right - left > 16 * ratio) ctx.fillText(String(number), left + 3 * ratio, bbox.top - 2 * ratio);
+      if (right - left > 22 * ratio) ctx.fillText(String(number), left + 3 * ratio, bbox.top - 2 * ratio);
     }
     ctx.restore();
   }

@@ -12,7 +12,7 @@ use super::{
     account::Account,
     chart::Chart,
     comparison::Comparison,
-    environment, hdr_curves, knob_curve, over_time,
+    hdr_curves, knob_curve, over_time,
     svg::{self, Band, Moment, Stage},
     table::Table,
     tables,
@@ -62,7 +62,7 @@ struct SessionData<'a> {
     segments: Vec<(u32, f64, f64)>,
     /// When, whether a person's mark, words.
     moments: Vec<(f64, bool, &'a str)>,
-    charts: Vec<&'a Chart>,
+    charts: &'a [Chart],
     /// The same as `redyno export --format json`.
     figures: &'a RawValue,
 }
@@ -73,11 +73,9 @@ struct Section {
     name: String,
     line: String,
     stage: Stage,
-    over_time: Vec<Chart>,
-    others: Vec<Chart>,
+    charts: Vec<Chart>,
     tiles: Vec<(&'static str, String)>,
     tables: Vec<Table>,
-    environment: Vec<Table>,
     figures: Box<RawValue>,
 }
 
@@ -119,23 +117,16 @@ fn section(n: usize, account: &mut Account) -> Section {
     let prefix = format!("{id}-");
     // It is what our own exporter wrote.
     let figures = RawValue::from_string(account.figures().trim_end().to_owned()).unwrap_or_default();
-    let mut others = knob_curve::charts(account, &prefix);
-    others.extend(hdr_curves::of_segments(account, &prefix));
-    let mut tables = vec![tables::segments(account)];
-    tables.extend(
-        [tables::operations(account), tables::errors(account), tables::happenings(account)]
-            .into_iter()
-            .flatten(),
-    );
+    let mut charts = over_time::charts(account, &prefix);
+    charts.extend(knob_curve::charts(account, &prefix));
+    charts.extend(hdr_curves::of_segments(account, &prefix));
     Section {
         name: account.name(),
         line: line(account),
         stage: stage(account),
-        over_time: over_time::charts(account, &prefix),
-        others,
+        charts,
         tiles: tiles(account),
-        tables,
-        environment: environment::tables(account),
+        tables: tables::all(account),
         figures,
         id,
     }
@@ -187,7 +178,7 @@ impl Section {
             until_s: self.stage.until_s,
             segments: self.stage.bands.iter().map(|band| (band.number, band.from_s, band.to_s)).collect(),
             moments: self.stage.moments.iter().map(|it| (it.t_s, it.is_mark, it.words.as_str())).collect(),
-            charts: self.over_time.iter().chain(&self.others).collect(),
+            charts: &self.charts,
             figures: &self.figures,
         }
     }
@@ -202,9 +193,8 @@ impl Section {
                     dl.tiles { @for (name, value) in &self.tiles { div { dt { (name) } dd { (value) } } } }
                 }
                 p.help { "Drag over a chart to zoom, double-click for all of it; click a segment, in a chart or in the table, to pick it." }
-                @for chart in self.over_time.iter().chain(&self.others) { (figure(chart, &self.stage)) }
+                @for chart in &self.charts { (figure(chart, &self.stage)) }
                 @for table in &self.tables { (table_markup(table, &self.id)) }
-                div.sides { @for table in &self.environment { (table_markup(table, &self.id)) } }
             }
         }
     }

@@ -26,7 +26,7 @@ const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 40.0;
 /// A number needs this much room.
-const LEAST_BAND: f64 = 16.0;
+const LEAST_BAND: f64 = 22.0;
 
 /// A segment on the axis of time.
 #[derive(Debug, Clone)]
@@ -44,6 +44,8 @@ pub(super) struct Moment {
     pub(super) words: String,
 }
 
+/// The width of a letter, about.
+const LETTER: f64 = 7.0;
 /// So many characters of a mark stand on a picture.
 const SHORT: usize = 24;
 
@@ -138,12 +140,22 @@ fn axes(plot: &Plot, chart: &Chart) -> Markup {
 
 fn moments(plot: &Plot, stage: &Stage) -> Markup {
     let bottom = HEIGHT - BOTTOM;
+    // A mark whose words would lie on those before has none: the table has them.
+    let mut free = 0.0;
+    let mut has_room = |x: f64, words: &str| {
+        let is_free = x >= free;
+        if is_free {
+            free = x + words.chars().count() as f64 * LETTER;
+        }
+        is_free
+    };
     html! {
         @for moment in &stage.moments {
             @let x = plot.x(moment.t_s);
             @if moment.is_mark {
                 path.mark d={ "M" (tenth(x)) " " (TOP) "V" (bottom) } { title { (moment.words) } }
-                text.marked x=(tenth(x + 4.0)) y=(TOP + 11.0) { (moment.short()) }
+                @let words = moment.short();
+                @if has_room(x, &words) { text.marked x=(tenth(x + 4.0)) y=(TOP + 11.0) { (words) } }
             } @else {
                 path.event d={ "M" (tenth(x - 4.0)) " " (bottom) "h8l-4 -8z" } { title { (moment.words) } }
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     account::Account,
+    environment,
     table::{Row, Table},
 };
 use crate::{
@@ -33,6 +34,12 @@ const COLUMNS: [Figure; 13] = [
 /// The most events and marks that are listed.
 const MOST_EVENTS: usize = 500;
 
+/// All of them, and both sides' environment.
+pub(super) fn all(account: &Account) -> Vec<Table> {
+    let more = [operations(account), errors(account), happenings(account)].into_iter().flatten();
+    std::iter::once(segments(account)).chain(more).chain(environment::tables(account)).collect()
+}
+
 /// Figures below their headings, behind one column of words.
 fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> Table {
     let is_told = |figure: &&Figure| {
@@ -59,7 +66,7 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
 }
 
 /// A row a segment, and the sum of those that count.
-pub(super) fn segments(account: &Account) -> Table {
+fn segments(account: &Account) -> Table {
     let timeline = &account.timeline;
     let summary = timeline.summary();
     let mut rows: Vec<_> = timeline
@@ -79,28 +86,25 @@ pub(super) fn segments(account: &Account) -> Table {
 }
 
 /// A row an operation, where there are several.
-pub(super) fn operations(account: &Account) -> Option<Table> {
+fn operations(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
     let mut sums: BTreeMap<&str, OperationInterval> = BTreeMap::new();
     let measured = account.timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
     for (name, part) in measured.flat_map(|segment| &segment.total.commands) {
         sums.entry(name).or_default().merge(part);
     }
-    let row = |(name, part): (&&str, &'_ OperationInterval)| ((*name).to_owned(), None::<u32>, part.clone());
-    let parts: Vec<_> = sums.iter().map(row).collect();
-    let rows: Vec<_> = parts
-        .iter()
-        .map(|(name, segment, part)| {
-            (name.clone(), *segment, Figures::of_summary(&summary).of_operation(part))
-        })
-        .collect();
+    let row = |(name, part)| {
+        let name: &&str = name;
+        ((*name).to_owned(), None, Figures::of_summary(&summary).of_operation(part))
+    };
+    let rows: Vec<_> = sums.iter().map(row).collect();
     let mut table = of_figures("Operations", "operation", &rows);
     table.note = "Of all segments but warm-up and prefill.".to_owned();
     (rows.len() > 1).then_some(table)
 }
 
 /// What failed, by kind.
-pub(super) fn errors(account: &Account) -> Option<Table> {
+fn errors(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
     let parts = [
         ("request", &summary.errors),
@@ -119,7 +123,7 @@ pub(super) fn errors(account: &Account) -> Option<Table> {
 }
 
 /// What happened, and what a person noted.
-pub(super) fn happenings(account: &Account) -> Option<Table> {
+fn happenings(account: &Account) -> Option<Table> {
     let timeline = &account.timeline;
     let events =
         timeline.events().map(|event| (event.t_s, event.what.name().to_owned(), event.what.to_string()));

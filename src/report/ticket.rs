@@ -1,6 +1,6 @@
 //! A report as Markdown, for a ticket: the tables, without pictures.
 
-use super::{account::Account, comparison::Comparison, environment, knob_curve, tables};
+use super::{account::Account, comparison::Comparison, knob_curve, table::Table, tables};
 use crate::export::markdown_text;
 
 /// The text.
@@ -8,7 +8,7 @@ pub(super) fn ticket(accounts: &[Account]) -> String {
     let mut text = String::new();
     if let Some(comparison) = Comparison::of(accounts) {
         text += "## Comparison\n\n";
-        text.extend(comparison.tables.iter().map(super::table::Table::markdown));
+        text.extend(comparison.tables.iter().map(Table::markdown));
         text.extend(
             comparison.left_out.iter().map(|why| format!("Not compared: {}.\n\n", markdown_text(why))),
         );
@@ -19,12 +19,9 @@ pub(super) fn ticket(accounts: &[Account]) -> String {
 
 fn of_account(account: &Account) -> String {
     let mut text = format!("## {}\n\n", markdown_text(&account.name()));
-    let happenings = [tables::operations(account), tables::errors(account), tables::happenings(account)];
-    text += &tables::segments(account).markdown();
     for chart in knob_curve::charts(account, "").iter().filter(|chart| !chart.note.is_empty()) {
         text += &format!("{}\n\n", markdown_text(&chart.note));
     }
-    let rest = happenings.into_iter().flatten().chain(environment::tables(account));
-    text.extend(rest.map(|table| table.markdown()));
+    text.extend(tables::all(account).iter().map(Table::markdown));
     text
 }
