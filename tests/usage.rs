@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 88] = [
+const WRONG: [(&str, &str); 90] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -105,6 +105,8 @@ const WRONG: [(&str, &str); 88] = [
     ("report x", "report writes a file: name it with -o, report.html for a page or report.md for a ticket"),
     ("report x -o x.pdf", "-o x.pdf: its name says no form; .html is a page, .md is text for a ticket"),
     ("clean -p 0", "0 is not in 1..=65535"),
+    ("man nonsense", "there is no command 'nonsense'; there are ab, versus,"),
+    ("man replay -o x", "cannot be used with"),
 ];
 
 fn run_line(line: &str) -> Outcome {
@@ -274,6 +276,25 @@ fn help_goes_to_stdout_and_is_as_it_was_read_last() {
         settings.bind(|| insta::assert_snapshot!(name, outcome.out));
     }
     assert_eq!(run_line("--version").expect_code(0).out, concat!("redyno ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn the_manual_is_a_page_a_command_printed_or_in_a_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("man/man1");
+    let outcome = run(&["man", "-o", place.to_str().unwrap()]).expect_code(0);
+    let pages = std::fs::read_dir(&place).unwrap().count();
+    assert_eq!(outcome.out, format!("{pages} pages: man -l {}\n", place.join("redyno.1").display()));
+    // But for the title, which has the day.
+    let below = |page: &str| page[page.find(".SH NAME\n").unwrap()..].to_owned();
+    for (file, args) in [("redyno.1", &["man"][..]), ("redyno-replay.1", &["man", "replay"])] {
+        let page = std::fs::read_to_string(place.join(file)).unwrap();
+        assert_eq!(below(&page), below(&run(args).expect_code(0).out), "{file}");
+    }
+    let folder = folder.path().join("a file");
+    std::fs::write(&folder, "").unwrap();
+    let refused = run(&["man", "-o", folder.to_str().unwrap()]).expect_code(1);
+    assert_one_line(&refused, "a file", &["cannot write to ", "a file"]);
 }
 
 /// A session with that password by every way there is: what it wrote anywhere.
