@@ -150,7 +150,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
         .map_err(|e| ParseQuantityError { text: text.to_owned(), ..e })
 }
 
-/// Reads a duration: a number with its unit behind it, `100us`, `1.5 ms`, `5s` or `1m`.
+/// Reads a duration: a number with its unit behind it, `100us`, `1.5 ms`, `5s`, `1m` or `1h`.
 ///
 /// # Errors
 /// When the text is no number with such a unit, is negative or longer than any duration.
@@ -165,6 +165,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
         "ms" => 1e-3,
         "s" => 1.0,
         "m" => 60.0,
+        "h" => 3600.0,
         _ => return Err(error()),
     };
     let number = digits.trim_end().parse::<f64>().map_err(|_| error())?;
@@ -233,8 +234,11 @@ mod tests {
     fn durations_have_a_unit() {
         let ns = |text| parse_duration(text).map(|length| length.as_nanos());
         assert_eq!([ns("250us"), ns("1.5 ms"), ns("2µs")], [Ok(250_000), Ok(1_500_000), Ok(2_000)]);
-        assert_eq!([ns("5s"), ns("1m"), ns("7ns")], [Ok(5_000_000_000), Ok(60_000_000_000), Ok(7)]);
-        for bad in ["", "5", "ms", "-1ms", "1h", "1e400s", "nans", "1 0ms"] {
+        assert_eq!(
+            [ns("5s"), ns("1m"), ns("1h")],
+            [Ok(5_000_000_000), Ok(60_000_000_000), Ok(3_600_000_000_000)]
+        );
+        for bad in ["", "5", "ms", "-1ms", "1d", "1e400s", "nans", "1 0ms"] {
             assert!(parse_duration(bad).is_err(), "{bad:?} was taken");
         }
     }

@@ -8,13 +8,13 @@ use crate::support::{
     terminal::Terminal,
     wait_for,
 };
-use redyno::session::Record;
+use redyno::session::{Reader, Record};
 
-/// The program where no file may grow beyond 16 KiB, as on a disk that is nearly full.
+/// The program where no file may grow beyond 4 KiB, as on a disk that is nearly full.
 fn on_a_small_disk(args: &[&str]) -> Command {
     let program = redyno(args);
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; ulimit -f 32; exec \"$@\"", "sh"]);
+    command.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]);
     command.arg(program.get_program()).args(program.get_args()).env("LC_ALL", "C.UTF-8");
     command
 }
@@ -23,19 +23,40 @@ fn on_a_small_disk(args: &[&str]) -> Command {
 fn a_session_goes_on_to_its_end_without_the_recording_and_has_failed() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("session.jsonl");
     let port = server.port_text();
-    let usual = ["-p", &port, "--headless", "--json", "--load", "--duration", "3"];
-    let args = [&usual[..], &["--record", file.to_str().unwrap()]].concat();
-    let outcome = Running::start(on_a_small_disk(&args)).end().expect_code(1);
-    let told = outcome.err.lines().filter(|line| line.contains("session.jsonl failed: File too large"));
-    assert_eq!(told.count(), 2, "when it happens and at the end: {}", outcome.err);
-    let records = outcome.records();
-    assert!(matches!(records.last(), Some(Record::End(end)) if end.t_s >= 3.0), "{:?}", records.last());
-    let is_told =
-        |record: &Record| matches!(record, Record::Event(event) if event.what.name() == "recording failed");
-    assert!(records.iter().any(is_told));
+    for name in ["session.jsonl", "session.jsonl.zst"] {
+        let file = directory.path().join(name);
+        let usual = ["-p", &port, "--headless", "--json", "--load", "--duration", "3"];
+        let args = [&usual[..], &["--record", file.to_str().unwrap()]].concat();
+        let outcome = Running::start(on_a_small_disk(&args)).end().expect_code(1);
+        let failed = format!("{name} failed: File too large");
+        let told = outcome.err.lines().filter(|line| line.contains(&failed));
+        assert_eq!(told.count(), 2, "when it happens and at the end: {}", outcome.err);
+        let records = outcome.records();
+        assert!(matches!(records.last(), Some(Record::End(end)) if end.t_s >= 3.0), "{:?}", records.last());
+        let is_told = |record: &Record| matches!(record, Record::Event(event) if event.what.name() == "recording failed");
+        assert!(records.iter().any(is_told));
+        assert!(Reader::open(&file).unwrap().next_record().unwrap().is_some(), "what was written is there");
+    }
     assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_recording_that_cannot_go_on_in_a_new_file_has_failed() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("night");
+    std::fs::create_dir(&folder).unwrap();
+    let (port, file) = (server.port_text(), folder.join("a.jsonl"));
+    let rotated = ["--record", file.to_str().unwrap(), "--record-rotate", "2s"];
+    let args = [&["-p", &port, "--headless", "--json", "--duration", "4"][..], &rotated].concat();
+    let running = Running::start(redyno(&args));
+    running.wait_for_lines(1, r#""kind":"session""#);
+    // Its file stays what it is, and the next one has no place.
+    std::fs::rename(&folder, directory.path().join("gone")).unwrap();
+    let outcome = running.end().expect_code(1);
+    assert!(outcome.err.contains("cannot record to") && outcome.err.contains("night/a-2"), "{}", outcome.err);
+    assert!(matches!(outcome.records().last(), Some(Record::End(_))));
 }
 
 #[test]

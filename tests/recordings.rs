@@ -8,6 +8,7 @@ use crate::support::{
     Server,
     program::{Outcome, Running, redyno},
 };
+use redyno::session::{Reader, Record};
 
 /// Runs redyno with its state in `state`.
 fn run_in(state: &Path, args: &[&str]) -> Outcome {
@@ -56,4 +57,28 @@ fn a_recording_without_a_name_is_called_by_its_target_and_listed() {
     // Lengths are summed in another order.
     let again = row["peak_ops_per_s"].as_f64().unwrap();
     assert!((again / peak - 1.0).abs() < 1e-9, "{again} and {peak}");
+}
+
+#[test]
+fn files_of_one_night_are_listed_and_have_every_request_once() {
+    let server = Server::redis().start();
+    let folder = tempfile::tempdir().unwrap();
+    let port = server.port_text();
+    let file = folder.path().join("night.jsonl.zst");
+    let load = ["-p", &port, "--headless", "--json", "--yes", "-c", "2", "--rate", "1000", "-n", "2500"];
+    let rotated = ["--record", file.to_str().unwrap(), "--record-rotate", "1s"];
+    let told = run_in(folder.path(), &[&load[..], &rotated].concat()).expect_code(0);
+    let whole: Value = serde_json::from_str(told.out.lines().last().unwrap()).unwrap();
+    let place = folder.path().to_str().unwrap();
+    let list = run_in(folder.path(), &["sessions", place, "--json"]).expect_code(0).out;
+    let rows: Vec<Value> = list.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    assert!(rows.len() >= 3 && rows.iter().all(|row| row["open"] == false), "{list}");
+    let ops = |row: &Value| {
+        let mut reader = Reader::open(Path::new(row["file"].as_str().unwrap())).unwrap();
+        let records: Vec<_> = std::iter::from_fn(|| reader.next_record().unwrap()).collect();
+        assert!(matches!(&records[..], [Record::Session(_), Record::Segment(_), ..]), "{records:?}");
+        let Some(Record::End(end)) = records.last() else { panic!("{records:?}") };
+        end.summary.ops
+    };
+    assert_eq!(Some(rows.iter().map(ops).sum()), whole["summary"]["ops"].as_u64());
 }

@@ -27,6 +27,7 @@ mod full_output;
 mod fuzz;
 mod headless;
 mod hostile;
+mod killed;
 mod marker;
 mod memcached;
 mod memtier;

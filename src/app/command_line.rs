@@ -214,6 +214,7 @@ mod tests {
             let target = ServerIdentity { address: address.to_owned(), tls, ..ServerIdentity::default() };
             model.push(&Record::Session(SessionStart {
                 schema: crate::session::SCHEMA,
+                from_s: 0.0,
                 tool: "redyno".to_owned(),
                 started: String::new(),
                 target,

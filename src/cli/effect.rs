@@ -217,6 +217,7 @@ mod tests {
         ("key_prefix", "mine:"),
         ("duration", "5"),
         ("record", "f"),
+        ("record_rotate", "1h --record=f"),
         ("export", "csv:f"),
         ("fail_if", "p99>1ms"),
         ("base", "f --fail-if=p99>1ms"),

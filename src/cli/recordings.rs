@@ -9,9 +9,14 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{Failure, words::Words};
-use crate::{foreign, session::Glance, units};
+use crate::{
+    foreign,
+    session::{Glance, SessionStart},
+    units,
+};
 
 /// The directory of recordings that have no name of their own: `redyno` in the directory of state of the XDG Base Directory
 /// Specification; the working directory where nothing says which that is.
@@ -71,7 +76,7 @@ fn rows(directory: &Path) -> Result<(Vec<Row>, usize), Failure> {
     let (mut rows, mut others) = (Vec::new(), 0);
     for entry in entries {
         let path = entry.with_context(unreadable)?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
+        if is_called_so(&path) {
             match Glance::at(&path) {
                 Ok(glance) => rows.push(Row::of(&path, glance)),
                 Err(_) => others += 1,
@@ -82,12 +87,27 @@ fn rows(directory: &Path) -> Result<(Vec<Row>, usize), Failure> {
     Ok((rows, others))
 }
 
+/// Whether a file has the name of a recording, packed or not.
+fn is_called_so(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
+}
+
+/// When a file begins: the session, and so many seconds later a later one of its files.
+fn began(session: &SessionStart) -> String {
+    let format = &Rfc3339;
+    let began = OffsetDateTime::parse(&session.started, format).ok().filter(|_| session.from_s > 0.0);
+    let later = began.and_then(|began| began.checked_add(time::Duration::seconds_f64(session.from_s)));
+    later
+        .and_then(|at| at.replace_nanosecond(0).ok()?.format(format).ok())
+        .unwrap_or_else(|| session.started.clone())
+}
+
 impl Row {
     fn of(path: &Path, Glance { session, end, has_end }: Glance) -> Self {
         Self {
             file: path.display().to_string(),
-            started: session.started,
-            length_s: end.t_s,
+            started: began(&session),
+            length_s: (end.t_s - session.from_s).max(0.0),
             target: session.target.address,
             server: session.target.server,
             peak_ops_per_s: end.peak_ops_per_s,

@@ -8,7 +8,7 @@ use super::{
     export::Export,
     look_args::LookArgs,
     metrics,
-    values::{requests, seconds},
+    values::{requests, rotation, seconds},
 };
 use crate::{compare::Condition, workload::Suggested};
 
@@ -25,9 +25,13 @@ pub struct SessionArgs {
     /// End after exactly so many requests, the warm-up not counted [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
-    /// Write all records to a new file, one JSON object a line [default: one that redyno sessions lists]
+    /// Write all records to a new file, one JSON object a line, packed if its name ends in .zst [default: one that redyno
+    /// sessions lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
+    /// Go on in a new file at each full 30m or 1h of the session; each opens by itself, and its name tells the time
+    #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
+    pub record_rotate: Option<Duration>,
     /// Write its figures in the form of other tools as well, as redyno export does; may be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,

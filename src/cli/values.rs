@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    units::{parse_bytes, parse_count},
+    units::{parse_bytes, parse_count, parse_duration},
     workload::KeyNames,
 };
 
@@ -47,6 +47,15 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     seconds
         .filter(|length| !length.is_zero())
         .ok_or_else(|| "it must be a number of seconds above 0".to_owned())
+}
+
+/// How long a file of a recording may become, a second or more.
+pub fn rotation(text: &str) -> Result<Duration, String> {
+    let length = parse_duration(text).map_err(|error| error.to_string())?;
+    if length < Duration::from_secs(1) {
+        return Err("a file holds a second or more".to_owned());
+    }
+    Ok(length)
 }
 
 /// The prefix of a user's own keys.

@@ -8,7 +8,7 @@ use super::{Interval, Record, Span, add_counts, interval::merge_some};
 use crate::probe;
 
 /// How far past the full second a stretch that belongs to it may end: a worker closes its tick when it wakes.
-const LATE_S: f64 = 0.125;
+pub(super) const LATE_S: f64 = 0.125;
 
 /// A fold that holds stretches back until their second is over.
 #[derive(Debug, Default)]

@@ -1,19 +1,19 @@
 //! A file that a session is written to: one JSON record a line, or the form of an export, each piece written whole as soon
-//! as it is there.
+//! as it is there; packed by zstd where its name ends in `.zst`.
 //!
 //! kill -9, a dropped line or a full disk cost at most the second that is under way. The file is opened before the
 //! session begins, so a bad path fails early, and an earlier recording is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::MetadataExt,
+    io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use thiserror::Error;
 
-use super::{Record, Sink, file_name, fresh_file, lean::Lean};
+use super::{Record, Sink, coalesce::LATE_S, file_name, fresh_file, lean::Lean, output::Output};
 
 /// Why a session file cannot be written.
 #[derive(Debug, Error)]
@@ -35,9 +35,20 @@ pub enum FileError {
 /// A file that is being written.
 pub struct Writer {
     path: PathBuf,
-    file: File,
-    written: u64,
+    output: Output,
     sink: Box<dyn Sink + Send>,
+    rotation: Option<Rotation>,
+}
+
+/// How a recording goes on from file to file.
+struct Rotation {
+    every_s: f64,
+    /// When the next one begins, in seconds of the session.
+    next_s: f64,
+    folder: PathBuf,
+    /// What files are called before the time, and after it.
+    name: String,
+    extension: String,
 }
 
 impl Writer {
@@ -56,7 +67,7 @@ impl Writer {
     pub fn create_as(path: &Path, sink: Box<dyn Sink + Send>) -> Result<Self, FileError> {
         let path = path.to_owned();
         match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => Ok(Self { path, file, written: 0, sink }),
+            Ok(file) => Self::into(file, path, sink),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists(path)),
             Err(cause) => Err(FileError::Create(path, cause)),
         }
@@ -85,7 +96,14 @@ impl Writer {
     ) -> Result<Self, FileError> {
         let fresh = fresh_file(folder, name, extension);
         let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
-        Ok(Self { path, file, written: 0, sink })
+        Self::into(file, path, sink)
+    }
+
+    fn into(file: File, path: PathBuf, sink: Box<dyn Sink + Send>) -> Result<Self, FileError> {
+        match Output::new(file, &path) {
+            Ok(output) => Ok(Self { path, output, sink, rotation: None }),
+            Err(cause) => Err(FileError::Create(path, cause)),
+        }
     }
 
     /// The file.
@@ -95,14 +113,59 @@ impl Writer {
 
     /// Bytes written to it.
     pub fn written(&self) -> u64 {
-        self.written
+        self.output.written()
     }
 
     /// A device that is there already, for tests.
     #[cfg(test)]
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(path)?;
-        Ok(Self { path: path.to_owned(), file, written: 0, sink: Box::<Lean>::default() })
+        let (path, output) = (path.to_owned(), Output::new(file, path)?);
+        Ok(Self { path, output, sink: Box::<Lean>::default(), rotation: None })
+    }
+
+    /// Has the recording go on in a new file at each border of `every`, counted from the session's beginning. The files after
+    /// the first are called as it is, with the time behind that.
+    pub fn rotated(self, every: Duration) -> Self {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let extensions = [".jsonl.zst", ".jsonl", ".zst"];
+        let extension =
+            extensions.into_iter().find(|extension| name.ends_with(extension)).unwrap_or_default();
+        let stem = name.strip_suffix(extension).unwrap_or(&name);
+        let every_s = every.as_secs_f64();
+        let rotation = Rotation {
+            every_s,
+            next_s: every_s,
+            folder: self.path.parent().map(Path::to_owned).unwrap_or_default(),
+            name: without_time(stem).to_owned(),
+            extension: extension.trim_start_matches('.').to_owned(),
+        };
+        Self { rotation: Some(rotation), ..self }
+    }
+
+    /// Whether a record of `t_s` belongs to the next file.
+    pub(super) fn is_due(&self, t_s: f64) -> bool {
+        self.rotation.as_ref().is_some_and(|rotation| t_s >= rotation.next_s + LATE_S)
+    }
+
+    /// Whether this is not the first file.
+    pub(super) fn has_gone_on(&self) -> bool {
+        self.rotation.as_ref().is_some_and(|rotation| rotation.next_s > rotation.every_s)
+    }
+
+    /// Ends this file and goes on in a new one, at `t_s` of the session; the border at which that begins.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish) of the one, and as [`create`](Self::create) of the other.
+    pub(super) fn go_on(&mut self, t_s: f64) -> Result<f64, FileError> {
+        let Some(mut rotation) = self.rotation.take() else { return Ok(0.0) };
+        self.finish()?;
+        let fresh = fresh_file(&rotation.folder, &rotation.name, &rotation.extension);
+        let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
+        let from_s = (t_s / rotation.every_s).floor() * rotation.every_s;
+        rotation.next_s = from_s + rotation.every_s;
+        *self = Self { rotation: Some(rotation), ..Self::into(file, path, Box::<Lean>::default())? };
+        Ok(from_s)
     }
 
     /// Appends what becomes of a record, each piece in one write.
@@ -114,27 +177,45 @@ impl Writer {
         self.append(&pieces)
     }
 
+    /// Sees to it that all up to here can be read, whatever becomes of the program.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn flush(&mut self) -> Result<(), FileError> {
+        self.output.flush().map_err(|cause| FileError::Write(self.path.clone(), cause))
+    }
+
     /// Appends what is still to be written at the end; how many bytes it has come to.
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn finish(mut self) -> Result<u64, FileError> {
+    pub fn finish(&mut self) -> Result<u64, FileError> {
         let pieces = self.sink.finish();
         self.append(&pieces)?;
-        Ok(self.written)
+        self.output.finish().map_err(|cause| FileError::Write(self.path.clone(), cause))?;
+        Ok(self.output.written())
     }
 
     fn append(&mut self, pieces: &[String]) -> Result<(), FileError> {
         let error = |cause| FileError::Write(self.path.clone(), cause);
         for piece in pieces {
-            self.file.write_all(piece.as_bytes()).map_err(error)?;
-            if self.file.metadata().map_err(error)?.nlink() == 0 {
+            self.output.write(piece.as_bytes()).map_err(error)?;
+            if self.output.is_removed().map_err(error)? {
                 return Err(FileError::Removed(self.path.clone()));
             }
-            self.written += piece.len() as u64;
         }
         Ok(())
     }
+}
+
+/// A name that does not tell the time twice, where it is one that was given with it.
+fn without_time(stem: &str) -> &str {
+    let is_time = |time: &&str| {
+        time.len() == 15
+            && time.bytes().enumerate().all(|(n, c)| if n == 8 { c == b'-' } else { c.is_ascii_digit() })
+    };
+    let time = stem.len().checked_sub(15).and_then(|at| stem.get(at..)).filter(is_time);
+    time.and_then(|time| stem.strip_suffix(time)?.strip_suffix('-')).unwrap_or(stem)
 }
 
 /// A record as its line of JSON, with the line's end.

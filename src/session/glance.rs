@@ -2,12 +2,13 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, BufRead, Read, Seek, SeekFrom},
     path::Path,
 };
 
 use super::{
     End, ReadError, Reader, Record, SessionStart, Tally,
+    input::{Input, is_packed},
     reader::LONGEST_LINE,
     sound::{Known, made_sound},
 };
@@ -53,6 +54,14 @@ impl Glance {
 
 /// The last line of a file, if it is an end record.
 fn end(path: &Path) -> io::Result<Option<End>> {
+    let line = if is_packed(path)? { last_unpacked(path)? } else { last(path)? };
+    match made_sound(&line, &mut Known::default()) {
+        Ok(Record::End(end)) => Ok(Some(*end)),
+        _ => Ok(None),
+    }
+}
+
+fn last(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LINE)))?;
@@ -60,10 +69,18 @@ fn end(path: &Path) -> io::Result<Option<End>> {
     file.take(LONGEST_LINE).read_to_end(&mut last)?;
     let line = last.trim_ascii_end();
     let begins = memchr::memrchr(b'\n', line).map_or(0, |at| at + 1);
-    match made_sound(&line[begins..], &mut Known::default()) {
-        Ok(Record::End(end)) => Ok(Some(*end)),
-        _ => Ok(None),
+    Ok(line[begins..].to_owned())
+}
+
+/// The same of a packed file, where it is found from the first on.
+fn last_unpacked(path: &Path) -> io::Result<Vec<u8>> {
+    let mut lines = Input::open(path)?;
+    let (mut line, mut next) = (Vec::new(), Vec::new());
+    while lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut next)? > 0 {
+        std::mem::swap(&mut line, &mut next);
+        next.clear();
     }
+    Ok(line)
 }
 
 #[cfg(test)]

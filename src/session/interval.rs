@@ -268,7 +268,7 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-fn is_zero(seconds: &f64) -> bool {
+pub(super) fn is_zero(seconds: &f64) -> bool {
     *seconds == 0.0
 }
 

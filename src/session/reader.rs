@@ -8,7 +8,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, Read},
     path::{Path, PathBuf},
 };
 
@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use super::{
     Event, Record, SCHEMA,
+    input::Input,
     places::{Place, Places},
     sound::{Known, made_sound},
     timeline::{Asked, Stretch},
@@ -54,9 +55,7 @@ pub enum ReadError {
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
-    lines: BufReader<File>,
-    /// The length of the file when it was opened, in bytes.
-    length: u64,
+    lines: Input,
     /// Where the next line begins.
     at: Place,
     places: Places,
@@ -66,6 +65,7 @@ pub struct Reader {
     skipped: u64,
     has_end: bool,
     is_over: bool,
+    is_damage_told: bool,
 }
 
 /// What the first line must have, whatever else a later schema adds to it.
@@ -103,11 +103,9 @@ impl Reader {
     /// As [`open`](Self::open).
     pub(super) fn of(file: File, path: &Path) -> Result<Self, ReadError> {
         let error = |cause| ReadError::Io(path.to_owned(), cause);
-        let length = file.metadata().map_err(error)?.len();
         let mut reader = Self {
             path: path.to_owned(),
-            lines: BufReader::with_capacity(1 << 18, file),
-            length,
+            lines: Input::of(file).map_err(error)?,
             at: Place::default(),
             places: Places::new(Place::default()),
             lag_s: 0.0,
@@ -115,6 +113,7 @@ impl Reader {
             skipped: 0,
             has_end: false,
             is_over: false,
+            is_damage_told: false,
         };
         let not_one = || ReadError::NotARecording(path.to_owned());
         let line = match reader.next_line()? {
@@ -137,7 +136,7 @@ impl Reader {
 
     /// How much of the file has been read, 0 to 1.
     pub fn share(&self) -> f64 {
-        if self.length == 0 { 1.0 } else { (self.at.offset as f64 / self.length as f64).min(1.0) }
+        self.lines.share(self.at.offset)
     }
 
     /// The next record, or an event about what is none; `None` at the end.
@@ -175,7 +174,7 @@ impl Reader {
     pub fn stretch(&mut self, asked: Asked) -> Result<Stretch, ReadError> {
         let (from_s, to_s) = asked.reach_s();
         let place = self.places.before(from_s);
-        let found = self.lines.seek(SeekFrom::Start(place.offset));
+        let found = self.lines.seek(place.offset);
         found.map_err(|cause| ReadError::Once(self.path.clone(), cause))?;
         (self.at, self.first, self.skipped, self.is_over) = (place, None, 0, false);
         let mut stretch = Stretch::new(asked);
@@ -211,6 +210,10 @@ impl Reader {
         if self.skipped > TOLD {
             let lines = std::mem::take(&mut self.skipped) - TOLD;
             return Some(self.event(Happening::MoreLinesSkipped { lines }));
+        }
+        if let Some(why) = self.lines.damage().filter(|_| !self.is_damage_told).map(str::to_owned) {
+            self.is_damage_told = true;
+            return Some(self.event(Happening::LineSkipped { line: self.at.line, why }));
         }
         if self.has_end || std::mem::replace(&mut self.is_over, true) {
             return None;

@@ -16,7 +16,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Event, Interval, Summary, lean::whole};
+use super::{Beside, Event, Interval, Summary, interval::is_zero, lean::whole};
 use crate::{
     clock::{SECOND_NS, tick_of},
     happening::{Best, Found},
@@ -123,6 +123,9 @@ pub struct SessionStart {
     pub tool: String,
     /// When the session began, RFC 3339 in UTC.
     pub started: String,
+    /// Since when this file holds it, in seconds of the session: not 0 in the later ones of several files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from_s: f64,
     /// The server.
     pub target: ServerIdentity,
     /// Further servers that are measured beside it, in the order of their numbers, from 1.

@@ -1,31 +1,33 @@
 //! The thread that writes a session down, as a recording or in the form of an export.
 //!
-//! It listens to the collector like everyone else, so a slow disk holds nobody up.
+//! It listens to the collector like everyone else, so a slow disk holds nobody up. A recording may go on from file to file:
+//! each has the first record, the segments in force, and an end record of what it holds.
 
 use std::{
     collections::BTreeMap,
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
     thread::JoinHandle,
 };
 
-use super::{Coalesce, FileError, Record, Tally, Writer};
+use super::{Coalesce, End, FileError, Record, SessionStart, Tally, Writer};
 
 /// A recording that is under way. It ends when its records do, or when it is told to.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
     state: Arc<State>,
-    path: PathBuf,
 }
 
 /// What the thread and its owner share.
 #[derive(Debug, Default)]
 struct State {
+    /// The file that is being written.
+    path: Mutex<PathBuf>,
     written: AtomicU64,
     stopped: AtomicBool,
 }
@@ -37,20 +39,20 @@ impl Recording {
     /// When the system gives no thread.
     pub fn start(writer: Writer) -> io::Result<(Self, Sender<Arc<Record>>)> {
         let (sender, records) = channel();
-        let path = writer.path().to_owned();
-        let state = Arc::new(State::default());
+        let path = Mutex::new(writer.path().to_owned());
+        let state = Arc::new(State { path, ..State::default() });
         let shared = Arc::clone(&state);
         let body = move || record(writer, &records, &shared);
         let thread = std::thread::Builder::new().name("recorder".to_owned()).spawn(body)?;
-        Ok((Self { thread, state, path }, sender))
+        Ok((Self { thread, state }, sender))
     }
 
-    /// Where it is written.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Where it is written; of several files the last one.
+    pub fn path(&self) -> PathBuf {
+        self.state.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bytes written so far.
+    /// Bytes written to it so far.
     pub fn written(&self) -> u64 {
         self.state.written.load(Ordering::Relaxed)
     }
@@ -74,43 +76,115 @@ impl Recording {
     }
 }
 
-fn record(mut writer: Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {
-    write_all(&mut writer, records, state)?;
-    writer.finish().map(drop)
+/// What one file of a recording is made of.
+struct Part {
+    writer: Writer,
+    state: Arc<State>,
+    coalesce: Coalesce,
+    /// What it holds, by target.
+    sums: BTreeMap<u16, Tally>,
+    /// What a file begins with: the first record, and those of each target's segment in force.
+    session: Option<SessionStart>,
+    segments: BTreeMap<u16, Arc<Record>>,
+    /// The latest moment that was told.
+    t_s: f64,
 }
 
-fn write_all(writer: &mut Writer, records: &Receiver<Arc<Record>>, state: &State) -> Result<(), FileError> {
-    let mut coalesce = Coalesce::default();
-    let mut sums = BTreeMap::from([(0, Tally::default())]);
-    let mut t_s = 0.0;
-    let mut write = |record: &Record| {
-        writer.write(record)?;
-        state.written.store(writer.written(), Ordering::Relaxed);
-        Ok(())
-    };
+fn record(writer: Writer, records: &Receiver<Arc<Record>>, state: &Arc<State>) -> Result<(), FileError> {
+    let (coalesce, sums) = (Coalesce::default(), BTreeMap::from([(0, Tally::default())]));
+    let (session, segments, t_s) = (None, BTreeMap::new(), 0.0);
+    let mut part = Part { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
     for record in records {
-        for record in coalesce.push(&record) {
-            write(&record)?;
-        }
-        let (target, told) = record.told();
-        sums.entry(target).or_default().push(told);
-        t_s = record.t_s().map_or(t_s, |record_s: f64| record_s.max(t_s));
+        part.take(&record)?;
         if state.stopped.load(Ordering::Relaxed) {
-            coalesce.rest().iter().try_for_each(|record| write(record))?;
-            // That of the first target is the recording's, and ends it.
-            return sums
-                .iter()
-                .rev()
-                .try_for_each(|(target, sum)| write(&Record::End(Box::new(sum.end(t_s))).told_by(*target)));
+            part.end()?;
+            return part.writer.finish().map(drop);
         }
     }
-    coalesce.rest().iter().try_for_each(|record| write(record))
+    let rest = part.coalesce.rest();
+    part.write(&rest)?;
+    part.writer.finish().map(drop)
+}
+
+impl Part {
+    fn take(&mut self, record: &Arc<Record>) -> Result<(), FileError> {
+        if record.t_s().is_some_and(|t_s| self.writer.is_due(t_s)) {
+            self.go_on(record.t_s().unwrap_or_default())?;
+        }
+        let (target, told) = record.told();
+        let record = match told {
+            Record::Session(session) => {
+                self.session = Some(session.clone());
+                Arc::clone(record)
+            }
+            Record::Segment(_) => {
+                self.segments.insert(target, Arc::clone(record));
+                Arc::clone(record)
+            }
+            Record::End(end) if self.writer.has_gone_on() => Arc::new(self.end_of(target, end)),
+            _ => Arc::clone(record),
+        };
+        let made = self.coalesce.push(&record);
+        self.write(&made)?;
+        self.sums.entry(target).or_default().push(told);
+        self.t_s = record.t_s().map_or(self.t_s, |record_s: f64| record_s.max(self.t_s));
+        Ok(())
+    }
+
+    /// Ends this file, and begins the next, in which everything from `t_s` on is.
+    fn go_on(&mut self, t_s: f64) -> Result<(), FileError> {
+        self.end()?;
+        let from_s = self.writer.go_on(t_s)?;
+        let session = self.session.clone().map(|session| SessionStart { from_s, ..session });
+        let first = session.map(|session| Arc::new(Record::Session(session)));
+        let first: Vec<_> = first.into_iter().chain(self.segments.values().cloned()).collect();
+        self.sums = BTreeMap::from([(0, Tally::default())]);
+        for record in &first {
+            let (target, told) = record.told();
+            self.sums.entry(target).or_default().push(told);
+        }
+        *self.state.path.lock().unwrap_or_else(PoisonError::into_inner) = self.writer.path().to_owned();
+        self.write(&first)
+    }
+
+    /// Writes what is held back, and an end record of what the file holds.
+    fn end(&mut self) -> Result<(), FileError> {
+        let mut rest = self.coalesce.rest();
+        // That of the first target is the recording's, and ends it.
+        let ends = self.sums.iter().rev();
+        let end = |(target, sum): (&u16, &Tally)| Record::End(Box::new(sum.end(self.t_s))).told_by(*target);
+        rest.extend(ends.map(end).map(Arc::new));
+        self.write(&rest)
+    }
+
+    /// The last record of the last of several files: what was found is the session's, the sum is this file's.
+    fn end_of(&self, target: u16, session: &End) -> Record {
+        let sum = self.sums.get(&target).map(|sum| sum.end(session.t_s));
+        let own = sum.map(|own| End { found: session.found.clone(), best: session.best.clone(), ..own });
+        Record::End(Box::new(own.unwrap_or_else(|| session.clone()))).told_by(target)
+    }
+
+    fn write(&mut self, records: &[Arc<Record>]) -> Result<(), FileError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        records.iter().try_for_each(|record| self.writer.write(record))?;
+        self.writer.flush()?;
+        self.state.written.store(self.writer.written(), Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{path::Path, time::Duration};
+
     use super::*;
-    use crate::session::Mark;
+    use crate::{
+        load::Knobs,
+        session::{Glance, Interval, Mark, Segment, ServerIdentity},
+        stats::{Latency, fixture::latency_of},
+    };
 
     fn mark(t_s: f64) -> Arc<Record> {
         Arc::new(Record::Mark(Mark { t_s, text: "here".into() }))
@@ -140,6 +214,62 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(matches!(&records[..], [Record::Mark(_), Record::End(end)] if end.t_s == 7.5), "{records:?}");
+    }
+
+    #[test]
+    fn files_that_follow_each_other_open_by_themselves_and_have_everything_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["night.jsonl", "night.jsonl.zst"] {
+            let writer = Writer::create(&folder.path().join(name)).unwrap().rotated(Duration::from_secs(10));
+            let (recording, sender) = Recording::start(writer).unwrap();
+            let mut whole = Tally::default();
+            let mut send = |record: Record| {
+                whole.push(&record);
+                sender.send(Arc::new(record)).unwrap();
+            };
+            send(Record::Session(SessionStart::now(ServerIdentity::default())));
+            send(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
+            // A tick is as late as its worker wakes, and an answer later than that.
+            for tick in 1..=136_u32 {
+                let t_s = f64::from(tick) * 0.25 + 0.003;
+                let ops = u64::from(tick) * 7;
+                let service = latency_of((0..ops).map(|n| n * 1000));
+                send(Record::Interval(Box::new(Interval {
+                    t_s,
+                    length_s: 0.25,
+                    segment: 1,
+                    ops,
+                    service,
+                    ..Interval::default()
+                })));
+                if tick % 5 == 0 {
+                    send(Record::Interval(Box::new(Interval {
+                        t_s: t_s - 0.25,
+                        segment: 1,
+                        ops: 1,
+                        ..Interval::default()
+                    })));
+                }
+            }
+            let whole = whole.end(34.0);
+            sender.send(Arc::new(Record::End(Box::new(whole.clone())))).unwrap();
+            drop(sender);
+            recording.finish().unwrap();
+            let stem = |path: &Path| path.file_name().unwrap().to_str().unwrap().ends_with(&name[5..]);
+            let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+            let parts: Vec<_> =
+                files.filter(|path| stem(path)).map(|path| Glance::at(&path).unwrap()).collect();
+            assert_eq!(parts.len(), 4, "{parts:?}");
+            assert!(parts.iter().all(|part| part.has_end), "{parts:?}");
+            let mut from_s: Vec<_> = parts.iter().map(|part| part.session.from_s as u32).collect();
+            from_s.sort_unstable();
+            assert_eq!(from_s, [0, 10, 20, 30]);
+            let summaries = parts.iter().map(|part| &part.end.summary);
+            assert_eq!(summaries.clone().map(|sum| sum.ops).sum::<u64>(), whole.summary.ops);
+            assert_eq!(summaries.clone().map(|sum| sum.length_s).sum::<f64>(), whole.summary.length_s);
+            let service = Latency::merged(summaries.map(|sum| &sum.service));
+            assert_eq!(service, whole.summary.service);
+        }
     }
 
     #[cfg(target_os = "linux")]

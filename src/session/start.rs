@@ -11,6 +11,7 @@ impl SessionStart {
             schema: SCHEMA,
             tool: concat!("redyno ", env!("CARGO_PKG_VERSION")).to_owned(),
             started: now.format(format).expect("the present year has four digits"),
+            from_s: 0.0,
             target,
             beside: Vec::new(),
             host: Host::this(),

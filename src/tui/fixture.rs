@@ -60,6 +60,7 @@ impl MadeUp {
         };
         let start = SessionStart {
             schema: crate::session::SCHEMA,
+            from_s: 0.0,
             tool: "redyno".to_owned(),
             started: "2026-01-01T00:00:00Z".to_owned(),
             target,

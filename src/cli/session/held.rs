@@ -76,6 +76,9 @@ impl Held {
             let fresh = Writer::fresh(&recordings::directory(), &target);
             recording = Some(fresh.map_err(anyhow::Error::from)?);
         }
+        if let Some(every) = line.session.record_rotate {
+            recording = recording.map(|writer| writer.rotated(every));
+        }
         let files = recording.iter().map(|writer| writer.path().display().to_string()).collect();
         let mut commission = commission(line, &destination, (recording, exports), is_attended)?;
         settle(&mut commission)?;

@@ -5,7 +5,7 @@ use crate::{
     gauge::Gauge,
     load::Knobs,
     session::{
-        Interval, Mark, Segment, ServerIdentity, SessionStart, Timeline, line,
+        Interval, Mark, Segment, ServerIdentity, SessionStart, Timeline, Writer, line,
         timeline::{Level, Measure},
     },
     stats::fixture::latency_of,
@@ -50,6 +50,69 @@ fn a_recording_that_was_cut_short_is_read_up_to_there() {
     for cut in 1..mark(2.0).len() - 1 {
         let told = vec!["the recording ends in the middle of a record".to_owned()];
         assert_eq!(read(&whole[..whole.len() - 1 - cut]), (2, told), "{cut}");
+    }
+}
+
+/// Ten seconds as they are written, and how long the file was after each.
+fn ten_seconds(name: &str) -> (Vec<u8>, Vec<usize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let mut writer = Writer::create(&path).unwrap();
+    writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
+    let mut lengths = Vec::new();
+    for second in 1..=10_u32 {
+        let service = latency_of((1..=20).map(|n| u64::from(n * second) * 10_000));
+        let load =
+            Interval { t_s: second.into(), length_s: 1.0, ops: 1 << second, service, ..Interval::default() };
+        writer.write(&Record::Interval(Box::new(load))).unwrap();
+        writer.write(&Record::Mark(Mark { t_s: second.into(), text: "m".to_owned() })).unwrap();
+        writer.flush().unwrap();
+        lengths.push(writer.written() as usize);
+    }
+    (std::fs::read(&path).unwrap(), lengths)
+}
+
+/// The requests of the first `seconds` that are read of a file, and how many events tell what cannot be.
+fn ops_and_events(bytes: &[u8], seconds: f64) -> (u64, usize) {
+    let mut reader = open(bytes).unwrap();
+    let (mut ops, mut told) = (0, 0);
+    while let Some(record) = reader.next_record().unwrap() {
+        match record {
+            Record::Interval(interval) if interval.t_s <= seconds => ops += interval.ops,
+            Record::Event(_) => told += 1,
+            _ => {}
+        }
+    }
+    (ops, told)
+}
+
+#[test]
+fn a_file_cut_anywhere_opens_to_the_last_whole_second() {
+    for name in ["a.jsonl", "a.jsonl.zst"] {
+        let (bytes, lengths) = ten_seconds(name);
+        assert_eq!(lengths[9], bytes.len());
+        for cut in lengths[7]..bytes.len() {
+            let (ops, told) = ops_and_events(&bytes[..cut], 10.0);
+            let whole = lengths.iter().filter(|length| **length <= cut).count();
+            let of_whole: u64 = (1..=whole).map(|second| 1 << second).sum();
+            // The next one may be there already.
+            assert!(
+                [of_whole, of_whole + (2 << whole)].contains(&ops) && told == 1,
+                "{name} {cut}: {ops} {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn damage_in_a_packed_file_is_told_and_what_was_before_it_is_read() {
+    let (bytes, lengths) = ten_seconds("a.jsonl.zst");
+    for at in lengths[5]..lengths[6] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0xff;
+        let (ops, told) = ops_and_events(&damaged, 6.0);
+        // What is damaged may be another moment.
+        assert!(ops >= (1..=6).map(|second| 1 << second).sum() && told > 0, "{at}: {ops} {told}");
     }
 }
 

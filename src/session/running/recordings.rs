@@ -2,7 +2,7 @@
 //! way, begun by the command line or from the screen.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, mpsc::Sender},
 };
 
@@ -23,8 +23,8 @@ pub(super) struct Recordings {
     since_s: f64,
     ending: Vec<Recording>,
     exports: Vec<Recording>,
-    /// How much of the current one the screen was told.
-    told: Option<u64>,
+    /// How much of which file of the current one the screen was told.
+    told: Option<(PathBuf, u64)>,
     /// Why the first that broke off did.
     failed: Option<Arc<FileError>>,
 }
@@ -95,14 +95,14 @@ impl Recordings {
             });
         }
         self.failed = self.failed.take().or_else(|| broken.clone());
-        let written = self.current.as_ref().map(Recording::written);
+        let written = self.current.as_ref().map(|current| (current.path(), current.written()));
         if written != self.told {
-            self.told = written;
+            self.told.clone_from(&written);
             let since_s = self.since_s;
-            notices.push(Notice::Recording(self.current.as_ref().map(|current| RecordingState {
+            notices.push(Notice::Recording(written.map(|(path, bytes)| RecordingState {
                 since_s,
-                file: current.path().display().to_string(),
-                bytes: current.written(),
+                file: path.display().to_string(),
+                bytes,
             })));
         }
         (notices, broken)

@@ -1,0 +1,302 @@
+//! The bytes of a recording, whether its file holds them as they are or packed by zstd, which its first bytes tell.
+//!
+//! A packed file that was cut ends where its last whole block does, and one that is damaged where the damage begins: what
+//! comes before is read. It may have been made to harm: how much memory it takes, and how much comes of a byte, is bounded.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use zstd::stream::read::Decoder;
+
+/// What a packed file begins with.
+const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// The largest window of a packer, as a binary logarithm: 8 MiB, what `zstd -19` takes.
+const LARGEST_WINDOW: u32 = 23;
+/// So many bytes may come of one: ten times what comes of a session in which nothing happens.
+const MOST_OF_ONE: u64 = 500;
+/// So many may come of the first in any case: a buffer of a file is more than its first block.
+const MOST_OF_FIRST: u64 = 16 << 20;
+const BUFFER: usize = 1 << 18;
+
+/// A recording's bytes from the first on.
+pub(super) struct Input {
+    /// Another handle of the same file.
+    file: File,
+    bytes: Bytes,
+    /// Bytes taken from the file so far, and how many it had when it was opened.
+    taken: Arc<AtomicU64>,
+    length: u64,
+}
+
+enum Bytes {
+    Plain(BufReader<Taking>),
+    Packed(Box<BufReader<Unpacking>>),
+}
+
+/// A file that counts what is taken from it.
+struct Taking {
+    file: File,
+    taken: Arc<AtomicU64>,
+}
+
+/// A file that hands its bytes on in portions: where one is damaged, what came of it before is lost with it.
+struct Portions {
+    file: BufReader<Taking>,
+    largest: usize,
+}
+
+/// What comes of a packed file.
+struct Unpacking {
+    decoder: Decoder<'static, Portions>,
+    /// Another handle of the file.
+    file: File,
+    taken: Arc<AtomicU64>,
+    unpacked: u64,
+    /// Whether it was damaged somewhere, and is unpacked byte by byte to find out where.
+    is_careful: bool,
+    /// Why it ends before its end.
+    damage: Option<String>,
+}
+
+/// Whether a file is packed.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn is_packed(path: &Path) -> io::Result<bool> {
+    let mut first = Vec::new();
+    File::open(path)?.take(PACKED.len() as u64).read_to_end(&mut first)?;
+    Ok(first == PACKED)
+}
+
+impl Input {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is packed and nothing comes of it.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Self::of(File::open(path)?)
+    }
+
+    /// The same of a file that is open already.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(super) fn of(file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        let taken = Arc::<AtomicU64>::default();
+        let taking = Taking { file: file.try_clone()?, taken: Arc::clone(&taken) };
+        let mut plain = BufReader::with_capacity(BUFFER, taking);
+        if !plain.fill_buf()?.starts_with(&PACKED) {
+            return Ok(Self { file, bytes: Bytes::Plain(plain), taken, length });
+        }
+        let bytes = Unpacking::of(plain, &file, &taken)?;
+        let mut input = Self { file, bytes, taken, length };
+        input.fill_buf()?;
+        match input.damage() {
+            Some(damage) => Err(io::Error::new(io::ErrorKind::InvalidData, damage)),
+            None => Ok(input),
+        }
+    }
+
+    /// How much of the file has been read where `offset` bytes came of it, 0 to 1.
+    pub(super) fn share(&self, offset: u64) -> f64 {
+        let read = match &self.bytes {
+            Bytes::Plain(_) => offset,
+            Bytes::Packed(_) => self.taken.load(Ordering::Relaxed),
+        };
+        if self.length == 0 { 1.0 } else { (read as f64 / self.length as f64).min(1.0) }
+    }
+
+    /// Goes to the place before which `offset` bytes came of the file. A packed one is unpacked again up to there.
+    ///
+    /// # Errors
+    /// When it cannot be read from anywhere but its beginning, as a pipe.
+    pub(super) fn seek(&mut self, offset: u64) -> io::Result<()> {
+        if let Bytes::Plain(plain) = &mut self.bytes {
+            return plain.seek(SeekFrom::Start(offset)).map(drop);
+        }
+        self.file.seek(SeekFrom::Start(0))?;
+        self.taken.store(0, Ordering::Relaxed);
+        let taking = Taking { file: self.file.try_clone()?, taken: Arc::clone(&self.taken) };
+        self.bytes = Unpacking::of(BufReader::with_capacity(BUFFER, taking), &self.file, &self.taken)?;
+        io::copy(&mut self.by_ref().take(offset), &mut io::sink()).map(drop)
+    }
+
+    /// Why what is packed in it ends before its end, but for one that was cut.
+    pub(super) fn damage(&self) -> Option<&str> {
+        match &self.bytes {
+            Bytes::Plain(_) => None,
+            Bytes::Packed(packed) => packed.get_ref().damage.as_deref(),
+        }
+    }
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.bytes {
+            Bytes::Plain(plain) => plain.read(buffer),
+            Bytes::Packed(packed) => packed.read(buffer),
+        }
+    }
+}
+
+impl BufRead for Input {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match &mut self.bytes {
+            Bytes::Plain(plain) => plain.fill_buf(),
+            Bytes::Packed(packed) => packed.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, amount: usize) {
+        match &mut self.bytes {
+            Bytes::Plain(plain) => plain.consume(amount),
+            Bytes::Packed(packed) => packed.consume(amount),
+        }
+    }
+}
+
+impl Read for Taking {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.taken.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+impl Seek for Taking {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+impl Read for Portions {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(self.largest);
+        self.file.read(&mut buffer[..most])
+    }
+}
+
+impl BufRead for Portions {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let bytes = self.file.fill_buf()?;
+        Ok(&bytes[..bytes.len().min(self.largest)])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.file.consume(amount);
+    }
+}
+
+fn decoder(file: BufReader<Taking>, largest: usize) -> io::Result<Decoder<'static, Portions>> {
+    let mut decoder = Decoder::with_buffer(Portions { file, largest })?;
+    decoder.window_log_max(LARGEST_WINDOW)?;
+    Ok(decoder)
+}
+
+impl Unpacking {
+    fn of(packed: BufReader<Taking>, file: &File, taken: &Arc<AtomicU64>) -> io::Result<Bytes> {
+        let (decoder, file, taken) = (decoder(packed, BUFFER)?, file.try_clone()?, Arc::clone(taken));
+        let unpacking = Self { decoder, file, taken, unpacked: 0, is_careful: false, damage: None };
+        Ok(Bytes::Packed(Box::new(BufReader::with_capacity(BUFFER, unpacking))))
+    }
+
+    /// Begins again, and goes byte by byte to where it was.
+    fn begin_carefully(&mut self) -> io::Result<()> {
+        self.is_careful = true;
+        self.file.seek(SeekFrom::Start(0))?;
+        let taking = Taking { file: self.file.try_clone()?, taken: Arc::clone(&self.taken) };
+        self.decoder = decoder(BufReader::with_capacity(BUFFER, taking), 1)?;
+        io::copy(&mut self.decoder.by_ref().take(self.unpacked), &mut io::sink()).map(drop)
+    }
+}
+
+impl Read for Unpacking {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.damage.is_some() {
+            return Ok(0);
+        }
+        let mut read = self.decoder.read(buffer);
+        let is_cut = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
+        if read.as_ref().is_err_and(|error| !is_cut(error)) && !self.is_careful {
+            read = self.begin_carefully().and_then(|()| self.decoder.read(buffer));
+        }
+        let n = match read {
+            Ok(n) => n,
+            // Or it is still being written.
+            Err(error) if is_cut(&error) => 0,
+            Err(error) => {
+                self.damage = Some(format!("what is packed from here on is damaged: {error}"));
+                0
+            }
+        };
+        self.unpacked += n as u64;
+        if self.unpacked > MOST_OF_FIRST + MOST_OF_ONE * self.taken.load(Ordering::Relaxed) {
+            self.damage = Some("it unpacks to more than any recording".to_owned());
+            return Ok(0);
+        }
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn opened(bytes: &[u8]) -> io::Result<Input> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, bytes).unwrap();
+        Input::open(&path)
+    }
+
+    #[test]
+    fn a_place_is_found_again_in_a_packed_file() {
+        let text: Vec<u8> = (0..400_000_u32).flat_map(u32::to_be_bytes).collect();
+        let mut input = opened(&zstd::encode_all(&text[..], 3).unwrap()).unwrap();
+        let mut all = Vec::new();
+        input.read_to_end(&mut all).unwrap();
+        assert!(all == text && input.share(0) == 1.0);
+        for offset in [0, 7, 1_000_000] {
+            input.seek(offset).unwrap();
+            let mut four = [0; 4];
+            input.read_exact(&mut four).unwrap();
+            assert_eq!(four, text[offset as usize..][..4]);
+        }
+    }
+
+    #[test]
+    fn little_that_becomes_very_much_is_refused() {
+        let bomb = zstd::encode_all(io::repeat(b'\n').take(4 << 30), 1).unwrap();
+        assert!(bomb.len() < 1 << 20, "{}", bomb.len());
+        let mut input = opened(&bomb).unwrap();
+        let unpacked = io::copy(&mut input, &mut io::sink()).unwrap();
+        assert!(unpacked < 1 << 29, "{unpacked}");
+        assert!(input.damage().is_some_and(|why| why.contains("more than any")), "{:?}", input.damage());
+    }
+
+    #[test]
+    fn a_window_that_takes_a_gigabyte_is_refused() {
+        let mut packer = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        packer.long_distance_matching(true).unwrap();
+        packer.window_log(30).unwrap();
+        packer.write_all(&[b'x'; 1 << 16]).unwrap();
+        assert!(opened(&packer.finish().unwrap()).is_err());
+    }
+}
