@@ -55,7 +55,7 @@ fn a_recording_that_cannot_go_on_in_a_new_file_has_failed() {
     // Its file stays what it is, and the next one has no place.
     std::fs::rename(&folder, directory.path().join("gone")).unwrap();
     let outcome = running.end().expect_code(1);
-    assert!(outcome.err.contains("cannot record to") && outcome.err.contains("night/a-2"), "{}", outcome.err);
+    assert!(outcome.err.contains("cannot write to") && outcome.err.contains("night/a-2"), "{}", outcome.err);
     assert!(matches!(outcome.records().last(), Some(Record::End(_))));
 }
 

@@ -82,3 +82,37 @@ fn files_of_one_night_are_listed_and_have_every_request_once() {
     };
     assert_eq!(Some(rows.iter().map(ops).sum()), whole["summary"]["ops"].as_u64());
 }
+
+#[test]
+fn nothing_that_the_server_says_in_its_own_words_leaves_a_session_that_redacts() {
+    let server = Server::redis().with_args(&["--slowlog-log-slower-than", "0"]).start();
+    server.cli(&["SET", "private:key", "1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let port = server.port_text();
+    let file = folder.path().join("a.jsonl");
+    let load = [
+        "-p",
+        &port,
+        "--headless",
+        "--json",
+        "--yes",
+        "--redact",
+        "--duration",
+        "3",
+        "-c",
+        "1",
+        "--keep-going",
+    ];
+    let asked = ["--rate", "50", "--record", file.to_str().unwrap(), "--", "LPUSH", "private:key", "1"];
+    let told = run_in(folder.path(), &[&load[..], &asked].concat()).expect_code(0);
+    let recorded = fs::read_to_string(&file).unwrap();
+    let is_event = |line: &&str| line.contains(r#""kind":"event""#);
+    let events: Vec<&str> = told.out.lines().chain(recorded.lines()).filter(is_event).collect();
+    assert!(events.iter().any(|line| line.contains("slowlog") && line.contains("LPUSH")), "{events:?}");
+    assert!(events.iter().any(|line| line.contains("WRONGTYPE")), "{events:?}");
+    for line in events {
+        let is_private =
+            ["private:key", "127.0.0.1", "wrong kind of value"].iter().any(|part| line.contains(part));
+        assert!(!is_private, "{line}");
+    }
+}

@@ -32,6 +32,10 @@ pub struct SessionArgs {
     /// Go on in a new file at each full 30m or 1h of the session; each opens by itself, and its name tells the time
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
+    /// Leave out of all that is shown and written what the server says in its own words: arguments and clients in the slow log,
+    /// messages of errors, addresses
+    #[arg(long)]
+    pub redact: bool,
     /// Write its figures in the form of other tools as well, as redyno export does; may be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,

@@ -40,6 +40,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
     Commission {
         plan,
         knobs,
+        redacts: false,
         warmup: None,
         run,
         keys: Keys::OwnServers,

@@ -57,6 +57,8 @@ pub(super) struct Collector {
     /// What a listener that comes later must know: the first record, and that of each target's current segment.
     start: Option<Arc<Record>>,
     segments: Vec<Option<Arc<Record>>>,
+    /// Whether nobody is to hear what is private in the text of servers.
+    redacts: bool,
 }
 
 impl Collector {
@@ -73,7 +75,13 @@ impl Collector {
             session: inputs.session,
             listeners,
             start: None,
+            redacts: false,
         }
+    }
+
+    /// The same, which leaves out what is private in the text of servers if it `redacts`.
+    pub(super) fn redacting(self, redacts: bool) -> Self {
+        Self { redacts, ..self }
     }
 
     /// Emits the first record: the session begins.
@@ -171,7 +179,7 @@ impl Collector {
     }
 
     fn emit(&mut self, record: Record) -> Arc<Record> {
-        let record = Arc::new(record);
+        let record = Arc::new(if self.redacts { record.redacted() } else { record });
         self.listeners.retain(|listener| listener.send(Arc::clone(&record)).is_ok());
         record
     }

@@ -55,6 +55,8 @@ pub struct Beginning {
     pub start: SessionStart,
     /// How long the first segment is a warm-up, which counts for nothing else.
     pub warmup: Option<Duration>,
+    /// Whether what is private in the text of servers is left out of all records.
+    pub redacts: bool,
     /// What is measured, side by side: at least one target.
     pub targets: Vec<TargetBeginning>,
 }
@@ -84,7 +86,7 @@ impl Live {
         let tick = Duration::from_nanos(TICK_NS);
         let (to_collector, session) = channel();
         let (machine_up, machine) = channel();
-        let Beginning { start, warmup, targets: beginnings } = beginning;
+        let Beginning { start, warmup, redacts, targets: beginnings } = beginning;
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
         for (n, mut beginning) in beginnings.into_iter().enumerate() {
             heard.push(beginning.heard.take());
@@ -92,7 +94,8 @@ impl Live {
             targets.push(target);
             inputs.push(tells);
         }
-        let mut collector = Collector::new(clock, Inputs { targets: inputs, machine, session }, listeners);
+        let inputs = Inputs { targets: inputs, machine, session };
+        let mut collector = Collector::new(clock, inputs, listeners).redacting(redacts);
         collector.begin(start);
         for (n, heard) in heard.into_iter().enumerate() {
             collector.begin_target(n, targets[n].first_segment(), heard);

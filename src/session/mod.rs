@@ -27,6 +27,7 @@ mod progress;
 mod reader;
 mod record;
 mod recorder;
+mod redact;
 pub mod running;
 mod sink;
 mod sound;

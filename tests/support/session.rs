@@ -55,6 +55,7 @@ pub fn commission(plan: Plan, knobs: Knobs) -> Commission {
     Commission {
         plan: Plan { names: KeyNames::of_run(run), ..plan },
         knobs,
+        redacts: false,
         warmup: None,
         run,
         keys: Keys::Runs { kept: false },
@@ -96,7 +97,12 @@ impl Driven {
         let (listener, incoming) = channel();
         let start = SessionStart::now(ServerIdentity::default());
         let target = |(plan, knobs)| TargetBeginning { plan, knobs, heard: None, server: channel().1 };
-        let beginning = Beginning { start, warmup: None, targets: plans.into_iter().map(target).collect() };
+        let beginning = Beginning {
+            start,
+            warmup: None,
+            redacts: false,
+            targets: plans.into_iter().map(target).collect(),
+        };
         let live = Live::start(beginning, Clock::start(), vec![listener]).expect("a session");
         Self { live, incoming, seen: Vec::new() }
     }

@@ -95,6 +95,7 @@ pub fn commission(
         plan,
         knobs,
         warmup: line.session.warmup,
+        redacts: line.session.redact,
         run,
         keys: match line.load.users_names() {
             _ if is_own => Keys::OwnServers,

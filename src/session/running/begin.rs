@@ -138,7 +138,8 @@ fn begin(
     let (recording, exports) = (commission.recording.take(), std::mem::take(&mut commission.exports));
     let begun = pass(&commission, &control, &mut gate, &mut peers, &signals).and_then(|knobs| {
         let target = TargetBeginning { plan: commission.plan.clone(), knobs, heard, server };
-        let beginning = Beginning { start: session, warmup: commission.warmup, targets: vec![target] };
+        let (warmup, redacts) = (commission.warmup, commission.redacts);
+        let beginning = Beginning { start: session, warmup, redacts, targets: vec![target] };
         engage(beginning, clock, listener, (recording, exports))
     });
     // A setup may have run, and some workers written, before another could not start.

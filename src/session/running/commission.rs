@@ -17,6 +17,8 @@ pub struct Commission {
     pub knobs: Knobs,
     /// How long the first segment is a warm-up.
     pub warmup: Option<Duration>,
+    /// Whether what is private in the text of the server is left out of all records.
+    pub redacts: bool,
     /// The name of the run.
     pub run: RunId,
     /// Whose keys are written.

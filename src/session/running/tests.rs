@@ -37,6 +37,7 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
     Commission {
         plan,
         knobs: Knobs { load: true, clients: 1, ..Knobs::default() },
+        redacts: false,
         warmup: None,
         run,
         keys,

@@ -1,0 +1,295 @@
+//! `--redact`: what servers say in words of their own is left out of what a session tells, before anybody hears it.
+//!
+//! | left out | stays |
+//! |---|---|
+//! | arguments of commands in the slow log; who sent them, by address and name | which command, and how long it took |
+//! | messages of errors, in which keys, names of users and addresses stand | the code that they begin with: `WRONGTYPE` |
+//! | the address of a replica's master | that it has another |
+//!
+//! What a person has typed stays: the target's address, the workload, marks.
+
+use super::{Event, Record};
+use crate::{
+    happening::{Happening, Prefilled as Made},
+    server::Status,
+};
+
+/// What stands in the place of a text without a code.
+const LEFT_OUT: &str = "left out (--redact)";
+
+impl Record {
+    /// The same without what is private in the text of servers.
+    pub(super) fn redacted(self) -> Self {
+        match self {
+            Self::Server(mut moment) => {
+                moment.body = status(moment.body);
+                Self::Server(moment)
+            }
+            Self::Event(Event { t_s, what }) => Self::Event(Event { t_s, what: happening(what) }),
+            Self::End(mut end) => {
+                end.summary.first_errors.iter_mut().for_each(|(kind, message)| message.clone_from(kind));
+                Self::End(end)
+            }
+            Self::Beside(mut beside) => {
+                beside.record = beside.record.redacted();
+                Self::Beside(beside)
+            }
+            // Their text is ours or the user's, or kinds of errors.
+            own @ (Self::Session(_)
+            | Self::Segment(_)
+            | Self::Interval(_)
+            | Self::Ping(_)
+            | Self::Wake(_)
+            | Self::Intrinsic(_)
+            | Self::Mark(_)) => own,
+        }
+    }
+}
+
+/// Each field is named, so that another is decided on.
+fn status(status: Status) -> Status {
+    let Status {
+        name,
+        version,
+        mode,
+        role,
+        policy,
+        master: _,
+        poll_s,
+        gauges,
+        command_stats,
+        latency_events,
+        config,
+    } = status;
+    let master = None;
+    Status {
+        name,
+        version,
+        mode,
+        role,
+        policy,
+        master,
+        poll_s,
+        gauges,
+        command_stats,
+        latency_events,
+        config,
+    }
+}
+
+/// The code that an error reply begins with, and nothing of another text.
+fn code(text: &str) -> String {
+    let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
+    let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');
+    (if is_code { word } else { LEFT_OUT }).to_owned()
+}
+
+fn happening(what: Happening) -> Happening {
+    use Happening::*;
+    match what {
+        Unreachable { cause } => Unreachable { cause: code(&cause) },
+        InfoRefused { cause } => InfoRefused { cause: code(&cause) },
+        NotPermitted { cause } => NotPermitted { cause: code(&cause) },
+        SlowCommand { us, command, client: _ } => {
+            let command = command.split(' ').next().unwrap_or_default().to_owned();
+            SlowCommand { us, command, client: None }
+        }
+        RoleChanged { from, to, master: _ } => RoleChanged { from, to, master: None },
+        MarkerRefused { cause } => MarkerRefused { cause: code(&cause) },
+        ConnectionsLost { lost, clients, cause, untold } => {
+            ConnectionsLost { lost, clients, cause: code(&cause), untold }
+        }
+        LoadStopped { cause } => LoadStopped { cause: code(&cause) },
+        Prefilled { prefilled } => {
+            let unseen = prefilled.unseen.as_deref().map(code);
+            Prefilled { prefilled: Made { unseen, ..prefilled } }
+        }
+        FirstError { error, message: _ } => FirstError { message: error.clone(), error },
+        PingError { message } => PingError { message: code(&message) },
+        PingLost { cause } => PingLost { cause: code(&cause) },
+        ExperimentStopped { cause } => ExperimentStopped { cause: code(&cause) },
+        Foreign { name, detail: _ } => Foreign { name, detail: LEFT_OUT.to_owned() },
+        // Numbers, words of ours, and words that servers have a fixed set of.
+        own @ (Reachable
+        | MoreSlowCommands { .. }
+        | SlowEvent { .. }
+        | Forked { .. }
+        | SnapshotBegan
+        | SnapshotEnded { .. }
+        | RewriteBegan
+        | RewriteEnded { .. }
+        | EvictionBegan { .. }
+        | EvictionEnded { .. }
+        | RejectionBegan { .. }
+        | RejectionEnded { .. }
+        | BlockingBegan { .. }
+        | BlockingEnded { .. }
+        | FailoverTurned { .. }
+        | LinkTurned { .. }
+        | ReplicasChanged { .. }
+        | Restarted
+        | MarkerRenewed { .. }
+        | MoreConnectionsLost { .. }
+        | ConnectionsBack { .. }
+        | Paused { .. }
+        | WorkerDied { .. }
+        | PingBack
+        | Tried { .. }
+        | Found { .. }
+        | Stepped { .. }
+        | BestStep { .. }
+        | NothingFound { .. }
+        | RecordingFailed { .. }
+        | OutputLost { .. }
+        | LineSkipped { .. }
+        | MoreLinesSkipped { .. }
+        | RecordingCut { .. }) => own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{
+        load::Knobs,
+        probe::{Ping, Wake},
+        session::{
+            Client, End, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart,
+            Span, Summary, line,
+        },
+    };
+
+    const PRIVATE: &str = "user bob 10.0.0.9:1 may not read key:7";
+
+    /// What can happen with a text in it, each with a private one in every field that takes one.
+    fn happenings() -> Vec<Happening> {
+        let text = || PRIVATE.to_owned();
+        let causes = [
+            "unreachable",
+            "info_refused",
+            "not_permitted",
+            "marker_refused",
+            "load_stopped",
+            "ping_lost",
+            "experiment_stopped",
+        ];
+        let of_cause = |event: &&str| serde_json::json!({ "event": event, "cause": PRIVATE });
+        let mut all: Vec<Happening> =
+            causes.iter().map(|event| serde_json::from_value(of_cause(event)).unwrap()).collect();
+        all.extend([
+            Happening::SlowCommand { us: 1, command: format!("GET {PRIVATE}"), client: Some(text()) },
+            Happening::RoleChanged {
+                from: "master".to_owned(),
+                to: "slave".to_owned(),
+                master: Some(text()),
+            },
+            Happening::ConnectionsLost { lost: 1, clients: 1, cause: text(), untold: 0 },
+            Happening::Prefilled { prefilled: Made { unseen: Some(text()), ..Made::default() } },
+            Happening::FirstError { error: "ERR".to_owned(), message: text() },
+            Happening::PingError { message: text() },
+            Happening::Foreign { name: "flood".to_owned(), detail: text() },
+        ]);
+        all
+    }
+
+    fn records() -> Vec<Record> {
+        let text = || Some(PRIVATE.to_owned());
+        let status = Status { master: text(), ..Status::default() };
+        let first_errors = [("ERR".to_owned(), PRIVATE.to_owned())].into();
+        let summary = Summary { first_errors, ..Summary::default() };
+        let end = End { t_s: 1.0, summary, peak_ops_per_s: None, found: None, best: None };
+        let commands = [("GET".to_owned(), OperationInterval::default())].into();
+        let interval = Interval { commands, client: Some(Client::default()), ..Interval::default() };
+        let mut all = vec![
+            Record::Session(SessionStart::now(ServerIdentity::default())),
+            Record::Segment(Segment::new(0.0, 1, Knobs::default())),
+            Record::Interval(Box::new(interval)),
+            Record::Ping(Box::new(Span::new(1.0, 1.0, Ping::default()))),
+            Record::Wake(Span::new(1.0, 1.0, Wake::default())),
+            Record::Intrinsic(Span::new(1.0, 1.0, crate::probe::Intrinsic::default())),
+            Record::Server(Box::new(Moment::new(1.0, status))),
+            Record::Mark(Mark { t_s: 1.0, text: "mine".to_owned() }),
+            Record::End(Box::new(end)),
+        ];
+        all.extend(happenings().into_iter().map(|what| Record::Event(Event::new(1.0, what))));
+        all.extend(all.clone().into_iter().map(|record| record.told_by(1)));
+        all
+    }
+
+    #[test]
+    fn nothing_private_is_in_any_record() {
+        for record in records() {
+            let told = line(&record.clone().redacted()).unwrap();
+            assert!(!told.contains("bob") && !told.contains("10.0.0.9") && !told.contains("key:7"), "{told}");
+            assert_eq!(record.clone().redacted().redacted(), record.redacted());
+        }
+    }
+
+    #[test]
+    fn what_it_is_stays() {
+        assert_eq!(code("WRONGTYPE Operation against key:7"), "WRONGTYPE");
+        assert_eq!(code("no such key"), LEFT_OUT);
+        let slow = Happening::SlowCommand { us: 7, command: "KEYS key:*".to_owned(), client: None };
+        assert_eq!(
+            happening(slow),
+            Happening::SlowCommand { us: 7, command: "KEYS".to_owned(), client: None }
+        );
+    }
+
+    /// The names of the fields that hold a text, a figure's apart, which holds none.
+    fn texts(value: &Value, name: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Value::String(_) => drop(found.insert(name.to_owned())),
+            Value::Array(values) => values.iter().for_each(|value| texts(value, name, found)),
+            Value::Object(fields) => fields.iter().for_each(|(name, value)| texts(value, name, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn each_field_that_holds_a_text_was_decided_on() {
+        let own = [
+            // Ours, or typed by a person.
+            "kind",
+            "event",
+            "tool",
+            "started",
+            "address",
+            "system",
+            "text",
+            "arrivals",
+            "backlog",
+            "about",
+            "distribution",
+            "key",
+            "steps",
+            "name",
+            "detail",
+            "hdr",
+            // Of a fixed set.
+            "server",
+            "version",
+            "mode",
+            "role",
+            "from",
+            "to",
+            "error",
+        ];
+        let left_out =
+            ["cause", "command", "client", "master", "replication_master", "message", "unseen", "ERR"];
+        let mut found = BTreeSet::new();
+        for record in records() {
+            texts(&serde_json::to_value(record).unwrap(), "", &mut found);
+        }
+        assert!(left_out.iter().all(|name| found.contains(*name)), "{found:?}");
+        let new: Vec<_> = found
+            .iter()
+            .filter(|name| !own.contains(&name.as_str()) && !left_out.contains(&name.as_str()))
+            .collect();
+        assert!(new.is_empty(), "may these leave? {new:?}");
+    }
+}
