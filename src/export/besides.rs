@@ -128,8 +128,17 @@ fn seen(record: &Record) -> Vec<(&'static str, Latency, u64)> {
 /// All that was measured beside the load, to the present moment.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
-    probes: BTreeMap<&'static str, (f64, f64, Latency, u64)>,
+    probes: BTreeMap<&'static str, Sum>,
     server: Option<Besides>,
+}
+
+/// All that a probe saw.
+#[derive(Debug, Default)]
+struct Sum {
+    t_s: f64,
+    length_s: f64,
+    times: Latency,
+    lost: u64,
 }
 
 impl Sums {
@@ -137,18 +146,20 @@ impl Sums {
         let (t_s, length_s) = span(record);
         for (kind, times, lost) in seen(record) {
             let sum = self.probes.entry(kind).or_default();
-            (sum.0, sum.1, sum.3) = (t_s, sum.1 + length_s, sum.3 + lost);
-            sum.2.merge(&times);
+            sum.t_s = t_s;
+            sum.length_s += length_s;
+            sum.times.merge(&times);
+            sum.lost += lost;
         }
         self.server = Besides::of(Rows::Server, record).pop().or(self.server.take());
     }
 
     /// A row of each probe over the whole session.
     pub(super) fn probes(&self) -> Vec<Besides> {
-        let sum = |(kind, (t_s, length_s, times, lost)): (&&'static str, &(f64, f64, Latency, u64))| {
+        let row = |(kind, Sum { t_s, length_s, times, lost }): (&&'static str, &Sum)| {
             Besides::probe(kind, (*t_s, *length_s), times, *lost)
         };
-        self.probes.iter().map(sum).collect()
+        self.probes.iter().map(row).collect()
     }
 
     /// What the server said last.

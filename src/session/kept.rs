@@ -140,12 +140,10 @@ fn keep(peer: &Peer, mut file: Limited) -> io::Result<()> {
     let (mut coalesce, mut lines) = (Coalesce::default(), Lean::default());
     for delivery in peer.rest() {
         if let Delivery::Record(record) = delivery {
-            let seconds = coalesce.push(&record);
-            let written: String = seconds.iter().flat_map(|record| lines.push(record)).collect();
-            file.write_all(written.as_bytes())?;
+            file.write_all(&coalesce.push(&record), &mut lines)?;
         }
     }
-    Ok(())
+    file.write_all(&coalesce.rest(), &mut lines)
 }
 
 /// A file that takes so much.
@@ -155,10 +153,55 @@ struct Limited {
 }
 
 impl Limited {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let left = self.left.checked_sub(bytes.len() as u64);
+    fn write_all(&mut self, records: &[Arc<Record>], lines: &mut Lean) -> io::Result<()> {
+        let text: String = records.iter().flat_map(|record| lines.push(record)).collect();
+        let left = self.left.checked_sub(text.len() as u64);
         let too_many = || io::Error::other(format!("they are more than {}", units::bytes(MOST_BYTES)));
         self.left = left.ok_or_else(too_many)?;
-        self.file.write_all(bytes)
+        self.file.write_all(text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Mark, ServerIdentity, SessionStart};
+
+    fn own(folder: &Path) -> (Kept, Limited) {
+        let (file, written) = nameless(folder).unwrap();
+        let own = Own { file: Ok(file), trouble: Arc::default() };
+        (Kept(Place::Own(own)), Limited { file: written, left: 4096 })
+    }
+
+    fn mark(text: &str) -> Arc<Record> {
+        Arc::new(Record::Mark(Mark { t_s: 1.0, text: text.to_owned() }))
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again_and_again_and_has_no_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut kept, mut file) = own(folder.path());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let start = Arc::new(Record::Session(SessionStart::now(ServerIdentity::default())));
+        let mut lines = Lean::default();
+        let mut all = vec![start];
+        for text in ["a", "b"] {
+            all.push(mark(text));
+            file.write_all(&all[if text == "a" { 0 } else { 2 }..], &mut lines).unwrap();
+            let read: Vec<_> = kept.records().unwrap().map(|record| Arc::new(record.unwrap())).collect();
+            assert_eq!(read, all, "and that it has no end is not told");
+        }
+    }
+
+    #[test]
+    fn what_is_not_all_is_not_handed_out_and_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let (kept, mut file) = own(folder.path());
+        let why = file.write_all(&[mark(&"x".repeat(5000))], &mut Lean::default()).unwrap_err();
+        let Kept(Place::Own(Own { trouble, .. })) = &kept else { panic!("{kept:?}") };
+        *lock(trouble) = Some(why.to_string());
+        let mut kept = kept;
+        let told = kept.records().err().unwrap().to_string();
+        assert!(told.contains("they are more than 1.00 GiB") && told.contains("r records"), "{told}");
     }
 }
