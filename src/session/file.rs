@@ -45,6 +45,8 @@ struct Rotation {
     every_s: f64,
     /// When the next one begins, in seconds of the session.
     next_s: f64,
+    /// What the files before hold, in bytes.
+    before: u64,
     folder: PathBuf,
     /// What files are called before the time, and after it.
     name: String,
@@ -111,9 +113,9 @@ impl Writer {
         &self.path
     }
 
-    /// Bytes written to it.
+    /// Bytes written to it, and to those before it.
     pub fn written(&self) -> u64 {
-        self.output.written()
+        self.output.written() + self.rotation.as_ref().map_or(0, |rotation| rotation.before)
     }
 
     /// A device that is there already, for tests.
@@ -136,6 +138,7 @@ impl Writer {
         let rotation = Rotation {
             every_s,
             next_s: every_s,
+            before: 0,
             folder: self.path.parent().map(Path::to_owned).unwrap_or_default(),
             name: without_time(stem).to_owned(),
             extension: extension.trim_start_matches('.').to_owned(),
@@ -159,7 +162,7 @@ impl Writer {
     /// As [`finish`](Self::finish) of the one, and as [`create`](Self::create) of the other.
     pub(super) fn go_on(&mut self, t_s: f64) -> Result<f64, FileError> {
         let Some(mut rotation) = self.rotation.take() else { return Ok(0.0) };
-        self.finish()?;
+        rotation.before += self.finish()?;
         let fresh = fresh_file(&rotation.folder, &rotation.name, &rotation.extension);
         let (path, file) = fresh.map_err(|(path, cause)| FileError::Create(path, cause))?;
         let from_s = (t_s / rotation.every_s).floor() * rotation.every_s;

@@ -52,7 +52,7 @@ impl Recording {
         self.state.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bytes written to it so far.
+    /// Bytes written so far, of several files to all.
     pub fn written(&self) -> u64 {
         self.state.written.load(Ordering::Relaxed)
     }
@@ -254,12 +254,16 @@ mod tests {
             let whole = whole.end(34.0);
             sender.send(Arc::new(Record::End(Box::new(whole.clone())))).unwrap();
             drop(sender);
+            let state = Arc::clone(&recording.state);
             recording.finish().unwrap();
             let stem = |path: &Path| path.file_name().unwrap().to_str().unwrap().ends_with(&name[5..]);
             let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
-            let parts: Vec<_> =
-                files.filter(|path| stem(path)).map(|path| Glance::at(&path).unwrap()).collect();
+            let files: Vec<_> = files.filter(|path| stem(path)).collect();
+            let sizes: u64 = files.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum();
+            let parts: Vec<_> = files.iter().map(|path| Glance::at(path).unwrap()).collect();
             assert_eq!(parts.len(), 4, "{parts:?}");
+            let told = state.written.load(Ordering::Relaxed);
+            assert!(told > sizes / 2 && told <= sizes, "{told} of {sizes}");
             assert!(parts.iter().all(|part| part.has_end), "{parts:?}");
             let mut from_s: Vec<_> = parts.iter().map(|part| part.session.from_s as u32).collect();
             from_s.sort_unstable();
