@@ -59,7 +59,7 @@ pub(super) const KEEP: &[Binding] = key_table! {
     &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),
         "Put a note of yours on the time axis, at the moment of the key.";
     &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),
-        "Record all that is measured from now on to a new file in this directory. Again: stop.";
+        "Record all that is measured from now on to a new file, of which the place is shown (redyno sessions lists them). Again: stop.";
     &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
         "Export the figures of the segment that is shown, or of the session, to a new file in this directory: choose a \
          form, and add to and a name for another file. Its path is copied (OSC 52).";
