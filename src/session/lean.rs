@@ -4,7 +4,7 @@
 //! |---|---|
 //! | mean and percentiles, but those of `service`, `response` and `rtt` | told by `sum_ns` and `hdr` |
 //! | `hdr` of an interval's `service` | the cells of its operations together, where it is exactly that |
-//! | what a `server` record says of the server's name, place and settings | as in the record before it |
+//! | what a `server` record says of the server's name, place, settings and seldom figures | as in the record before it |
 //! | calls of a command that `failed` or were `rejected`, and other fields of a `server` record | 0; `null` |
 //!
 //! Nothing behind the [`Reader`](super::Reader) knows of it; what standard output gets is whole.
@@ -25,8 +25,31 @@ const COMPUTED: [&str; 7] = ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", 
 const TOLD: [&str; 3] = ["service", "response", "rtt"];
 
 /// Fields of a `server` record that seldom change.
-const LASTING: [&str; 7] =
-    ["name", "version", "mode", "role", "memory_policy", "replication_master", "config"];
+const LASTING: [&str; 23] = [
+    "name",
+    "version",
+    "mode",
+    "role",
+    "memory_policy",
+    "replication_master",
+    "config",
+    "latency_events",
+    "blocked_clients",
+    "clients",
+    "connections_max",
+    "connections_output_buffer",
+    "connections_rejected",
+    "evicted_keys",
+    "expired_keys",
+    "maxmemory",
+    "persistence_aof",
+    "persistence_aof_ok",
+    "persistence_aof_rewriting",
+    "persistence_last_fork_us",
+    "persistence_last_save_ok",
+    "persistence_saving",
+    "replication_replicas",
+];
 /// Calls of a command that are counted where there were some.
 const SELDOM: [&str; 2] = ["failed", "rejected"];
 
@@ -75,10 +98,10 @@ impl Lean {
 /// Leaves out what stands in `lasting` already, and what a reader takes it for without it.
 fn leave_out(status: &mut Map<String, Value>, lasting: &mut Map<String, Value>) {
     for name in LASTING {
-        match status.get(name) {
-            Some(value) if lasting.get(name) == Some(value) => drop(status.remove(name)),
-            Some(value) => drop(lasting.insert(name.to_owned(), value.clone())),
-            None => {}
+        let value = status.remove(name).unwrap_or(Value::Null);
+        if lasting.get(name).unwrap_or(&Value::Null) != &value {
+            lasting.insert(name.to_owned(), value.clone());
+            status.insert(name.to_owned(), value);
         }
     }
     status.retain(|name, value| !value.is_null() || LASTING.contains(&name.as_str()));
@@ -184,7 +207,7 @@ impl Lasting {
 mod tests {
     use super::*;
     use crate::{
-        gauge::Gauge,
+        gauge::{Gauge, Gauges},
         probe::{Ping, Wake},
         server::{CommandStat, Status},
         session::{Client, Moment, OperationInterval, Reader, ServerIdentity, SessionStart, Span, Writer},
@@ -210,7 +233,8 @@ mod tests {
 
     fn status(hz: &str) -> Record {
         let config = [("hz".to_owned(), hz.to_owned())].into();
-        let gauges = [(Gauge::Clients, 3.0)].into();
+        let mut gauges = Gauges::from([(Gauge::Clients, 3.0)]);
+        gauges.set(Gauge::MaxMemory, (hz == "10").then_some(7.0));
         let calls = |failed| CommandStat { calls: 7, failed, ..CommandStat::default() };
         let command_stats = [("get".to_owned(), calls(Some(0))), ("set".to_owned(), calls(None))].into();
         let status = Status { config, gauges, command_stats, name: "redis".to_owned(), ..Status::default() };
@@ -268,6 +292,8 @@ mod tests {
         assert!(value(6)["service"]["hdr"].is_string(), "it is no sum, and stays");
         let settings: Vec<_> = (7..13).map(|n| value(n).get("config").is_some()).collect();
         assert_eq!(settings, [true, false, true, false, false, false]);
+        let limits: Vec<_> = (7..10).map(|n| value(n).get("maxmemory").cloned()).collect();
+        assert_eq!(limits, [Some(7.into()), None, Some(Value::Null)], "what is told no more is said once");
         let beside: Vec<_> = [10, 11].map(|n| value(n)["record"].get("name").is_some()).into();
         assert_eq!(beside, [true, false]);
     }
