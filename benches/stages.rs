@@ -32,12 +32,13 @@ fn main() {
     divan::main();
 }
 
-#[divan::bench(args = ["get", "set 32 B", "mix 10:1", "set 16..48 B", "set 64..1024 B", "set and number", "five"])]
+#[divan::bench(args = ["get", "set 32 B", "mix 10:1", "mix 1:1", "set 16..48 B", "set 64..1024 B", "set and number", "five"])]
 fn encode(bencher: Bencher, what: &str) {
     let workload = match what {
         "get" => Workload::ratio(0, 1),
         "set 32 B" => Workload::ratio(1, 0),
         "mix 10:1" => Workload::ratio(1, 10),
+        "mix 1:1" => Workload::ratio(1, 1),
         "set 16..48 B" => several("16..48", &["SET {key} {value}"]),
         "set 64..1024 B" => several("64..1024", &["SET {key} {value}"]),
         "set and number" => several("32", &["SET {key} {value} EX {number 60..3600}"]),

@@ -33,7 +33,6 @@ mod quota;
 mod reading;
 mod replies;
 mod ring;
-mod run;
 mod schedule;
 mod segments;
 mod sequence;

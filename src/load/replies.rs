@@ -36,6 +36,8 @@ impl Found {
 #[derive(Debug)]
 pub(super) struct Taken {
     good: u32,
+    /// Bytes of their last replies.
+    bytes: u32,
     /// Those of them that were answered with a null.
     nulls: u32,
     /// How many replies one has.
@@ -53,6 +55,7 @@ impl Taken {
     pub(super) fn none(expected: &Expected) -> Self {
         Self {
             good: 0,
+            bytes: 0,
             nulls: 0,
             replies: expected.requests.len() as u16,
             by_replies: !matches!(&*expected.requests, [only] if only.misses != Misses::NullOrConflict),
@@ -124,12 +127,13 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].is_sequence
     }
 
-    /// Takes an operation into account whose last good reply came, which is null or not, and in open loop came so long
-    /// after it was due.
+    /// Takes an operation into account whose last good reply came, of so many bytes, which is null or not, and in open loop
+    /// came so long after it was due.
     #[inline]
-    pub(super) fn take_good(&mut self, op: OpId, is_null: bool, response_ns: Option<u64>) {
+    pub(super) fn take_good(&mut self, op: OpId, bytes: usize, is_null: bool, response_ns: Option<u64>) {
         let taken = &mut self.taken[op.index()];
         taken.good += 1;
+        taken.bytes += bytes as u32;
         taken.nulls += u32::from(is_null);
         self.touched |= 1 << (op.index() % TOUCHED);
         if let Some(response_ns) = response_ns {
@@ -163,6 +167,7 @@ impl<'a> Replies<'a> {
             self.buffer.client.held.record_n(self.service_ns, n);
         }
         let counts = &mut self.buffer.counts[place];
+        counts.bytes_in += u64::from(std::mem::take(&mut taken.bytes));
         if taken.has_misses {
             counts.hits += n - nulls;
             counts.misses += nulls;

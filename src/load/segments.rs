@@ -14,12 +14,12 @@
 use std::sync::Arc;
 
 use super::{
-    ClientCounts, ErrorKind, IntervalBuffer, Openings, Ring, Setting,
+    ClientCounts, ErrorKind, IntervalBuffer, Openings, OperationCounts, Ring, Setting,
     replies::{Replies, Taken},
 };
 use crate::{
     clock::{next_tick_ns, tick_of},
-    workload::{OpId, Operations, Outgoing},
+    workload::{Operations, Outgoing},
 };
 
 /// A segment with requests in flight, or the current one.
@@ -130,10 +130,10 @@ impl Segments {
         self.current.buffer.bytes_out += bytes as u64;
     }
 
-    /// An operation was put into a batch that is to be written, so many bytes.
+    /// Where the bytes of a batch that is to be written are counted, by operations.
     #[inline]
-    pub(super) fn wrote_of(&mut self, op: OpId, bytes: usize) {
-        self.current.buffer.counts[op.index()].bytes_out += bytes as u64;
+    pub(super) fn counts_of_batch(&mut self) -> &mut [OperationCounts] {
+        &mut self.current.buffer.counts
     }
 
     /// The counts that replies to a batch of `generation` go to; they came `service_ns` after it was written.
@@ -272,7 +272,7 @@ mod tests {
 
     fn answer(segments: &mut Segments, generation: u32, label: &str, is_null: bool) {
         let mut replies = segments.replies(generation, 5);
-        replies.take_good(op(label), is_null, None);
+        replies.take_good(op(label), 5, is_null, None);
         replies.settle();
     }
 
@@ -308,7 +308,7 @@ mod tests {
         for (held, response_ns) in [(true, None), (false, None), (true, Some(900)), (false, Some(800))] {
             let mut replies = segments.replies(1, 5);
             replies.held = held;
-            replies.take_good(op("GET"), false, response_ns);
+            replies.take_good(op("GET"), 5, false, response_ns);
             replies.settle();
         }
         segments.close_tick(1, 250, 1);

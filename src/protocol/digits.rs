@@ -14,11 +14,12 @@ const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 pub(super) fn digits(n: u64) -> [u8; KEY_DIGITS] {
     debug_assert!(n < 1_000_000_000_000, "{n} has more than twelve digits");
     let mut digits = [b'0'; KEY_DIGITS];
-    let (high, low) = (n / NINE_DIGITS, n % NINE_DIGITS);
-    digits[4..].copy_from_slice(&eight_digits(low));
-    if high > 0 {
-        digits[..4].copy_from_slice(&eight_digits(high)[4..]);
+    let mut low = n;
+    if n >= NINE_DIGITS {
+        digits[..4].copy_from_slice(&eight_digits(n / NINE_DIGITS)[4..]);
+        low = n % NINE_DIGITS;
     }
+    digits[4..].copy_from_slice(&eight_digits(low));
     digits
 }
 

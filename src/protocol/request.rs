@@ -113,6 +113,13 @@ enum Then {
     Piece,
     /// A value of this kind, whose length is in the piece.
     Value(u16),
+    /// What fewer requests have.
+    Slot(Box<Slot>),
+}
+
+/// A slot that is filled out of line, so that what most requests are made of stays short.
+#[derive(Debug, Clone)]
+enum Slot {
     /// An argument that is a value of this kind, behind its length.
     Sized(Head<Fragment>, u16),
     /// A number of this source in as many digits as it has.
@@ -174,22 +181,20 @@ impl Template {
             out.truncate(start + piece.length);
             match &piece.then {
                 Then::Piece => {}
-                then => then.append(fill, out),
+                Then::Value(kind) => {
+                    let (value, _) = fill.value(*kind);
+                    fill.write(value, out);
+                }
+                Then::Slot(slot) => slot.append(fill, out),
             }
         }
     }
 }
 
-impl Then {
-    /// Appends it. Out of line, so that what most requests are made of stays short.
+impl Slot {
     #[inline(never)]
     fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {
         match self {
-            Self::Piece => {}
-            Self::Value(kind) => {
-                let (value, _) = fill.value(*kind);
-                fill.write(value, out);
-            }
             Self::Sized(head, kind) => {
                 let (value, length) = fill.value(*kind);
                 head.append(length, fill, out);
@@ -304,13 +309,13 @@ impl Making {
                 }
                 parts.iter().for_each(|part| self.add_part(*part));
             }
-            (None, [Part::Value { kind, .. }]) => self.end_piece(Then::Sized(head.fragments(), *kind)),
+            (None, [Part::Value { kind, .. }]) => self.end_slot(Slot::Sized(head.fragments(), *kind)),
             (None, [Part::Number(source)]) if matches!(head, Head::Bulk) => {
-                self.end_piece(Then::SizedNumber(*source));
+                self.end_slot(Slot::SizedNumber(*source));
             }
             (None, _) => {
                 let fragments = parts.iter().map(Fragment::of).collect();
-                self.end_piece(Then::Argument(head.fragments(), fragments));
+                self.end_slot(Slot::Argument(head.fragments(), fragments));
             }
         }
     }
@@ -322,11 +327,15 @@ impl Making {
                 self.digits.push((self.bytes.len(), source));
                 self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
             }
-            Part::Number(source) => self.end_piece(Then::Number(source)),
-            Part::Padded(source, least) => self.end_piece(Then::Padded(source, least)),
+            Part::Number(source) => self.end_slot(Slot::Number(source)),
+            Part::Padded(source, least) => self.end_slot(Slot::Padded(source, least)),
             Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
-            Part::Awaited => self.end_piece(Then::Awaited),
+            Part::Awaited => self.end_slot(Slot::Awaited),
         }
+    }
+
+    fn end_slot(&mut self, slot: Slot) {
+        self.end_piece(Then::Slot(Box::new(slot)));
     }
 
     fn end_piece(&mut self, then: Then) {

@@ -130,13 +130,19 @@ impl Source {
 /// From this number on kinds of values are portions of a record.
 pub(super) const FIELDS: u16 = 1 << 15;
 
+/// What the slots of a program are filled from.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// The sets of keys: the first sources of numbers.
+    pub(super) sets: Vec<Chooser>,
+    /// The other sources of numbers.
+    pub(super) others: Vec<Source>,
+    pub(super) values: Values,
+}
+
 /// An operation that is being filled.
 pub(super) struct Filling<'a> {
-    /// The sets of keys: the first sources.
-    pub(super) sets: &'a [Chooser],
-    /// The other sources.
-    pub(super) sources: &'a [Source],
-    pub(super) values: &'a Values,
+    pub(super) from: &'a Sources,
     pub(super) draws: &'a mut Draws,
     /// Values that are left out.
     pub(super) left_out: &'a mut Vec<LeftOut>,
@@ -154,13 +160,13 @@ impl Filling<'_> {
     /// Draws a key of a set that may be repeated later in the operation.
     pub(super) fn note(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
-        let drawn = self.sets[place].choose(place, self.draws);
+        let drawn = self.from.sets[place].choose(place, self.draws);
         self.keep(set, drawn)
     }
 
     /// The next new key of a set, which may be repeated later in the operation.
     fn insert(&mut self, set: u16) -> u64 {
-        let inserted = self.sets[usize::from(set)].insert();
+        let inserted = self.from.sets[usize::from(set)].insert();
         self.keep(set, inserted)
     }
 
@@ -172,7 +178,7 @@ impl Filling<'_> {
             Source::Inserted(set) => self.insert(set),
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
-            Source::Given(set) => self.keep(set, self.sets[usize::from(set)].named(self.given)),
+            Source::Given(set) => self.keep(set, self.from.sets[usize::from(set)].named(self.given)),
             Source::Now => now::unix_ms(),
         }
     }
@@ -183,6 +189,26 @@ impl Filling<'_> {
         self.noted.resize(self.noted.len().max(place + 1), 0);
         self.noted[place] = key;
         key
+    }
+
+    /// Appends a field of a record, or a value that something stands around, or that is large.
+    #[inline(never)]
+    fn write_other(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
+        if cut.kind() >= FIELDS {
+            out.extend_from_slice(self.record.field(usize::from(cut.kind() - FIELDS)));
+            return 0;
+        }
+        let [before, behind] = self.from.values.frame(cut).unwrap_or_default();
+        out.extend_from_slice(before);
+        let is_large = cut.size() > LARGE;
+        if is_large {
+            let before = self.left_out.last().map_or(0, |last| last.upto);
+            self.left_out.push(LeftOut { at: out.len(), cut, upto: before + cut.size() });
+        } else {
+            out.extend_from_slice(self.from.values.bytes(cut));
+        }
+        out.extend_from_slice(behind);
+        if is_large { cut.size() } else { 0 }
     }
 
     /// Draws a whole number from the first to the last.
@@ -198,42 +224,28 @@ impl Fill for Filling<'_> {
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
         let place = usize::from(source);
-        match self.sets.get(place) {
+        match self.from.sets.get(place) {
             Some(set) => set.choose(place, self.draws),
-            None => self.of_source(self.sources[place - self.sets.len()]),
+            None => self.of_source(self.from.others[place - self.from.sets.len()]),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&mut self, kind: u16) -> (Cut, usize) {
         if kind >= FIELDS {
             let length = self.record.field(usize::from(kind - FIELDS)).len();
             return (Cut::whole(kind, length), length);
         }
-        self.values.draw(kind, self.draws.random.next_u64())
+        self.from.values.draw(kind, self.draws.random.next_u64())
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
-        if cut.kind() >= FIELDS {
-            out.extend_from_slice(self.record.field(usize::from(cut.kind() - FIELDS)));
-            return 0;
-        }
-        let frame = self.values.frame(cut);
-        if let Some([before, _]) = frame {
-            out.extend_from_slice(before);
-        }
-        let is_large = cut.size() > LARGE;
-        if is_large {
-            let before = self.left_out.last().map_or(0, |last| last.upto);
-            self.left_out.push(LeftOut { at: out.len(), cut, upto: before + cut.size() });
+        if cut.kind() < FIELDS && self.from.values.append_whole(cut, LARGE, out) {
+            0
         } else {
-            out.extend_from_slice(self.values.bytes(cut));
+            self.write_other(cut, out)
         }
-        if let Some([_, behind]) = frame {
-            out.extend_from_slice(behind);
-        }
-        if is_large { cut.size() } else { 0 }
     }
 
     fn await_number(&mut self, at: usize) {

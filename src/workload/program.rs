@@ -11,7 +11,7 @@ use super::{
     Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
     compiling::Compiled,
-    draws::Filling,
+    draws::{Filling, Sources},
     key_form::SetNames,
     outgoing::Awaited,
 };
@@ -27,14 +27,13 @@ pub(super) type Weighed = (usize, f64, f64);
 #[derive(Debug)]
 pub struct Program {
     compiled: Compiled,
-    sets: Vec<Chooser>,
+    sources: Sources,
     /// Of each set the first that is the same keys.
     same: Vec<usize>,
     /// What the sets of keys are called, and what stands before their numbers.
     called: Vec<SetName>,
     /// What the clients count together of each set that this program had, or one before it.
     counted: BTreeMap<SetName, Counters>,
-    values: Values,
     /// Whether each client has its operations in turn.
     in_turn: bool,
     /// Where records come from.
@@ -73,7 +72,7 @@ impl Program {
 
     fn of(
         workload: &Workload,
-        compiled: Compiled,
+        mut compiled: Compiled,
         sets: Vec<Chooser>,
         names: Vec<SetNames>,
         values: Values,
@@ -83,12 +82,13 @@ impl Program {
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
         let (same, dataset) = (workload.same_keys(), workload.dataset.clone());
         let in_turn = workload.in_turn;
-        Self { compiled, sets, same, called, counted, values, in_turn, dataset }.growing_together()
+        let sources = Sources { sets, others: std::mem::take(&mut compiled.sources), values };
+        Self { compiled, sources, same, called, counted, in_turn, dataset }.growing_together()
     }
 
     fn growing_together(mut self) -> Self {
         for (place, first) in self.same.iter().enumerate() {
-            let (before, rest) = self.sets.split_at_mut(place);
+            let (before, rest) = self.sources.sets.split_at_mut(place);
             if let Some(first) = before.get(*first) {
                 rest[0].grow_with(first);
             }
@@ -100,7 +100,7 @@ impl Program {
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
-        for (set, called) in self.sets.iter_mut().zip(&self.called) {
+        for (set, called) in self.sources.sets.iter_mut().zip(&self.called) {
             set.go_on_from(self.counted[called].clone());
         }
         self.growing_together()
@@ -109,13 +109,13 @@ impl Program {
     /// The same for so many clients, at least 1, with so many operations of each in flight.
     #[must_use]
     pub fn for_clients(mut self, clients: u32, pipeline: u32) -> Self {
-        self.sets.iter_mut().for_each(|set| set.share_among(clients.into(), pipeline.into()));
+        self.sources.sets.iter_mut().for_each(|set| set.share_among(clients.into(), pipeline.into()));
         self
     }
 
     /// Where the values come from.
     pub fn values(&self) -> &Values {
-        &self.values
+        &self.sources.values
     }
 
     /// What its operations are called and answered with.
@@ -183,10 +183,9 @@ impl Program {
         if let Some(dataset) = &self.dataset {
             self.take_record(dataset, *op, out);
         }
-        let (sets, sources, values) = (self.sets.as_slice(), self.compiled.sources.as_slice(), &self.values);
         let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
         let mut filling =
-            Filling { sets, sources, values, draws, left_out, noted, record, given, awaited: None };
+            Filling { from: &self.sources, draws, left_out, noted, record, given, awaited: None };
         template.append(&mut filling, &mut out.bytes);
         if !self.compiled.later.is_empty() {
             self.append_later(*op, draws, out);
@@ -212,9 +211,7 @@ impl Program {
             }
             let step = &mut out.later[place];
             let mut filling = Filling {
-                sets: &self.sets,
-                sources: &self.compiled.sources,
-                values: &self.values,
+                from: &self.sources,
                 draws,
                 left_out: &mut step.left_out,
                 noted: &mut out.noted,

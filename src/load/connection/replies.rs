@@ -9,7 +9,6 @@ use crate::{
         broken::Broken,
         reading::{FirstErrors, Reading},
         replies::{Found, Replies},
-        run::Run,
     },
     protocol::{Piece, Reply, Step},
     target::{Greeter, Turn},
@@ -110,19 +109,10 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, sequence, .. } = self;
-        let (mut rest, wants_parts, mut run) = (bytes, replies.wants_parts(), Run::default());
-        let taken = loop {
-            let piece = match skipper.advance(&mut rest, wants_parts) {
-                Ok(Some(piece)) => piece,
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error.into()),
-            };
-            let Some(op) = operations.get(answered.place()).copied() else {
-                break Err(Broken::Unasked);
-            };
-            if let Some((other, n)) = run.follow(op, bytes.len() - rest.len()) {
-                replies.count_bytes_of(other, n);
-            }
+        // What is not counted yet, and of that what is not looked at yet.
+        let (mut uncounted, mut rest, wants_parts) = (bytes.len(), bytes, replies.wants_parts());
+        while let Some(piece) = skipper.advance(&mut rest, wants_parts)? {
+            let op = operations.get(answered.place()).copied().ok_or(Broken::Unasked)?;
             let reply = match piece {
                 Piece::Reply(reply) => reply,
                 Piece::Element { place, is_null } => {
@@ -138,6 +128,7 @@ impl Connection {
                     continue;
                 }
             };
+            let n = std::mem::replace(&mut uncounted, rest.len()) - rest.len();
             let is_error = matches!(reply, Reply::Error(_));
             if let Reply::Error(line) = reply
                 && !std::mem::replace(&mut answered.has_failed, true)
@@ -154,20 +145,17 @@ impl Connection {
                     _ => answered.take_part(op, Found::of(reply), replies),
                 };
                 if !is_good {
+                    replies.count_bytes_of(op, n);
                     continue;
                 }
             }
             let response_ns = dues.get(answered.place()).map(|due_ns| now_ns.saturating_sub(*due_ns));
             answered.whole += 1;
-            replies.take_good(op, reply == Reply::Nil, response_ns);
-        };
-        if let Some((op, n)) = run.end() {
-            replies.count_bytes_of(op, n);
+            replies.take_good(op, n, reply == Reply::Nil, response_ns);
         }
-        taken?;
         // What is left begins the next reply.
         if let Some(op) = operations.get(answered.place()) {
-            replies.count_bytes_of(*op, bytes.len() - run.to());
+            replies.count_bytes_of(*op, uncounted);
         }
         Ok(())
     }

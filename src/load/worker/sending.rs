@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{LAST_REPLIES_NS, Worker, stopping::Stage};
-use crate::load::{clients::Link, run::Run};
+use crate::{load::clients::Link, workload::OpId};
 
 /// How often to look whether the server's name was found: 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
@@ -95,14 +95,17 @@ impl Worker {
         };
         let is_closed = self.pace.is_closed();
         client.numbers.clear();
-        let mut run = Run::default();
+        let mut before = 0;
+        let counts = self.segments.counts_of_batch();
+        let mut count = |op: OpId, upto| {
+            counts[op.index()].bytes_out += (upto - before) as u64;
+            before = upto;
+        };
         if is_closed && !self.is_filling {
             let n = self.allowance.take_of(pipeline);
             let append = |_| {
                 let op = self.setting.program.append(&mut client.draws, &mut self.out);
-                if let Some((other, n)) = run.follow(op, self.out.length_in_all()) {
-                    self.segments.wrote_of(other, n);
-                }
+                count(op, self.out.length_in_all());
                 op
             };
             batch.operations.extend((0..n).map(append));
@@ -117,15 +120,10 @@ impl Worker {
                 } else {
                     break;
                 };
-                if let Some((other, n)) = run.follow(op, self.out.length_in_all()) {
-                    self.segments.wrote_of(other, n);
-                }
+                count(op, self.out.length_in_all());
                 batch.dues.extend(self.pace.take());
                 batch.operations.push(op);
             }
-        }
-        if let Some((op, n)) = run.end() {
-            self.segments.wrote_of(op, n);
         }
         let requests = batch.operations.len() as u64;
         if !self.is_filling {

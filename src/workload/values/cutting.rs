@@ -10,6 +10,9 @@ use super::{
 };
 use crate::workload::{Workload, draws::share};
 
+/// Bytes of a small value that are copied at a time.
+const BLOCK: usize = 64;
+
 /// The values of a workload, by the numbers of their kinds. Copies share the pools.
 #[derive(Debug, Clone)]
 pub struct Values {
@@ -127,6 +130,26 @@ impl Values {
         };
         let cut = Cut { kind, offset: cutter.pool.offset(draw) as u32, size };
         (cut, cut.size() + cutter.around())
+    }
+
+    /// Appends a cut of at most so many bytes that nothing stands around. Whether it is one.
+    #[inline(always)]
+    pub(in crate::workload) fn append_whole(&self, cut: Cut, at_most: usize, out: &mut Vec<u8>) -> bool {
+        let Cutter { pool, frame, .. } = &self.kinds[usize::from(cut.kind)];
+        let (from, size) = (cut.offset as usize, cut.size());
+        let is_whole = frame.is_none() && size <= at_most;
+        if is_whole {
+            // A copy of a fixed size is a few vector moves, where one of the exact size is a call.
+            match pool.bytes[from..].first_chunk::<BLOCK>() {
+                Some(block) if size <= BLOCK => {
+                    let start = out.len();
+                    out.extend_from_slice(block);
+                    out.truncate(start + size);
+                }
+                _ => out.extend_from_slice(&pool.bytes[from..from + size]),
+            }
+        }
+        is_whole
     }
 
     /// What stands before and behind a cut.
