@@ -4,12 +4,12 @@
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! Its distributions are written in [`Coarse`] cells: they say whether the client is the limit, and are no result.
+//! Its distributions are written in [coarse](crate::stats::coarse) cells: they say whether the client is the limit, and are no result.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::interval::merge_some;
-use crate::stats::{Coarse, Latency};
+use crate::stats::{Latency, coarse};
 
 /// What the load generator cost, and how long replies waited in its hands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,14 +24,14 @@ pub struct Client {
     /// How long replies waited in the client's hands: a sample for each connection that a wake-up found readable,
     /// of the time from the poll's return until its replies were taken, behind the connections that were handled before
     /// it. None of it is in the service time, which ends with the poll's return.
-    #[serde(serialize_with = "coarse")]
+    #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
     /// From when a batch was due to its write; `null` when nothing was due before it was sent.
-    #[serde(serialize_with = "coarse_if_any")]
+    #[serde(serialize_with = "coarse::of_any")]
     pub late: Option<Latency>,
     /// The times of the requests of which at least half, and 100 µs, was the client waiting for a core: response times, in
     /// closed loop service times. `null` when there was none, or the system does not tell.
-    #[serde(serialize_with = "coarse_if_any")]
+    #[serde(serialize_with = "coarse::of_any")]
     pub held: Option<Latency>,
 }
 
@@ -42,14 +42,6 @@ pub struct WorkerCost {
     pub cpu: f64,
     /// Share of the time in which it waited for a core, 0 to 1; `null` where the system does not tell.
     pub run_delay: Option<f64>,
-}
-
-fn coarse<S: Serializer>(latency: &Latency, serializer: S) -> Result<S::Ok, S::Error> {
-    Coarse(latency).serialize(serializer)
-}
-
-fn coarse_if_any<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
-    latency.as_ref().map(Coarse).serialize(serializer)
 }
 
 impl Client {

@@ -26,14 +26,17 @@ macro_rules! of_the_load {
             /// Good replies per second of `length_s`; 0 when that is nothing.
             pub ops_per_s: f64,
             /// Reads that found their key.
+            #[serde(default)]
             pub hits: u64,
             /// Reads that did not.
+            #[serde(default)]
             pub misses: u64,
             /// Requests that found their key changed by another: memcached's `cas` that is answered with `EXISTS`.
             #[serde(default, skip_serializing_if = "is_none")]
             pub conflicts: u64,
             /// Requests that failed, by kind: answered with an error, or lost with their connection, or due while there was
             /// none. They are neither in `ops` nor in a distribution.
+            #[serde(default)]
             pub errors: BTreeMap<String, u64>,
             /// Connections that were lost, idle or not, by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -204,6 +207,7 @@ pub struct OperationInterval {
     #[serde(default, skip_serializing_if = "is_none")]
     pub conflicts: u64,
     /// Errors by kind.
+    #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// Bytes read as replies to it; recordings of before do not say.
     #[serde(default, skip_serializing_if = "is_none")]

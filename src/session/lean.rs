@@ -2,8 +2,10 @@
 //!
 //! | left out | is |
 //! |---|---|
-//! | mean and percentiles, but those of `service`, `response` and `rtt` | told by `sum_ns` and `hdr` |
+//! | mean and percentiles, but p50 and p99 of `service`, `response` and `rtt` | told by `sum_ns` and `hdr` |
 //! | `hdr` of an interval's `service` | the cells of its operations together, where it is exactly that |
+//! | `requests` of an interval, `cpu` and `run_delay` of its `client` | the operations, where it is exactly these; the busiest worker's |
+//! | counts, times, distributions and tables that there are not | 0; `null`; empty |
 //! | what a `server` record says of the server's name, place, settings and seldom figures | as in the record before it |
 //! | calls of a command that `failed` or were `rejected`, and other fields of a `server` record | 0; `null` |
 //!
@@ -21,8 +23,26 @@ use crate::stats::Latency;
 pub(super) const LEAN_SINCE: u32 = 2;
 /// What the sum and the cells of a distribution tell.
 const COMPUTED: [&str; 7] = ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
-/// Distributions that keep it: who reads a recording line by line looks for these.
+/// Distributions that keep some of it, and what: who reads a recording line by line looks for these.
 const TOLD: [&str; 3] = ["service", "response", "rtt"];
+const KEPT: [&str; 2] = ["p50_us", "p99_us"];
+/// Fields that are left out where they are 0, `null` or an empty table, anywhere in what is measured.
+const EMPTY: [&str; 12] = [
+    "behind_us",
+    "due",
+    "errors",
+    "held",
+    "hits",
+    "late",
+    "left_out",
+    "misses",
+    "owed",
+    "response",
+    "shed",
+    "waiting_us",
+];
+/// What the costs of its workers tell of a client.
+const BUSIEST: [&str; 2] = ["cpu", "run_delay"];
 
 /// Fields of a `server` record that seldom change.
 const LASTING: [&str; 23] = [
@@ -82,14 +102,32 @@ impl Lean {
         }
         let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
         match record {
-            Record::Interval(interval) if is_sum(interval) => {
-                fields.get_mut("service")?.as_object_mut()?.remove("hdr");
+            Record::Interval(interval) => {
+                if is_sum(interval) {
+                    fields.get_mut("service")?.as_object_mut()?.remove("hdr");
+                }
+                if interval.requests == answered(interval) {
+                    fields.remove("requests");
+                } else {
+                    fields.entry("requests").or_insert_with(|| Map::default().into());
+                }
+                if interval.client.as_ref().is_some_and(|client| !client.workers.is_empty())
+                    && let Some(Value::Object(client)) = fields.get_mut("client")
+                {
+                    BUSIEST.iter().for_each(|name| drop(client.remove(*name)));
+                }
             }
             Record::Server(_) => leave_out(&mut fields, self.lasting.entry(target).or_default()),
             _ => {}
         }
         if is_measured {
-            fields.iter_mut().filter(|(name, _)| !TOLD.contains(&name.as_str())).for_each(|(_, of)| slim(of));
+            for (name, value) in &mut fields {
+                let kept = if TOLD.contains(&name.as_str()) { &KEPT[..] } else { &[] };
+                if let Value::Object(value) = value {
+                    slim(value, kept);
+                }
+            }
+            forget_empty(&mut fields);
         }
         Some(fields)
     }
@@ -123,13 +161,34 @@ fn sum(interval: &Interval) -> Latency {
     Latency::merged(interval.commands.values().map(|operation| &operation.service))
 }
 
-/// Leaves out what is computed of the distributions in `value`.
-fn slim(value: &mut Value) {
-    let Value::Object(fields) = value else { return };
-    if fields.contains_key("hdr") && fields.get("sum_ns").is_some_and(Value::is_u64) {
-        COMPUTED.iter().for_each(|name| drop(fields.remove(*name)));
+/// How often each operation was answered that was.
+fn answered(interval: &Interval) -> BTreeMap<String, u64> {
+    let operations = interval.commands.iter().filter(|(_, operation)| operation.ops > 0);
+    operations.map(|(name, operation)| (name.clone(), operation.ops)).collect()
+}
+
+/// Leaves out what is computed of a distribution, but what of it is `kept`, and likewise in what these fields hold; and what
+/// there is not.
+fn slim(fields: &mut Map<String, Value>, kept: &[&str]) {
+    if fields.get("sum_ns").is_some_and(Value::is_u64) {
+        let computed = COMPUTED.iter().filter(|name| !kept.contains(name));
+        computed.for_each(|name| drop(fields.remove(*name)));
     }
-    fields.values_mut().for_each(slim);
+    forget_empty(fields);
+    fields.values_mut().for_each(|value| {
+        if let Value::Object(fields) = value {
+            slim(fields, &[]);
+        }
+    });
+}
+
+/// Leaves out what there is not.
+fn forget_empty(fields: &mut Map<String, Value>) {
+    fields.retain(|name, value| !(EMPTY.contains(&name.as_str()) && is_empty(value)));
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value == &Value::from(0) || value.as_object().is_some_and(Map::is_empty)
 }
 
 /// An object, its kind and its moment first.
@@ -164,6 +223,26 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<In
     Ok(interval)
 }
 
+/// Gives an interval the requests and the busiest worker that it leaves out.
+fn fill_interval(interval: &mut Map<String, Value>) {
+    if !interval.contains_key("requests")
+        && let Some(Value::Object(operations)) = interval.get("commands")
+    {
+        let ops =
+            |(name, of): (&String, &Value)| Some((name.clone(), of.get("ops").filter(|n| **n != 0)?.clone()));
+        let requests: Map<_, _> = operations.iter().filter_map(ops).collect();
+        interval.insert("requests".to_owned(), requests.into());
+    }
+    let Some(Value::Object(client)) = interval.get_mut("client") else { return };
+    for name in BUSIEST {
+        if !client.contains_key(name) {
+            let workers = client.get("workers").and_then(Value::as_array).into_iter().flatten();
+            let most = workers.filter_map(|worker| worker.get(name)?.as_f64()).reduce(f64::max);
+            client.insert(name.to_owned(), most.into());
+        }
+    }
+}
+
 /// What `server` records leave out at a place of a recording, by target.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lasting(Arc<BTreeMap<u64, Map<String, Value>>>);
@@ -172,15 +251,17 @@ pub(super) struct Lasting(Arc<BTreeMap<u64, Map<String, Value>>>);
 const MOST_TARGETS: u64 = 16;
 
 impl Lasting {
-    /// Gives a record what it leaves out, and remembers what it has.
+    /// Gives a record what it leaves out, and remembers what of it lasts.
     pub(super) fn fill(&mut self, record: &mut Map<String, Value>) {
         let target = record.get("target").and_then(Value::as_u64);
         let fields = match (target, record.get_mut("record")) {
             (Some(1..MOST_TARGETS), Some(Value::Object(told))) => told,
             _ => record,
         };
-        if fields.get("kind").is_none_or(|kind| kind != "server") {
-            return;
+        match fields.get("kind").and_then(Value::as_str) {
+            Some("server") => {}
+            Some("interval") => return fill_interval(fields),
+            _ => return,
         }
         let target = target.unwrap_or_default();
         for name in LASTING {
@@ -205,12 +286,17 @@ impl Lasting {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::sound::{Known, made_sound},
+        *,
+    };
     use crate::{
         gauge::{Gauge, Gauges},
         probe::{Ping, Wake},
         server::{CommandStat, Status},
-        session::{Client, Moment, OperationInterval, Reader, ServerIdentity, SessionStart, Span, Writer},
+        session::{
+            Client, Moment, OperationInterval, Reader, ServerIdentity, SessionStart, Span, WorkerCost, Writer,
+        },
         stats::fixture::latency_of,
     };
 
@@ -224,11 +310,16 @@ mod tests {
             length_s: 1.0,
             segment: 1,
             commands: commands.iter().map(operation).collect(),
-            client: Some(Client { held: Some(latency_of([7])), ..Client::default() }),
+            requests: commands.iter().map(|(name, _)| ((*name).to_owned(), 2000)).collect(),
+            client: Some(Client { held: Some(latency_of([7])), ..Client::of(vec![cost(0.25), cost(0.75)]) }),
             ..Interval::default()
         };
         interval.service = sum(&interval);
         interval
+    }
+
+    fn cost(cpu: f64) -> WorkerCost {
+        WorkerCost { cpu, run_delay: Some(cpu / 10.0) }
     }
 
     fn status(hz: &str) -> Record {
@@ -253,7 +344,20 @@ mod tests {
             Record::Ping(Box::new(Span::new(1.0, 1.0, ping))).told_by(1),
             Record::Wake(Span::new(1.0, 1.0, Wake { late: rtt })),
             Record::Interval(Box::default()),
-            Record::Interval(Box::new(Interval { service: latency_of([5]), ..interval(&[("GET", 1)]) })),
+            Record::Interval(Box::new(Interval {
+                service: latency_of([5]),
+                misses: 3,
+                ..interval(&[("GET", 1)])
+            })),
+            Record::Interval(Box::new(Interval {
+                requests: [("GET".to_owned(), 4000)].into(),
+                ..interval(&[("GET", 1)])
+            })),
+            Record::Interval(Box::new(Interval { requests: BTreeMap::new(), ..interval(&[("GET", 1)]) })),
+            Record::Interval(Box::new(Interval {
+                client: Some(Client::default()),
+                ..interval(&[("GET", 1)])
+            })),
         ];
         let statuses = [("10", 0), ("10", 0), ("20", 0), ("10", 1), ("10", 1), ("20", 0)];
         let statuses = statuses.map(|(hz, target)| status(hz).told_by(target));
@@ -289,12 +393,22 @@ mod tests {
         let get = load["commands"]["GET"]["service"].as_object().unwrap();
         assert_eq!(get.keys().collect::<Vec<_>>(), ["count", "hdr", "max_us", "min_us", "sum_ns"]);
         assert!(ping["rtt"]["p50_us"].is_f64() && ping["kernel"].get("p50_us").is_none(), "{ping}");
+        let of_rtt = ping["rtt"].as_object().unwrap().keys().collect::<Vec<_>>();
+        assert_eq!(of_rtt, ["count", "hdr", "max_us", "min_us", "p50_us", "sum_ns"]);
+        assert_eq!(
+            load["client"].as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["held", "readable_to_read", "workers"]
+        );
+        let nothing = ["requests", "response", "errors", "misses", "due", "behind_us"];
+        assert!(nothing.iter().all(|name| load.get(name).is_none()), "{load}");
+        assert_eq!((&value(6)["misses"], &value(7)["requests"]["GET"]), (&3.into(), &4000.into()));
+        assert_eq!(value(8)["requests"].as_object().map(Map::len), Some(0), "they are not the operations");
         assert!(value(6)["service"]["hdr"].is_string(), "it is no sum, and stays");
-        let settings: Vec<_> = (7..13).map(|n| value(n).get("config").is_some()).collect();
+        let settings: Vec<_> = (10..16).map(|n| value(n).get("config").is_some()).collect();
         assert_eq!(settings, [true, false, true, false, false, false]);
-        let limits: Vec<_> = (7..10).map(|n| value(n).get("maxmemory").cloned()).collect();
+        let limits: Vec<_> = (10..13).map(|n| value(n).get("maxmemory").cloned()).collect();
         assert_eq!(limits, [Some(7.into()), None, Some(Value::Null)], "what is told no more is said once");
-        let beside: Vec<_> = [10, 11].map(|n| value(n)["record"].get("name").is_some()).into();
+        let beside: Vec<_> = [13, 14].map(|n| value(n)["record"].get("name").is_some()).into();
         assert_eq!(beside, [true, false]);
     }
 
@@ -303,7 +417,7 @@ mod tests {
         let line = &lines(&records())[0];
         let other = line.replacen("\"count\":4000", "\"count\":4001", 1);
         assert_ne!(&other, line);
-        let error = serde_json::from_str::<Record>(&other).unwrap_err().to_string();
+        let error = made_sound(other.as_bytes(), &mut Known::of(LEAN_SINCE)).unwrap_err();
         assert!(error.contains("its operations are together"), "{error}");
     }
 }

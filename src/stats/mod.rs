@@ -39,5 +39,5 @@ pub use samples::Samples;
 pub use series::Series;
 pub use spectrum::{Band, spectrum};
 pub use steady::is_steady;
-pub use text::Coarse;
+pub use text::coarse;
 pub use usl::{Knee, Usl};

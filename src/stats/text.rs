@@ -5,7 +5,7 @@
 //! ```
 //! A percentile with fewer than ten samples above it is left out, and so is `over_range` where nothing is. The text is base64 of HdrHistogram's V2 deflate
 //! encoding with values in nanoseconds, so the HDR tools of other languages read it; an empty distribution has
-//! the empty text. A [`Coarse`] one has larger cells, and all figures as they are. Reading takes the cells from the text and the exact figures from beside it.
+//! the empty text. A [coarse] one has larger cells, and all figures as they are. Reading takes the cells from the text and the exact figures from beside it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -129,13 +129,25 @@ impl Serialize for Latency {
     }
 }
 
-/// A distribution that is written with exact figures and in cells of one significant digit, of which an octave has 16: a
-/// tenth of its text.
-pub struct Coarse<'a>(pub &'a Latency);
+/// Distributions that are written with exact figures and in cells of one significant digit, of which an octave has 16: a
+/// tenth of the text.
+pub mod coarse {
+    use super::{Latency, Serialize, Serializer};
 
-impl Serialize for Coarse<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.to_wire(1).serialize(serializer)
+    /// Writes one.
+    ///
+    /// # Errors
+    /// When the serializer has one.
+    pub fn serialize<S: Serializer>(latency: &Latency, serializer: S) -> Result<S::Ok, S::Error> {
+        latency.to_wire(1).serialize(serializer)
+    }
+
+    /// Writes one where there is one, and else nothing.
+    ///
+    /// # Errors
+    /// When the serializer has one.
+    pub fn of_any<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
+        latency.as_ref().map(|latency| latency.to_wire(1)).serialize(serializer)
     }
 }
 
@@ -181,7 +193,7 @@ mod tests {
     #[test]
     fn a_coarse_text_has_the_exact_figures_and_stays_as_coarse_as_it_is() {
         let exact = latency_of((1..2_000_000).step_by(997));
-        let written = serde_json::to_value(Coarse(&exact)).unwrap();
+        let written = coarse::serialize(&exact, serde_json::value::Serializer).unwrap();
         let fine = serde_json::to_value(&exact).unwrap();
         let length = |value: &serde_json::Value| value["hdr"].as_str().unwrap().len();
         assert!(length(&written) * 5 < length(&fine), "{written}");
@@ -190,7 +202,8 @@ mod tests {
         assert_eq!((back.count(), back.sum_ns(), back.min_ns()), (exact.count(), exact.sum_ns(), 1));
         let (p99, exact_p99) = (back.value_at_quantile(0.99) as f64, exact.value_at_quantile(0.99) as f64);
         assert!((exact_p99..exact_p99 * 1.07).contains(&p99), "{p99} for {exact_p99}");
-        let again: Latency = serde_json::from_value(serde_json::to_value(Coarse(&back)).unwrap()).unwrap();
+        let again: Latency =
+            serde_json::from_value(coarse::serialize(&back, serde_json::value::Serializer).unwrap()).unwrap();
         assert_eq!(again, back);
     }
 
