@@ -84,35 +84,43 @@ fn files_of_one_night_are_listed_and_have_every_request_once() {
 }
 
 #[test]
-fn nothing_that_the_server_says_in_its_own_words_leaves_a_session_that_redacts() {
+fn nothing_that_the_server_says_in_its_own_words_leaves_what_redacts() {
     let server = Server::redis().with_args(&["--slowlog-log-slower-than", "0"]).start();
     server.cli(&["SET", "private:key", "1"]);
     let folder = tempfile::tempdir().unwrap();
     let port = server.port_text();
     let file = folder.path().join("a.jsonl");
-    let load = [
-        "-p",
-        &port,
-        "--headless",
-        "--json",
-        "--yes",
-        "--redact",
-        "--duration",
-        "3",
-        "-c",
-        "1",
-        "--keep-going",
-    ];
+    let load = ["-p", &port, "--headless", "--json", "--yes", "--duration", "3", "-c", "1", "--keep-going"];
     let asked = ["--rate", "50", "--record", file.to_str().unwrap(), "--", "LPUSH", "private:key", "1"];
-    let told = run_in(folder.path(), &[&load[..], &asked].concat()).expect_code(0);
-    let recorded = fs::read_to_string(&file).unwrap();
     let is_event = |line: &&str| line.contains(r#""kind":"event""#);
-    let events: Vec<&str> = told.out.lines().chain(recorded.lines()).filter(is_event).collect();
-    assert!(events.iter().any(|line| line.contains("slowlog") && line.contains("LPUSH")), "{events:?}");
-    assert!(events.iter().any(|line| line.contains("WRONGTYPE")), "{events:?}");
-    for line in events {
-        let is_private =
-            ["private:key", "127.0.0.1", "wrong kind of value"].iter().any(|part| line.contains(part));
-        assert!(!is_private, "{line}");
-    }
+    let private = |text: &str| -> Vec<&str> {
+        let parts = ["private:key", "127.0.0.1", "wrong kind of value"].into_iter();
+        parts.filter(|part| text.lines().filter(is_event).any(|line| line.contains(part))).collect()
+    };
+    let expect_redacted = |text: &str| {
+        let events: Vec<&str> = text.lines().filter(is_event).collect();
+        assert!(events.iter().any(|line| line.contains("slowlog") && line.contains("LPUSH")), "{events:?}");
+        assert!(events.iter().any(|line| line.contains("WRONGTYPE")), "{events:?}");
+        assert_eq!(private(text), [""; 0], "{events:?}");
+    };
+    let told = run_in(folder.path(), &[&load[..], &["--redact"], &asked].concat()).expect_code(0);
+    expect_redacted(&told.out);
+    expect_redacted(&fs::read_to_string(&file).unwrap());
+
+    fs::remove_file(&file).unwrap();
+    let told = run_in(folder.path(), &[&load[..], &asked].concat()).expect_code(0);
+    assert_eq!(private(&told.out).len(), 3, "{}", told.out);
+    let name = file.to_str().unwrap();
+    let report = |output: &str, more: &[&str]| {
+        let output = folder.path().join(output);
+        run_in(folder.path(), &[&["report", name, "-o", output.to_str().unwrap()], more].concat())
+            .expect_code(0);
+        fs::read_to_string(output).unwrap()
+    };
+    assert!(report("all.html", &[]).contains("wrong kind of value"));
+    let redacted = report("redacted.html", &["--redact"]);
+    assert!(redacted.contains("WRONGTYPE") && !redacted.contains("wrong kind of value"));
+    let export = ["export", name, "--format", "json", "--redact"];
+    let whole = run_in(folder.path(), &export).expect_code(0).out;
+    assert!(whole.contains("WRONGTYPE") && !whole.contains("wrong kind of value"), "{whole}");
 }

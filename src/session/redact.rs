@@ -18,8 +18,9 @@ use crate::{
 const LEFT_OUT: &str = "left out (--redact)";
 
 impl Record {
-    /// The same without what is private in the text of servers.
-    pub(super) fn redacted(self) -> Self {
+    /// The same without what is private in the text of servers: what `--redact` leaves.
+    #[must_use]
+    pub fn redacted(self) -> Self {
         match self {
             Self::Server(mut moment) => {
                 moment.body = status(moment.body);
