@@ -16,7 +16,7 @@ use crate::session::{Timeline, timeline::Window};
 /// Which stretch of time each column shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
-    /// One past the number of the last column; column 0 begins with the session.
+    /// One past the number of the last column; column 0 begins where the session did.
     pub end: u64,
     /// How many columns.
     pub columns: u16,

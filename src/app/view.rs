@@ -46,6 +46,12 @@ impl Model {
         self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
+    /// When it begins: later than 0 in a later file of a recording that is in several.
+    pub(super) fn begins_s(&self) -> f64 {
+        let began = self.tracks().iter().filter_map(|track| track.timeline().session());
+        began.map(|session| session.from_s).reduce(f64::min).unwrap_or_default().clamp(0.0, self.known_s())
+    }
+
     /// The latest moment of all tracks.
     pub(super) fn now_s(&self) -> f64 {
         self.tracks().iter().map(|track| track.timeline().now_s()).fold(0.0, f64::max)
@@ -131,7 +137,7 @@ impl Model {
     /// Puts the cursor to a moment of the session, and moves the axis as little as shows it.
     pub(super) fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
-        let cursor_s = t_s.clamp(0.0, self.now_s());
+        let cursor_s = t_s.clamp(self.begins_s(), self.now_s());
         if cursor_s > self.known_s() {
             self.hold();
         }
@@ -154,7 +160,7 @@ pub(super) mod tests {
     use crate::{
         happening::Happening,
         load::Knobs,
-        session::{Event, Interval, Record, Segment, TimelineOptions},
+        session::{Event, Interval, Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
         stats::fixture::latency_of,
     };
 
@@ -186,6 +192,25 @@ pub(super) mod tests {
     pub(in crate::app) fn shows_cursor(model: &Model) -> bool {
         let axis = model.axis(model.columns);
         model.cursor_s().is_some_and(|cursor_s| axis.column_ending(cursor_s).is_some())
+    }
+
+    #[test]
+    fn a_later_file_of_a_recording_is_shown_from_where_it_begins() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let session = SessionStart { from_s: 900.0, ..SessionStart::now(ServerIdentity::default()) };
+        model.push(&Record::Session(session));
+        for s in 901..=1000 {
+            let interval = Interval { t_s: f64::from(s), length_s: 1.0, ops: 1, ..Interval::default() };
+            model.push(&Record::Interval(Box::new(interval)));
+        }
+        for zoom in [Zoom::Whole, Zoom::Lately] {
+            model.zoom = zoom;
+            let axis = model.axis(model.columns);
+            assert!((890.0..=900.0).contains(&axis.from_s()) && axis.to_s() >= 1000.0, "{zoom:?}: {axis:?}");
+        }
+        model.scrub(-1000);
+        assert_eq!(model.cursor_s(), Some(900.0));
+        assert!(shows_cursor(&model));
     }
 
     #[test]

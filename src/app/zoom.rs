@@ -30,12 +30,20 @@ const SHORTEST_S: f64 = 10.0;
 impl Model {
     /// How long a column is, in seconds.
     pub(super) fn step_s(&self, columns: u16) -> f64 {
-        let whole_s = grown(self.known_s() / f64::from(columns.max(1)));
+        let whole_s = grown(self.whole_s(columns));
         match self.zoom {
             Zoom::Lately => lately_s(columns).min(whole_s),
             Zoom::Step(n) => STEPS_S[n.min(STEPS_S.len() - 1)].min(whole_s),
             Zoom::Whole => whole_s,
         }
+    }
+
+    /// How long a column is at the least where the whole is shown, in seconds.
+    fn whole_s(&self, columns: u16) -> f64 {
+        let begins_s = self.begins_s();
+        // Columns begin at multiples of their length: where that is not the beginning, one is half before it.
+        let full = columns.saturating_sub(u16::from(begins_s > 0.0)).max(1);
+        (self.known_s() - begins_s) / f64::from(full)
     }
 
     /// Zooms in or out by a step, and keeps the cursor where it stands on the screen.
@@ -63,7 +71,7 @@ impl Model {
 
     /// The next longer one.
     fn further(&self, shown: &TimeAxis) -> Result<Zoom, String> {
-        let whole_s = self.known_s() / f64::from(self.columns.max(1));
+        let whole_s = self.whole_s(self.columns);
         let longer =
             zooms(self.columns).filter(|(_, step_s)| (shown.step_s + 1e-9..whole_s).contains(step_s));
         match longer.min_by(|a, b| a.1.total_cmp(&b.1)) {

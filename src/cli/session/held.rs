@@ -19,6 +19,7 @@ use crate::{
         running::{Commission, EndedBy, Peer, Session, StartError},
     },
     signals::{Signal, listen},
+    units,
 };
 
 /// A session that runs.
@@ -76,10 +77,14 @@ impl Held {
             let fresh = Writer::fresh(&recordings::directory(), &target);
             recording = Some(fresh.map_err(anyhow::Error::from)?);
         }
+        let mut files: Vec<_> = recording.iter().map(|writer| writer.path().display().to_string()).collect();
         if let Some(every) = line.session.record_rotate {
             recording = recording.map(|writer| writer.rotated(every));
+            let each = units::elapsed(every.as_nanos() as u64);
+            files.iter_mut().for_each(|file| {
+                *file += &format!(", and one each {each} after it, with the time in its name");
+            });
         }
-        let files = recording.iter().map(|writer| writer.path().display().to_string()).collect();
         let mut commission = commission(line, &destination, (recording, exports), is_attended)?;
         settle(&mut commission)?;
         let knobs = commission.knobs.clone();
