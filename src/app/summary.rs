@@ -63,7 +63,7 @@ fn head(timeline: &Timeline) -> String {
         text += &name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         text += "  ";
     }
-    text + &format!("{} measured\n", units::elapsed((timeline.now_s() * 1e9) as u64))
+    text + &format!("{} measured\n", units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64))
 }
 
 /// Which keys were made outside of what was measured, and whether that went to its end.

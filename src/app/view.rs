@@ -46,10 +46,10 @@ impl Model {
         self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
-    /// When it begins: later than 0 in a later file of a recording that is in several.
+    /// When the first of all tracks begins.
     pub(super) fn begins_s(&self) -> f64 {
-        let began = self.tracks().iter().filter_map(|track| track.timeline().session());
-        began.map(|session| session.from_s).reduce(f64::min).unwrap_or_default().clamp(0.0, self.known_s())
+        let begin = self.tracks().iter().map(|track| track.timeline().begins_s());
+        begin.reduce(f64::min).unwrap_or_default().min(self.known_s())
     }
 
     /// The latest moment of all tracks.

@@ -155,7 +155,7 @@
 
   function ends(chart, session) {
     const [low, high] = [chart.xs[0], chart.xs[chart.xs.length - 1]];
-    if (chart.x === "time") return [0, Math.max(high, session.until_s)];
+    if (chart.x === "time") return [Math.min(low, session.ends_s[0]), Math.max(high, session.ends_s[1])];
     if (chart.x === "nines") return [0, high];
     if (chart.x === "knob_log") return [low * 0.9, high * 1.1];
     const beside = Math.max((high - low) * 0.03, 0.5);
@@ -236,7 +236,7 @@
     return {
       width,
       height: width < 560 ? 220 : 280,
-      padding: [16, 12, 0, 0],
+      padding: [16, 22, 0, 0],
       focus: { alpha: 0.2 },
       cursor: { y: false, drag: { x: true, y: false }, ...(isTime ? { sync: { key: session.id, scales: ["x", null] } } : {}) },
       scales: {
@@ -274,7 +274,7 @@
   }
 
   for (const session of data.sessions) session.charts.forEach((chart) => place(chart, session));
-  if (data.comparison) place(data.comparison, { id: "comparison", segments: [], moments: [], until_s: 0 });
+  if (data.comparison) place(data.comparison, { id: "comparison", segments: [], moments: [], ends_s: [0, 0] });
   root.classList.add("scripted");
   try {
     shown.forEach(draw);

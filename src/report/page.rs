@@ -57,7 +57,8 @@ struct Data<'a> {
 struct SessionData<'a> {
     id: &'a str,
     name: &'a str,
-    until_s: f64,
+    /// When it begins and when it ends.
+    ends_s: (f64, f64),
     /// Number, beginning, end.
     segments: Vec<(u32, f64, f64)>,
     /// When, whether a person's mark, words.
@@ -134,7 +135,7 @@ fn section(n: usize, account: &mut Account) -> Section {
 
 /// Who was measured, when, for how long.
 fn line(account: &Account) -> String {
-    let length = units::clock(account.timeline.now_s());
+    let length = units::clock(account.timeline.now_s() - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
     let target = &session.target;
     let parts = [&target.address, &target.server, &target.role, &session.started];
@@ -144,10 +145,10 @@ fn line(account: &Account) -> String {
 
 fn stage(account: &Account) -> Stage {
     let timeline = &account.timeline;
-    let until_s = timeline.now_s();
+    let (from_s, until_s) = (timeline.begins_s(), timeline.now_s());
     let bands = timeline.segments().iter().map(|segment| Band {
         number: segment.start.segment,
-        from_s: segment.start.t_s,
+        from_s: segment.start.t_s.max(from_s),
         to_s: segment.ended_s.unwrap_or(until_s),
     });
     let marks =
@@ -157,7 +158,11 @@ fn stage(account: &Account) -> Stage {
         is_mark: false,
         words: format!("{}: {}", event.what.name(), event.what),
     });
-    Stage { until_s, bands: bands.collect(), moments: marks.chain(events).take(MOST_MOMENTS).collect() }
+    Stage {
+        ends_s: (from_s, until_s),
+        bands: bands.collect(),
+        moments: marks.chain(events).take(MOST_MOMENTS).collect(),
+    }
 }
 
 /// The figures that come first.
@@ -175,7 +180,7 @@ impl Section {
         SessionData {
             id: &self.id,
             name: &self.name,
-            until_s: self.stage.until_s,
+            ends_s: self.stage.ends_s,
             segments: self.stage.bands.iter().map(|band| (band.number, band.from_s, band.to_s)).collect(),
             moments: self.stage.moments.iter().map(|it| (it.t_s, it.is_mark, it.words.as_str())).collect(),
             charts: &self.charts,

@@ -27,12 +27,12 @@ impl Scale {
         Some(Self { quantity, low, high })
     }
 
-    /// That of the values that a chart lies over; of time from 0 to `until_s`.
-    pub(super) fn x(chart: &Chart, until_s: f64) -> Option<Self> {
+    /// That of the values that a chart lies over; of time these two ends of the session.
+    pub(super) fn x(chart: &Chart, (from_s, until_s): (f64, f64)) -> Option<Self> {
         let quantity = chart.x;
         let (low, high) = ends(chart.xs.iter().copied())?;
         let (low, high) = match quantity {
-            Quantity::Time => (0.0, high.max(until_s)),
+            Quantity::Time => (low.min(from_s), high.max(until_s)),
             Quantity::Nines => (0.0, high),
             Quantity::KnobLog => (low * 0.9, high * 1.1),
             _ => {

@@ -61,8 +61,8 @@ impl Moment {
 /// What stands on the axis of time of every chart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
-    /// The session's length.
-    pub(super) until_s: f64,
+    /// When the session begins and when it ends.
+    pub(super) ends_s: (f64, f64),
     pub(super) bands: Vec<Band>,
     pub(super) moments: Vec<Moment>,
 }
@@ -85,7 +85,7 @@ impl Plot {
 
 /// The picture; nothing where there is nothing to draw.
 pub(super) fn picture(chart: &Chart, stage: &Stage) -> Markup {
-    let Some((x, y)) = Scale::x(chart, stage.until_s).zip(Scale::y(chart)) else { return html! {} };
+    let Some((x, y)) = Scale::x(chart, stage.ends_s).zip(Scale::y(chart)) else { return html! {} };
     let plot = Plot { x, y };
     html! {
         svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(chart.title) {

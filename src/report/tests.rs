@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
@@ -118,6 +118,18 @@ fn the_figures_of_a_page_are_those_of_the_json_export() {
     for name in ["service_p50_us", "service_p99_us", "service_max_us", "response_p50_us"] {
         assert!(row.contains(&us(name)), "{name}: {} in {row}", us(name));
     }
+}
+
+#[test]
+fn a_later_file_of_a_recording_is_drawn_from_where_it_begins() {
+    let start = SessionStart { from_s: 60.0, ..SessionStart::now(ServerIdentity::default()) };
+    let segment = Segment::new(3.0, 7, clients(true, 10, None));
+    let records =
+        [Record::Session(start), Record::Segment(segment), interval(7, 61.0, 2000), interval(7, 62.0, 2000)];
+    let page = made(Form::Html, &["s-2.jsonl"], &records);
+    let session = &data(&page)["sessions"][0];
+    assert_eq!((&session["ends_s"], &session["segments"]), (&json!([60.0, 62.0]), &json!([[7, 60.0, 62.0]])));
+    assert!(page.contains("00:02 long") && page.contains(">01:00</text>") && !page.contains(">00:50</text>"));
 }
 
 #[test]

@@ -14,6 +14,11 @@ impl Timeline {
         self.now_s
     }
 
+    /// When it begins, in seconds since the session began: later than 0 in a later file of a recording that is in several.
+    pub fn begins_s(&self) -> f64 {
+        self.session().map_or(0.0, |session| session.from_s).clamp(0.0, self.now_s)
+    }
+
     /// The first record, when it came.
     pub fn session(&self) -> Option<&SessionStart> {
         self.session.as_ref()
