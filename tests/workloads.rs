@@ -31,6 +31,7 @@ fn runs_without_an_error(server: &Server) {
         let Some(Record::End(end)) = records.last() else { panic!("{name}: no end record") };
         assert!(end.summary.ops == 2000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
         assert_eq!(server.cli(&["DBSIZE"]), "0", "{name}");
+        expect_all_bytes_to_be_of_operations(&records, &name);
     }
 }
 
@@ -59,6 +60,17 @@ fn every_preset_of_it_runs_on_memcached_and_no_other_is_begun() {
         let records = outcome.expect_code(0).records();
         let Some(Record::End(end)) = records.last() else { panic!("{name}: no end record") };
         assert!(end.summary.ops == 2000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
+        expect_all_bytes_to_be_of_operations(&records, &name);
+    }
+}
+
+/// Each byte of a reply is of one operation, whatever parts of replies count.
+fn expect_all_bytes_to_be_of_operations(records: &[Record], name: &str) {
+    for record in records {
+        if let Record::Interval(interval) = record {
+            let of_operations: u64 = interval.commands.values().map(|operation| operation.bytes_in).sum();
+            assert_eq!(of_operations, interval.bytes_in, "{name}: {interval:?}");
+        }
     }
 }
 

@@ -25,9 +25,11 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// The axis of `columns` columns of `step_s` seconds that holds `t_s`, in its last column once there are so many.
-    pub fn holding(t_s: f64, columns: u16, step_s: f64) -> Self {
-        Self { end: (number_ending(t_s, step_s) + 1).max(columns.into()), columns, step_s }
+    /// The axis of `columns` columns of `step_s` seconds that holds `t_s`, in its last column once there are so many since
+    /// `begins_s`.
+    pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
+        let first = (begins_s / step_s + 1e-9) as u64;
+        Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
     }
 
     /// When the first column begins.
@@ -101,10 +103,10 @@ mod tests {
 
     #[test]
     fn the_last_column_holds_now_and_the_border_of_a_second_belongs_to_it() {
-        let axis = TimeAxis::holding(100.0, 40, 1.0);
+        let axis = TimeAxis::holding(100.0, 0.0, 40, 1.0);
         assert_eq!((axis.start_s(39), axis.from_s(), axis.to_s()), (99.0, 60.0, 100.0));
         assert_eq!((axis.column(99.9), axis.column(60.0), axis.column(59.9)), (Some(39), Some(0), None));
-        assert_eq!(TimeAxis::holding(100.25, 40, 1.0).start_s(39), 100.0);
+        assert_eq!(TimeAxis::holding(100.25, 0.0, 40, 1.0).start_s(39), 100.0);
         assert_eq!(
             (axis.column(100.1), axis.column(100.0), axis.column_ending(100.0)),
             (None, None, Some(39))
@@ -113,11 +115,11 @@ mod tests {
 
     #[test]
     fn a_young_session_fills_it_from_the_left() {
-        let axis = TimeAxis::holding(2.5, 10, 1.0);
+        let axis = TimeAxis::holding(2.5, 0.0, 10, 1.0);
         assert_eq!((axis.start_s(0), axis.start_s(2), axis.start_s(9)), (0.0, 2.0, 9.0));
         assert_eq!((axis.column(0.0), axis.column(2.4)), (Some(0), Some(2)));
-        assert_eq!(TimeAxis::holding(10.25, 10, 1.0).column(0.0), None);
-        assert_eq!(TimeAxis::holding(0.0, 0, 1.0).column(0.0), None);
+        assert_eq!(TimeAxis::holding(10.25, 0.0, 10, 1.0).column(0.0), None);
+        assert_eq!(TimeAxis::holding(0.0, 0.0, 0, 1.0).column(0.0), None);
     }
 
     #[test]
@@ -135,8 +137,8 @@ mod tests {
 
     #[test]
     fn columns_have_any_length() {
-        let axis = TimeAxis::holding(3600.0, 60, 60.0);
+        let axis = TimeAxis::holding(3600.0, 0.0, 60, 60.0);
         assert_eq!((axis.from_s(), axis.column(90.0), axis.length_s()), (0.0, Some(1), 3600.0));
-        assert_eq!(TimeAxis::holding(1.0, 100, 0.1).column(0.3), Some(3));
+        assert_eq!(TimeAxis::holding(1.0, 0.0, 100, 0.1).column(0.3), Some(3));
     }
 }

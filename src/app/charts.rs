@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn axis_of(columns: &[Option<Quantiles>]) -> Option<ValueAxis> {
-        let axis = TimeAxis::holding(columns.len() as f64, columns.len() as u16, 1.0);
+        let axis = TimeAxis::holding(columns.len() as f64, 0.0, columns.len() as u16, 1.0);
         Charts::default().latency_axis(columns, &axis, &Segments::default())
     }
 

@@ -44,7 +44,7 @@ impl Model {
                 later.map(|segment| inside_s(segment, now_s)).ok_or("no later segment")
             }
             Landmark::PreviousSegment => segments().rfind(before).ok_or("no earlier segment"),
-            Landmark::Start => Ok(0.0),
+            Landmark::Start => Ok(self.begins_s()),
             Landmark::End => Ok(now_s),
         };
         let t_s = found?;

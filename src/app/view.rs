@@ -46,10 +46,9 @@ impl Model {
         self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
-    /// When the first of all tracks begins.
+    /// When it begins: later than 0 in a later file of a recording that is in several.
     pub(super) fn begins_s(&self) -> f64 {
-        let begin = self.tracks().iter().map(|track| track.timeline().begins_s());
-        begin.reduce(f64::min).unwrap_or_default().min(self.known_s())
+        self.timeline().begins_s().min(self.known_s())
     }
 
     /// The latest moment of all tracks.
@@ -88,7 +87,7 @@ impl Model {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) => to_s,
             _ => self.known_s(),
         };
-        TimeAxis::holding(to_s, columns, self.step_s(columns))
+        TimeAxis::holding(to_s, self.begins_s(), columns, self.step_s(columns))
     }
 
     /// Freezes the view at the latest moment, if it is live.
@@ -158,9 +157,11 @@ impl Model {
 pub(super) mod tests {
     use super::*;
     use crate::{
+        app::Landmark,
         happening::Happening,
         load::Knobs,
-        session::{Event, Interval, Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
+        probe::Ping,
+        session::{Event, Interval, Record, Segment, ServerIdentity, SessionStart, Span, TimelineOptions},
         stats::fixture::latency_of,
     };
 
@@ -211,6 +212,22 @@ pub(super) mod tests {
         model.scrub(-1000);
         assert_eq!(model.cursor_s(), Some(900.0));
         assert!(shows_cursor(&model));
+        model.jump(Landmark::End).unwrap();
+        model.jump(Landmark::Start).unwrap();
+        let axis = model.axis(model.columns);
+        assert!((890.0..=900.0).contains(&axis.from_s()) && axis.to_s() >= 1000.0, "{axis:?}");
+    }
+
+    #[test]
+    fn a_short_later_file_fills_the_axis_from_the_left() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let session = SessionStart { from_s: 900.3, ..SessionStart::now(ServerIdentity::default()) };
+        model.push(&Record::Session(session));
+        let ping = Record::Ping(Box::new(Span::new(905.0, 1.0, Ping::default())));
+        model.push(&ping);
+        model.push(&ping.told_by(1));
+        let axis = model.axis(model.columns);
+        assert!((900.0..=900.3).contains(&axis.from_s()), "{axis:?}");
     }
 
     #[test]

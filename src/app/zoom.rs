@@ -41,7 +41,7 @@ impl Model {
     /// How long a column is at the least where the whole is shown, in seconds.
     fn whole_s(&self, columns: u16) -> f64 {
         let begins_s = self.begins_s();
-        // Columns begin at multiples of their length: where that is not the beginning, one is half before it.
+        // Columns begin at multiples of their length: where that is not the beginning, one lies partly before it.
         let full = columns.saturating_sub(u16::from(begins_s > 0.0)).max(1);
         (self.known_s() - begins_s) / f64::from(full)
     }

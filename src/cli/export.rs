@@ -72,7 +72,8 @@ pub struct ExportArgs {
     /// Which target of a recording that has several, as they are counted from 0 on
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub target: u16,
-    /// Leave out what the server said in its own words: arguments and clients in the slow log, messages of errors
+    /// Leave out what the server said in its own words: arguments and clients in the slow log, messages of errors,
+    /// addresses
     #[arg(long)]
     pub redact: bool,
 }
@@ -109,7 +110,7 @@ impl ExportArgs {
 /// When the recording cannot be read or has not what is asked for, when nothing can be written, or when a signal ends it.
 pub(super) fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
-    let records = of_target(records(reader).map(|record| told(record, args.redact)), args);
+    let records = of_target(records(reader, args.redact), args);
     let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
     let Some(output) = &args.output else {
         return print_all(sink, records, &Outlet::stdout(), signals);
@@ -126,11 +127,6 @@ pub(super) fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), F
         Ok(())
     })();
     written.inspect_err(|_| remove(output))
-}
-
-/// The record, without what is private in the server's text if that is left out.
-pub(super) fn told(record: Result<Record, Failure>, redacts: bool) -> Result<Record, Failure> {
-    record.map(|record| if redacts { record.redacted() } else { record })
 }
 
 /// The records of the target that is asked for; behind them the reason when the recording has not what is asked for.

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 
-use super::{Failure, UsageError, compare::named, export::told, replay::records};
+use super::{Failure, UsageError, compare::named, replay::records};
 use crate::{
     report::{Form, Report, Source},
     session::{Reader, Record, Writer},
@@ -36,7 +36,8 @@ pub struct ReportArgs {
     /// The new file to write: .html is a page, .md is text for a ticket
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Leave out what the server said in its own words: arguments and clients in the slow log, messages of errors
+    /// Leave out what the server said in its own words: arguments and clients in the slow log, messages of errors,
+    /// addresses
     #[arg(long)]
     pub redact: bool,
 }
@@ -76,7 +77,7 @@ pub(super) fn run(args: &ReportArgs, signals: &Receiver<Signal>) -> Result<(), F
     let mut writer = Writer::create_as(output, report).map_err(anyhow::Error::from)?;
     let written = (|| {
         for reader in readers {
-            records(reader).try_for_each(|record| add(&mut writer, &told(record, args.redact)?, signals))?;
+            records(reader, args.redact).try_for_each(|record| add(&mut writer, &record?, signals))?;
         }
         writer.finish().map_err(anyhow::Error::from)?;
         Ok(())

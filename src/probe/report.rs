@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{Latency, coarse};
+use crate::stats::Latency;
 
 /// The report of one probe over one stretch of time.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,17 +28,16 @@ pub struct Ping {
     /// Whether the kernel stamped the connection, or why not; `None` before the first connection.
     #[serde(default)]
     pub timing: Option<Timing>,
-    /// From when each PING was due until it left the host: our own lateness in sending, in [coarse] cells. `None` without
-    /// stamps.
-    #[serde(default, serialize_with = "coarse::of_any")]
+    /// From when each PING was due until it left the host: our own lateness in sending. `None` without stamps.
+    #[serde(default)]
     pub send: Option<Latency>,
     /// From when each PING left the host until its answer was in our kernel: network and server, whatever this
     /// machine's scheduler does. `None` without stamps.
     #[serde(default)]
     pub kernel: Option<Latency>,
     /// How long each answer then lay in the kernel until the ping thread's wait returned: our own lateness in
-    /// reading, in [coarse] cells. The wake probe measures another thing, sleeps that end by a timer. `None` without stamps.
-    #[serde(default, serialize_with = "coarse::of_any")]
+    /// reading. The wake probe measures another thing, sleeps that end by a timer. `None` without stamps.
+    #[serde(default)]
     pub pickup: Option<Latency>,
     /// Round trips whose parts could not be told, by kind: `shared read` (bytes after the answer were read with
     /// it), `no stamp`, `doubt` (the ping thread was interrupted between two readings of clocks), `clock step` (the

@@ -148,7 +148,7 @@ fn stage(account: &Account) -> Stage {
     let (from_s, until_s) = (timeline.begins_s(), timeline.now_s());
     let bands = timeline.segments().iter().map(|segment| Band {
         number: segment.start.segment,
-        from_s: segment.start.t_s.max(from_s),
+        from_s: segment.start.t_s,
         to_s: segment.ended_s.unwrap_or(until_s),
     });
     let marks =

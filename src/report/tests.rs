@@ -123,7 +123,7 @@ fn the_figures_of_a_page_are_those_of_the_json_export() {
 #[test]
 fn a_later_file_of_a_recording_is_drawn_from_where_it_begins() {
     let start = SessionStart { from_s: 60.0, ..SessionStart::now(ServerIdentity::default()) };
-    let segment = Segment::new(3.0, 7, clients(true, 10, None));
+    let segment = Segment::new(60.0, 7, clients(true, 10, None));
     let records =
         [Record::Session(start), Record::Segment(segment), interval(7, 61.0, 2000), interval(7, 62.0, 2000)];
     let page = made(Form::Html, &["s-2.jsonl"], &records);

@@ -27,11 +27,11 @@ pub struct Client {
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
     /// From when a batch was due to its write; `null` when nothing was due before it was sent.
-    #[serde(serialize_with = "coarse::of_any")]
+    #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
     /// The times of the requests of which at least half, and 100 µs, was the client waiting for a core: response times, in
     /// closed loop service times. `null` when there was none, or the system does not tell.
-    #[serde(serialize_with = "coarse::of_any")]
+    #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
 

@@ -102,21 +102,7 @@ impl Lean {
         }
         let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
         match record {
-            Record::Interval(interval) => {
-                if is_sum(interval) {
-                    fields.get_mut("service")?.as_object_mut()?.remove("hdr");
-                }
-                if interval.requests == answered(interval) {
-                    fields.remove("requests");
-                } else {
-                    fields.entry("requests").or_insert_with(|| Map::default().into());
-                }
-                if interval.client.as_ref().is_some_and(|client| !client.workers.is_empty())
-                    && let Some(Value::Object(client)) = fields.get_mut("client")
-                {
-                    BUSIEST.iter().for_each(|name| drop(client.remove(*name)));
-                }
-            }
+            Record::Interval(interval) => shorten(interval, &mut fields),
             Record::Server(_) => leave_out(&mut fields, self.lasting.entry(target).or_default()),
             _ => {}
         }
@@ -130,6 +116,27 @@ impl Lean {
             forget_empty(&mut fields);
         }
         Some(fields)
+    }
+}
+
+/// Leaves out what the operations and the workers tell.
+fn shorten(interval: &Interval, fields: &mut Map<String, Value>) {
+    let is_sum = is_sum(interval);
+    if let Some(Value::Object(service)) = fields.get_mut("service").filter(|_| is_sum) {
+        service.remove("hdr");
+    }
+    let has_busiest = interval.client.as_ref().is_some_and(|client| !client.workers.is_empty());
+    if let Some(Value::Object(client)) = fields.get_mut("client").filter(|_| has_busiest) {
+        BUSIEST.iter().for_each(|name| drop(client.remove(*name)));
+    }
+    // Whether the requests are left out or there are none can be told of those alone that leave something out.
+    if !is_sum && !has_busiest {
+        return;
+    }
+    if interval.requests == answered(interval) {
+        fields.remove("requests");
+    } else {
+        fields.entry("requests").or_insert_with(|| Map::default().into());
     }
 }
 
@@ -208,13 +215,17 @@ fn written(mut fields: Map<String, Value>) -> String {
 /// When it is none, or its operations are not what its service times tell.
 pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
     let mut fields = Map::<String, Value>::deserialize(deserializer)?;
-    let is_left_out = |service: &&mut Map<String, Value>| !service.contains_key("hdr");
-    let service = fields.get_mut("service").and_then(Value::as_object_mut).filter(is_left_out);
-    let Some(service) = service.map(std::mem::take) else {
+    let lacks =
+        |of: &str, name| fields.get(of).and_then(Value::as_object).is_some_and(|of| !of.contains_key(name));
+    let (is_sum, lacks_busiest) = (lacks("service", "hdr"), lacks("client", "cpu"));
+    if is_sum || lacks_busiest {
+        fill_interval(&mut fields);
+    }
+    if !is_sum {
         return Box::deserialize(Value::Object(fields)).map_err(D::Error::custom);
-    };
+    }
     let nothing = serde_json::to_value(Latency::default()).map_err(D::Error::custom)?;
-    fields.insert("service".to_owned(), nothing);
+    let service = fields.insert("service".to_owned(), nothing).unwrap_or_default();
     let mut interval: Box<Interval> = Box::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
     interval.service = sum(&interval);
     if service.get("count").and_then(Value::as_u64) != Some(interval.service.count()) {
@@ -251,17 +262,15 @@ pub(super) struct Lasting(Arc<BTreeMap<u64, Map<String, Value>>>);
 const MOST_TARGETS: u64 = 16;
 
 impl Lasting {
-    /// Gives a record what it leaves out, and remembers what of it lasts.
+    /// Gives a record what it leaves out, and remembers what it has.
     pub(super) fn fill(&mut self, record: &mut Map<String, Value>) {
         let target = record.get("target").and_then(Value::as_u64);
         let fields = match (target, record.get_mut("record")) {
             (Some(1..MOST_TARGETS), Some(Value::Object(told))) => told,
             _ => record,
         };
-        match fields.get("kind").and_then(Value::as_str) {
-            Some("server") => {}
-            Some("interval") => return fill_interval(fields),
-            _ => return,
+        if fields.get("kind").is_none_or(|kind| kind != "server") {
+            return;
         }
         let target = target.unwrap_or_default();
         for name in LASTING {
@@ -286,10 +295,7 @@ impl Lasting {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::sound::{Known, made_sound},
-        *,
-    };
+    use super::*;
     use crate::{
         gauge::{Gauge, Gauges},
         probe::{Ping, Wake},
@@ -361,7 +367,14 @@ mod tests {
         ];
         let statuses = [("10", 0), ("10", 0), ("20", 0), ("10", 1), ("10", 1), ("20", 0)];
         let statuses = statuses.map(|(hz, target)| status(hz).told_by(target));
-        told.into_iter().chain(statuses).collect()
+        // Which leave nothing out, and have requests or not.
+        let other = Interval { client: None, service: latency_of([5]), ..interval(&[("GET", 1)]) };
+        let late = Interval { length_s: 0.0, client: None, ..interval(&[("GET", 1)]) };
+        let worker = WorkerCost { cpu: 0.5, run_delay: None };
+        let elsewhere = Interval { client: Some(Client::of(vec![worker])), ..other.clone() };
+        let others = [Interval { requests: BTreeMap::new(), ..other.clone() }, other, late, elsewhere];
+        let others = others.map(|interval| Record::Interval(Box::new(interval)));
+        told.into_iter().chain(statuses).chain(others).collect()
     }
 
     fn lines(records: &[Record]) -> Vec<String> {
@@ -417,7 +430,7 @@ mod tests {
         let line = &lines(&records())[0];
         let other = line.replacen("\"count\":4000", "\"count\":4001", 1);
         assert_ne!(&other, line);
-        let error = made_sound(other.as_bytes(), &mut Known::of(LEAN_SINCE)).unwrap_err();
+        let error = serde_json::from_str::<Record>(&other).unwrap_err().to_string();
         assert!(error.contains("its operations are together"), "{error}");
     }
 }

@@ -24,8 +24,9 @@ use crate::{
     probe, server,
 };
 
-/// The version of this schema. A reader refuses a higher one. Since 2 recordings leave out what their readers compute.
-pub const SCHEMA: u32 = 2;
+/// The version of this schema. A reader refuses a higher one. Since 2 recordings leave out what their readers compute,
+/// and since 3 more of it.
+pub const SCHEMA: u32 = 3;
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use super::{Coalesce, End, FileError, Record, SessionStart, Tally, Writer};
+use super::{Coalesce, End, FileError, Record, Segment, SessionStart, Tally, Writer};
 
 /// A recording that is under way. It ends when its records do, or when it is told to.
 pub struct Recording {
@@ -137,7 +137,8 @@ impl Part {
         let from_s = self.writer.go_on(t_s)?;
         let session = self.session.clone().map(|session| SessionStart { from_s, ..session });
         let first = session.map(|session| Arc::new(Record::Session(session)));
-        let first: Vec<_> = first.into_iter().chain(self.segments.values().cloned()).collect();
+        let segments = self.segments.values().map(|segment| Arc::new(going_on(segment, from_s)));
+        let first: Vec<_> = first.into_iter().chain(segments).collect();
         self.sums = BTreeMap::from([(0, Tally::default())]);
         for record in &first {
             let (target, told) = record.told();
@@ -175,6 +176,16 @@ impl Part {
     }
 }
 
+/// The record of a segment in a file that begins at `from_s`, as the segment does there.
+fn going_on(segment: &Record, from_s: f64) -> Record {
+    match segment.told() {
+        (target, Record::Segment(segment)) => {
+            Record::Segment(Segment { t_s: segment.t_s.max(from_s), ..segment.clone() }).told_by(target)
+        }
+        _ => segment.clone(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{path::Path, time::Duration};
@@ -182,9 +193,19 @@ mod tests {
     use super::*;
     use crate::{
         load::Knobs,
-        session::{Glance, Interval, Mark, Segment, ServerIdentity},
+        session::{Glance, Interval, Mark, Reader, ServerIdentity},
         stats::{Latency, fixture::latency_of},
     };
+
+    /// The numbers of the segments in a file, and when they begin.
+    fn segments(path: &Path) -> Vec<(u32, f64)> {
+        let mut reader = Reader::open(path).unwrap();
+        let segment = |record| match record {
+            Record::Segment(segment) => Some((segment.segment, segment.t_s)),
+            _ => None,
+        };
+        std::iter::from_fn(|| reader.next_record().unwrap()).filter_map(segment).collect()
+    }
 
     fn mark(t_s: f64) -> Arc<Record> {
         Arc::new(Record::Mark(Mark { t_s, text: "here".into() }))
@@ -268,6 +289,9 @@ mod tests {
             let mut from_s: Vec<_> = parts.iter().map(|part| part.session.from_s as u32).collect();
             from_s.sort_unstable();
             assert_eq!(from_s, [0, 10, 20, 30]);
+            for (path, part) in files.iter().zip(&parts) {
+                assert_eq!(segments(path), [(1, part.session.from_s)]);
+            }
             let summaries = parts.iter().map(|part| &part.end.summary);
             assert_eq!(summaries.clone().map(|sum| sum.ops).sum::<u64>(), whole.summary.ops);
             assert_eq!(summaries.clone().map(|sum| sum.length_s).sum::<f64>(), whole.summary.length_s);

@@ -1,4 +1,5 @@
-//! `--redact`: what servers say in words of their own is left out of what a session tells, before anybody hears it.
+//! `--redact`: what servers say in words of their own is left out of what a session tells, before anybody hears it, or of what is
+//! made of its recording.
 //!
 //! | left out | stays |
 //! |---|---|
@@ -109,6 +110,8 @@ fn happening(what: Happening) -> Happening {
         PingError { message } => PingError { message: code(&message) },
         PingLost { cause } => PingLost { cause: code(&cause) },
         ExperimentStopped { cause } => ExperimentStopped { cause: code(&cause) },
+        // Why it is none quotes it.
+        LineSkipped { line, why: _ } => LineSkipped { line, why: LEFT_OUT.to_owned() },
         Foreign { name, detail: _ } => Foreign { name, detail: LEFT_OUT.to_owned() },
         // Numbers, words of ours, and words that servers have a fixed set of.
         own @ (Reachable
@@ -142,7 +145,6 @@ fn happening(what: Happening) -> Happening {
         | NothingFound { .. }
         | RecordingFailed { .. }
         | OutputLost { .. }
-        | LineSkipped { .. }
         | MoreLinesSkipped { .. }
         | RecordingCut { .. }) => own,
     }
@@ -192,6 +194,7 @@ mod tests {
             Happening::Prefilled { prefilled: Made { unseen: Some(text()), ..Made::default() } },
             Happening::FirstError { error: "ERR".to_owned(), message: text() },
             Happening::PingError { message: text() },
+            Happening::LineSkipped { line: 7, why: text() },
             Happening::Foreign { name: "flood".to_owned(), detail: text() },
         ]);
         all
@@ -281,7 +284,7 @@ mod tests {
             "error",
         ];
         let left_out =
-            ["cause", "command", "client", "master", "replication_master", "message", "unseen", "ERR"];
+            ["cause", "command", "client", "master", "replication_master", "message", "unseen", "why", "ERR"];
         let mut found = BTreeSet::new();
         for record in records() {
             texts(&serde_json::to_value(record).unwrap(), "", &mut found);

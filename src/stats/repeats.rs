@@ -10,8 +10,8 @@ use super::{
     student::{beyond, falls_below},
 };
 
-/// The chance that the interval leaves out the truth. A comparison tells of several figures, so it is less than the 5 of 100
-/// that may be wrong: runs on a busy machine are not as even as the test takes them to be.
+/// The chance that the interval leaves out the truth: half of the 5 of 100 that may be wrong, since runs on a busy machine are not
+/// as even as the test takes them to be.
 const OUTSIDE: f64 = 0.025;
 
 /// How much more `new` is than `base`, a positive value a run each; `None` without a value on either side.

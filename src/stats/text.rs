@@ -146,7 +146,7 @@ pub mod coarse {
     ///
     /// # Errors
     /// When the serializer has one.
-    pub fn of_any<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn optional<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
         latency.as_ref().map(|latency| latency.to_wire(1)).serialize(serializer)
     }
 }

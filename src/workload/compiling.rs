@@ -27,8 +27,6 @@ pub(super) struct Compiled {
     pub(super) firsts: Vec<u64>,
     /// The steps of operations that are written later.
     pub(super) later: Vec<(OpId, Vec<Template>)>,
-    /// The sources behind the sets of keys, whose numbers are their own.
-    pub(super) sources: Vec<Source>,
     /// The operations that are of a record.
     pub(super) of_records: Vec<OpId>,
     /// What all of them are called and answered with.
@@ -36,13 +34,13 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// The operations of a workload that have a weight.
+    /// The operations of a workload that have a weight, and the sources of numbers that they have behind the sets of keys.
     pub(super) fn of_operations(
         workload: &Workload,
         dialect: Dialect,
         names: &[SetNames],
         values: &Values,
-    ) -> Self {
+    ) -> (Self, Vec<Source>) {
         let asked = workload.operations.iter().enumerate().filter(|(_, operation)| operation.weight > 0);
         let asked = asked.map(|(place, operation)| Asked {
             share: operation.weight.into(),
@@ -52,14 +50,14 @@ impl Compiled {
         Self::of(workload, asked, &workload.operations, Making::new(workload, dialect, names, values))
     }
 
-    /// The steps of its prefill over `keyspace` keys.
+    /// The steps of its prefill over `keyspace` keys, likewise.
     pub(super) fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
         keyspace: u64,
         names: &[SetNames],
         values: &Values,
-    ) -> Self {
+    ) -> (Self, Vec<Source>) {
         let filled: Vec<_> = workload.fillings(keyspace).collect();
         let firsts = filled.iter().map(|filled| filled.numbers.start).collect();
         let asked = filled.into_iter().enumerate().map(|(place, filled)| Asked {
@@ -68,7 +66,8 @@ impl Compiled {
             steps: vec![filled.step],
         });
         let making = Making::new(workload, dialect, names, values);
-        Self { firsts, ..Self::of(workload, asked, &workload.prefill.operations(), making) }
+        let (compiled, sources) = Self::of(workload, asked, &workload.prefill.operations(), making);
+        (Self { firsts, ..compiled }, sources)
     }
 
     fn of(
@@ -76,7 +75,7 @@ impl Compiled {
         asked: impl Iterator<Item = Asked>,
         operations: &[Operation],
         mut making: Making,
-    ) -> Self {
+    ) -> (Self, Vec<Source>) {
         let all = Arc::new(Operations::of_all(workload, operations, making.dialect));
         let mut compiled = Self { operations: all, ..Self::default() };
         for Asked { share, place, steps } in asked {
@@ -94,7 +93,7 @@ impl Compiled {
             let rest: Vec<_> = templates.collect();
             compiled.later.extend((!rest.is_empty()).then_some((op, rest)));
         }
-        Self { sources: making.sources, ..compiled }
+        (compiled, making.sources)
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) struct Sources {
 
 /// An operation that is being filled.
 pub(super) struct Filling<'a> {
-    pub(super) from: &'a Sources,
+    pub(super) sources: &'a Sources,
     pub(super) draws: &'a mut Draws,
     /// Values that are left out.
     pub(super) left_out: &'a mut Vec<LeftOut>,
@@ -160,13 +160,13 @@ impl Filling<'_> {
     /// Draws a key of a set that may be repeated later in the operation.
     pub(super) fn note(&mut self, set: u16) -> u64 {
         let place = usize::from(set);
-        let drawn = self.from.sets[place].choose(place, self.draws);
+        let drawn = self.sources.sets[place].choose(place, self.draws);
         self.keep(set, drawn)
     }
 
     /// The next new key of a set, which may be repeated later in the operation.
     fn insert(&mut self, set: u16) -> u64 {
-        let inserted = self.from.sets[usize::from(set)].insert();
+        let inserted = self.sources.sets[usize::from(set)].insert();
         self.keep(set, inserted)
     }
 
@@ -178,7 +178,7 @@ impl Filling<'_> {
             Source::Inserted(set) => self.insert(set),
             Source::Repeated { set, is_new: true } => self.note(set),
             Source::Repeated { set, is_new: false } => self.noted[usize::from(set)],
-            Source::Given(set) => self.keep(set, self.from.sets[usize::from(set)].named(self.given)),
+            Source::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
             Source::Now => now::unix_ms(),
         }
     }
@@ -198,14 +198,14 @@ impl Filling<'_> {
             out.extend_from_slice(self.record.field(usize::from(cut.kind() - FIELDS)));
             return 0;
         }
-        let [before, behind] = self.from.values.frame(cut).unwrap_or_default();
+        let [before, behind] = self.sources.values.frame(cut).unwrap_or_default();
         out.extend_from_slice(before);
         let is_large = cut.size() > LARGE;
         if is_large {
             let before = self.left_out.last().map_or(0, |last| last.upto);
             self.left_out.push(LeftOut { at: out.len(), cut, upto: before + cut.size() });
         } else {
-            out.extend_from_slice(self.from.values.bytes(cut));
+            out.extend_from_slice(self.sources.values.bytes(cut));
         }
         out.extend_from_slice(behind);
         if is_large { cut.size() } else { 0 }
@@ -224,9 +224,9 @@ impl Fill for Filling<'_> {
     #[inline]
     fn number(&mut self, source: u16) -> u64 {
         let place = usize::from(source);
-        match self.from.sets.get(place) {
+        match self.sources.sets.get(place) {
             Some(set) => set.choose(place, self.draws),
-            None => self.of_source(self.from.others[place - self.from.sets.len()]),
+            None => self.of_source(self.sources.others[place - self.sources.sets.len()]),
         }
     }
 
@@ -236,12 +236,12 @@ impl Fill for Filling<'_> {
             let length = self.record.field(usize::from(kind - FIELDS)).len();
             return (Cut::whole(kind, length), length);
         }
-        self.from.values.draw(kind, self.draws.random.next_u64())
+        self.sources.values.draw(kind, self.draws.random.next_u64())
     }
 
     #[inline(always)]
     fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
-        if cut.kind() < FIELDS && self.from.values.append_whole(cut, LARGE, out) {
+        if cut.kind() < FIELDS && self.sources.values.append_bare(cut, LARGE, out) {
             0
         } else {
             self.write_other(cut, out)

@@ -11,7 +11,7 @@ use super::{
     Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
     compiling::Compiled,
-    draws::{Filling, Sources},
+    draws::{Filling, Source, Sources},
     key_form::SetNames,
     outgoing::Awaited,
 };
@@ -52,7 +52,7 @@ impl Program {
     ) -> Self {
         let (sets, names) = workload.sets(keyspace, names);
         let compiled = Compiled::of_operations(workload, dialect, &names, &values);
-        assert!(compiled.total > 0, "a workload that can be run has an operation with a weight");
+        assert!(compiled.0.total > 0, "a workload that can be run has an operation with a weight");
         Self::of(workload, compiled, sets, names, values)
     }
 
@@ -72,7 +72,7 @@ impl Program {
 
     fn of(
         workload: &Workload,
-        mut compiled: Compiled,
+        (compiled, others): (Compiled, Vec<Source>),
         sets: Vec<Chooser>,
         names: Vec<SetNames>,
         values: Values,
@@ -82,7 +82,7 @@ impl Program {
         let counted = called.iter().cloned().zip(sets.iter().map(Chooser::counters).cloned()).collect();
         let (same, dataset) = (workload.same_keys(), workload.dataset.clone());
         let in_turn = workload.in_turn;
-        let sources = Sources { sets, others: std::mem::take(&mut compiled.sources), values };
+        let sources = Sources { sets, others, values };
         Self { compiled, sources, same, called, counted, in_turn, dataset }.growing_together()
     }
 
@@ -185,7 +185,7 @@ impl Program {
         }
         let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
         let mut filling =
-            Filling { from: &self.sources, draws, left_out, noted, record, given, awaited: None };
+            Filling { sources: &self.sources, draws, left_out, noted, record, given, awaited: None };
         template.append(&mut filling, &mut out.bytes);
         if !self.compiled.later.is_empty() {
             self.append_later(*op, draws, out);
@@ -211,7 +211,7 @@ impl Program {
             }
             let step = &mut out.later[place];
             let mut filling = Filling {
-                from: &self.sources,
+                sources: &self.sources,
                 draws,
                 left_out: &mut step.left_out,
                 noted: &mut out.noted,

@@ -62,10 +62,10 @@ impl Workload {
         let alone = Self { operations: Vec::new(), prefill: Prefill::default(), ..self.clone() };
         let values = Values::new(&alone, value_size, seed);
         let (sets, names) = self.sets(keyspace, names);
-        let from = Sources { sets, others: Vec::new(), values };
+        let sources = Sources { sets, others: Vec::new(), values };
         let (mut draws, mut left_out, mut noted) = (Draws::new(seed), Vec::new(), Vec::new());
         let mut filling = Filling {
-            from: &from,
+            sources: &sources,
             draws: &mut draws,
             left_out: &mut left_out,
             noted: &mut noted,
@@ -104,8 +104,8 @@ fn bytes(fragment: &Fragment, names: &[SetNames], filling: &mut Filling) -> Vec<
         Fragment::Same(set) => key(set, filling.noted[usize::from(set)]),
         Fragment::Value(kind) => {
             let (cut, _) = filling.value(kind);
-            let [before, behind] = filling.from.values.frame(cut).unwrap_or_default();
-            [before, filling.from.values.bytes(cut), behind].concat()
+            let [before, behind] = filling.sources.values.frame(cut).unwrap_or_default();
+            [before, filling.sources.values.bytes(cut), behind].concat()
         }
         Fragment::Number(from, to) => filling.between(from, to).to_string().into_bytes(),
         // A setup that can be run has none of these.

@@ -43,10 +43,14 @@ pub fn shoot(
             deliver(&mut model, again(asked, reader.stretch(asked)));
         }
     }
-    let now_s = model.timeline().now_s();
+    let (begins_s, now_s) = (model.timeline().begins_s(), model.timeline().now_s());
     if let Some(at_s) = args.at {
         if at_s > now_s {
             let text = format!("--at {at_s}: the recording ends after {now_s:.1} s");
+            return Err(UsageError::Line(text).into());
+        }
+        if at_s < begins_s {
+            let text = format!("--at {at_s}: the recording begins at {begins_s:.1} s of its session");
             return Err(UsageError::Line(text).into());
         }
         model.show_moment(at_s);
@@ -60,16 +64,20 @@ pub fn shoot(
 /// # Errors
 /// When it cannot be read, or the file cannot be written or is there already.
 pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Reader, name: String) -> Result<(), Failure> {
-    let mut length_s = 0.0_f64;
+    let (mut begins_s, mut ends_s) = (0.0, 0.0_f64);
     for record in records(&mut reader) {
-        length_s = length_s.max(record?.t_s().unwrap_or_default());
+        let record = record?;
+        if let Record::Session(session) = &record {
+            begins_s = session.from_s;
+        }
+        ends_s = ends_s.max(record.t_s().unwrap_or_default());
     }
-    let playback = Playback::all_within(LONGEST_S, length_s, name);
+    let playback = Playback::all_within(LONGEST_S, ends_s - begins_s, name);
     let step_s = playback.speed() * FRAME.as_secs_f64();
     let mut model = Model::replaying(playback, TimelineOptions::default());
     look(args, &mut model);
     let mut animation = Animation::new(args.size, args.look.theme());
-    let mut until_s = step_s;
+    let mut until_s = begins_s + step_s;
     let mut reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
     for record in records(&mut reader) {
         let record = record?;

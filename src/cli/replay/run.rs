@@ -33,7 +33,7 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
         let lines = Lines::of(vec![name(&args.file)]);
-        return print_all(Box::new(lines), records(reader), &Outlet::stdout(), &signals);
+        return print_all(Box::new(lines), records(reader, false), &Outlet::stdout(), &signals);
     }
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
@@ -62,9 +62,13 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// The records of a recording, one after the other.
-pub(in crate::cli) fn records(mut reader: Reader) -> impl Iterator<Item = Result<Record, Failure>> {
+/// The records of a recording, one after the other; without what is private in the server's text where that is left out.
+pub(in crate::cli) fn records(
+    mut reader: Reader,
+    redacts: bool,
+) -> impl Iterator<Item = Result<Record, Failure>> {
     std::iter::from_fn(move || {
-        reader.next_record().map_err(|error| anyhow::Error::from(error).into()).transpose()
+        let record = reader.next_record().map_err(|error| anyhow::Error::from(error).into()).transpose()?;
+        Some(record.map(|record| if redacts { record.redacted() } else { record }))
     })
 }

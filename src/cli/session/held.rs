@@ -80,10 +80,8 @@ impl Held {
         let mut files: Vec<_> = recording.iter().map(|writer| writer.path().display().to_string()).collect();
         if let Some(every) = line.session.record_rotate {
             recording = recording.map(|writer| writer.rotated(every));
-            let each = units::elapsed(every.as_nanos() as u64);
-            files.iter_mut().for_each(|file| {
-                *file += &format!(", and one each {each} after it, with the time in its name");
-            });
+            let each = units::latency(every.as_nanos() as u64);
+            files.iter_mut().for_each(|file| *file += &format!(", and a new one for each {each}"));
         }
         let mut commission = commission(line, &destination, (recording, exports), is_attended)?;
         settle(&mut commission)?;

@@ -292,7 +292,7 @@ fn what_is_no_recording_is_refused_in_one_line() {
     {
         assert!(message(text).contains("is no recording of redyno"), "{text:?}");
     }
-    let newer = message(b"{\"kind\":\"session\",\"schema\":3,\"new\":1}\n");
-    assert!(newer.contains("schema 3") && newer.contains("reads up to 2"), "{newer}");
+    let newer = message(b"{\"kind\":\"session\",\"schema\":4,\"new\":1}\n");
+    assert!(newer.contains("schema 4") && newer.contains("reads up to 3"), "{newer}");
     assert!(message(&vec![b'x'; 5 << 20]).contains("is no recording"));
 }

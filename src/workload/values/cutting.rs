@@ -134,11 +134,11 @@ impl Values {
 
     /// Appends a cut of at most so many bytes that nothing stands around. Whether it is one.
     #[inline(always)]
-    pub(in crate::workload) fn append_whole(&self, cut: Cut, at_most: usize, out: &mut Vec<u8>) -> bool {
+    pub(in crate::workload) fn append_bare(&self, cut: Cut, at_most: usize, out: &mut Vec<u8>) -> bool {
         let Cutter { pool, frame, .. } = &self.kinds[usize::from(cut.kind)];
         let (from, size) = (cut.offset as usize, cut.size());
-        let is_whole = frame.is_none() && size <= at_most;
-        if is_whole {
+        let is_bare = frame.is_none() && size <= at_most;
+        if is_bare {
             // A copy of a fixed size is a few vector moves, where one of the exact size is a call.
             match pool.bytes[from..].first_chunk::<BLOCK>() {
                 Some(block) if size <= BLOCK => {
@@ -149,7 +149,7 @@ impl Values {
                 _ => out.extend_from_slice(&pool.bytes[from..from + size]),
             }
         }
-        is_whole
+        is_bare
     }
 
     /// What stands before and behind a cut.
