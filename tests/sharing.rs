@@ -212,7 +212,8 @@ fn figures_leave_the_screen_as_they_were_recorded_live_and_from_a_recording() {
     let path = folder.path().join("s.jsonl");
     let seconds =
         || std::fs::read_to_string(&path).unwrap_or_default().matches("\"kind\":\"interval\"").count();
-    wait_for("two seconds", || (seconds() >= 2).then_some(()));
+    // One more than is looked for: what is kept for exports is written by another thread than the recording.
+    wait_for("three seconds", || (seconds() >= 3).then_some(()));
     terminal.press("xsession csv to live.csv\r");
     terminal.wait_for_text("live.csv: the session as csv, ");
     let live = std::fs::read_to_string(folder.path().join("live.csv")).unwrap();
