@@ -4,7 +4,7 @@
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! Its distributions are written in [coarse](crate::stats::coarse) cells: they say whether the client is the limit, and are no result.
+//! Its distributions are written in [coarse] cells: they say whether the client is the limit, and are no result.
 
 use serde::{Deserialize, Serialize};
 
