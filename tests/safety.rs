@@ -280,7 +280,7 @@ fn keys_that_are_kept_are_listed_and_can_be_used_and_removed() {
     assert_eq!(server.cli(&["DBSIZE"]), "52");
     // More of them than the marker knows of.
     let reads =
-        ["-p", &port, "--headless", "--key-prefix", &prefix, "--ratio", "1:9", "-r", "200", "-n", "20000"];
+        ["-p", &port, "--headless", "--key-prefix", &prefix, "--ratio", "1:1", "-r", "200", "-n", "20000"];
     let asked = run(&reads).expect_code(2);
     assert!(asked.err.contains(&format!("keys named {prefix} and a number")), "{}", asked.err);
     let used = run(&[&reads[..], &["--yes"]].concat()).expect_code(0);
