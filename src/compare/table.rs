@@ -64,7 +64,7 @@ pub struct Compared {
     pub values: [Option<f64>; 2],
     /// How much more the new side is, as a share of the base.
     pub change: Option<f64>,
-    /// Between which shares that lies; of repeats in 97.5 of 100 comparisons.
+    /// Between which shares that lies; of repeats in 96 of 100 comparisons.
     pub interval: Option<(f64, f64)>,
     /// What it comes to.
     pub outcome: Outcome,

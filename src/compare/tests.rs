@@ -92,14 +92,14 @@ fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
 }
 
 #[test]
-fn repeats_of_one_setting_are_called_different_in_four_of_a_hundred_at_most() {
+fn repeats_of_one_setting_are_called_different_in_five_of_a_hundred_at_most() {
     let times = 1000;
     let counts = judged(0.0, times);
     let count = |name: &str, verdict| counts.get(&(name.to_owned(), verdict)).copied().unwrap_or_default();
     for name in ["ops/s", "p50", "p90", "p99", "GET p50", "SET p99"] {
         let wrong = count(name, "better") + count(name, "worse");
-        // Two and a half are meant.
-        assert!(wrong * 100 <= times * 4, "{name}: {wrong} of {times}");
+        // Four are meant.
+        assert!(wrong * 100 <= times * 5, "{name}: {wrong} of {times}");
         assert!(wrong + count(name, "same") + count(name, "not clear") == times, "{name}: {counts:?}");
     }
 }
@@ -110,7 +110,7 @@ fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_2_percent() {
     let counts = judged(0.1, times);
     for name in ["ops/s", "p50", "p90", "p99", "GET p50", "SET p99"] {
         let found = counts.get(&(name.to_owned(), "worse")).copied().unwrap_or_default();
-        assert!(found * 10 >= times * 9, "{name}: {found} of {times}");
+        assert!(found * 20 >= times * 19, "{name}: {found} of {times}");
         assert!(!counts.contains_key(&(name.to_owned(), "better")), "{name}: {counts:?}");
     }
 }

@@ -10,9 +10,9 @@ use super::{
     student::{beyond, falls_below},
 };
 
-/// The chance that the interval leaves out the truth: half of the 5 of 100 that may be wrong, since runs on a busy machine are not
-/// as even as the test takes them to be.
-const OUTSIDE: f64 = 0.025;
+/// The chance that the interval leaves out the truth: below the 5 of 100 that may be wrong, and of three runs each that differ by 2 %
+/// a tenth more is still found in more than 95 of 100.
+const OUTSIDE: f64 = 0.04;
 
 /// How much more `new` is than `base`, a positive value a run each; `None` without a value on either side.
 pub fn of_repeats(base: &[f64], new: &[f64]) -> Option<Shift> {
@@ -61,17 +61,17 @@ mod tests {
     }
 
     #[test]
-    fn equal_settings_are_called_different_in_three_of_a_hundred_at_most() {
+    fn equal_settings_are_called_different_in_five_of_a_hundred_at_most() {
         for noise in [0.005, 0.02, 0.1] {
             let wrong = share(Judgement::Better, 0.0, noise) + share(Judgement::Worse, 0.0, noise);
-            assert!(wrong <= 0.03, "{wrong} at {noise}");
+            assert!(wrong <= 0.05, "{wrong} at {noise}");
         }
     }
 
     #[test]
     fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_two_percent() {
         let found = share(Judgement::Worse, 0.1, 0.02);
-        assert!(found > 0.9, "{found}");
+        assert!(found > 0.95, "{found}");
         assert!(share(Judgement::Same, 0.0, 0.01) > 0.8);
     }
 

@@ -9,7 +9,7 @@ A recording with several settings under load is named with the number of the seg
 those of the response time under a rate, of the service time in closed loop.
 
 One run of each says nothing about how much runs differ by themselves: what differs may be drift. With several of each, best measured
-in alternation, a difference is told from noise: of equal settings each figure is called different in 2.5 of 100.
+in alternation, a difference is told from noise: of equal settings each figure is called different in 4 of 100.
 
 Examples:
   redyno compare before.jsonl after.jsonl
