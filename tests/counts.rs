@@ -10,7 +10,7 @@ use crate::support::{
 use redyno::{
     demo,
     load::{Arrivals, Backlog, Knobs, Plan, Requests},
-    session::{Record, Summary},
+    session::{Interval, Record, Summary},
     workload::Workload,
 };
 use rustix::process::Signal;
@@ -64,6 +64,48 @@ fn the_rate_is_that_of_the_time_under_load_whatever_the_last_replies_take() {
         let Summary { ops, due, length_s, ops_per_s, .. } = summary;
         assert!((ops_per_s - 400.0).abs() < 3.0, "{ops} in {length_s} s are {ops_per_s}");
         assert_eq!((due, summary.errors), (ops, [].into()));
+    }
+    server.stop().unwrap();
+}
+
+/// 50 clients on a server that takes a second were said to do 91.5/s in 1.1 s, for 45.5/s: the replies that came after the end
+/// counted as if they had come before it.
+#[test]
+fn what_is_answered_after_the_end_is_a_drain_and_in_no_rate_of_a_closed_loop() {
+    let server = demo::Server::start(demo::Options {
+        faults: vec!["delay GET 300ms".parse().unwrap()],
+        ..demo::Options::default()
+    })
+    .unwrap();
+    let port = server.address().port().to_string();
+    let args = ["-p", &port, "--headless", "--json", "--load", "--yes", "-c", "50", "--ratio", "0:1"];
+    for (rate, is_open) in [(&[][..], false), (&["--rate", "100"], true)] {
+        let outcome = run(&[&args, rate, &["--duration", "1.1"]].concat()).expect_code(0);
+        let sum = summary(&outcome);
+        let records = outcome.records();
+        let intervals = || {
+            records.iter().filter_map(|record| match record {
+                Record::Interval(interval) => Some(&**interval),
+                _ => None,
+            })
+        };
+        let (drains, load): (Vec<&Interval>, Vec<_>) = intervals().partition(|interval| interval.drain);
+        let [drain] = drains[..] else { panic!("{drains:?}") };
+        let in_time: u64 = load.iter().map(|interval| interval.ops).sum();
+        assert_eq!((sum.drained, sum.ops, sum.due), (drain.ops, in_time + drain.ops, sum.ops));
+        assert!(drain.ops > 0 && drain.drained == drain.ops && drain.length_s > 0.0, "{drain:?}");
+        let counted = if is_open { sum.ops } else { in_time };
+        assert!((sum.ops_per_s - counted as f64 / sum.length_s).abs() < 1e-6, "{sum:?}");
+        for interval in intervals() {
+            assert!(
+                (interval.ops_per_s - interval.ops as f64 / interval.length_s).abs() < 1e-6,
+                "{interval:?}"
+            );
+        }
+        if !is_open {
+            // Each client waits for one reply at the end.
+            assert_eq!(drain.ops, 50);
+        }
     }
     server.stop().unwrap();
 }

@@ -98,7 +98,12 @@ fn worst(text: &mut String, timeline: &Timeline) {
 fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
     let done = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
-    line(text, "load", &(done + &pace));
+    let drained = match sum.drained {
+        0 => String::new(),
+        n if is_one_setting => format!("; {n} of them after its end"),
+        n => format!("; {n} of them after the end of their segment"),
+    };
+    line(text, "load", &(done + &pace + &drained));
     if let Some(first) = rows.first() {
         let then = if is_one_setting { "" } else { "; then as turned in the table" };
         line(text, "knobs", &format!("{}{then}", first.segment.start.knobs));

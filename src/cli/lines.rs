@@ -74,6 +74,15 @@ pub fn server_line(session: &SessionStart) -> String {
     format!("{}  {server} {}", target.address, target.role).trim_end().to_owned()
 }
 
+/// `   4.0 s  drain: 50 replies came after the end of segment 1, the last 0.90 s later`
+fn drain_line(drain: &Interval) -> Option<String> {
+    let Interval { t_s, length_s, segment, ops, .. } = *drain;
+    let errors: u64 = drain.errors.values().sum();
+    let failed = if errors > 0 { format!(", {errors} requests failed") } else { String::new() };
+    let came = format!("{ops} replies came{failed} after the end of segment {segment}");
+    (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last {length_s:.2} s later"))
+}
+
 /// `   3.0 s  output lost: 3 lines were lost here: nobody read them`
 fn told(t_s: f64, what: &Happening) -> String {
     format!("{t_s:6.1} s  {}: {what}", what.name())
@@ -104,6 +113,10 @@ impl Lines {
                 lines.push(format!("segment {}: {aside}{}", segment.segment, segment.knobs));
                 self.knobs = segment.knobs.clone();
                 self.since_heading = None;
+            }
+            Record::Interval(interval) if interval.drain => {
+                self.complete(None, &mut lines);
+                lines.extend(drain_line(interval));
             }
             Record::Interval(interval) => {
                 self.complete(None, &mut lines);

@@ -107,7 +107,7 @@ impl OverloadWatch {
                 let rate = segment.knobs.rate.filter(|_| segment.knobs.load);
                 *self = Self { segment: rate.map(|rate| (segment.segment, rate)), ..Self::default() };
             }
-            Record::Interval(interval) => self.push_interval(interval),
+            Record::Interval(interval) if !interval.drain => self.push_interval(interval),
             Record::End(_) => *self = Self::default(),
             _ => {}
         }

@@ -145,7 +145,9 @@ impl Stand {
             Delivery::Record(record) => match &**record {
                 Record::Segment(segment) => self.on_segment(segment),
                 // Late replies of a setting before have no length.
-                Record::Interval(interval) if interval.segment == self.segment && interval.length_s > 0.0 => {
+                Record::Interval(interval)
+                    if interval.segment == self.segment && interval.timed_s() > 0.0 =>
+                {
                     self.on_interval(interval)
                 }
                 Record::End(_) => Seen::Lost(Interruption::SessionOver),

@@ -35,13 +35,14 @@ impl Sink for BenchmarkCsv {
     }
 
     fn finish(&mut self) -> Vec<String> {
-        let length_s = self.0.timeline.summary().length_s;
+        let sum = self.0.timeline.summary();
+        let (length_s, is_open) = (sum.length_s, sum.response.is_some());
         let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
         let operations = self.0.operations();
         // A quote within a title ends it, unless it is doubled; theirs does not know that.
         let rows = operations
             .iter()
-            .map(|(name, part)| row(&name.replace('"', "\"\""), per_s(part.ops), &part.service));
+            .map(|(name, part)| row(&name.replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service));
         std::iter::once(HEADER.to_owned()).chain(rows).collect()
     }
 }

@@ -136,15 +136,19 @@ impl Connection {
         self.is_closing = true;
     }
 
-    /// Counts the operations of the batch in flight that are not answered as lost.
-    pub(super) fn count_lost(&self, kind: &ErrorKind, segments: &mut Segments) {
+    /// Counts the operations of the batch in flight that are not answered as lost, at `now_ns`.
+    pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
         let unanswered = self.unanswered();
         if let Some(sequence) = &self.sequence {
             for (op, has_failed) in sequence.unanswered(unanswered, self.answered) {
-                segments.replies(self.generation, 0).count_lost(&[op], has_failed, kind);
+                segments.replies(self.generation, now_ns, 0).count_lost(&[op], has_failed, kind);
             }
         } else if !unanswered.is_empty() {
-            segments.replies(self.generation, 0).count_lost(unanswered, self.answered.has_failed, kind);
+            segments.replies(self.generation, now_ns, 0).count_lost(
+                unanswered,
+                self.answered.has_failed,
+                kind,
+            );
         }
     }
 

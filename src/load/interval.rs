@@ -15,8 +15,12 @@ pub struct IntervalBuffer {
     pub generation: u32,
     /// When the stretch began.
     pub start_ns: u64,
-    /// When it ended. Equal to `start_ns` when only late replies to an earlier segment's requests are in it.
+    /// When it ended.
     pub end_ns: u64,
+    /// Whether it holds what came after the end of the segment, or of the load.
+    pub drain: bool,
+    /// Operations of the segment that waited for a reply when it was handed up.
+    pub in_flight: u64,
     /// The tick in which it was handed up: its end in multiples of [`TICK_NS`](crate::clock::TICK_NS).
     pub tick: u64,
     /// Whether this is the worker's last buffer of its tick.
@@ -89,6 +93,8 @@ impl IntervalBuffer {
             generation: 0,
             start_ns: 0,
             end_ns: 0,
+            drain: false,
+            in_flight: 0,
             tick: 0,
             closes_tick: false,
             connected: 0,
@@ -127,6 +133,8 @@ impl IntervalBuffer {
 
     /// Forgets everything, and keeps the memory. It goes over many cells, so it is not for the thread that measures.
     pub(super) fn clear(&mut self) {
+        self.drain = false;
+        self.in_flight = 0;
         self.closes_tick = false;
         self.connected = 0;
         self.bytes_in = 0;

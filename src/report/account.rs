@@ -99,14 +99,14 @@ impl Account {
         let segment = self.timeline.segments().current().map_or(0, |segment| segment.start.segment);
         match record {
             Record::Interval(interval) if self.is_load(interval) => {
-                let Interval { segment, t_s, length_s, .. } = **interval;
+                let Interval { segment, t_s, .. } = **interval;
                 let own = Interval {
                     commands: BTreeMap::new(),
                     requests: BTreeMap::new(),
                     opening: Opening::default(),
                     ..(**interval).clone()
                 };
-                self.load.push(segment, t_s, length_s, own);
+                self.load.push(segment, t_s, interval.timed_s(), own);
             }
             Record::Ping(span) => {
                 let Ping { rtt, errors, .. } = &span.body;

@@ -6,9 +6,10 @@
 //! ```
 //! Ticks have numbers that all workers share. One is complete when every worker has closed it or a later one; one that is
 //! [`PATIENCE`] ticks behind the others is not waited for, and what it brings afterwards becomes an interval without
-//! length: nothing is lost, and nothing shifts. Pure.
+//! length: nothing is lost, and nothing shifts. What comes after the end of a segment is one interval, its drain, which is
+//! complete when no worker waits for a reply to it. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Client, Interval, OperationInterval, WorkerCost,
@@ -31,6 +32,8 @@ pub(super) struct Assembly {
     /// The last tick that any worker has closed.
     newest: u64,
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
+    /// The drains by segment.
+    drains: BTreeMap<u32, Drain>,
     /// Up to when the intervals of each segment reach. The next goes on from there, so that their lengths add up to the
     /// time that passed, however many workers there are.
     reached_ns: BTreeMap<u32, u64>,
@@ -56,43 +59,80 @@ struct Pending {
     connected: BTreeMap<usize, u32>,
 }
 
+/// What has come of a segment since its end.
+#[derive(Default)]
+struct Drain {
+    told: Pending,
+    /// The tick of its first part.
+    tick: u64,
+    /// The workers that wait for replies to it.
+    awaited_by: BTreeSet<usize>,
+}
+
 impl Assembly {
     /// For so many workers.
     pub(super) fn new(workers: usize) -> Self {
         let workers = vec![Worker::default(); workers];
-        Self { workers, newest: 0, ticks: BTreeMap::new(), reached_ns: BTreeMap::new() }
+        Self {
+            workers,
+            newest: 0,
+            ticks: BTreeMap::new(),
+            drains: BTreeMap::new(),
+            reached_ns: BTreeMap::new(),
+        }
     }
 
     /// Adds a buffer of `worker`.
     pub(super) fn add(&mut self, worker: usize, buffer: &IntervalBuffer) {
-        let part = self.ticks.entry(buffer.tick).or_default().entry(buffer.generation).or_default();
-        if buffer.end_ns > buffer.start_ns {
-            part.start_ns = Some(part.start_ns.map_or(buffer.start_ns, |ns| ns.min(buffer.start_ns)));
+        let parts = self.ticks.entry(buffer.tick).or_default();
+        if buffer.drain {
+            let drain = self.drains.entry(buffer.generation).or_default();
+            drain.told.add(worker, buffer);
+            drain.tick = if drain.tick == 0 { buffer.tick } else { drain.tick };
+            if buffer.in_flight > 0 {
+                drain.awaited_by.insert(worker);
+            } else {
+                drain.awaited_by.remove(&worker);
+            }
+        } else {
+            let part = parts.entry(buffer.generation).or_default();
+            part.add(worker, buffer);
+            add_client(part.interval.client.get_or_insert_default(), worker, buffer);
         }
-        part.end_ns = part.end_ns.max(buffer.end_ns);
-        part.connected.insert(worker, buffer.connected);
-        add_buffer(&mut part.interval, buffer);
-        add_client(part.interval.client.get_or_insert_default(), worker, buffer);
         if buffer.closes_tick {
             self.workers[worker] = Worker { closed: buffer.tick, connected: buffer.connected };
             self.newest = self.newest.max(buffer.tick);
         }
     }
 
-    /// A worker has ended: it closes every tick by that.
+    /// A worker has ended: it closes every tick by that, and waits for nothing.
     pub(super) fn end(&mut self, worker: usize) {
         self.workers[worker] = Worker { closed: u64::MAX, connected: 0 };
+        for drain in self.drains.values_mut() {
+            drain.awaited_by.remove(&worker);
+        }
     }
 
-    /// The intervals of the earliest tick by segment, earlier segments first, if it is complete.
+    /// The intervals of the earliest tick by segment, earlier segments first and drains last, if it is complete.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
-        let tick = *self.ticks.first_key_value()?.0;
-        let is_closed = self.workers.iter().all(|worker| worker.closed >= tick);
-        if !is_closed && self.newest < tick + PATIENCE {
-            return None;
+        let first =
+            self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));
+        let parts = first.and_then(|tick| self.ticks.remove(&tick)).unwrap_or_default();
+        let tick = first.unwrap_or(self.newest);
+        let mut intervals: Vec<_> =
+            parts.into_iter().map(|(segment, part)| self.finish(tick, segment, part)).collect();
+        let is_over = |drain: &Drain| drain.awaited_by.is_empty() && drain.tick <= tick;
+        let drained: Vec<_> =
+            self.drains.iter().filter(|(_, drain)| is_over(drain)).map(|(segment, _)| *segment).collect();
+        for segment in drained {
+            let drain = self.drains.remove(&segment).unwrap_or_default();
+            intervals.extend(drain.finish(tick, segment));
         }
-        let (_, parts) = self.ticks.pop_first()?;
-        Some(parts.into_iter().map(|(segment, part)| self.finish(tick, segment, part)).collect())
+        (first.is_some() || !intervals.is_empty()).then_some(intervals)
+    }
+
+    fn is_complete(&self, tick: u64) -> bool {
+        self.workers.iter().all(|worker| worker.closed >= tick) || self.newest >= tick + PATIENCE
     }
 
     fn finish(&mut self, tick: u64, segment: u32, mut part: Pending) -> Interval {
@@ -122,6 +162,40 @@ impl Assembly {
             client: client.map(Client::with_the_busiest),
             ..interval
         }
+    }
+}
+
+impl Pending {
+    fn add(&mut self, worker: usize, buffer: &IntervalBuffer) {
+        if buffer.end_ns > buffer.start_ns {
+            self.start_ns = Some(self.start_ns.map_or(buffer.start_ns, |ns| ns.min(buffer.start_ns)));
+        }
+        self.end_ns = self.end_ns.max(buffer.end_ns);
+        self.connected.insert(worker, buffer.connected);
+        add_buffer(&mut self.interval, buffer);
+    }
+}
+
+impl Drain {
+    /// Its interval, if anything came.
+    fn finish(self, tick: u64, segment: u32) -> Option<Interval> {
+        let Pending { mut interval, start_ns, end_ns, connected } = self.told;
+        if interval.is_blank() {
+            return None;
+        }
+        interval.commands.values_mut().for_each(|part| part.drained = part.ops);
+        let length_s = start_ns.map_or(0.0, |start_ns| seconds(end_ns - start_ns));
+        Some(Interval {
+            tick,
+            segment,
+            t_s: seconds(end_ns),
+            length_s,
+            drain: true,
+            drained: interval.ops,
+            ops_per_s: if length_s > 0.0 { interval.ops as f64 / length_s } else { 0.0 },
+            clients: connected.values().sum(),
+            ..interval
+        })
     }
 }
 
@@ -311,6 +385,44 @@ mod tests {
         let late = &assembly.take().unwrap()[0];
         assert_eq!((late.segment, late.ops, late.length_s, late.ops_per_s), (1, 1, 0.0, 0.0));
         assert_eq!(late.client, None);
+    }
+
+    #[test]
+    fn what_comes_after_the_end_is_one_drain_when_no_worker_waits_for_more() {
+        let mut assembly = Assembly::new(2);
+        let drain = |tick: u64, from_ms: u64, to_ms: u64, ops: u64, in_flight: u64| {
+            let mut buffer = closing(tick, from_ms, to_ms, ops);
+            (buffer.drain, buffer.in_flight) = (true, in_flight);
+            buffer
+        };
+        for worker in 0..2 {
+            let mut last = closing(1, 0, 100, 50);
+            last.closes_tick = false;
+            assembly.add(worker, &last);
+        }
+        assembly.add(0, &drain(1, 100, 250, 3, 4));
+        assert_eq!(assembly.take(), None, "the other worker has not closed the tick");
+        assembly.add(1, &drain(1, 100, 120, 2, 0));
+        assert_eq!(assembly.take().unwrap().iter().map(figures).collect::<Vec<_>>(), [(0.1, 0.1, 100)]);
+        assert_eq!(assembly.take(), None);
+        assembly.add(0, &drain(2, 250, 350, 5, 0));
+        assembly.end(0);
+        assembly.end(1);
+        let told = assembly.take().unwrap().remove(0);
+        assert_eq!((figures(&told), told.drain, told.drained), ((0.35, 0.25, 10), true, 10));
+        assert_eq!((told.ops_per_s, told.commands["GET"].drained), (40.0, 10));
+        assert_eq!(assembly.take(), None);
+    }
+
+    #[test]
+    fn a_worker_that_ends_with_requests_in_flight_holds_no_drain_back() {
+        let mut assembly = Assembly::new(1);
+        let mut buffer = closing(1, 100, 250, 3);
+        (buffer.drain, buffer.in_flight) = (true, 7);
+        assembly.add(0, &buffer);
+        assert_eq!(assembly.take(), Some(vec![]));
+        assembly.end(0);
+        assert_eq!(assembly.take().unwrap()[0].drained, 3);
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub(super) const LATE_S: f64 = 0.125;
 #[derive(Debug, Default)]
 pub struct Coalesce {
     second: Option<f64>,
-    /// By segment, and whether they have no length: late replies are of no second, and make no rate in it.
-    intervals: BTreeMap<(u32, bool), Box<Interval>>,
+    /// By segment, and whether they have no length or are a drain: late replies are of no second, and make no rate in it.
+    intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
     intrinsic: Option<Span<probe::Intrinsic>>,
@@ -69,7 +69,7 @@ impl Coalesce {
             Record::Interval(interval) => {
                 let is_late = interval.length_s <= 0.0;
                 self.intervals
-                    .entry((interval.segment, is_late))
+                    .entry((interval.segment, is_late, interval.drain))
                     .and_modify(|held| held.merge(interval))
                     .or_insert_with(|| interval.clone());
             }
@@ -209,6 +209,16 @@ mod tests {
         }
         let ticks = [interval(1, 0.75, 10), interval(1, 1.0, 10), late.clone(), late];
         assert_eq!(all(&ticks), [(1, 1.0, 0.5, 20), (1, 1.0, 0.0, 180)]);
+    }
+
+    #[test]
+    fn a_drain_is_merged_with_nothing_else() {
+        let mut drain = interval(1, 1.0, 90);
+        if let Record::Interval(drain) = Arc::make_mut(&mut drain) {
+            (drain.drain, drain.drained) = (true, 90);
+        }
+        let ticks = [interval(1, 0.75, 10), interval(1, 1.0, 10), drain];
+        assert_eq!(all(&ticks), [(1, 1.0, 0.5, 20), (1, 1.0, 0.25, 90)]);
     }
 
     #[test]

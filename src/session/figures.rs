@@ -24,7 +24,11 @@ pub struct Row<'a> {
     pub knobs: Option<&'a Knobs>,
     /// Good replies.
     pub ops: u64,
-    /// The same per second under load; `None` where no time under load was measured.
+    /// Those of them that came after the end of the load, or of the segment.
+    pub drained: u64,
+    /// Whether these are in the rate: in open loop, and in the drain's own.
+    pub counts_drained: bool,
+    /// Good replies per second under load; `None` where no time under load was measured.
     pub ops_per_s: Option<f64>,
     /// Reads that found their key, and those that did not.
     pub hits: u64,
@@ -69,7 +73,7 @@ pub struct Whole {
 
 /// The row of a record of the load.
 macro_rules! row {
-    ($record:ident, $start_s:expr, $t_s:expr, $segment:expr) => {
+    ($record:ident, $start_s:expr, $t_s:expr, $segment:expr, $counts_drained:expr) => {
         Row {
             start_s: $start_s,
             t_s: $t_s,
@@ -77,6 +81,8 @@ macro_rules! row {
             segment: $segment,
             knobs: None,
             ops: $record.ops,
+            drained: $record.drained,
+            counts_drained: $counts_drained,
             ops_per_s: ($record.length_s > 0.0).then_some($record.ops_per_s),
             hits: $record.hits,
             misses: $record.misses,
@@ -101,15 +107,15 @@ macro_rules! row {
 }
 
 impl<'a> Row<'a> {
-    /// A segment, at the moment `now_s` of the session.
+    /// A segment, at the moment `now_s` of the session. Under load its length is the time under load.
     pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
         let start = &segment.start;
         let row = Self::of_interval(&segment.total);
-        let length_s = segment.length_s(now_s);
+        let lasted_s = segment.length_s(now_s);
         Self {
             start_s: start.t_s,
-            t_s: start.t_s + length_s,
-            length_s,
+            t_s: start.t_s + lasted_s,
+            length_s: if start.knobs.load { row.length_s } else { lasted_s },
             segment: start.segment,
             knobs: Some(&start.knobs),
             ops_per_s: row.ops_per_s.filter(|_| start.knobs.load),
@@ -120,14 +126,18 @@ impl<'a> Row<'a> {
 
     /// An interval.
     pub fn of_interval(interval: &'a Interval) -> Self {
-        row!(interval, interval.t_s - interval.length_s, interval.t_s, interval.segment)
+        let start_s = interval.t_s - interval.length_s - interval.paused_s;
+        let counts_drained = interval.drain || interval.response.is_some();
+        row!(interval, start_s, interval.t_s, interval.segment, counts_drained)
     }
 
     /// An operation in this interval.
     pub fn of_operation(self, operation: &'a OperationInterval) -> Self {
         Self {
             ops: operation.ops,
-            ops_per_s: (self.length_s > 0.0).then(|| operation.ops as f64 / self.length_s),
+            drained: operation.drained,
+            ops_per_s: (self.length_s > 0.0)
+                .then(|| operation.in_rate(self.counts_drained) as f64 / self.length_s),
             hits: operation.hits,
             misses: operation.misses,
             conflicts: operation.conflicts,
@@ -146,7 +156,7 @@ impl<'a> Row<'a> {
 
     /// A whole session, of which `length_s` were under load.
     pub fn of_summary(summary: &'a Summary) -> Self {
-        row!(summary, 0.0, summary.length_s, 0)
+        row!(summary, 0.0, summary.length_s, 0, summary.response.is_some())
     }
 
     /// The same under these knobs.
@@ -298,6 +308,8 @@ figures! {
     };
     /// Good replies.
     OPS "ops" "ops" Count |row| Some(row.ops as f64);
+    /// Good replies that came after the end of the load, or of the segment: in closed loop they are in no rate of it.
+    DRAINED "drained" "drained" Count |row| Some(row.drained as f64);
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
     /// Reads that found their key.

@@ -23,7 +23,11 @@ macro_rules! of_the_load {
             pub bytes_out: u64,
             /// Good replies.
             pub ops: u64,
-            /// Good replies per second of `length_s`; 0 when that is nothing.
+            /// Those of them that came after the end of the load, or of their segment: its drain.
+            #[serde(default, skip_serializing_if = "is_none")]
+            pub drained: u64,
+            /// Good replies per second of `length_s`; 0 when that is nothing. In closed loop those that were drained are in
+            /// no rate but the drain's own; in open loop they are replies to what was due within the time, and count.
             pub ops_per_s: f64,
             /// Reads that found their key.
             #[serde(default)]
@@ -74,12 +78,12 @@ macro_rules! of_the_load {
         }
 
         impl $record {
-            /// Adds what both hold but for what redyno cost, after the length.
+            /// Adds what both hold but for lengths, rate and what redyno cost.
             fn add_load(&mut self, later: &Interval) {
                 self.bytes_in += later.bytes_in;
                 self.bytes_out += later.bytes_out;
                 self.ops += later.ops;
-                self.ops_per_s = if self.length_s > 0.0 { self.ops as f64 / self.length_s } else { 0.0 };
+                self.drained += later.drained;
                 self.hits += later.hits;
                 self.misses += later.misses;
                 self.conflicts += later.conflicts;
@@ -101,13 +105,19 @@ macro_rules! of_the_load {
 of_the_load! {
     /// What the load did in a stretch of one segment.
     ///
-    /// Requests belong to the segment in which they were written. Replies to an earlier segment's requests that
-    /// arrive after its end come in an interval of that segment with `length_s` 0.
+    /// Requests belong to the segment in which they were written. Replies that arrive after the end of the segment, or of
+    /// the load, come in an interval of their own, its drain. What a worker reports late has `length_s` 0.
     Interval {
         /// When the stretch ended.
         pub t_s: f64,
-        /// How long it was.
+        /// How long it was, without the time in which this process was stopped.
         pub length_s: f64,
+        /// Whether it is the drain of its segment: from its end to the last reply. It is no time under load.
+        #[serde(default, skip_serializing_if = "is_false")]
+        pub drain: bool,
+        /// How long this process was stopped in it (Ctrl-Z, `kill -STOP`); segments and sums count it as time.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        pub paused_s: f64,
         /// How long of the stretch there was no connection at all, because all were lost. No latency is counted in it.
         #[serde(default, skip_serializing_if = "is_zero")]
         pub outage_s: f64,
@@ -147,14 +157,19 @@ of_the_load! {
 }
 
 impl Summary {
-    /// Adds an interval; its length counts only if the load was on.
+    /// Adds an interval, or the sum of a segment; its length counts only if the load was on.
     pub fn add(&mut self, interval: &Interval, loaded: bool) {
+        // Whole numbers below 2^53, so the rate gives back what it was made of.
+        let is_timed = self.length_s > 0.0;
+        let before = if is_timed { (self.ops_per_s * self.length_s).round() } else { self.ops as f64 };
         if loaded {
-            Client::merge(&mut self.client, self.length_s, interval.client.as_ref(), interval.length_s);
-            self.length_s += interval.length_s;
+            let length_s = interval.load_s();
+            Client::merge(&mut self.client, self.length_s, interval.client.as_ref(), length_s);
+            self.length_s += length_s;
             self.outage_s += interval.outage_s;
         }
         self.add_load(interval);
+        self.ops_per_s = per_s(before + interval.in_rate() as f64, self.length_s);
     }
 }
 
@@ -197,6 +212,9 @@ impl Opening {
 pub struct OperationInterval {
     /// How often it was answered without an error.
     pub ops: u64,
+    /// How often of these after the end of the load, or of the segment.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub drained: u64,
     /// Reads of it that found their key.
     #[serde(default, skip_serializing_if = "is_none")]
     pub hits: u64,
@@ -220,15 +238,27 @@ pub struct OperationInterval {
 }
 
 impl Interval {
-    /// Adds what `later`, an interval of the same segment, holds: the longer stretch of both.
+    /// Adds what `later`, an interval of the same segment and of the same kind, holds: the longer stretch of both.
     pub fn merge(&mut self, later: &Self) {
-        Client::merge(&mut self.client, self.length_s, later.client.as_ref(), later.length_s);
+        self.merge_over(later, later.length_s);
+        self.paused_s += later.paused_s;
+        self.ops_per_s = per_s(self.ops as f64, self.length_s);
+    }
+
+    /// Adds what `later` holds to the sum of its segment: time under load, and a drain without its own.
+    pub fn add(&mut self, later: &Self) {
+        self.merge_over(later, later.load_s());
+        self.ops_per_s = per_s(self.in_rate() as f64, self.length_s);
+    }
+
+    fn merge_over(&mut self, later: &Self, length_s: f64) {
+        Client::merge(&mut self.client, self.length_s, later.client.as_ref(), length_s);
         self.t_s = self.t_s.max(later.t_s);
         self.tick = self.tick.max(later.tick);
-        self.length_s += later.length_s;
+        self.length_s += length_s;
         self.outage_s += later.outage_s;
         self.waiting_us = self.waiting_us.max(later.waiting_us);
-        if later.length_s > 0.0 {
+        if length_s > 0.0 {
             self.clients = later.clients;
         }
         self.add_load(later);
@@ -236,6 +266,26 @@ impl Interval {
             self.operation(label).merge(later);
         }
         add_counts(&mut self.requests, &later.requests);
+    }
+
+    /// Seconds under load that were measured: none in a drain.
+    pub fn timed_s(&self) -> f64 {
+        if self.drain { 0.0 } else { self.length_s }
+    }
+
+    /// Seconds under load, those included in which this process was stopped.
+    pub fn load_s(&self) -> f64 {
+        if self.drain { 0.0 } else { self.length_s + self.paused_s }
+    }
+
+    /// Good replies that the rate of the load counts: in closed loop those that came before its end.
+    pub fn in_rate(&self) -> u64 {
+        if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
+    }
+
+    /// Whether it holds nothing but what came after its time: a drain, or what a worker reported late.
+    pub fn is_late(&self) -> bool {
+        self.load_s() <= 0.0
     }
 
     /// The part of the operation called `label`. A recording that has ever new ones has no more of them than a workload.
@@ -255,9 +305,15 @@ impl Interval {
 }
 
 impl OperationInterval {
+    /// Good replies that the rate of a load counts: in closed loop those that came before its end.
+    pub fn in_rate(&self, is_open: bool) -> u64 {
+        if is_open { self.ops } else { self.ops.saturating_sub(self.drained) }
+    }
+
     /// Adds what `later` holds.
     pub fn merge(&mut self, later: &Self) {
         self.ops += later.ops;
+        self.drained += later.drained;
         self.hits += later.hits;
         self.misses += later.misses;
         self.conflicts += later.conflicts;
@@ -270,6 +326,14 @@ impl OperationInterval {
 
 fn is_none(count: &u64) -> bool {
     *count == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn per_s(ops: f64, length_s: f64) -> f64 {
+    if length_s > 0.0 { ops / length_s } else { 0.0 }
 }
 
 pub(super) fn is_zero(seconds: &f64) -> bool {
@@ -293,5 +357,57 @@ pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
     match into.get_mut(kind) {
         Some(count) => *count += n,
         None => drop(into.insert(kind.to_owned(), n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::fixture::repeated;
+
+    fn interval(ops: u64, drain: bool, is_open: bool) -> Interval {
+        let drained = if drain { ops } else { 0 };
+        let part = OperationInterval { ops, drained, ..OperationInterval::default() };
+        let response = is_open.then(|| repeated(1000, ops));
+        let commands = [("GET".to_owned(), part)].into();
+        Interval { length_s: 0.5, ops, drain, drained, response, commands, ..Interval::default() }
+    }
+
+    #[test]
+    fn replies_after_the_end_are_in_the_rate_of_an_open_loop_alone() {
+        for (is_open, rate) in [(false, 100.0), (true, 180.0)] {
+            let (mut total, mut sum) = (Interval::default(), Summary::default());
+            for (ops, drain) in [(50, false), (50, false), (80, true)] {
+                total.add(&interval(ops, drain, is_open));
+                sum.add(&interval(ops, drain, is_open), true);
+            }
+            assert_eq!((total.ops, total.drained, total.length_s, total.ops_per_s), (180, 80, 1.0, rate));
+            assert_eq!((sum.ops, sum.drained, sum.length_s, sum.ops_per_s), (180, 80, 1.0, rate));
+            assert_eq!(total.commands["GET"].in_rate(is_open) as f64, rate);
+        }
+    }
+
+    #[test]
+    fn a_sum_of_both_loops_counts_each_by_its_rule() {
+        let mut sum = Summary::default();
+        for is_open in [false, true] {
+            for drain in [false, true] {
+                sum.add(&interval(70, drain, is_open), true);
+            }
+        }
+        assert_eq!((sum.ops, sum.drained, sum.ops_per_s), (280, 140, 210.0));
+    }
+
+    #[test]
+    fn the_time_in_which_the_process_was_stopped_is_time_of_the_segment_and_of_no_interval() {
+        let paused = Interval { paused_s: 2.0, ..interval(50, false, true) };
+        let (mut total, mut sum) = (Interval::default(), Summary::default());
+        total.add(&paused);
+        sum.add(&paused, true);
+        assert_eq!((total.length_s, total.ops_per_s), (2.5, 20.0));
+        assert_eq!((sum.length_s, sum.ops_per_s), (2.5, 20.0));
+        let mut merged = interval(50, false, true);
+        merged.merge(&paused);
+        assert_eq!((merged.length_s, merged.paused_s, merged.ops_per_s), (1.0, 2.0, 100.0));
     }
 }

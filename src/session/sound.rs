@@ -107,7 +107,9 @@ impl Pass {
 
 /// Whether all times of a record are those of a session.
 fn timed(record: &Record) -> Result<(), String> {
+    let is_fine = |s: &f64| (0.0..=LONGEST_S).contains(s);
     let length_s = match record {
+        Record::Interval(interval) if !is_fine(&interval.paused_s) => interval.paused_s,
         Record::Interval(interval) => interval.length_s,
         Record::Ping(span) => span.length_s,
         Record::Wake(span) => span.length_s,
@@ -118,7 +120,6 @@ fn timed(record: &Record) -> Result<(), String> {
             0.0
         }
     };
-    let is_fine = |s: &f64| (0.0..=LONGEST_S).contains(s);
     if let Some(t_s) = record.t_s().filter(|t_s| !is_fine(t_s)) {
         return Err(format!("{t_s:e} s is no moment of a session"));
     }

@@ -47,8 +47,8 @@ impl Tally {
                 part => {
                     self.summary.add(interval, part == Some(&Weight::Load));
                     let (ops, length_s) = self.paces.entry(interval.segment).or_default();
-                    *ops += interval.ops;
-                    *length_s += interval.length_s;
+                    *ops += interval.in_rate();
+                    *length_s += interval.load_s();
                 }
             },
             Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {

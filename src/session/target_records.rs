@@ -154,12 +154,13 @@ impl TargetRecords {
         for (at_ns, what) in self.connections.tell(self.clock.now_ns()) {
             self.event(at_ns, what);
         }
-        if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.length_s).reduce(f64::min) {
+        if let Some(earliest_s) = intervals.iter().map(|i| i.t_s - i.load_s()).reduce(f64::min) {
             self.connections.forget(nanoseconds(earliest_s));
         }
         for mut interval in intervals {
             let left_s = self.pauses.left_s(interval.t_s, interval.length_s);
             if left_s < interval.length_s {
+                interval.paused_s = interval.length_s - left_s;
                 interval.length_s = left_s;
                 interval.ops_per_s = if left_s > 0.0 { interval.ops as f64 / left_s } else { 0.0 };
             }
@@ -168,8 +169,8 @@ impl TargetRecords {
             if knobs.is_some_and(|knobs| knobs.rate.is_some()) {
                 interval.response.get_or_insert_default();
             }
-            let (from_s, to_s) = (interval.t_s - interval.length_s, interval.t_s);
-            if loaded {
+            let (from_s, to_s) = (interval.t_s - interval.load_s(), interval.t_s);
+            if loaded && !interval.drain {
                 interval.outage_s = self.connections.outage_s(nanoseconds(from_s), nanoseconds(to_s));
             }
             for counts in
@@ -179,7 +180,7 @@ impl TargetRecords {
             }
             interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));
             // Without load there is nothing to tell but the last replies of the segment before.
-            if (loaded && interval.length_s > 0.0) || !interval.is_blank() {
+            if (loaded && !interval.is_late()) || !interval.is_blank() {
                 self.make(Record::Interval(Box::new(interval)));
             }
         }

@@ -204,6 +204,9 @@ impl Bench {
                 return Ok(ControlFlow::Continue(()));
             };
             let is_warmup = warmup.is_some() && interval.segment == FIRST;
+            if interval.drain {
+                return Ok(ControlFlow::Continue(()));
+            }
             if is_warmup {
                 warm.add(interval, true);
             } else {

@@ -315,7 +315,7 @@ fn titled<'a>(asked: &Asked, runs: &'a [Results], together: &'a Results) -> Vec<
     };
     let all = runs.iter().enumerate().filter(|_| asked.prints_all_runs);
     let mut titled: Vec<_> = all.map(|(n, run)| (format!("RUN #{} RESULTS", n + 1), run)).collect();
-    let ops_per_s = |run: &Results| run.per_s(run.totals.all.ops);
+    let ops_per_s = |run: &Results| run.per_s(run.totals.in_rate.ops);
     // Of several that are alike the first.
     let better = |best: &'a Results, run| if ops_per_s(run) > ops_per_s(best) { run } else { best };
     let worse = |worst: &'a Results, run| if ops_per_s(run) < ops_per_s(worst) { run } else { worst };

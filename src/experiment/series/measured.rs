@@ -33,7 +33,7 @@ impl Gathered {
             Record::Segment(segment) if segment.aside().is_some() => {
                 self.aside.insert(segment.segment);
             }
-            Record::Interval(interval) if !self.aside.contains(&interval.segment) => self.all.merge(interval),
+            Record::Interval(interval) if !self.aside.contains(&interval.segment) => self.all.add(interval),
             Record::End(end) => self.summary = Some(end.summary.clone()),
             _ => {}
         }
@@ -59,20 +59,20 @@ impl MeasuredCell {
 
     /// The figures of its `cell`. Under a rate the latencies in all are those of the response time.
     pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
-        let figures = |ops: u64, latency: &Latency| Figures {
+        let figures = |in_rate: u64, latency: &Latency| Figures {
             ops_per_s: (self.summary.length_s > 0.0)
-                .then(|| (ops * cell.each) as f64 / self.summary.length_s),
+                .then(|| (in_rate * cell.each) as f64 / self.summary.length_s),
             mean_us: (!latency.is_empty()).then(|| latency.mean_ns() / 1e3),
             p99_us: latency.percentile(0.99).map(|ns| ns as f64 / 1e3),
             within: layout.within_ms.iter().filter_map(|ms| percent_within(latency, *ms)).collect(),
         };
         let of_operation = |operation: &crate::workload::Operation| {
             let part = self.all.commands.get(&operation.name).cloned().unwrap_or_default();
-            (operation.name.clone(), figures(part.ops, &part.service))
+            (operation.name.clone(), figures(part.in_rate(self.all.response.is_some()), &part.service))
         };
         let latency = self.summary.response.as_ref().unwrap_or(&self.summary.service);
         OfOperations {
-            all: figures(self.summary.ops, latency),
+            all: figures(self.all.in_rate(), latency),
             operations: cell.workload.asked().map(of_operation).collect(),
         }
     }

@@ -20,15 +20,15 @@ fn rate(per_s: f64) -> Json {
 
 /// The figures of a row; `totals` is there where it is that of all.
 pub(super) fn figures(report: &Report, row: &Row, totals: Option<&Results>) -> Json {
-    let (part, per_s) = (&row.all, |n: u64| report.results.per_s(n));
+    let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
     let lost = totals.map_or(0, |totals| totals.connection_errors);
     let mean_ms = part.latency.mean_ns() / 1e6;
     let mut fields = vec![
         ("Count", part.ops.into()),
-        ("Ops/sec", rate(per_s(part.ops))),
-        ("Hits/sec", rate(per_s(part.hits))),
-        ("Misses/sec", rate(per_s(part.misses))),
+        ("Ops/sec", rate(per_s(in_rate.ops))),
+        ("Hits/sec", rate(per_s(in_rate.hits))),
+        ("Misses/sec", rate(per_s(in_rate.misses))),
         ("Connection Errors/sec", rate(per_s(lost))),
         ("Connection Errors", lost.into()),
         ("Latency", latency(mean_ms)),
@@ -36,10 +36,10 @@ pub(super) fn figures(report: &Report, row: &Row, totals: Option<&Results>) -> J
         ("Accumulated Latency", accumulated(part)),
         ("Min Latency", latency(ms(part.latency.min_ns()))),
         ("Max Latency", latency(ms(part.latency.max_ns()))),
-        ("KB/sec", kib_per_s(part.bytes_in + part.bytes_out)),
-        ("KB/sec RX/TX", kib_per_s(part.bytes_in + part.bytes_out)),
-        ("KB/sec RX", kib_per_s(part.bytes_in)),
-        ("KB/sec TX", kib_per_s(part.bytes_out)),
+        ("KB/sec", kib_per_s(in_rate.bytes_in + in_rate.bytes_out)),
+        ("KB/sec RX/TX", kib_per_s(in_rate.bytes_in + in_rate.bytes_out)),
+        ("KB/sec RX", kib_per_s(in_rate.bytes_in)),
+        ("KB/sec TX", kib_per_s(in_rate.bytes_out)),
         ("Time-Serie", time_serie(report, &row.seconds)),
         ("Percentile Latencies", percentiles(report, part)),
     ];

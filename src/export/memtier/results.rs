@@ -45,18 +45,24 @@ impl Part {
 pub struct Row {
     /// Of all seconds.
     pub all: Part,
-    /// Of each.
+    /// What its rates count: in closed loop what came before the end of the load.
+    pub in_rate: Part,
+    /// Of each second of that.
     pub seconds: BTreeMap<u64, Part>,
 }
 
 impl Row {
-    fn add(&mut self, second: u64, part: &Part) {
+    fn add(&mut self, second: Option<u64>, part: &Part) {
         self.all.add(part);
-        self.seconds.entry(second).or_default().add(part);
+        if let Some(second) = second {
+            self.in_rate.add(part);
+            self.seconds.entry(second).or_default().add(part);
+        }
     }
 
     fn add_all(&mut self, more: &Self) {
         self.all.add(&more.all);
+        self.in_rate.add(&more.in_rate);
     }
 }
 
@@ -93,7 +99,8 @@ impl Results {
         let Interval { t_s, length_s, .. } = *interval;
         let began_s = *self.began_s.get_or_insert(t_s - length_s);
         // In the middle: a stretch ends where the next begins.
-        let second = (t_s - length_s / 2.0 - began_s).max(0.0) as u64;
+        let is_in_rate = !interval.drain || interval.response.is_some();
+        let second = is_in_rate.then_some((t_s - length_s / 2.0 - began_s).max(0.0) as u64);
         for (name, operation) in &interval.commands {
             let part = Part::of(operation);
             if let Some(row) = row_of(name) {

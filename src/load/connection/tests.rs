@@ -364,7 +364,7 @@ fn operations_that_are_lost_between_their_steps_are_errors_once() {
         bench.answer(first, 10);
         bench.answer(second, 20);
         assert_eq!(bench.segments.in_flight(), lost);
-        bench.connection.count_lost(&ErrorKind::Reset, &mut bench.segments);
+        bench.connection.count_lost(&ErrorKind::Reset, 9, &mut bench.segments);
         let counted = bench.counted();
         assert_eq!((errors(&counted, 0).as_str(), bench.segments.in_flight()), (told, 0));
     }
@@ -377,7 +377,7 @@ fn a_reply_that_comes_before_its_step_is_asked_for_was_not_asked_for() {
     bench.ask_for(&program, &["rmw"], false);
     bench.server.write_all(b"$-1\r\n+OK\r\n").unwrap();
     assert!(matches!(bench.read(1), Err(Broken::Unasked)));
-    bench.connection.count_lost(&ErrorKind::Protocol, &mut bench.segments);
+    bench.connection.count_lost(&ErrorKind::Protocol, 9, &mut bench.segments);
     assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }
 

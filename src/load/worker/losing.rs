@@ -14,7 +14,7 @@ impl Worker {
         match self.clients.connection(i).filter(|connection| !is_opening(connection)) {
             None => self.segments.count_failed_connect(&kind),
             Some(connection) => {
-                connection.count_lost(&kind, &mut self.segments);
+                connection.count_lost(&kind, now_ns, &mut self.segments);
                 // It is we who close it then.
                 if !matches!(broken, Broken::Unanswered) {
                     self.segments.count_lost_connection(&kind);

@@ -40,7 +40,7 @@ use super::{
     watches::Watches,
 };
 use crate::{
-    clock::{Clock, next_tick_ns, tick_of},
+    clock::{Clock, TICK_NS, next_tick_ns, tick_of},
     foreign,
     host::OwnThread,
     protocol::Kinds,
@@ -183,6 +183,10 @@ impl Worker {
             self.seen_ns = now_ns;
             if now_ns >= self.next_tick_ns {
                 self.count_lap();
+            }
+            // What is read now came after the end.
+            if now_ns >= self.until_ns && self.stage == Stage::Sending {
+                self.end_load(self.until_ns);
             }
             if self.waits.is_due(now_ns)
                 && let Some(waited_ns) = self.own.as_ref().and_then(OwnThread::run_delay_ns)
@@ -363,6 +367,13 @@ impl Worker {
         }
         self.segments.count_due(self.pace.take_due());
         self.segments.close_tick(tick_of(now_ns), now_ns, connected);
-        self.next_tick_ns = next_tick_ns(now_ns);
+        self.next_tick_ns = self.next_tick_after(now_ns);
+    }
+
+    /// When the next tick is closed. The last one of a load goes on to its end: a few milliseconds have no rate.
+    fn next_tick_after(&self, now_ns: u64) -> u64 {
+        let tick_ns = next_tick_ns(now_ns);
+        let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;
+        if is_last { self.until_ns } else { tick_ns }
     }
 }

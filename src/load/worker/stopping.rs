@@ -110,11 +110,13 @@ impl Worker {
         }
     }
 
-    /// From `at_ns` on the time is no time under load.
-    fn end_load(&mut self, at_ns: u64) {
+    /// From `at_ns` on the time is no time under load, and what comes is the drain.
+    pub(super) fn end_load(&mut self, at_ns: u64) {
         self.count_lap();
         self.segments.count_due(self.pace.take_due());
-        self.segments.end(at_ns);
+        self.segments.end(at_ns, self.clients.connected() as u32);
+        // Handed up at once.
+        self.next_tick_ns = self.next_tick_ns.min(at_ns);
     }
 
     /// Whether the load is over and nothing is left to wait for. What the worker has counted is handed up.

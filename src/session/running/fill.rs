@@ -51,7 +51,7 @@ impl Fill {
             },
             Record::Interval(interval) if self.segments.contains(&interval.segment) => {
                 self.sum.ops += interval.ops;
-                self.sum.length_s += interval.length_s;
+                self.sum.length_s += interval.load_s();
                 add_counts(&mut self.sum.errors, &interval.errors);
             }
             _ => {}

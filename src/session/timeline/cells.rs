@@ -14,7 +14,7 @@ use crate::{
 /// What the load did, over all segments that have a part in it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadCell {
-    /// Good replies.
+    /// Good replies, without drains.
     pub ops: u64,
     /// Seconds of load that were measured.
     pub length_s: f64,
@@ -30,10 +30,13 @@ pub struct LoadCell {
 
 impl LoadCell {
     pub(super) fn add(&mut self, interval: &Interval) {
-        self.ops += interval.ops;
-        self.length_s += interval.length_s;
         self.behind_us = self.behind_us.max(interval.behind_us);
         self.waiting_ns = self.waiting_ns.max(interval.waiting_us.saturating_mul(1_000));
+        if interval.drain {
+            return;
+        }
+        self.ops += interval.ops;
+        self.length_s += interval.length_s;
         if interval.length_s > 0.0 {
             self.clients = interval.clients;
         }

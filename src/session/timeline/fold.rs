@@ -218,7 +218,8 @@ impl Timeline {
     }
 
     fn push_interval(&mut self, interval: &Interval) {
-        let Interval { t_s, length_s, segment, .. } = *interval;
+        let Interval { t_s, segment, .. } = *interval;
+        let length_s = interval.timed_s();
         self.load.entry(t_s, length_s).add(interval);
         let is_current = self.current_segment().is_none_or(|current| current == segment) && length_s > 0.0;
         if is_current {

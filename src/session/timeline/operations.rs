@@ -45,7 +45,7 @@ impl OperationLanes {
         let label = if is_known { label } else { OTHER };
         let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
         let cells = self.lanes.entry(label.to_owned()).or_insert_with(empty);
-        let (t_s, length_s) = (interval.t_s, interval.length_s);
+        let (t_s, length_s) = (interval.t_s, interval.timed_s());
         cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, latency);
     }
 

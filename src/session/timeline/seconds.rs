@@ -96,7 +96,7 @@ impl Seconds {
     }
 
     pub(super) fn push(&mut self, interval: &Interval) {
-        let Interval { length_s, ops, .. } = *interval;
+        let (length_s, ops) = (interval.timed_s(), interval.ops);
         if length_s <= 0.0 {
             return;
         }

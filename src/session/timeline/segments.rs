@@ -130,7 +130,7 @@ impl Segments {
         match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
             Some(segment) => {
                 let segment = Arc::make_mut(segment);
-                segment.total.merge(interval);
+                segment.total.add(interval);
                 segment.seconds.push(interval);
             }
             // What comes this late was asked under load.

@@ -22,7 +22,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, interval: &Interval) {
-        self.length_s += interval.length_s;
+        self.length_s += interval.load_s();
         self.ops += interval.ops;
         self.bytes += interval.bytes_in + interval.bytes_out;
         self.latency.merge(&interval.service);

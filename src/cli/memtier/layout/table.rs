@@ -55,14 +55,16 @@ fn digits(percentile: f64) -> String {
 /// The figures of the row at a place, or of all.
 fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
     let results = report.results;
-    let part = &place.map_or(&results.totals, |place| &results.rows[place]).all;
+    let sums = place.map_or(&results.totals, |place| &results.rows[place]);
+    let (part, in_rate) = (&sums.all, &sums.in_rate);
     let rate = |n: u64| format!("{:.2}", results.per_s(n));
     let is_usual =
         |name: &str| !report.is_arbitrary() && place.is_some_and(|place| report.requests.rows[place] == name);
-    let mut cells = vec![(rate(part.ops), RATE)];
+    let mut cells = vec![(rate(in_rate.ops), RATE)];
     if !report.is_arbitrary() {
         let has_misses = place.is_none() || is_usual("GET");
-        let found = [part.hits, part.misses].map(|n| if has_misses { rate(n) } else { NONE.to_owned() });
+        let found =
+            [in_rate.hits, in_rate.misses].map(|n| if has_misses { rate(n) } else { NONE.to_owned() });
         cells.extend(found.map(|text| (text, RATE)));
     }
     // Theirs leaves a row empty that has none, but not where the commands are one's own.
@@ -70,7 +72,7 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
     let latency = |ms: f64| (if is_empty { NONE.to_owned() } else { format!("{ms:.5}") }, LATENCY);
     cells.extend(latencies(&part.latency, &report.asked.percentiles).map(latency));
     let bytes =
-        if is_usual("WAIT") { NONE.to_owned() } else { format!("{:.2}", kib(bytes_per_s(report, part))) };
+        if is_usual("WAIT") { NONE.to_owned() } else { format!("{:.2}", kib(bytes_per_s(report, in_rate))) };
     cells.push((bytes, RATE));
     cells
 }

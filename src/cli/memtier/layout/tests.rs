@@ -18,7 +18,7 @@ fn results(requests: &Requests) -> Results {
         bytes_out: 0,
         latency: latencies(ops),
     };
-    let row = |ops| Row { all: part(ops), seconds: [(0, part(ops))].into() };
+    let row = |ops| Row { all: part(ops), in_rate: part(ops), seconds: [(0, part(ops))].into() };
     let mut results = Results::none(requests.rows.len(), 1_700_000_000_000);
     results.rows[0] = row(100);
     results.rows[1] = row(1000);
