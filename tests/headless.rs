@@ -89,8 +89,8 @@ fn every_interval_says_what_the_client_itself_cost() {
     let records = run(&one_second(&server.port_text(), &["--threads", "2"])).expect_code(0).records();
     let summary = end(&records).summary.client.as_ref().unwrap();
     let of_intervals = intervals(&records);
-    // What comes after the end of the load has no length, and no cost.
-    let with_length: Vec<_> = of_intervals.iter().filter(|interval| interval.length_s > 0.0).collect();
+    // What comes after the end of the load is no time under it, and has no cost.
+    let with_length: Vec<_> = of_intervals.iter().filter(|interval| interval.timed_s() > 0.0).collect();
     let clients: Vec<_> = with_length.iter().map(|interval| interval.client.as_ref().unwrap()).collect();
     assert!(!clients.is_empty());
     for client in &clients {

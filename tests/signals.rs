@@ -8,7 +8,10 @@ use crate::support::{
     terminal::Terminal,
     wait_for,
 };
-use redyno::{happening::Happening, session::Record};
+use redyno::{
+    happening::Happening,
+    session::{Record, Summary},
+};
 use rustix::process::Signal;
 
 const DEADLY: [Signal; 5] = [Signal::QUIT, Signal::USR1, Signal::USR2, Signal::ALARM, Signal::XCPU];
@@ -59,9 +62,10 @@ fn a_recording_beyond_the_limit_of_file_sizes_is_told_and_kills_nobody() {
 }
 
 #[test]
-fn a_stop_is_told_and_is_in_the_length_of_nothing() {
+fn a_stop_is_a_gap_between_intervals_and_time_of_the_session() {
     let server = Server::redis().start();
-    let args = ["--headless", "--json", "--load", "--duration", "5", "-p", &server.port_text()];
+    let args =
+        ["--headless", "--json", "--load", "--rate", "1000", "--duration", "5", "-p", &server.port_text()];
     let program = Running::start(redyno(&args));
     program.wait_for_lines(1, r#""kind":"interval""#);
     program.signal(Signal::STOP);
@@ -79,9 +83,18 @@ fn a_stop_is_told_and_is_in_the_length_of_nothing() {
     let paused_s = paused.expect("an event tells of the stop");
     assert!(paused_s > 1.0, "{paused_s}");
     let Some(Record::End(end)) = records.last() else { panic!("an end record") };
-    let pings: f64 =
-        records.iter().map(|r| if let Record::Ping(ping) = r { ping.length_s } else { 0.0 }).sum();
-    for measured_s in [end.summary.length_s, pings] {
+    let sum = |length_s: fn(&Record) -> f64| records.iter().map(length_s).sum::<f64>();
+    let pings_s = sum(|r| if let Record::Ping(ping) = r { ping.length_s } else { 0.0 });
+    let intervals_s = sum(|r| if let Record::Interval(interval) = r { interval.timed_s() } else { 0.0 });
+    let gap_s = sum(|r| if let Record::Interval(interval) = r { interval.paused_s } else { 0.0 });
+    for measured_s in [intervals_s, pings_s] {
         assert!(measured_s <= end.t_s - paused_s + 0.1, "{measured_s} of {} s, {paused_s} s paused", end.t_s);
     }
+    // A thousand a second were due, and sent after the stop: 1506/s were shown where its time was left out.
+    let Summary { length_s, ops_per_s, ops, due, .. } = &end.summary;
+    assert!((length_s - intervals_s - gap_s).abs() < 1e-3, "{length_s} s of {intervals_s} and {gap_s}");
+    assert!((gap_s - paused_s).abs() < 0.2, "{gap_s} of {paused_s}");
+    assert!(
+        (*due as f64 / length_s - 1000.0).abs() < 5.0 && (ops_per_s - *ops as f64 / length_s).abs() < 1e-3
+    );
 }

@@ -43,7 +43,7 @@ impl Open {
     fn next_buffer(&self, ring: &mut Ring) -> Box<IntervalBuffer> {
         let mut next = ring.empty();
         next.begin(self.generation, &self.buffer.operations, self.buffer.end_ns);
-        next.drain = self.buffer.drain;
+        (next.drain, next.connected) = (self.buffer.drain, self.buffer.connected);
         next
     }
 
@@ -56,8 +56,7 @@ impl Open {
 
     /// Sends what was counted up with the tick of this number, and goes on empty.
     fn hand_up(&mut self, tick: u64, ring: &mut Ring) {
-        let mut next = self.next_buffer(ring);
-        next.connected = self.buffer.connected;
+        let next = self.next_buffer(ring);
         let mut full = std::mem::replace(&mut self.buffer, next);
         (full.tick, full.in_flight) = (tick, self.in_flight);
         ring.send(full);

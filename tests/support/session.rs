@@ -207,7 +207,7 @@ impl Past {
     /// All that `segment` did, in one.
     pub fn segment(&self, segment: u32) -> Interval {
         let mut total = Interval { segment, ..Interval::default() };
-        self.intervals().filter(|i| i.segment == segment).for_each(|i| total.merge(i));
+        self.intervals().filter(|i| i.segment == segment).for_each(|i| total.add(i));
         total
     }
 
