@@ -30,5 +30,5 @@ pub use talk::{Talk, talk};
 pub use tls::{
     Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UnknownCipher,
 };
-pub use transport::{Transport, pause};
+pub use transport::{Transport, pause, wait_for};
 pub use uri::{ParsedUri, UriError, parse_uri};

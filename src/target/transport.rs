@@ -122,9 +122,9 @@ pub fn pause(timeout: Duration) {
     wait_for(&mut [], timeout);
 }
 
-/// Polls. The timeout has the resolution of nanoseconds where the system has `ppoll` (Linux and the BSDs); on macOS it is
+/// Polls: each of `polled` knows afterwards what it is ready for. The timeout has the resolution of nanoseconds where the system has `ppoll` (Linux and the BSDs); on macOS it is
 /// rounded up to whole milliseconds.
-fn wait_for(polled: &mut [PollFd], timeout: Duration) {
+pub fn wait_for(polled: &mut [PollFd], timeout: Duration) {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),

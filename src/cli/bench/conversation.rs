@@ -72,7 +72,8 @@ impl Conversation {
     /// # Errors
     /// When the connection breaks, or what comes is no answer.
     pub(super) fn ask(&mut self, words: &[&[u8]]) -> io::Result<Answer> {
-        self.say(&Dialect::Resp2.encode(words))?;
+        // A server that turns clients away says why and hangs up: that is worth more than a write that fails.
+        let unsaid = self.say(&Dialect::Resp2.encode(words)).err();
         loop {
             if let Some((answer, length)) = read(&self.received)? {
                 self.received.drain(..length);
@@ -80,7 +81,7 @@ impl Conversation {
             }
             let mut buffer = [0; 4096];
             match self.transport.read(&mut buffer) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) => return Err(unsaid.unwrap_or(io::ErrorKind::UnexpectedEof.into())),
                 Ok(n) => self.received.extend_from_slice(&buffer[..n]),
                 Err(error) if is_nothing(&error) => self.wait(PollFlags::IN),
                 Err(error) => return Err(error),

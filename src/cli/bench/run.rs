@@ -14,7 +14,8 @@ use super::{
     asked::{Asked, Form},
     catalogue,
     conversation::{Answer, Conversation},
-    custom, idle,
+    custom,
+    idle::{self, Lost},
     layout::{Behind, CSV_HEADER, Progress, Report, Setting},
     parse::{Parsed, parse},
     payload::Payload,
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::{
     cli::{
-        drop_in::{Stop, place, to_its_end, without_number, without_step},
+        drop_in::{Stop, place, plain, to_its_end, without_number, without_step},
         words::Words,
     },
     clock::Clock,
@@ -129,8 +130,7 @@ impl Bench {
 
     fn run(&mut self) -> Result<(), Stop> {
         if self.asked.is_idle {
-            let held = idle::hold(&self.target, self.asked.clients(), &mut self.out);
-            return held.map_err(|error| self.lost(&error));
+            return self.hold();
         }
         if self.asked.form() == Form::Csv {
             self.print(CSV_HEADER)?;
@@ -157,6 +157,17 @@ impl Bench {
                 return Ok(());
             }
         }
+    }
+
+    /// Holds idle connections until one is lost.
+    fn hold(&mut self) -> Result<(), Stop> {
+        let (server, place) = (self.flavour.server(), place(&self.target));
+        let end = |lost| match lost {
+            Lost::Unreachable(error) => unreachable(server, &place, &error),
+            Lost::Said(error) => Stop::Told(format!("Error from server: {error}")),
+            Lost::Closed(error) => Stop::Told(format!("Error: {}", plain(&error))),
+        };
+        match idle::hold(&self.target, self.asked.clients(), &mut self.out, end)? {}
     }
 
     fn run_test(&mut self, test: &Test) -> Result<(), Stop> {
@@ -287,7 +298,11 @@ impl Bench {
             return Stop::Told(format!("Error from server: {}", without_step(Dialect::Resp2, message).1));
         }
         match kind {
-            "refused" | "unreachable" => self.lost(&io::Error::other(message.to_owned())),
+            "refused" | "unreachable" => unreachable(
+                self.flavour.server(),
+                &place(&self.target),
+                &io::Error::other(message.to_owned()),
+            ),
             "tls" => Stop::Told(format!("Could not negotiate a TLS connection: {message}")),
             _ if message == "the server closed the connection" => {
                 Stop::Told("Error: Server closed the connection".to_owned())
@@ -296,16 +311,12 @@ impl Bench {
         }
     }
 
-    fn lost(&self, error: &io::Error) -> Stop {
-        let (server, place) = (self.flavour.server(), place(&self.target));
-        Stop::Told(format!(
-            "Could not connect to {server} at {place}: {}",
-            without_number(&error.to_string())
-        ))
-    }
-
     fn print(&mut self, text: &str) -> Result<(), Stop> {
         self.out.write_all(text.as_bytes())?;
         Ok(self.out.flush()?)
     }
+}
+
+fn unreachable(server: &str, place: &str, error: &io::Error) -> Stop {
+    Stop::Told(format!("Could not connect to {server} at {place}: {}", plain(error)))
 }
