@@ -9,10 +9,12 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    pin::pin,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use rustls::pki_types::ServerName;
@@ -21,16 +23,21 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split},
     net::{TcpStream, UnixListener, UnixStream},
     task::JoinHandle,
+    time::timeout,
 };
 use tokio_rustls::TlsConnector;
 
 use crate::{
+    foreign,
     protocol::{Dialect, Excess, Meter, ProtocolError},
-    target::{Address, Reached, Target},
+    target::{Address, Reached, Target, TurnedDown},
 };
 
 /// Room for one read.
 const READ_SIZE: usize = 64 * 1024;
+
+/// How long the rest of what a server says is waited for that takes no requests any more.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// As many bytes of a reply that nothing had asked for are shown.
 const SHOWN: usize = 60;
@@ -44,13 +51,21 @@ enum Breach {
     /// A reply that nothing had asked for; its beginning.
     #[error("the server sent a reply that nothing had asked for: '{0}'")]
     Unasked(String),
-    #[error("the server closed the connection")]
-    Closed,
+    /// An error that nothing had asked for: why it is about to hang up.
+    #[error("{0}")]
+    TurnedDown(#[from] TurnedDown),
+    #[error("the server closed the connection{}", after(.0))]
+    Closed(Option<TurnedDown>),
     #[error("{0}")]
     Io(#[from] io::Error),
     /// Ours to fred; never seen.
     #[error("a request that is none: {0}")]
     Request(#[from] ProtocolError),
+}
+
+/// The error after which the server closed.
+fn after(last: &Option<TurnedDown>) -> String {
+    last.as_ref().map(|last| format!(" after '{}'", last.reply)).unwrap_or_default()
 }
 
 /// A guard at its post. Dropping it closes both connections.
@@ -151,9 +166,14 @@ async fn relay(fred: UnixStream, server: Box<dyn Stream>) -> Result<(), Breach> 
     let asked = AtomicU64::new(0);
     let (from_fred, to_fred) = split(fred);
     let (from_server, to_server) = split(server);
+    let mut replies = pin!(replies(from_server, to_fred, &asked));
     tokio::select! {
-        ended = requests(from_fred, to_server, &asked) => ended,
-        ended = replies(from_server, to_fred, &asked) => ended,
+        ended = requests(from_fred, to_server, &asked) => match ended {
+            // What the server said before it hung up is worth more than a write that fails.
+            Err(Breach::Io(error)) => timeout(LAST_WORDS, replies).await.unwrap_or(Err(error.into())),
+            ended => ended,
+        },
+        ended = &mut replies => ended,
     }
 }
 
@@ -188,27 +208,33 @@ async fn replies(
 ) -> Result<(), Breach> {
     let mut buffer = vec![0; READ_SIZE];
     let mut meter = Meter::default();
-    // What came of a reply that is not whole yet.
-    let mut held = Vec::new();
+    // What came and was not handed on yet, and the last reply, if that was an error.
+    let (mut held, mut last) = (Vec::new(), None);
     loop {
-        let n = server.read(&mut buffer).await?;
-        if n == 0 {
-            return Err(Breach::Closed);
-        }
-        let mut input = &buffer[..n];
-        let mut whole = 0;
+        let n = match server.read(&mut buffer).await {
+            Ok(0) => return Err(Breach::Closed(last)),
+            Ok(n) => n,
+            // A server that hangs up on what it has not read resets the connection.
+            Err(_) if last.is_some() => return Err(Breach::Closed(last)),
+            Err(error) => return Err(error.into()),
+        };
+        held.extend_from_slice(&buffer[..n]);
+        let (mut input, mut whole) = (&buffer[..n], 0);
         while meter.next(&mut input)? {
+            let line = held[whole..].split(|byte| *byte == b'\r').next().unwrap_or_default();
+            last = line.strip_prefix(b"-").map(|error| TurnedDown::unasked(Dialect::Resp2, error));
             let counted =
                 asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-            let beginning = || buffer[whole..n].iter().take(SHOWN).take_while(|byte| **byte != b'\r');
-            counted.map_err(|_| Breach::Unasked(beginning().copied().map(char::from).collect()))?;
-            whole = n - input.len();
+            if counted.is_err() {
+                let beginning = || foreign::bytes(&line[..line.len().min(SHOWN)]);
+                return Err(last.map_or_else(|| Breach::Unasked(beginning()), Breach::TurnedDown));
+            }
+            whole = held.len() - input.len();
         }
-        held.extend_from_slice(&buffer[..whole]);
         if whole > 0 {
+            let rest = held.split_off(whole);
             fred.write_all(&held).await?;
-            held = Vec::new();
+            held = rest;
         }
-        held.extend_from_slice(&buffer[whole..n]);
     }
 }

@@ -176,6 +176,12 @@ impl Greeter {
 }
 
 impl TurnedDown {
+    /// By an error that nothing had asked for: what the server says of the connection as such.
+    pub fn unasked(dialect: Dialect, line: &[u8]) -> Self {
+        let (step, reply) = (Step::Connection, foreign::bytes(line));
+        Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
+    }
+
     /// The kind by which it is counted: `maxclients`, or the code of the server's error. What Redis has a code for is
     /// counted by that, whoever says it.
     pub fn kind(&self) -> &str {

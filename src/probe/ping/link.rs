@@ -229,6 +229,7 @@ impl Link {
     }
 
     fn lose(&mut self, failure: Failure, now_ns: u64, tell: &mut dyn FnMut(News)) {
+        let failure = self.last_words(failure, now_ns, tell);
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
         let before = std::mem::replace(&mut self.phase, Phase::Resting { until_ns: now_ns + pause_ns });
         let (last_error, unanswered) = match before {
@@ -243,5 +244,15 @@ impl Link {
             other => other,
         };
         tell(News::Lost { failure, unanswered });
+    }
+
+    /// What the server said before it hung up, where that is not read yet; it is worth more than a failed write.
+    fn last_words(&mut self, failure: Failure, at_ns: u64, tell: &mut dyn FnMut(News)) -> Failure {
+        let (Phase::Connected(line), Failure::Io(_)) = (&mut self.phase, &failure) else { return failure };
+        let wake_up = WakeUp { at_ns, wall: Wall::read(&self.clock) };
+        match line.hear(&self.greeting, &mut self.back_off, wake_up, tell) {
+            Err(said @ (Failure::TurnedDown(_) | Failure::Closed { after: Some(_) })) => said,
+            _ => failure,
+        }
     }
 }

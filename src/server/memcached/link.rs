@@ -2,7 +2,9 @@
 
 use std::{
     collections::VecDeque,
+    convert::Infallible,
     io,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -10,7 +12,7 @@ use std::{
 use thiserror::Error;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split},
-    sync::{self, oneshot},
+    sync::{mpsc, oneshot},
     task::JoinHandle,
     time::timeout,
 };
@@ -23,13 +25,17 @@ use crate::{
         guard::{Stream, connect},
         link::REPLY_LIMIT,
     },
-    target::{Reached, Target},
+    target::{Reached, Target, TurnedDown},
 };
 
 /// Room for one read.
 const READ_SIZE: usize = 16 * 1024;
 /// The most bytes of one reply, 1 MiB: `stats conns` of 10 000 clients has some.
 const LONGEST_REPLY: usize = 1 << 20;
+/// Commands that wait for those before them to be written.
+const COMMANDS: usize = 64;
+/// How long the rest of what a server says is waited for that takes no commands any more.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long it may take to connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
@@ -46,6 +52,8 @@ enum Broken {
     Endless,
     #[error("the server sent a reply that nothing had asked for")]
     Unasked,
+    #[error("{0}")]
+    TurnedDown(#[from] TurnedDown),
 }
 
 /// A connection. Dropping it closes the socket.
@@ -65,7 +73,8 @@ impl Drop for Link {
 pub(in crate::server) struct Wire(Arc<Shared>);
 
 struct Shared {
-    writer: sync::Mutex<WriteHalf<Box<dyn Stream>>>,
+    /// What is to be written, whole, whoever stops waiting meanwhile; and who waits for its replies.
+    commands: mpsc::Sender<(Vec<u8>, Waiting)>,
     /// Who waits for replies, in their order.
     waiting: Mutex<VecDeque<Waiting>>,
     /// Why the connection ended, once it has.
@@ -90,14 +99,18 @@ impl Link {
         let broken = |cause: io::Error| ServerError::Lost { command: connecting(), cause: cause.to_string() };
         let stream = timeout(CONNECT_LIMIT, connect(target, reached)).await.map_err(late)?.map_err(broken)?;
         let (reader, writer) = split(stream);
-        let shared = Arc::new(Shared {
-            writer: sync::Mutex::new(writer),
-            waiting: Mutex::default(),
-            breach: OnceLock::new(),
-        });
+        let (commands, to_write) = mpsc::channel(COMMANDS);
+        let shared = Arc::new(Shared { commands, waiting: Mutex::default(), breach: OnceLock::new() });
         let (wire, told) = (Wire(Arc::clone(&shared)), shared);
         let task = tokio::spawn(async move {
-            let Err(broken) = listen(reader, &told).await;
+            let mut heard = pin!(listen(reader, &told));
+            let Err(broken) = tokio::select! {
+                ended = write_on(writer, to_write, &told) => match ended {
+                    // What the server said before it hung up is worth more than a write that fails.
+                    Err(unwritten) => timeout(LAST_WORDS, heard).await.unwrap_or(Err(unwritten.into())),
+                },
+                ended = &mut heard => ended,
+            };
             // Set once. Who waits is told by the end of its channel.
             let _ = told.breach.set(broken.to_string());
             told.waiting().clear();
@@ -162,30 +175,33 @@ impl Wire {
 
     async fn say(&self, command: &str, bytes: &[u8], replies: usize) -> Result<Vec<Said>, ServerError> {
         let (answer, said) = oneshot::channel();
-        let lost = |cause: String| ServerError::Lost { command: command.to_owned(), cause };
-        {
-            let mut writer = self.0.writer.lock().await;
-            self.0.waiting().push_back(Waiting { left: replies, replies: Vec::new(), answer });
-            // After the end nobody takes what was put there.
-            if let Some(cause) = self.0.breach.get() {
-                return Err(lost(cause.clone()));
-            }
-            let written = async {
-                writer.write_all(bytes).await?;
-                writer.flush().await
-            };
-            written.await.map_err(|error| lost(error.to_string()))?;
-        }
-        said.await
-            .map_err(|_| lost(self.0.breach.get().cloned().unwrap_or_else(|| "it was closed".to_owned())))
+        let waiting = Waiting { left: replies, replies: Vec::new(), answer };
+        // After the end nobody takes it, and the answer's end tells.
+        drop(self.0.commands.send((bytes.to_vec(), waiting)).await);
+        said.await.map_err(|_| {
+            let cause = self.0.breach.get().cloned().unwrap_or_else(|| "it was closed".to_owned());
+            ServerError::Lost { command: command.to_owned(), cause }
+        })
     }
 }
 
-/// Hands whole replies to who waits for them.
-async fn listen(
-    mut reader: ReadHalf<Box<dyn Stream>>,
+/// Writes commands one after the other, each whole.
+async fn write_on(
+    mut writer: WriteHalf<Box<dyn Stream>>,
+    mut commands: mpsc::Receiver<(Vec<u8>, Waiting)>,
     shared: &Shared,
-) -> Result<std::convert::Infallible, Broken> {
+) -> io::Result<Infallible> {
+    while let Some((bytes, waiting)) = commands.recv().await {
+        shared.waiting().push_back(waiting);
+        writer.write_all(&bytes).await?;
+        writer.flush().await?;
+    }
+    // Never: what it reads from has its other end here.
+    std::future::pending().await
+}
+
+/// Hands whole replies to who waits for them.
+async fn listen(mut reader: ReadHalf<Box<dyn Stream>>, shared: &Shared) -> Result<Infallible, Broken> {
     let (mut buffer, mut held) = (vec![0; READ_SIZE], Vec::new());
     let mut skipper = Dialect::Memcached.skipper();
     loop {
@@ -213,7 +229,10 @@ async fn listen(
 
 fn hand_over(shared: &Shared, said: Said) -> Result<(), Broken> {
     let mut waiting = shared.waiting();
-    let first = waiting.front_mut().ok_or(Broken::Unasked)?;
+    let Some(first) = waiting.front_mut() else {
+        let turned_down = |line: String| TurnedDown::unasked(Dialect::Memcached, line.as_bytes()).into();
+        return Err(said.map_or_else(turned_down, |_| Broken::Unasked));
+    };
     first.replies.push(said);
     first.left -= 1;
     if first.left == 0
@@ -223,4 +242,50 @@ fn hand_over(shared: &Shared, said: Said) -> Result<(), Broken> {
         let _ = done.answer.send(done.replies);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead as _, BufReader, Write as _},
+        net::TcpListener,
+        sync::mpsc::channel,
+    };
+
+    use super::*;
+    use crate::target::Address;
+
+    /// More than the buffers of two sockets take.
+    const LARGE: usize = 32 << 20;
+
+    #[tokio::test]
+    async fn a_command_that_nobody_waits_for_any_longer_is_still_written_whole() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let peer = listener.local_addr().unwrap();
+        let (given_up, reads_on) = channel();
+        let server = std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let (mut lines, mut lengths) = (BufReader::new(stream.try_clone().unwrap()).lines(), Vec::new());
+            assert_eq!(lines.next().unwrap().unwrap(), "mn");
+            stream.write_all(b"MN\r\n").unwrap();
+            reads_on.recv().unwrap();
+            for line in lines {
+                lengths.push(line.unwrap().len());
+                stream.write_all(format!("VERSION {}\r\n", lengths.len()).as_bytes()).unwrap();
+            }
+            lengths
+        });
+        let address = Address::Tcp { host: peer.ip().to_string(), port: peer.port() };
+        let target = Target { address, dialect: Dialect::Memcached, ..Target::default() };
+        let link = Link::open(&target, Reached { peer: Some(peer) }).await.unwrap();
+        let large = "x".repeat(LARGE) + "\r\n";
+        let late = link.wire().ask("large", large.as_bytes(), 1).await.unwrap_err();
+        assert!(matches!(late, ServerError::Timeout { .. }), "{late}");
+        given_up.send(()).unwrap();
+        assert_eq!(link.wire().text("version").await.unwrap(), "VERSION 2\r\n");
+        drop(link);
+        // The connection ends where this waits.
+        let read = tokio::task::spawn_blocking(|| server.join().unwrap()).await.unwrap();
+        assert_eq!(read, [LARGE, "version".len()]);
+    }
 }
