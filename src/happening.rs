@@ -191,6 +191,9 @@ happenings! {
     RecordingFailed { cause: String } "recording failed" cause;
     /// Lines that nobody read were left out of the output.
     OutputLost { lines: u64 } "output lost" format!("{} lost here: nobody read them", were(*lines));
+    /// Measurements that a listener did not take in time were left out of what it gets.
+    RecordsLost { records: u64 } "output lost"
+        format!("{} left out here: the disk or the reader took too long", counted(*records, "record"));
     /// A line of a recording is no record.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
     /// More lines are none, and are not told one by one.

@@ -5,12 +5,13 @@
 //! wake and intrinsic probe ───────────────────────────────┼─► collector ─► record, to every listener
 //! messages of the session ────────────────────────────────┘
 //! ```
-//! It waits for nobody: listeners have queues without an end, and what feeds it waits for room.
+//! It waits for nobody: listeners have [queues](super::queue) that leave out what does not fit, and what feeds it waits for
+//! room.
 
 use std::{
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, Sender},
+        mpsc::{Receiver, RecvTimeoutError},
     },
     time::Duration,
 };
@@ -18,6 +19,7 @@ use std::{
 use super::{
     Record, Segment, SessionStart,
     pauses::{PauseWatch, Pauses},
+    queue::Feed,
     target_records::{TargetInputs, TargetRecords, span},
 };
 use crate::{clock::Clock, probe, server};
@@ -26,14 +28,14 @@ use crate::{clock::Clock, probe, server};
 const ROUND: Duration = Duration::from_millis(20);
 
 /// What the session tells the collector.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) enum Message {
     /// New knobs hold for this target, counted from 0.
     Segment(usize, Segment),
     /// A note, or something that happened that the session itself knows of.
     Record(Record),
     /// Another listener: it gets the first record, those of the current segments, and all from now on.
-    Listen(Sender<Arc<Record>>),
+    Listen(Feed<Arc<Record>>),
     /// The workers were told to stop: take what is left, then end.
     Finish,
 }
@@ -53,7 +55,7 @@ pub(super) struct Collector {
     pauses: Pauses,
     machine: Receiver<probe::Message>,
     session: Receiver<Message>,
-    listeners: Vec<Sender<Arc<Record>>>,
+    listeners: Vec<Feed<Arc<Record>>>,
     /// What a listener that comes later must know: the first record, and that of each target's current segment.
     start: Option<Arc<Record>>,
     segments: Vec<Option<Arc<Record>>>,
@@ -63,7 +65,7 @@ pub(super) struct Collector {
 
 impl Collector {
     /// A collector for `inputs` that tells `listeners`.
-    pub(super) fn new(clock: Clock, inputs: Inputs, listeners: Vec<Sender<Arc<Record>>>) -> Self {
+    pub(super) fn new(clock: Clock, inputs: Inputs, listeners: Vec<Feed<Arc<Record>>>) -> Self {
         let targets: Vec<_> =
             inputs.targets.into_iter().map(|inputs| TargetRecords::new(clock, inputs)).collect();
         Self {
@@ -163,9 +165,9 @@ impl Collector {
         }
     }
 
-    fn welcome(&mut self, listener: Sender<Arc<Record>>) {
+    fn welcome(&mut self, mut listener: Feed<Arc<Record>>) {
         let mut beginning = self.start.iter().chain(self.segments.iter().flatten());
-        if beginning.all(|record| listener.send(Arc::clone(record)).is_ok()) {
+        if beginning.all(|record| listener.record(record)) {
             self.listeners.push(listener);
         }
     }
@@ -180,7 +182,7 @@ impl Collector {
 
     fn emit(&mut self, record: Record) -> Arc<Record> {
         let record = Arc::new(if self.redacts { record.redacted() } else { record });
-        self.listeners.retain(|listener| listener.send(Arc::clone(&record)).is_ok());
+        self.listeners.retain_mut(|listener| listener.record(&record));
         record
     }
 }

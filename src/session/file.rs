@@ -30,6 +30,12 @@ pub enum FileError {
     /// A record could not be written.
     #[error("recording to {0} failed: {1}")]
     Write(PathBuf, io::Error),
+    /// It takes nothing any more, and is not waited for.
+    #[error("recording to {0} failed: nothing more could be written for 2 s")]
+    Stuck(PathBuf),
+    /// So many records were left out of it.
+    #[error("recording to {0} is not whole: {1} records were left out, since the disk took too long")]
+    Lost(PathBuf, u64),
 }
 
 /// A file that is being written.

@@ -140,6 +140,9 @@ fn keep(peer: &Peer, mut file: Limited) -> io::Result<()> {
     let (mut coalesce, mut lines) = (Coalesce::default(), Lean::default());
     for delivery in peer.rest() {
         if let Delivery::Record(record) = delivery {
+            if let Record::Event(Event { what: Happening::RecordsLost { .. }, .. }) = &*record {
+                return Err(io::Error::other("the disk took too long"));
+            }
             file.write_all(&coalesce.push(&record), &mut lines)?;
         }
     }

@@ -18,6 +18,7 @@ use super::{
     Event, Mark, Record, SessionStart,
     collector::{Collector, Inputs, Message},
     measured::Measured,
+    queue::Feed,
 };
 use crate::{
     clock::{Clock, TICK_NS, seconds},
@@ -81,7 +82,7 @@ impl Live {
     pub fn start(
         beginning: Beginning,
         clock: Clock,
-        listeners: Vec<Sender<Arc<Record>>>,
+        listeners: Vec<Feed<Arc<Record>>>,
     ) -> Result<Self, LiveError> {
         let tick = Duration::from_nanos(TICK_NS);
         let (to_collector, session) = channel();
@@ -151,7 +152,7 @@ impl Live {
     }
 
     /// Lets `listener` have the first record, those of the current segments, and all from now on.
-    pub fn listen(&self, listener: Sender<Arc<Record>>) {
+    pub fn listen(&self, listener: Feed<Arc<Record>>) {
         self.tell(Message::Listen(listener));
     }
 

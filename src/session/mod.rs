@@ -24,6 +24,7 @@ mod output;
 mod pauses;
 mod places;
 mod progress;
+pub mod queue;
 mod reader;
 mod record;
 mod recorder;

@@ -10,17 +10,26 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, Sender, channel},
     },
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
-use super::{Coalesce, End, FileError, Record, Segment, SessionStart, Tally, Writer};
+use super::{
+    Coalesce, End, FileError, Record, Segment, SessionStart, Tally, Writer,
+    queue::{Feed, Losses, Queue, queue},
+};
+
+/// How long a file may take nothing at the end, before it is given up.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked for its end.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A recording that is under way. It ends when its records do, or when it is told to.
 pub struct Recording {
     thread: JoinHandle<Result<(), FileError>>,
     state: Arc<State>,
+    losses: Losses,
 }
 
 /// What the thread and its owner share.
@@ -32,24 +41,31 @@ struct State {
     stopped: AtomicBool,
 }
 
+impl State {
+    fn path(&self) -> PathBuf {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 impl Recording {
     /// Starts the thread `recorder`, and gives the end that takes records.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(writer: Writer) -> io::Result<(Self, Sender<Arc<Record>>)> {
-        let (sender, records) = channel();
+    pub fn start(writer: Writer) -> io::Result<(Self, Feed<Arc<Record>>)> {
+        let (feed, records) = queue();
+        let losses = feed.losses();
         let path = Mutex::new(writer.path().to_owned());
         let state = Arc::new(State { path, ..State::default() });
         let shared = Arc::clone(&state);
         let body = move || record(writer, &records, &shared);
         let thread = std::thread::Builder::new().name("recorder".to_owned()).spawn(body)?;
-        Ok((Self { thread, state }, sender))
+        Ok((Self { thread, state, losses }, feed))
     }
 
     /// Where it is written; of several files the last one.
     pub fn path(&self) -> PathBuf {
-        self.state.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.path()
     }
 
     /// Bytes written so far, of several files to all.
@@ -67,12 +83,32 @@ impl Recording {
         self.thread.is_finished()
     }
 
-    /// Waits until everything is written. The collector must have ended, or the recording been stopped.
+    /// How many records were left out, since the file did not take them in time.
+    pub fn lost(&self) -> u64 {
+        self.losses.count()
+    }
+
+    /// Waits until everything is written, as long as the file takes something. The collector must have ended, or the recording
+    /// been stopped.
     ///
     /// # Errors
-    /// Why the recording broke off, if it did.
+    /// Why the recording broke off or is not whole, if so.
     pub fn finish(self) -> Result<(), FileError> {
-        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let (mut taken, mut since) = (self.written(), Instant::now());
+        while !self.thread.is_finished() {
+            let now = self.written();
+            if now > taken {
+                (taken, since) = (now, Instant::now());
+            } else if since.elapsed() >= PATIENCE {
+                return Err(FileError::Stuck(self.path()));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        match self.losses.count() {
+            0 => Ok(()),
+            lost => Err(FileError::Lost(self.state.path(), lost)),
+        }
     }
 }
 
@@ -90,11 +126,11 @@ struct Part {
     t_s: f64,
 }
 
-fn record(writer: Writer, records: &Receiver<Arc<Record>>, state: &Arc<State>) -> Result<(), FileError> {
+fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<State>) -> Result<(), FileError> {
     let (coalesce, sums) = (Coalesce::default(), BTreeMap::from([(0, Tally::default())]));
     let (session, segments, t_s) = (None, BTreeMap::new(), 0.0);
     let mut part = Part { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
-    for record in records {
+    for record in records.rest() {
         part.take(&record)?;
         if state.stopped.load(Ordering::Relaxed) {
             part.end()?;
@@ -215,8 +251,8 @@ mod tests {
     fn what_is_sent_is_in_the_file_when_it_is_finished() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
-        let (recording, sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
-        sender.send(mark(1.0)).unwrap();
+        let (recording, mut sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+        assert!(sender.record(&mark(1.0)));
         drop(sender);
         recording.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -227,11 +263,11 @@ mod tests {
     fn a_recording_that_is_stopped_ends_whole_while_records_go_on() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
-        let (recording, sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
+        let (recording, mut sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
         recording.stop();
-        sender.send(mark(7.5)).unwrap();
+        assert!(sender.record(&mark(7.5)));
         recording.finish().unwrap();
-        assert!(sender.send(mark(8.0)).is_err(), "nobody listens any more");
+        assert!(!sender.record(&mark(8.0)), "nobody listens any more");
         let text = std::fs::read_to_string(&path).unwrap();
         let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(matches!(&records[..], [Record::Mark(_), Record::End(end)] if end.t_s == 7.5), "{records:?}");
@@ -242,11 +278,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for name in ["night.jsonl", "night.jsonl.zst"] {
             let writer = Writer::create(&folder.path().join(name)).unwrap().rotated(Duration::from_secs(10));
-            let (recording, sender) = Recording::start(writer).unwrap();
+            let (recording, mut sender) = Recording::start(writer).unwrap();
             let mut whole = Tally::default();
             let mut send = |record: Record| {
                 whole.push(&record);
-                sender.send(Arc::new(record)).unwrap();
+                assert!(sender.record(&Arc::new(record)));
             };
             send(Record::Session(SessionStart::now(ServerIdentity::default())));
             send(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
@@ -273,7 +309,7 @@ mod tests {
                 }
             }
             let whole = whole.end(34.0);
-            sender.send(Arc::new(Record::End(Box::new(whole.clone())))).unwrap();
+            assert!(sender.record(&Arc::new(Record::End(Box::new(whole.clone())))));
             drop(sender);
             let state = Arc::clone(&recording.state);
             recording.finish().unwrap();
@@ -304,10 +340,33 @@ mod tests {
     #[test]
     fn a_full_disk_ends_the_recording_with_its_reason() {
         let writer = Writer::open_existing(std::path::Path::new("/dev/full")).unwrap();
-        let (recording, sender) = Recording::start(writer).unwrap();
-        sender.send(mark(1.0)).unwrap();
+        let (recording, mut sender) = Recording::start(writer).unwrap();
+        assert!(sender.record(&mark(1.0)));
         drop(sender);
         let error = recording.finish().unwrap_err().to_string();
         assert!(error.contains("/dev/full") && error.contains("No space"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_takes_nothing_is_given_up_and_what_it_lacks_is_counted() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe.jsonl");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        // Somebody who could read and does not: it takes as much as the system holds.
+        let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let (recording, mut sender) = Recording::start(Writer::open_existing(&path).unwrap()).unwrap();
+        let interval =
+            |t_s| Interval { t_s, service: latency_of((0..500).map(|n| n * 1000)), ..Interval::default() };
+        let mut n = 0.0;
+        while recording.lost() < 100 {
+            assert!(sender.record(&Arc::new(Record::Interval(Box::new(interval(n))))));
+            n += 1.0;
+        }
+        assert!(n < 100_000.0, "what waits for it is bounded");
+        drop(sender);
+        let told = recording.finish().unwrap_err().to_string();
+        assert!(told.contains("pipe.jsonl failed: nothing more could be written for 2 s"), "{told}");
     }
 }

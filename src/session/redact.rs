@@ -145,6 +145,7 @@ fn happening(what: Happening) -> Happening {
         | NothingFound { .. }
         | RecordingFailed { .. }
         | OutputLost { .. }
+        | RecordsLost { .. }
         | MoreLinesSkipped { .. }
         | RecordingCut { .. }) => own,
     }

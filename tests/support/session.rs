@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, channel},
+        mpsc::{RecvTimeoutError, channel},
     },
     time::{Duration, Instant},
 };
@@ -14,6 +14,7 @@ use redyno::{
     load::{FirstWords, Knobs, LatencyTo, Plan},
     session::{
         Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
+        queue::{Queue, queue},
         running::{Commission, Keys},
     },
     target::{Address, Target},
@@ -74,7 +75,7 @@ pub fn commission(plan: Plan, knobs: Knobs) -> Commission {
 /// A running session and every record that has come.
 pub struct Driven {
     live: Live,
-    incoming: Receiver<Arc<Record>>,
+    incoming: Queue<Arc<Record>>,
     seen: Vec<Arc<Record>>,
 }
 
@@ -94,7 +95,7 @@ impl Driven {
 
     /// Starts a session with several targets.
     pub fn start_beside(plans: Vec<(Plan, Knobs)>) -> Self {
-        let (listener, incoming) = channel();
+        let (listener, incoming) = queue();
         let start = SessionStart::now(ServerIdentity::default());
         let target = |(plan, knobs)| TargetBeginning { plan, knobs, heard: None, server: channel().1 };
         let beginning = Beginning {
@@ -140,7 +141,7 @@ impl Driven {
             }
             assert!(Instant::now() < deadline, "waited in vain for {what}; last: {:?}", self.last_words());
             self.live.settle();
-            match self.incoming.recv_timeout(LOOK_EVERY) {
+            match self.incoming.next_within(LOOK_EVERY) {
                 Ok(record) => self.seen.push(record),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => panic!("the session ended while {what} was awaited"),
@@ -170,7 +171,7 @@ impl Driven {
     /// Ends the session, in which every request must have had one end.
     pub fn finish(mut self) -> Past {
         self.live.finish();
-        self.seen.extend(self.incoming.iter());
+        self.seen.extend(self.incoming.rest());
         let Record::End(end) = &**self.seen.last().expect("a session has records") else {
             panic!("it has an end")
         };

@@ -2,10 +2,7 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        mpsc::{Receiver, Sender, channel},
-    },
+    sync::mpsc::{Receiver, Sender, channel},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -18,7 +15,7 @@ use super::{
     fill::Fill,
     gate::{Admission, Gate, Keys},
     peer::Peers,
-    recordings::Recordings,
+    recordings::{Listener, Recordings},
     refusal::Refusals,
     thread::run,
     tuning::Tuning,
@@ -29,7 +26,8 @@ use crate::{
     load::Knobs,
     server::{self, Control, Ledger, Message},
     session::{
-        Beginning, Encryption, Live, LiveError, Record, ServerIdentity, SessionStart, TargetBeginning, Writer,
+        Beginning, Encryption, Live, LiveError, ServerIdentity, SessionStart, TargetBeginning, Writer,
+        queue::queue,
     },
     signals::Signal,
 };
@@ -134,7 +132,7 @@ fn begin(
     let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner(&session)) };
     let mut gate = Gate::new(&commission.plan, commission.keys, ledger.clone(), commission.is_allowed);
     commission.notices.drain(..).for_each(|notice| peers.tell(notice));
-    let (listener, records) = channel();
+    let (listener, records) = queue();
     let (recording, exports) = (commission.recording.take(), std::mem::take(&mut commission.exports));
     let begun = pass(&commission, &control, &mut gate, &mut peers, &signals).and_then(|knobs| {
         let target = TargetBeginning { plan: commission.plan.clone(), knobs, heard, server };
@@ -169,7 +167,7 @@ fn begin(
 fn engage(
     beginning: Beginning,
     clock: Clock,
-    listener: Sender<Arc<Record>>,
+    listener: Listener,
     (recording, exports): (Option<Writer>, Vec<Writer>),
 ) -> Result<(Live, Recordings), StartError> {
     let mut recordings = Recordings::default();

@@ -19,7 +19,7 @@ use crate::{
     happening::Happening,
     load::Knobs,
     server::{Answer, Control, Marker, value_words},
-    session::{Live, Record},
+    session::{Live, Record, queue::Queue},
     signals::Signal,
 };
 
@@ -38,7 +38,7 @@ pub(super) struct Running {
     /// Whether the keys are to be made anew with the next knobs that pass the gate.
     pub(super) fills: bool,
     pub(super) tuning: Tuning,
-    pub(super) records: Receiver<Arc<Record>>,
+    pub(super) records: Queue<Arc<Record>>,
     pub(super) recordings: Recordings,
     pub(super) leftovers: Option<Answer<Vec<Marker>>>,
     pub(super) clock: Clock,
@@ -57,7 +57,7 @@ impl Running {
         self.look_at_recording();
         self.look_at_fill();
         let mut refused = None;
-        while let Ok(record) = self.records.try_recv() {
+        while let Some(record) = self.records.next() {
             refused = refused.or(self.look_for_refusal(&record));
             self.fill.push(&record);
             if let Some(notice) = self.notice(&record) {

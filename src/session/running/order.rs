@@ -70,6 +70,12 @@ pub enum Delivery {
     Refused(Order, String),
 }
 
+impl From<Arc<Record>> for Delivery {
+    fn from(record: Arc<Record>) -> Self {
+        Self::Record(record)
+    }
+}
+
 /// Something a session tells its peers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {

@@ -9,7 +9,10 @@ use std::{
 };
 
 use super::{Delivery, Notice, Order};
-use crate::session::Record;
+use crate::session::{
+    Record,
+    queue::{Feed, Queue, queue},
+};
 
 /// One that listens to a session and sends it orders: a screen, printed lines, an experiment. A peer that goes ends
 /// nothing.
@@ -17,7 +20,7 @@ use crate::session::Record;
 pub struct Peer {
     id: usize,
     orders: Sender<(usize, Order)>,
-    deliveries: Receiver<Delivery>,
+    deliveries: Queue<Delivery>,
 }
 
 impl Peer {
@@ -29,7 +32,7 @@ impl Peer {
 
     /// What has come since the last call, in order. Never waits.
     pub fn poll(&self) -> Vec<Delivery> {
-        self.deliveries.try_iter().collect()
+        std::iter::from_fn(|| self.deliveries.next()).collect()
     }
 
     /// The next that comes within `limit`; the error says whether more may come.
@@ -37,12 +40,12 @@ impl Peer {
     /// # Errors
     /// [`RecvTimeoutError::Disconnected`] when the session is over and everything was taken.
     pub fn next_within(&self, limit: Duration) -> Result<Delivery, RecvTimeoutError> {
-        self.deliveries.recv_timeout(limit)
+        self.deliveries.next_within(limit)
     }
 
     /// All that is still to come, until the session is over. Each waits for the next.
     pub fn rest(&self) -> impl Iterator<Item = Delivery> {
-        self.deliveries.iter()
+        self.deliveries.rest()
     }
 }
 
@@ -50,7 +53,7 @@ impl Peer {
 pub(super) struct Peers {
     orders: Receiver<(usize, Order)>,
     /// By their ids. One that is gone leaves its place empty.
-    listeners: Vec<Option<Sender<Delivery>>>,
+    listeners: Vec<Option<Feed<Delivery>>>,
 }
 
 impl Peers {
@@ -59,7 +62,7 @@ impl Peers {
         let (sender, orders) = channel();
         let (peers, listeners) = (0..count)
             .map(|id| {
-                let (listener, deliveries) = channel();
+                let (listener, deliveries) = queue();
                 (Peer { id, orders: sender.clone(), deliveries }, Some(listener))
             })
             .unzip();
@@ -73,25 +76,23 @@ impl Peers {
 
     /// Hands a record to everybody.
     pub(super) fn record(&mut self, record: &Arc<Record>) {
-        self.deliver(&Delivery::Record(Arc::clone(record)));
+        for place in &mut self.listeners {
+            place.take_if(|listener| !listener.record(record));
+        }
     }
 
     /// Tells everybody something.
     pub(super) fn tell(&mut self, notice: Notice) {
-        self.deliver(&Delivery::Notice(notice));
+        for place in &mut self.listeners {
+            place.take_if(|listener| !listener.tell(Delivery::Notice(notice.clone())));
+        }
     }
 
     /// Tells one peer that its order is not carried out.
     pub(super) fn refuse(&mut self, peer: usize, order: Order, why: String) {
         if let Some(Some(listener)) = self.listeners.get(peer) {
             // It is gone: nobody is left who would want to know.
-            let _ = listener.send(Delivery::Refused(order, why));
-        }
-    }
-
-    fn deliver(&mut self, delivery: &Delivery) {
-        for place in &mut self.listeners {
-            place.take_if(|listener| listener.send(delivery.clone()).is_err());
+            listener.tell(Delivery::Refused(order, why));
         }
     }
 }

@@ -3,17 +3,17 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, mpsc::Sender},
+    sync::Arc,
 };
 
 use super::{Notice, RecordingState};
 use crate::{
-    session::{FileError, Record, Recording, Writer},
+    session::{FileError, Record, Recording, Writer, queue::Feed},
     units,
 };
 
 /// Where the records of a new recording are to be sent.
-pub(super) type Listener = Sender<Arc<Record>>;
+pub(super) type Listener = Feed<Arc<Record>>;
 
 /// The recording under way, and those that are being ended.
 #[derive(Default)]
@@ -25,6 +25,8 @@ pub(super) struct Recordings {
     exports: Vec<Recording>,
     /// How much of which file of the current one the screen was told.
     told: Option<(PathBuf, u64)>,
+    /// Those of which it was told that they do not take what they should.
+    behind: Vec<PathBuf>,
     /// Why the first that broke off did.
     failed: Option<Arc<FileError>>,
 }
@@ -76,7 +78,7 @@ impl Recordings {
 
     /// What has become of them since the last look, and why one broke off.
     pub fn look(&mut self) -> (Vec<Notice>, Option<Arc<FileError>>) {
-        let mut notices = Vec::new();
+        let mut notices = self.look_for_losses();
         let mut broken = None;
         let has_failed = self.current.take_if(|current| current.has_ended());
         // An export has no end before the session's but a failure.
@@ -106,6 +108,20 @@ impl Recordings {
             })));
         }
         (notices, broken)
+    }
+
+    /// What is to be told of files that have begun not to take what they should.
+    fn look_for_losses(&mut self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        for recording in self.exports.iter().chain(&self.current).chain(&self.ending) {
+            let path = recording.path();
+            if recording.lost() > 0 && !self.behind.contains(&path) {
+                let told = format!("{} takes nothing: measurements are left out of it", path.display());
+                notices.push(Notice::Warning(told));
+                self.behind.push(path);
+            }
+        }
+        notices
     }
 
     /// Waits until all is written. The session must have ended.

@@ -52,7 +52,7 @@ pub(super) fn undo(running: Running) -> (Option<String>, Result<(), Arc<FileErro
     let _ = control.poll().wait(LAST_POLL_LIMIT);
     let broken = catch_unwind(AssertUnwindSafe(|| live.finish())).err();
     let mut refused = None;
-    for record in records {
+    for record in records.rest() {
         refused = refused.or(refusals.push(&record));
         peers.record(&record);
     }

@@ -1,0 +1,180 @@
+//! The queue of one that listens to a session: what it has not taken yet, within bounds.
+//!
+//! ```text
+//! collector ─► Feed ─► queue ─► Queue ─► recording, export, screen, lines
+//!               └── too many wait: measurements are left out, and the listener is told how many, where they are missing
+//! ```
+//! Nobody waits for a listener, and one that has stopped to take, as on a disk that hangs, costs no more memory than this.
+//! What happened and which knobs hold is never left out: there is little of it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    time::Duration,
+};
+
+use super::{Event, Record};
+use crate::happening::Happening;
+
+/// As many records may wait: about a minute of one target.
+pub const MOST_RECORDS: usize = 1024;
+
+/// What both ends know.
+#[derive(Debug, Default)]
+struct Counts {
+    waiting: AtomicUsize,
+    lost: AtomicU64,
+    is_gone: AtomicBool,
+}
+
+/// The end that records go into.
+#[derive(Debug)]
+pub struct Feed<T> {
+    to: Sender<T>,
+    counts: Arc<Counts>,
+    /// Whether there was no room, and the queue has not become half empty since.
+    is_full: bool,
+    /// How many were left out that the listener was not told of.
+    untold: u64,
+}
+
+/// The end that a listener takes them from.
+#[derive(Debug)]
+pub struct Queue<T> {
+    from: Receiver<T>,
+    counts: Arc<Counts>,
+}
+
+/// How many records a queue has left out.
+#[derive(Debug, Clone)]
+pub struct Losses(Arc<Counts>);
+
+/// A queue, and both its ends.
+pub fn queue<T>() -> (Feed<T>, Queue<T>) {
+    let (to, from) = channel();
+    let counts = Arc::<Counts>::default();
+    (Feed { to, counts: Arc::clone(&counts), is_full: false, untold: 0 }, Queue { from, counts })
+}
+
+impl<T: From<Arc<Record>>> Feed<T> {
+    /// Hands a record over, unless it is a measurement and too many wait. Whether there still is a listener.
+    pub fn record(&mut self, record: &Arc<Record>) -> bool {
+        let waiting = self.counts.waiting.load(Ordering::Relaxed);
+        self.is_full = waiting >= if self.is_full { MOST_RECORDS / 2 } else { MOST_RECORDS };
+        if self.is_full && is_measurement(record) {
+            self.untold += 1;
+            self.counts.lost.fetch_add(1, Ordering::Relaxed);
+            // Nobody takes what waits for one that is gone.
+            return !self.counts.is_gone.load(Ordering::Relaxed);
+        }
+        let ends = matches!(record.told().1, Record::End(_));
+        if self.untold > 0 && (ends || !self.is_full) {
+            let records = std::mem::take(&mut self.untold);
+            let event = Event::new(record.t_s().unwrap_or_default(), Happening::RecordsLost { records });
+            self.tell(Arc::new(Record::Event(event)).into());
+        }
+        self.tell(Arc::clone(record).into())
+    }
+}
+
+impl<T> Feed<T> {
+    /// Hands over what is no measurement. Whether there still is a listener.
+    pub fn tell(&self, what: T) -> bool {
+        self.counts.waiting.fetch_add(1, Ordering::Relaxed);
+        self.to.send(what).is_ok()
+    }
+
+    /// How many it leaves out.
+    pub fn losses(&self) -> Losses {
+        Losses(Arc::clone(&self.counts))
+    }
+}
+
+impl<T> Queue<T> {
+    /// The next, if there is one.
+    pub fn next(&self) -> Option<T> {
+        self.from.try_recv().ok().inspect(|_| self.took_one())
+    }
+
+    /// The next that comes within `limit`; the error says whether more may come.
+    ///
+    /// # Errors
+    /// [`RecvTimeoutError::Disconnected`] when nothing will come any more.
+    pub fn next_within(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
+        self.from.recv_timeout(limit).inspect(|_| self.took_one())
+    }
+
+    /// All that is still to come. Each waits for the next.
+    pub fn rest(&self) -> impl Iterator<Item = T> {
+        self.from.iter().inspect(|_| self.took_one())
+    }
+
+    fn took_one(&self) {
+        self.counts.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl<T> Drop for Queue<T> {
+    fn drop(&mut self) {
+        self.counts.is_gone.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Losses {
+    /// How many so far.
+    pub fn count(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether others like it will come all the time.
+fn is_measurement(record: &Record) -> bool {
+    match record.told().1 {
+        Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => {
+            false
+        }
+        Record::Interval(_) | Record::Ping(_) | Record::Wake(_) | Record::Intrinsic(_) => true,
+        Record::Server(_) | Record::Beside(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Interval, Mark};
+
+    fn interval(t_s: f64) -> Arc<Record> {
+        Arc::new(Record::Interval(Box::new(Interval { t_s, ..Interval::default() })))
+    }
+
+    #[test]
+    fn a_listener_that_takes_nothing_costs_no_more_than_the_bound_and_hears_what_it_missed() {
+        let (mut feed, queue) = queue::<Arc<Record>>();
+        (0..5000).for_each(|n| assert!(feed.record(&interval(f64::from(n)))));
+        let mark = Arc::new(Record::Mark(Mark { t_s: 1.0, text: "m".into() }));
+        assert!(feed.record(&mark), "what a person says is never left out");
+        let lost = feed.losses();
+        assert_eq!(lost.count(), 5000 - MOST_RECORDS as u64);
+        for _ in 0..600 {
+            queue.next().unwrap();
+        }
+        assert!(feed.record(&interval(6000.0)) && feed.record(&interval(6001.0)));
+        drop(feed);
+        let rest: Vec<_> = queue.rest().collect();
+        assert_eq!(rest.len(), MOST_RECORDS - 600 + 4);
+        let told = format!("{:?}", rest[rest.len() - 3]);
+        assert!(told.contains(&format!("RecordsLost {{ records: {} }}", lost.count())), "{told}");
+        assert_eq!(*rest[rest.len() - 4], *mark);
+    }
+
+    #[test]
+    fn a_listener_that_is_gone_is_noticed_even_when_its_queue_is_full() {
+        let (mut feed, queue) = queue::<Arc<Record>>();
+        (0..2000).for_each(|n| assert!(feed.record(&interval(f64::from(n)))));
+        drop(queue);
+        assert!(!feed.record(&interval(0.0)));
+    }
+}
