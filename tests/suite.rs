@@ -66,6 +66,7 @@ mod sweep;
 mod tls;
 mod tls_trust;
 mod traps;
+mod turned_away;
 mod turning;
 mod unfit;
 mod usage;

@@ -5,7 +5,10 @@ use std::io;
 use thiserror::Error;
 
 use super::ErrorKind;
-use crate::{protocol::ProtocolError, target::TurnedDown};
+use crate::{
+    protocol::{Dialect, ProtocolError, Reply},
+    target::TurnedDown,
+};
 
 /// Why a connection is over.
 #[derive(Debug, Error)]
@@ -42,6 +45,15 @@ impl Broken {
     /// The kind that requests in flight count as.
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
+    /// What a reply means that no request had asked for: an error is why the server is about to hang up.
+    #[cold]
+    pub(super) fn unasked(reply: Reply, dialect: Dialect) -> Self {
+        match reply {
+            Reply::Error(line) => TurnedDown::unasked(dialect, line).into(),
+            _ => Self::Unasked,
+        }
+    }
+
             Self::Socket(error) => error.into(),
             Self::Closed => ErrorKind::Reset,
             Self::TurnedDown(turned_down) => ErrorKind::Server(turned_down.kind().into()),

@@ -53,11 +53,14 @@ impl Peer {
         Some(words)
     }
 
-    fn header(&mut self, kind: u8) -> Option<usize> {
+    /// The next line, of any protocol; `None` when the client has hung up.
+    pub fn line(&mut self) -> Option<String> {
         let mut line = String::new();
-        if self.reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
+        (self.reader.read_line(&mut line).ok()? > 0).then_some(line)
+    }
+
+    fn header(&mut self, kind: u8) -> Option<usize> {
+        let line = self.line()?;
         assert_eq!(line.as_bytes()[0], kind, "{line:?}");
         Some(line[1..].trim_end().parse().unwrap())
     }

@@ -10,7 +10,7 @@ use crate::{
         reading::{FirstErrors, Reading},
         replies::{Found, Replies},
     },
-    protocol::{Piece, Reply, Step},
+    protocol::{Dialect, Piece, Reply, Step},
     target::{Greeter, Turn},
 };
 
@@ -67,10 +67,22 @@ impl Connection {
                 replies.count_bytes(bytes.len());
                 let began_ns = self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
                 replies.held = read.waits.held(began_ns, read.now_ns);
-                self.take_replies(bytes, read.now_ns, replies, &mut read.first_errors)
+                let dialect = read.greeting.dialect();
+                self.take_replies(bytes, (read.now_ns, dialect), replies, &mut read.first_errors)
             }
             Phase::Greeting(greeter) => self.take_greeting(bytes, greeter, read),
-            Phase::Idle | Phase::Between | Phase::Connecting => Err(Broken::Unasked),
+            Phase::Idle | Phase::Between | Phase::Connecting => {
+                self.take_unasked(bytes, read.greeting.dialect())
+            }
+        }
+    }
+
+    /// Takes what comes while no reply is awaited: of RESP3 pushes, or why the server is about to hang up.
+    #[cold]
+    fn take_unasked(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), Broken> {
+        match self.skipper.next(&mut bytes)? {
+            Some(reply) => Err(Broken::unasked(reply, dialect)),
+            None => Ok(()),
         }
     }
 
@@ -78,12 +90,12 @@ impl Connection {
     fn take_replies(
         &mut self,
         bytes: &[u8],
-        now_ns: u64,
+        (now_ns, dialect): (u64, Dialect),
         mut replies: Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let before = self.answered;
-        let taken = self.sort_replies(bytes, now_ns, &mut replies, first_errors);
+        let taken = self.sort_replies(bytes, (now_ns, dialect), &mut replies, first_errors);
         replies.settle();
         if before != self.answered {
             self.heard_ns = now_ns;
@@ -104,7 +116,7 @@ impl Connection {
     fn sort_replies(
         &mut self,
         bytes: &[u8],
-        now_ns: u64,
+        (now_ns, dialect): (u64, Dialect),
         replies: &mut Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
@@ -112,7 +124,10 @@ impl Connection {
         // What is not counted yet, and of that what is not looked at yet.
         let (mut uncounted, mut rest, wants_parts) = (bytes.len(), bytes, replies.wants_parts());
         while let Some(piece) = skipper.advance(&mut rest, wants_parts)? {
-            let op = operations.get(answered.place()).copied().ok_or(Broken::Unasked)?;
+            let Some(op) = operations.get(answered.place()).copied() else {
+                let Piece::Reply(reply) = piece else { return Err(Broken::Unasked) };
+                return Err(Broken::unasked(reply, dialect));
+            };
             let reply = match piece {
                 Piece::Reply(reply) => reply,
                 Piece::Element { place, is_null } => {
@@ -168,7 +183,7 @@ impl Connection {
     ) -> Result<(), Broken> {
         while let Some(reply) = self.skipper.next(&mut bytes)? {
             if self.phase == Phase::Idle {
-                return Err(Broken::Unasked);
+                return Err(Broken::unasked(reply, read.greeting.dialect()));
             }
             let step = greeter.awaits(read.greeting);
             let heard = greeter.hear(reply, read.greeting);

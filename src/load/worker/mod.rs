@@ -269,8 +269,9 @@ impl Worker {
         if ready.to_write || connection.phase == Phase::Connecting {
             result = connection.writable(self.poll.registry(), &mut reading);
         }
-        if result.is_ok() && ready.to_read && connection.phase != Phase::Connecting {
-            result = connection.readable(&mut self.buffer, &mut reading);
+        // What the server said before it hung up is there, whatever became of a write.
+        if (ready.to_read || result.is_err()) && connection.phase != Phase::Connecting {
+            result = connection.readable(&mut self.buffer, &mut reading).and(result);
         }
         if result.is_ok() && connection.phase == Phase::Between {
             result = connection.go_on(self.poll.registry(), reading.segments, reading.now_ns);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{LAST_REPLIES_NS, Worker, stopping::Stage};
+use super::{LAST_REPLIES_NS, Worker, stopping::Stage, waiting::Ready};
 use crate::{load::clients::Link, workload::OpId};
 
 /// How often to look whether the server's name was found: 5 ms.
@@ -74,7 +74,11 @@ impl Worker {
         );
         self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
         if let Err(broken) = sent {
-            self.lose(i, &broken, now_ns);
+            // The server may have said why.
+            self.attend(i, Ready::TO_READ, now_ns);
+            if self.clients.connection(i).is_some() {
+                self.lose(i, &broken, now_ns);
+            }
         }
     }
 

@@ -12,7 +12,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    const TO_READ: Self = Self { to_read: true, to_write: false };
+    pub(super) const TO_READ: Self = Self { to_read: true, to_write: false };
 }
 
 impl Worker {
