@@ -360,3 +360,24 @@ fn a_warm_up_has_its_own_sum_and_the_length_is_what_comes_after_it() {
     assert!((measured.due as f64 - 1600.0).abs() <= 2.0, "{}", measured.due);
     assert_eq!(past.end.summary.due, measured.due);
 }
+
+/// What comes due in an outage is lost, and what is shed is not sent: both are of the number that was asked for.
+#[test]
+fn the_number_of_requests_is_that_of_those_that_are_due_whatever_becomes_of_them() {
+    for backlog in [Backlog::Queue, Backlog::Shed] {
+        let mut server = Server::redis().start();
+        let plan = Plan { threads: 2, requests: Some(Requests::InAll(3000)), ..plan(at_port(server.port())) };
+        let mut session = Driven::start(&plan, Knobs { rate: Some(1000), backlog, ..gets(4) });
+        session.wait_for_work(1, 4, 200);
+        server.kill();
+        session.wait_for("requests that come due in the outage", |records| {
+            intervals(records).any(|interval| interval.errors.contains_key("refused")).then_some(())
+        });
+        server.restart();
+        session.wait_for_the_end();
+        let past = session.finish();
+        let summary = &past.end.summary;
+        assert_eq!(summary.due, 3000, "{backlog:?}: {summary:?}");
+        assert!(summary.ops < 3000 && summary.errors["refused"] > 0, "{summary:?}");
+    }
+}

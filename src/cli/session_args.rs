@@ -22,7 +22,8 @@ pub struct SessionArgs {
     /// Leave the load of the first so many seconds out of the summary, as a segment of its own
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub warmup: Option<Duration>,
-    /// End after exactly so many requests, the warm-up not counted [default: no limit]
+    /// End when exactly so many requests were due, the warm-up not counted; those that were lost or shed count
+    /// [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
     /// Write all records to a new file, one JSON object a line, packed if its name ends in .zst [default: one that redyno

@@ -19,7 +19,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{
     connection::{Connection, Phase},
-    quota::Allowance,
+    quota::{Allowance, Numbered},
 };
 use crate::{target::BackOff, workload::Draws};
 
@@ -38,8 +38,8 @@ pub(super) struct Client {
     pub(super) draws: Draws,
     /// How many requests it may still send.
     pub(super) left: u64,
-    /// The numbers of the requests of its batch, where each has to be answered.
-    pub(super) numbers: Vec<u64>,
+    /// The requests of its batch, where each has to be answered.
+    pub(super) numbers: Vec<Numbered>,
     /// Whether it stands in the queue of those that may write.
     queued: bool,
     /// Whether it stands in the queue of those whose sockets hold more.

@@ -291,8 +291,9 @@ impl Load {
     }
 
     fn is_done(&self, quota: &Quota) -> bool {
-        let dead = self.threads.iter().filter(|thread| thread.is_finished()).count();
-        quota.done() + dead >= self.threads.len()
+        let is_through =
+            |(worker, thread): (usize, &JoinHandle<()>)| quota.is_done_by(worker) || thread.is_finished();
+        self.threads.iter().enumerate().all(is_through)
     }
 
     /// Whether the time of the warm-up is over, and what is measured may begin.

@@ -113,6 +113,13 @@ impl Pace {
         due
     }
 
+    /// So many of those that were passed over and not told yet were not due after all: there is a limit.
+    pub(super) fn were_not_due(&mut self, n: u64) {
+        let of_earlier = n.min(self.untold);
+        self.untold -= of_earlier;
+        self.told += n - of_earlier;
+    }
+
     /// Whether a request may be written at `now_ns`.
     #[inline]
     pub(super) fn is_due(&self, now_ns: u64) -> bool {

@@ -34,7 +34,8 @@ pub struct Plan {
     /// How long a connection may wait for its next whole reply, from its last write or the reply before, until it is
     /// given up; and how long it may take to be made and greeted.
     pub timeout: Duration,
-    /// How many requests are sent in all, those of a warm-up not counted; `None` is no limit.
+    /// How many requests are due in all, those of a warm-up not counted: in closed loop those that are sent, in open loop also
+    /// those that come to nothing. `None` is no limit.
     pub requests: Option<Requests>,
     /// How long the load lasts after its warm-up; `None` is until it is told to end.
     pub length: Option<Duration>,

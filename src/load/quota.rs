@@ -1,4 +1,4 @@
-//! How many operations a run may send: exactly so many over all workers, whatever the pipeline.
+//! How many operations of a run are due: exactly so many over all workers, whatever the pipeline and whatever becomes of them.
 //! Where each client has its own part there is nothing to claim: what a worker's clients have is granted to it.
 //!
 //! ```text
@@ -9,11 +9,11 @@
 //! of its own, from 0, by which one that was lost is asked for again where each has to be answered.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeSet,
     ops::Range,
     sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -28,6 +28,15 @@ const LEFT_FOR_OTHERS: u64 = 64;
 /// So often one operation is sent at the most.
 const MOST_ATTEMPTS: u8 = 5;
 
+/// A request of a quota in which each has to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Numbered {
+    /// Which, from 0.
+    pub(super) number: u64,
+    /// How often it was lost.
+    lost: u8,
+}
+
 /// What all workers may still send.
 #[derive(Debug)]
 pub(super) struct Quota {
@@ -36,7 +45,7 @@ pub(super) struct Quota {
     is_parted: bool,
     left: AtomicU64,
     /// Workers that have nothing left to send, and wait for no reply.
-    done: AtomicUsize,
+    done: Mutex<BTreeSet<usize>>,
 }
 
 impl Quota {
@@ -52,7 +61,7 @@ impl Quota {
             Requests::Parted(operations) => (operations, true),
         };
         let left = AtomicU64::new(if is_parted { 0 } else { total });
-        Arc::new(Self { total, is_parted, left, done: AtomicUsize::new(0) })
+        Arc::new(Self { total, is_parted, left, done: Mutex::default() })
     }
 
     /// Whether each client has a part of its own.
@@ -73,9 +82,14 @@ impl Quota {
         self.total
     }
 
-    /// How many workers are done with it.
-    pub(super) fn done(&self) -> usize {
-        self.done.load(Ordering::Relaxed)
+    /// Whether the worker with this number is done with it.
+    pub(super) fn is_done_by(&self, worker: usize) -> bool {
+        self.done().contains(&worker)
+    }
+
+    fn done(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        // Nothing in here can panic half-way.
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The numbers of a part of them.
@@ -93,16 +107,16 @@ pub(super) struct Allowance {
     /// `None` is no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// Numbers that were lost.
-    again: Vec<u64>,
-    /// How often these were sent.
-    attempts: HashMap<u64, u8>,
+    /// Those that were lost, or taken and not sent.
+    again: Vec<Numbered>,
+    /// Whose it is.
+    worker: usize,
 }
 
 impl Allowance {
-    /// A worker's part of `quota`.
-    pub(super) fn of(quota: Option<Arc<Quota>>) -> Self {
-        Self { quota, claimed: 0..0, again: Vec::new(), attempts: HashMap::new() }
+    /// The part of the worker with this number in `quota`.
+    pub(super) fn of(worker: usize, quota: Option<Arc<Quota>>) -> Self {
+        Self { quota, claimed: 0..0, again: Vec::new(), worker }
     }
 
     /// May send the parts of this worker's clients, so many in all.
@@ -119,7 +133,7 @@ impl Allowance {
     pub(super) fn follow(&mut self, quota: Option<&Arc<Quota>>) -> bool {
         let is_another = quota.map(Arc::as_ptr) != self.quota.as_ref().map(Arc::as_ptr);
         if is_another {
-            *self = Self::of(quota.cloned());
+            *self = Self::of(self.worker, quota.cloned());
         }
         is_another
     }
@@ -130,27 +144,48 @@ impl Allowance {
         self.quota.is_none() || self.next().is_some()
     }
 
-    /// Takes the next request of the quota: its number, one that was given back before others.
+    /// Gives back the one that was taken last, and is not sent yet.
+    pub(super) fn put_back_one(&mut self) {
+        if self.quota.is_some() {
+            self.claimed.start -= 1;
+        }
+    }
+
+    /// Takes the next request of the quota, one that was given back before others.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<u64> {
-        if let Some(number) = self.again.pop() {
-            return Some(number);
+    pub(super) fn next(&mut self) -> Option<Numbered> {
+        if let Some(again) = self.again.pop() {
+            return Some(again);
         }
         if self.claimed.is_empty() {
             self.claimed = self.quota.as_ref()?.claim();
         }
-        self.claimed.next()
+        self.claimed.next().map(|number| Numbered { number, lost: 0 })
     }
 
     /// Gives back requests that were sent and lost. Those that were too often are given up.
-    pub(super) fn give_back(&mut self, numbers: &[u64]) {
-        for &number in numbers {
-            let attempts = self.attempts.entry(number).or_insert(0);
-            *attempts += 1;
-            if *attempts < MOST_ATTEMPTS {
-                self.again.push(number);
-            }
+    pub(super) fn give_back(&mut self, lost: &[Numbered]) {
+        let again = lost.iter().map(|request| Numbered { lost: request.lost + 1, ..*request });
+        self.again.extend(again.filter(|request| request.lost < MOST_ATTEMPTS));
+    }
+
+    /// Gives back a request that was taken and is not sent yet.
+    pub(super) fn put_back(&mut self, request: Numbered) {
+        self.again.push(request);
+    }
+
+    /// Takes as many requests as there are of `wanted` that come to nothing: of a limit they are a part all the same.
+    pub(super) fn take_lost(&mut self, wanted: u64) -> u64 {
+        if self.quota.is_none() {
+            return wanted;
         }
+        let mut left = wanted;
+        while left > 0 && self.take() {
+            let more = (left - 1).min(self.claimed.end - self.claimed.start);
+            self.claimed.start += more;
+            left -= 1 + more;
+        }
+        wanted - left
     }
 
     /// Takes as many requests as may be sent of `wanted`.
@@ -171,7 +206,7 @@ impl Allowance {
     /// All that this worker sent is answered or lost, and it [is spent](Self::is_spent).
     pub(super) fn finish(&self) {
         if let Some(quota) = &self.quota {
-            quota.done.fetch_add(1, Ordering::Relaxed);
+            quota.done().insert(self.worker);
         }
     }
 }
@@ -185,8 +220,8 @@ mod tests {
         for requests in [0, 1, 63, 10_007] {
             let quota = Quota::new(requests);
             let threads: Vec<_> = (0..3)
-                .map(|_| {
-                    let mut allowance = Allowance::of(Some(Arc::clone(&quota)));
+                .map(|worker| {
+                    let mut allowance = Allowance::of(worker, Some(Arc::clone(&quota)));
                     std::thread::spawn(move || {
                         let sent = std::iter::from_fn(|| allowance.take().then_some(())).count() as u64;
                         assert!(allowance.is_spent());
@@ -196,7 +231,8 @@ mod tests {
                 })
                 .collect();
             let sent: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
-            assert_eq!((sent, quota.done()), (requests, 3));
+            assert_eq!(sent, requests);
+            assert!((0..3).all(|worker| quota.is_done_by(worker)));
         }
     }
 
@@ -207,7 +243,7 @@ mod tests {
             let parts: Vec<_> = (0..clients).map(|client| quota.part(client, clients).unwrap()).collect();
             assert_eq!(parts.iter().sum::<u64>(), requests);
             assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1, "{parts:?}");
-            let mut allowance = Allowance::of(Some(quota));
+            let mut allowance = Allowance::of(0, Some(quota));
             assert!(allowance.is_spent(), "nothing is there for whoever comes");
             allowance.grant(parts[0]);
             assert_eq!(std::iter::from_fn(|| allowance.take().then_some(())).count() as u64, parts[0]);
@@ -217,14 +253,14 @@ mod tests {
 
     #[test]
     fn without_a_quota_there_is_no_limit() {
-        let mut allowance = Allowance::of(None);
+        let mut allowance = Allowance::of(0, None);
         assert!((0..100_000).all(|_| allowance.take()) && !allowance.is_spent());
     }
 
     #[test]
     fn what_is_claimed_stays_claimed_while_the_quota_is_the_same() {
         let quota = Quota::new(1000);
-        let mut allowance = Allowance::of(Some(Arc::clone(&quota)));
+        let mut allowance = Allowance::of(0, Some(Arc::clone(&quota)));
         assert!(allowance.take());
         assert!(!allowance.follow(Some(&quota)));
         assert_eq!(std::iter::from_fn(|| allowance.take().then_some(())).count(), 999);
@@ -234,16 +270,51 @@ mod tests {
 
     #[test]
     fn each_request_has_a_number_and_what_is_lost_is_taken_again_but_not_for_ever() {
-        let mut allowance = Allowance::of(Some(Quota::new(5000)));
-        let numbers: Vec<_> = std::iter::from_fn(|| allowance.next()).collect();
+        let mut allowance = Allowance::of(0, Some(Quota::new(5000)));
+        let requests: Vec<_> = std::iter::from_fn(|| allowance.next()).collect();
+        let numbers: Vec<_> = requests.iter().map(|request| request.number).collect();
         assert_eq!(numbers, (0..5000).collect::<Vec<_>>());
+        let mut seventh = requests[7];
         for _ in 1..MOST_ATTEMPTS {
             assert!(allowance.is_spent());
-            allowance.give_back(&[7]);
+            allowance.give_back(&[seventh]);
             assert!(!allowance.is_spent());
-            assert_eq!((allowance.next(), allowance.next()), (Some(7), None));
+            seventh = allowance.next().unwrap();
+            assert_eq!((seventh.number, allowance.next()), (7, None));
         }
-        allowance.give_back(&[7]);
+        allowance.give_back(&[seventh]);
         assert!(allowance.is_spent() && allowance.next().is_none());
+    }
+
+    #[test]
+    fn what_is_taken_and_not_sent_is_there_again_and_was_not_lost() {
+        let mut allowance = Allowance::of(0, Some(Quota::new(2)));
+        let first = allowance.next().unwrap();
+        allowance.put_back(first);
+        assert_eq!(allowance.next(), Some(first));
+        assert!(allowance.take() && allowance.is_spent());
+        allowance.put_back_one();
+        assert!(!allowance.is_spent() && allowance.take() && !allowance.take());
+    }
+
+    #[test]
+    fn what_comes_to_nothing_is_a_part_of_the_limit() {
+        let quota = Quota::new(100_000);
+        let mut allowance = Allowance::of(0, Some(Arc::clone(&quota)));
+        assert_eq!(allowance.take_of(10), 10);
+        assert_eq!((allowance.take_lost(0), allowance.take_lost(70_000)), (0, 70_000));
+        assert_eq!(std::iter::from_fn(|| allowance.take().then_some(())).take(29_000).count(), 29_000);
+        assert_eq!((allowance.take_lost(5000), allowance.take_lost(1)), (990, 0));
+        assert!(allowance.is_spent());
+        assert_eq!(Allowance::of(0, None).take_lost(7), 7);
+    }
+
+    #[test]
+    fn a_worker_that_is_done_twice_is_one() {
+        let quota = Quota::new(0);
+        let allowance = Allowance::of(1, Some(Arc::clone(&quota)));
+        allowance.finish();
+        allowance.finish();
+        assert_eq!([0, 1].map(|worker| quota.is_done_by(worker)), [false, true]);
     }
 }

@@ -124,8 +124,11 @@ impl Worker {
             watches: Watches::default(),
             segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, ring),
             pace: Pace::new(),
-            allowance: Allowance::of(setting.phase.quota().cloned()),
-            filling: Allowance::of(setting.phase.filling().map(|filling| Arc::clone(&filling.quota))),
+            allowance: Allowance::of(setup.index, setting.phase.quota().cloned()),
+            filling: Allowance::of(
+                setup.index,
+                setting.phase.filling().map(|filling| Arc::clone(&filling.quota)),
+            ),
             is_filling: setting.phase.filling().is_some(),
             free_since_ns: now_ns,
             outage: ErrorKind::Unreachable,
@@ -148,7 +151,7 @@ impl Worker {
             poll,
             setup,
         };
-        worker.follow_knobs();
+        worker.follow_knobs(false);
         worker.part_requests();
         Ok(worker)
     }

@@ -116,9 +116,9 @@ impl Worker {
         } else {
             while batch.operations.len() < pipeline as usize && self.pace.is_due(now_ns) {
                 let op = if self.is_filling {
-                    let Some(number) = self.filling.next() else { break };
-                    client.numbers.push(number);
-                    self.setting.program.append_nth(number, &mut client.draws, &mut self.out)
+                    let Some(request) = self.filling.next() else { break };
+                    client.numbers.push(request);
+                    program.append_nth(request.number, &mut client.draws, &mut self.out)
                 } else if self.allowance.take() {
                     self.setting.program.append(&mut client.draws, &mut self.out)
                 } else {
@@ -186,3 +186,15 @@ impl Worker {
         }
     }
 }
+            let failed = self.lost_of(failed);
+            let shed = self.lost_of(shed);
+
+    /// How many of the requests that were passed over were due: as many as there are where their number is limited.
+    pub(super) fn lost_of(&mut self, passed: u64) -> u64 {
+        if passed == 0 || self.is_filling {
+            return passed;
+        }
+        let due = self.allowance.take_lost(passed);
+        self.pace.were_not_due(passed - due);
+        due
+    }

@@ -91,6 +91,7 @@ impl Worker {
             if self.stage == Stage::Sending {
                 self.send_before(self.until_ns);
                 let owed = self.pace.give_up(self.until_ns);
+                let owed = self.lost_of(owed);
                 self.segments.count_owed(owed);
             }
             self.stage = Stage::Over { since_ns: now_ns };

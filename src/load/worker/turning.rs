@@ -15,6 +15,7 @@ impl Worker {
             // Of what may be sent in the old phase: it counts there.
             self.send_before(since_ns);
         }
+        let was_limited = self.allowance.quota().is_some();
         let sends_again = self.follow_phase(&new.phase);
         if !is_turn {
             return;
@@ -25,7 +26,7 @@ impl Worker {
             // Nothing was due in between.
             self.pace = Pace::new();
         }
-        self.follow_knobs();
+        self.follow_knobs(was_limited);
         self.count_lap();
         // The largest batch so far may have been far larger than those to come.
         self.segments.leave(old, std::mem::take(&mut self.out));
@@ -38,8 +39,8 @@ impl Worker {
 
     /// Brings clients and pace in line with the knobs. Connections that were opened stay open while the load is
     /// off; none is opened before it is first on. What is unsent at the old pace counts for the old segment: as shed, or,
-    /// where the load goes off, as owed.
-    pub(super) fn follow_knobs(&mut self) {
+    /// where the load goes off, as owed; and as a part of the requests that may be sent, if those `were_limited` then.
+    pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let (index, threads) = (self.setup.index, self.setup.plan.threads);
         let all = knobs.clients as usize;
@@ -54,6 +55,8 @@ impl Worker {
         let seed = client_seed(self.setup.plan.seed ^ ARRIVALS, index);
         let since_ns = self.setting.since_ns;
         let unsent = self.pace.follow(knobs, part, since_ns, seed);
+        let load = knobs.load;
+        let unsent = if were_limited { self.lost_of(unsent) } else { unsent };
         if self.clients.connected() > 0 || self.clients.how_many_lost() > 0 {
             self.pace.begin(since_ns);
         }
@@ -63,7 +66,7 @@ impl Worker {
             return;
         }
         self.segments.count_due(due);
-        if knobs.load {
+        if load {
             self.segments.count_shed(unsent);
         } else {
             self.segments.count_owed(unsent);
