@@ -27,6 +27,9 @@ pub(super) enum Broken {
     Timeout(u128),
     #[error("the session ended before the reply came")]
     Unanswered,
+    /// Its worker did, for this reason.
+    #[error("its worker died: {0}")]
+    Died(String),
 }
 
 /// What the system said, and where that is not enough what it means.
@@ -42,9 +45,6 @@ const NO_PORT: &str = "no local port is free, for closed connections keep theirs
     more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse to 1";
 
 impl Broken {
-    /// The kind that requests in flight count as.
-    pub(super) fn kind(&self) -> ErrorKind {
-        match self {
     /// What a reply means that no request had asked for: an error is why the server is about to hang up.
     #[cold]
     pub(super) fn unasked(reply: Reply, dialect: Dialect) -> Self {
@@ -54,12 +54,15 @@ impl Broken {
         }
     }
 
+    /// The kind that requests in flight count as.
+    pub(super) fn kind(&self) -> ErrorKind {
+        match self {
             Self::Socket(error) => error.into(),
             Self::Closed => ErrorKind::Reset,
             Self::TurnedDown(turned_down) => ErrorKind::Server(turned_down.kind().into()),
             Self::Protocol(_) | Self::Unasked => ErrorKind::Protocol,
             Self::Timeout(_) => ErrorKind::Timeout,
-            Self::Unanswered => ErrorKind::Unanswered,
+            Self::Unanswered | Self::Died(_) => ErrorKind::Unanswered,
         }
     }
 }

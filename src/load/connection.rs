@@ -138,6 +138,10 @@ impl Connection {
 
     /// Counts the operations of the batch in flight that are not answered as lost, at `now_ns`.
     pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
+        // Of a batch that was not written nothing is in flight.
+        if !matches!(self.phase, Phase::Busy | Phase::Between) {
+            return;
+        }
         let unanswered = self.unanswered();
         if let Some(sequence) = &self.sequence {
             for (op, has_failed) in sequence.unanswered(unanswered, self.answered) {

@@ -26,7 +26,7 @@ pub enum ErrorKind {
     Tls,
     /// Bytes came that are no reply, or that nobody asked for.
     Protocol,
-    /// The session ended before the reply came.
+    /// The session ended before the reply came, or a thread of the load.
     Unanswered,
     /// A server's error of a kind beyond the [`MAX_KINDS`] that are told apart.
     Other,

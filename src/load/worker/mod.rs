@@ -17,12 +17,15 @@ mod stopping;
 mod turning;
 mod waiting;
 
-use std::sync::{Arc, mpsc::Sender};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, mpsc::Sender},
+};
 
 use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
-use stopping::Stage;
+use stopping::{Stage, panicked};
 use waiting::Ready;
 
 use super::{
@@ -159,15 +162,14 @@ impl Worker {
     /// Runs until told to stop, and the last replies are in.
     ///
     /// # Errors
-    /// When the system refuses to poll, or there are no more records to be sent. What was counted until then is handed up.
+    /// When the system refuses to poll, there are no more records to be sent, or this thread panics. What was counted until
+    /// then is handed up, and the clients have lost their connections.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
-        self.go_round().inspect_err(|error| {
-            let now_ns = self.setup.clock.now_ns();
-            self.until_ns = self.until_ns.min(now_ns);
-            self.obey_phase(now_ns);
-            self.give_up_replies(now_ns, || Broken::Socket(error.kind().into()));
-            self.segments.finish(now_ns, 0);
+        let round = catch_unwind(AssertUnwindSafe(|| self.go_round()));
+        round.unwrap_or_else(|panic| Err(panicked(&*panic))).inspect_err(|error| {
+            // What is half done may panic again, which changes nothing.
+            drop(catch_unwind(AssertUnwindSafe(|| self.die(error))));
         })?;
         self.failure.take().map_or(Ok(()), Err)
     }

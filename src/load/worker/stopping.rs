@@ -1,6 +1,6 @@
 //! What ends a worker's sending, and then the worker. Whether a load stops is decided here and nowhere else.
 
-use std::sync::Arc;
+use std::{any::Any, io, sync::Arc};
 
 use super::{Allowance, Broken, Connection, LAST_REPLIES_NS, Phase, Worker};
 use crate::load::phase;
@@ -132,7 +132,7 @@ impl Worker {
             if now_ns < since_ns + patience_ns {
                 return false;
             }
-            self.give_up_replies(now_ns, || Broken::Unanswered);
+            self.give_up_replies(now_ns);
         }
         let connected = self.clients.connected() as u32;
         self.count_lap();
@@ -141,11 +141,32 @@ impl Worker {
     }
 
     /// Closes the connections that wait for a reply.
-    pub(super) fn give_up_replies(&mut self, now_ns: u64, why: impl Fn() -> Broken) {
-        let is_busy = |c: &Connection| c.phase == Phase::Busy;
-        let busy: Vec<_> = self.clients.connections().filter(|(_, c)| is_busy(c)).map(|(i, _)| i).collect();
-        for i in busy {
-            self.lose(i, &why(), now_ns);
+    fn give_up_replies(&mut self, now_ns: u64) {
+        self.lose_those(|connection| connection.phase == Phase::Busy, &Broken::Unanswered, now_ns);
+    }
+
+    /// All clients lose their connections, since this worker cannot go on, and what it counted is handed up.
+    #[cold]
+    pub(super) fn die(&mut self, why: &io::Error) {
+        let now_ns = self.setup.clock.now_ns();
+        self.lose_those(|_| true, &Broken::Died(why.to_string()), now_ns);
+        self.tell_losses();
+        self.until_ns = self.until_ns.min(now_ns);
+        self.obey_phase(now_ns);
+        self.segments.finish(now_ns, 0);
+    }
+
+    fn lose_those(&mut self, is_one: impl Fn(&Connection) -> bool, why: &Broken, now_ns: u64) {
+        let those: Vec<_> = self.clients.connections().filter(|(_, c)| is_one(c)).map(|(i, _)| i).collect();
+        for i in those {
+            self.lose(i, why, now_ns);
         }
     }
+}
+
+/// That a thread panicked, and what it said.
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> io::Error {
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+    io::Error::other(format!("a thread of the load panicked: {words}"))
 }
