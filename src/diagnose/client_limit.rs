@@ -1,4 +1,4 @@
-//! When the load generator itself is the limit: four rules, each with its evidence.
+//! When the load generator itself is the limit: five rules, each with its evidence.
 //!
 //! Measured with one worker, GET, and cores of their own for the server and for redyno:
 //!
@@ -28,6 +28,11 @@ pub struct ClientLimit {
 /// One reason why the client is the limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Evidence {
+    /// Clients wait for records of the dataset, which are read from its file.
+    Reader {
+        /// The share of the time in which the worker that waits most has none for them.
+        share: f64,
+    },
     /// A worker has hardly a moment left.
     Cpu {
         /// Its number.
@@ -61,6 +66,7 @@ pub enum Evidence {
 /// A kind of [`Evidence`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
+    Reader,
     Cpu,
     RunDelay,
     Tail,
@@ -72,11 +78,12 @@ const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
 impl Rule {
     /// All, the most telling first.
-    pub(super) const ALL: [Self; 4] = [Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
+    pub(super) const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
     /// From which share on the rule speaks, and below which it falls silent again. The distance between the two
     /// keeps a figure that wavers about the first from being told over and over.
     ///
+    /// - Reader: as for a core; the record that begins a batch of the file may be a little late.
     /// - CPU: a worker that saturates reads 0.92 to 0.95, since it still enters the kernel to poll.
     /// - Run-queue delay: waking up alone takes a twentieth; a fifth is a neighbour at work, and stands in every
     ///   latency.
@@ -85,7 +92,7 @@ impl Rule {
     pub(super) fn thresholds(self) -> (f64, f64) {
         match self {
             Self::Cpu => (0.90, 0.80),
-            Self::RunDelay => (0.20, 0.10),
+            Self::Reader | Self::RunDelay => (0.20, 0.10),
             Self::Tail => (0.50, 0.35),
             Self::ReadWait => (0.50, 0.35),
         }
@@ -99,6 +106,7 @@ impl Rule {
             known.max_by(|left, right| left.1.total_cmp(&right.1))
         };
         match self {
+            Self::Reader => client.record_wait.map(|share| Evidence::Reader { share }),
             Self::Cpu => most(|w| Some(w.cpu)).map(|(worker, share)| Evidence::Cpu { worker, share }),
             Self::RunDelay => {
                 most(|w| w.run_delay).map(|(worker, share)| Evidence::RunDelay { worker, share })
@@ -128,7 +136,10 @@ impl Evidence {
     /// The share that the thresholds are for.
     pub(super) fn share(&self) -> f64 {
         match *self {
-            Self::Cpu { share, .. } | Self::RunDelay { share, .. } | Self::Tail { share, .. } => share,
+            Self::Reader { share }
+            | Self::Cpu { share, .. }
+            | Self::RunDelay { share, .. }
+            | Self::Tail { share, .. } => share,
             Self::ReadWait { p50_ns, service_ns } => p50_ns as f64 / service_ns.max(1) as f64,
         }
     }
@@ -153,7 +164,8 @@ impl ClientLimit {
         self.evidence.iter().any(|found| {
             matches!(
                 (found, rule),
-                (Evidence::Cpu { .. }, Rule::Cpu)
+                (Evidence::Reader { .. }, Rule::Reader)
+                    | (Evidence::Cpu { .. }, Rule::Cpu)
                     | (Evidence::RunDelay { .. }, Rule::RunDelay)
                     | (Evidence::Tail { .. }, Rule::Tail)
                     | (Evidence::ReadWait { .. }, Rule::ReadWait)
@@ -164,6 +176,7 @@ impl ClientLimit {
     /// What to do about it on a machine with so many cores.
     pub fn advice(&self, cores: usize) -> &'static str {
         match self.evidence.first() {
+            Some(Evidence::Reader { .. }) => "read the dataset from a faster disk, and not packed",
             Some(Evidence::RunDelay { .. } | Evidence::Tail { .. }) => "give it its own cores",
             _ if self.workers < cores => "give it more --threads",
             _ => "run it on another machine",
@@ -185,6 +198,11 @@ impl fmt::Display for ClientLimit {
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            Self::Reader { share } => write!(
+                f,
+                "the reader is the limit: clients wait {} of the time for a record of the dataset",
+                units::percent(share)
+            ),
             Self::Cpu { worker, share } => {
                 write!(f, "load-{worker} uses {} of a core", units::percent(share))
             }
@@ -292,6 +310,23 @@ pub(super) mod tests {
         let mut short = stretch(&[(0.1, 0.0)], 1_000);
         short.client.as_mut().unwrap().readable_to_read = repeated(900_000, 10);
         assert_eq!(ClientLimit::of(&short), None);
+    }
+
+    #[test]
+    fn a_dataset_that_is_not_read_in_time_is_the_first_reason() {
+        let waiting = |share| {
+            let mut stretch = stretch(&[(0.95, 0.0)], 1_000);
+            stretch.client.as_mut().unwrap().record_wait = Some(share);
+            stretch
+        };
+        let limit = ClientLimit::of(&waiting(0.97)).unwrap();
+        let reader = "the reader is the limit: clients wait 97 % of the time for a record of the dataset";
+        assert!(limit.to_string().starts_with(reader), "{limit}");
+        assert!(limit.advice(8).contains("faster disk"));
+        assert!(!told(&waiting(0.1)).contains("reader"));
+        let mut longer = waiting(0.8);
+        longer.merge(&stretch(&[(0.95, 0.0)], 1_000));
+        assert_eq!(longer.client.unwrap().record_wait, Some(0.4));
     }
 
     #[test]

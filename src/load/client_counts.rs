@@ -9,6 +9,9 @@ pub struct ClientCounts {
     pub cpu_ns: u64,
     /// Time in which it waited for a core, in ns; `None` where the system does not tell.
     pub run_delay_ns: Option<u64>,
+    /// Time in which clients were free to write and no record of the dataset was read for them, in ns; `None` where records
+    /// were always there.
+    pub record_wait_ns: Option<u64>,
     /// For each connection that a wake-up found readable: from the poll's return until it was read and its replies were
     /// taken, behind those that were handled before it.
     pub read_wait: Recorder,
@@ -24,6 +27,7 @@ impl ClientCounts {
     pub(super) fn clear(&mut self) {
         self.cpu_ns = 0;
         self.run_delay_ns = None;
+        self.record_wait_ns = None;
         self.read_wait.reset();
         self.late.reset();
         self.held.reset();
@@ -48,6 +52,11 @@ impl ClientCounts {
     #[inline]
     pub fn late_send(&mut self, ns: u64) {
         self.late.record(ns);
+    }
+
+    /// Adds time in which no record was there that clients were free for.
+    pub(super) fn waited_for_record(&mut self, ns: u64) {
+        *self.record_wait_ns.get_or_insert_default() += ns;
     }
 
     /// Adds what the worker's thread used.

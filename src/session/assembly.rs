@@ -208,6 +208,8 @@ fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBuffer) {
         client.workers.resize(client.workers.len().max(worker + 1), WorkerCost::default());
         client.workers[worker] =
             WorkerCost { cpu: share(cost.cpu_ns), run_delay: cost.run_delay_ns.map(share) };
+        let waits = [client.record_wait, cost.record_wait_ns.map(share)];
+        client.record_wait = waits.into_iter().flatten().reduce(f64::max);
     }
     client.readable_to_read.merge(&cost.read_wait.latency());
     merge_some(&mut client.late, times(&cost.late).as_ref());

@@ -21,6 +21,10 @@ pub struct Client {
     pub run_delay: Option<f64>,
     /// The same for each worker, `load-0` first.
     pub workers: Vec<WorkerCost>,
+    /// The share of the time in which clients could write and no record of the dataset was read for them, on the worker that
+    /// waited most, 0 to 1; not there where all were read in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_wait: Option<f64>,
     /// How long replies waited in the client's hands: a sample for each connection that a wake-up found readable,
     /// of the time from the poll's return until its replies were taken, behind the connections that were handled before
     /// it. None of it is in the service time, which ends with the poll's return.
@@ -74,6 +78,10 @@ impl Client {
                 (Some(mine), Some(later)) => Some(mix(mine, later)),
                 (mine, later) => mine.or(later),
             };
+        }
+        if client.record_wait.is_some() || later.record_wait.is_some() {
+            let share = |client: &Self| client.record_wait.unwrap_or(0.0);
+            client.record_wait = Some(mix(share(client), share(later)));
         }
         client.readable_to_read.merge(&later.readable_to_read);
         merge_some(&mut client.late, later.late.as_ref());

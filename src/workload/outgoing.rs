@@ -70,6 +70,12 @@ impl Outgoing {
         self.record.failure()
     }
 
+    /// Whether the operation that was to be put together last is of a record that is not read yet: nothing of it is here.
+    #[inline]
+    pub fn awaits_record(&self) -> bool {
+        self.record.is_awaited()
+    }
+
     /// Takes out what is to be written later, by steps; nothing where all is written at once.
     #[inline]
     pub fn take_later(&mut self) -> Option<Vec<Self>> {

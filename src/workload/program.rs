@@ -123,7 +123,12 @@ impl Program {
         &self.compiled.operations
     }
 
-    /// Appends the requests of the next operation of the stream `draws` to `out`, and says which it is.
+    /// Whether its operations may be of records that are not read yet.
+    pub fn has_records(&self) -> bool {
+        self.dataset.is_some()
+    }
+
+    /// Appends the next operation of the stream `draws` to `out`, unless that [awaits](Outgoing::awaits_record) it; which it is.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let asked = match self.compiled.asked.as_slice() {
@@ -180,8 +185,8 @@ impl Program {
         draws: &mut Draws,
         out: &mut Outgoing,
     ) -> OpId {
-        if let Some(dataset) = &self.dataset {
-            self.take_record(dataset, *op, out);
+        if !self.has_record(*op, &mut out.record) {
+            return *op;
         }
         let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
         let mut filling =
@@ -193,12 +198,10 @@ impl Program {
         *op
     }
 
-    /// Takes the next record, if the operation is of one.
-    #[inline(never)]
-    fn take_record(&self, dataset: &Dataset, op: OpId, out: &mut Outgoing) {
-        if self.compiled.of_records.contains(&op) {
-            dataset.take(&mut out.record);
-        }
+    /// Takes the next record, if the operation is of one. Whether it may be put together.
+    #[inline]
+    fn has_record(&self, op: OpId, taken: &mut super::dataset::Taken) -> bool {
+        self.dataset.as_ref().is_none_or(|all| !self.compiled.of_records.contains(&op) || all.take(taken))
     }
 
     /// Appends the steps of an operation that are written later. All is drawn at once, and the keys are those of its first.

@@ -68,6 +68,8 @@ mod tests {
     }
 
     fn sent(workload: &Workload, times: usize) -> Vec<String> {
+        let dataset = workload.dataset.as_ref().map(|dataset| dataset.first(u64::MAX));
+        let workload = &Workload { dataset, ..workload.clone() };
         let program =
             Program::new(workload, Dialect::Resp2, 1, Values::new(workload, 3, 1), &KeyNames::given("k:"));
         let (mut draws, mut out) = (Draws::new(1), Outgoing::default());

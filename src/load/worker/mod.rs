@@ -111,6 +111,10 @@ pub(super) struct Worker {
     own: Option<OwnThread>,
     waits: CoreWaits,
     out: Outgoing,
+    /// Whether a client may write and the record that it is to send is not read yet.
+    awaits_record: bool,
+    /// Since when that was not counted.
+    record_wait_since_ns: Option<u64>,
     /// Why it sends nothing more.
     failure: Option<std::io::Error>,
     buffer: Box<[u8]>,
@@ -144,6 +148,8 @@ impl Worker {
             own: None,
             waits: CoreWaits::new(),
             out: Outgoing::default(),
+            awaits_record: false,
+            record_wait_since_ns: None,
             failure: None,
             buffer: vec![0; READ_BUFFER].into(),
             setting,
@@ -361,6 +367,7 @@ impl Worker {
 
     fn close_tick(&mut self, now_ns: u64) {
         let connected = self.clients.connected() as u32;
+        self.note_record_wait(now_ns);
         self.tell_if_down(now_ns);
         self.tell_losses();
         if self.may_send() {

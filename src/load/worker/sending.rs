@@ -8,6 +8,9 @@ use crate::{load::clients::Link, workload::OpId};
 /// How often to look whether the server's name was found: 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 
+/// How often to look whether a record was read: 1 ms.
+const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
+
 impl Worker {
     /// How long the poll may sleep from `now_ns` on.
     pub(super) fn sleep(&mut self, now_ns: u64) -> std::io::Result<Duration> {
@@ -24,7 +27,9 @@ impl Worker {
         if self.awaits_endpoints {
             until_ns = until_ns.min(now_ns + LOOK_FOR_ENDPOINTS_NS);
         }
-        if self.may_send()
+        if self.awaits_record {
+            until_ns = until_ns.min(now_ns + LOOK_FOR_RECORD_NS);
+        } else if self.may_send()
             && self.clients.any_ready()
             && let Some(window) = self.pace.wake_window(now_ns, self.alarm.slack_ns())
         {
@@ -43,6 +48,9 @@ impl Worker {
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
         let requests = self.put_together(i, now_ns);
         if requests == 0 {
+            if self.awaits_record {
+                self.clients.queue(i);
+            }
             return;
         }
         if self.pace.is_closed() {
@@ -105,25 +113,37 @@ impl Worker {
             counts[op.index()].bytes_out += (upto - before) as u64;
             before = upto;
         };
-        if is_closed && !self.is_filling {
+        let program = &self.setting.program;
+        if is_closed && !self.is_filling && !program.has_records() {
             let n = self.allowance.take_of(pipeline);
             let append = |_| {
-                let op = self.setting.program.append(&mut client.draws, &mut self.out);
+                let op = program.append(&mut client.draws, &mut self.out);
                 count(op, self.out.length_in_all());
                 op
             };
             batch.operations.extend((0..n).map(append));
         } else {
             while batch.operations.len() < pipeline as usize && self.pace.is_due(now_ns) {
+                let drawn = program.has_records().then(|| client.draws.clone());
                 let op = if self.is_filling {
                     let Some(request) = self.filling.next() else { break };
                     client.numbers.push(request);
                     program.append_nth(request.number, &mut client.draws, &mut self.out)
                 } else if self.allowance.take() {
-                    self.setting.program.append(&mut client.draws, &mut self.out)
+                    program.append(&mut client.draws, &mut self.out)
                 } else {
                     break;
                 };
+                if self.out.awaits_record() {
+                    // It is put together anew when the record is there.
+                    drawn.into_iter().for_each(|drawn| client.draws = drawn);
+                    match client.numbers.pop() {
+                        Some(request) => self.filling.put_back(request),
+                        None => self.allowance.put_back_one(),
+                    }
+                    self.awaits_record = true;
+                    break;
+                }
                 count(op, self.out.length_in_all());
                 batch.dues.extend(self.pace.take());
                 batch.operations.push(op);
@@ -138,8 +158,10 @@ impl Worker {
 
     /// Writes for the clients that wait for their turn: in closed loop for all, in open loop what is due.
     pub(super) fn send_due(&mut self) {
+        self.awaits_record = false;
         if self.pace.is_closed() {
             while self.may_send()
+                && !self.awaits_record
                 && let Some(i) = self.clients.next_ready()
             {
                 self.send(i, self.seen_ns);
@@ -150,6 +172,7 @@ impl Worker {
                 self.send_round(self.seen_ns);
             }
         }
+        self.note_record_wait(self.seen_ns);
     }
 
     /// Writes what was due before `end_ns`, as far as clients are free for it, though it is later by now.
@@ -162,6 +185,7 @@ impl Worker {
     fn send_round(&mut self, now_ns: u64) {
         self.pass_over(now_ns);
         while self.pace.is_due(now_ns)
+            && !self.awaits_record
             && let Some(i) = self.clients.next_ready()
         {
             self.send(i, now_ns);
@@ -179,15 +203,14 @@ impl Worker {
     pub(super) fn pass_over(&mut self, now_ns: u64) {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
+            let failed = self.lost_of(failed);
             self.segments.count_unsent(&self.outage, failed);
         } else {
             let shed = self.pace.shed(now_ns);
+            let shed = self.lost_of(shed);
             self.segments.count_shed(shed);
         }
     }
-}
-            let failed = self.lost_of(failed);
-            let shed = self.lost_of(shed);
 
     /// How many of the requests that were passed over were due: as many as there are where their number is limited.
     pub(super) fn lost_of(&mut self, passed: u64) -> u64 {
@@ -198,3 +221,4 @@ impl Worker {
         self.pace.were_not_due(passed - due);
         due
     }
+}

@@ -1,5 +1,5 @@
 //! What a worker goes on with though no event tells of it: sockets that hold more than a turn of reading took, and
-//! connections that wait for too long.
+//! connections that wait for too long; and how long records were waited for.
 
 use super::Worker;
 use crate::load::broken::Broken;
@@ -23,6 +23,14 @@ impl Worker {
         }
     }
 
+    /// Counts the time in which clients are free to write and no record of the dataset is there for them.
+    pub(super) fn note_record_wait(&mut self, now_ns: u64) {
+        if let Some(since_ns) = self.record_wait_since_ns.take() {
+            self.segments.client().waited_for_record(now_ns.saturating_sub(since_ns));
+        }
+        self.record_wait_since_ns = self.awaits_record.then_some(now_ns);
+    }
+
     /// Gives up the connections that have waited too long for their next reply.
     pub(super) fn end_late(&mut self, now_ns: u64) {
         while let Some(i) = self.watches.next(now_ns) {
@@ -43,5 +51,100 @@ impl Worker {
             self.watches.watch(i, later_ns);
         }
         deadline_ns.is_some_and(|at_ns| at_ns <= now_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::TcpListener,
+        sync::{Arc, mpsc::channel},
+        time::Duration,
+    };
+
+    use crate::{
+        clock::Clock,
+        load::{FirstWords, IntervalBuffer, Knobs, Load, LoadEvent, Output, Plan},
+        target::{Address, Target},
+        workload::{Dataset, Workload},
+    };
+
+    /// Somebody who accepts and says nothing, a plan for him, and a workload of the records of a file.
+    fn bench() -> (TcpListener, Plan, Workload, tempfile::NamedTempFile) {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp { host: "127.0.0.1".into(), port: server.local_addr().unwrap().port() };
+        let file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
+        std::fs::write(&file, "id\n1\n2\n").unwrap();
+        let workload = Workload::of_commands(&["SET", "__field:id__", "x"].map(str::to_owned)).unwrap();
+        let workload = workload.with_dataset(file.path(), None).unwrap();
+        let target = Target { address, ..Target::default() };
+        let plan = Plan { target, first_words: FirstWords::Bare { tracks: false }, ..Plan::fixture() };
+        (server, plan, workload, file)
+    }
+
+    /// A load of four clients, of records that are read so.
+    fn load(plan: &Plan, workload: &Workload, dataset: Dataset, rate: Option<u32>) -> (Load, Output) {
+        let workload = Arc::new(Workload { dataset: Some(dataset), ..workload.clone() });
+        let knobs = Knobs { load: true, clients: 4, rate, workload, ..Knobs::default() };
+        Load::start(plan, knobs, None, Clock::start()).unwrap()
+    }
+
+    fn buffers(output: &mut Output) -> Vec<IntervalBuffer> {
+        std::iter::from_fn(|| output.rings[0].intervals.pop().ok()).map(|buffer| *buffer).collect()
+    }
+
+    #[test]
+    fn a_dataset_whose_reader_hangs_holds_neither_the_end_nor_a_stop() {
+        let (_server, plan, workload, _file) = bench();
+        for (rate, length) in [(None, Some(300)), (Some(1000), Some(300)), (None, None)] {
+            let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_hanging_reader();
+            let plan = Plan { length: length.map(Duration::from_millis), ..plan.clone() };
+            let (mut load, mut output) = load(&plan, &workload, dataset, rate);
+            let (told, ended) = channel();
+            let run = std::thread::spawn(move || {
+                while length.is_some() && !load.is_over() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                load.end();
+                told.send(()).unwrap();
+            });
+            ended.recv_timeout(Duration::from_secs(20)).expect("an end");
+            run.join().unwrap();
+            let buffers = buffers(&mut output);
+            assert_eq!(buffers.iter().map(|buffer| buffer.bytes_out).sum::<u64>(), 0);
+            let waited_ns: u64 = buffers.iter().filter_map(|buffer| buffer.client.record_wait_ns).sum();
+            assert!(waited_ns > 0 || length.is_none(), "{waited_ns}");
+            let due: u64 = buffers.iter().map(|buffer| buffer.due).sum();
+            assert_eq!(due, buffers.iter().map(|buffer| buffer.owed).sum::<u64>(), "{rate:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_panics_dies_as_one_that_cannot_go_on_and_its_clients_are_lost_connections() {
+        let (_server, plan, workload, _file) = bench();
+        let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_broken_records();
+        let (mut load, mut output) = load(&plan, &workload, dataset, None);
+        let mut told = Vec::new();
+        while let Ok(event) = output.events.recv_timeout(Duration::from_secs(20)) {
+            let is_last = matches!(event, LoadEvent::Died { .. });
+            told.push(event);
+            if is_last {
+                break;
+            }
+        }
+        let Some(LoadEvent::Died { cause, .. }) = told.last() else { panic!("{told:?}") };
+        assert!(cause.starts_with("a thread of the load panicked: "), "{cause}");
+        let lost = told.iter().find_map(|event| match event {
+            LoadEvent::Losses { report, .. } => Some((report.lost, report.cause.clone())),
+            _ => None,
+        });
+        let (lost, why) = lost.expect("its clients");
+        assert!(lost > 0 && why.contains("panicked"), "{why}");
+        load.end();
+        let counted: Vec<_> = buffers(&mut output);
+        let mut lost_connections = std::collections::BTreeMap::new();
+        counted.iter().for_each(|buffer| buffer.connections_lost.add_to(&mut lost_connections));
+        assert!(lost_connections["unanswered"] > 0, "{lost_connections:?}");
+        assert_eq!(counted.iter().map(|buffer| buffer.due).sum::<u64>(), 0);
     }
 }

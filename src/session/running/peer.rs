@@ -83,8 +83,9 @@ impl Peers {
 
     /// Tells everybody something.
     pub(super) fn tell(&mut self, notice: Notice) {
+        let delivery = Delivery::Notice(notice);
         for place in &mut self.listeners {
-            place.take_if(|listener| !listener.tell(Delivery::Notice(notice.clone())));
+            place.take_if(|listener| !listener.tell(delivery.clone()));
         }
     }
 

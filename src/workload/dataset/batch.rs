@@ -39,6 +39,8 @@ pub(in crate::workload) struct Taken {
     batch: Option<Arc<Batch>>,
     place: usize,
     failed: Option<DatasetError>,
+    /// Whether the next one is not read yet.
+    is_awaited: bool,
 }
 
 impl Taken {
@@ -54,6 +56,17 @@ impl Taken {
         self.failed.as_ref()
     }
 
+    /// Whether the next one was to be taken, and is not read yet.
+    #[inline]
+    pub(in crate::workload) fn is_awaited(&self) -> bool {
+        self.is_awaited
+    }
+
+    /// Whether the next one is read.
+    pub(super) fn await_next(&mut self, is_awaited: bool) {
+        self.is_awaited = is_awaited;
+    }
+
     /// Takes the next record of the batch of the last one, if there is one left.
     pub(super) fn advance(&mut self) -> bool {
         let next = self.batch.as_ref().and_then(|batch| batch.take());
@@ -64,6 +77,6 @@ impl Taken {
     /// Goes on with another batch, or with none, and why.
     pub(super) fn follow(&mut self, batch: Result<Arc<Batch>, DatasetError>) {
         let failed = batch.as_ref().err().cloned();
-        *self = Self { batch: batch.ok(), place: 0, failed };
+        *self = Self { batch: batch.ok(), place: 0, failed, is_awaited: false };
     }
 }

@@ -3,7 +3,11 @@
 use std::{
     fmt,
     path::Path,
-    sync::{Arc, Mutex, PoisonError, mpsc::Receiver},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, TryRecvError},
+    },
+    time::Duration,
 };
 
 use super::{
@@ -15,6 +19,9 @@ use super::{
     version::Version,
 };
 
+/// How often it is looked for a record that is waited for.
+const LOOK_EVERY: Duration = Duration::from_micros(200);
+
 /// Records of a file, which all copies of this take from.
 #[derive(Clone)]
 pub struct Dataset(Arc<Shared>);
@@ -23,6 +30,8 @@ struct Shared {
     source: Source,
     /// How many there are.
     records: u64,
+    /// Whether one that is not read yet is waited for.
+    waits: bool,
     stream: Mutex<Stream>,
 }
 
@@ -55,7 +64,7 @@ impl Dataset {
         }
         let source = Source { file: file.to_owned(), portions, most: most.unwrap_or(u64::MAX), version };
         let records = source.count()?;
-        Ok(Self(Arc::new(Shared { source, records, stream: Mutex::default() })))
+        Ok(Self(Arc::new(Shared { source, records, waits: false, stream: Mutex::default() })))
     }
 
     /// How many records there are.
@@ -73,12 +82,12 @@ impl Dataset {
         &self.0.source.file
     }
 
-    /// The first `most` of them, of which none is taken yet.
+    /// The first `most` of them, of which none is taken yet. They are waited for, so they are none of a load.
     #[must_use]
     pub(in crate::workload) fn first(&self, most: u64) -> Self {
         let records = self.records().min(most);
         let source = Source { most: records, ..self.0.source.clone() };
-        Self(Arc::new(Shared { source, records, stream: Mutex::default() }))
+        Self(Arc::new(Shared { source, records, waits: true, stream: Mutex::default() }))
     }
 
     /// The number of a portion that is sent.
@@ -86,36 +95,76 @@ impl Dataset {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Takes the next record, the first again after the last, into `taken`; or says there why that cannot be.
-    pub(in crate::workload) fn take(&self, taken: &mut Taken) {
+    /// Takes the next record, the first again after the last, into `taken`; or says there why that cannot be, or that it is
+    /// not read yet: a thread of the load waits for no file, which may lie on a disk that hangs. Whether it is there.
+    pub(in crate::workload) fn take(&self, taken: &mut Taken) -> bool {
         while !taken.advance() && taken.failure().is_none() {
-            taken.follow(self.batch());
+            match self.batch() {
+                Some(batch) => taken.follow(batch),
+                None if self.0.waits => std::thread::sleep(LOOK_EVERY),
+                None => {
+                    taken.await_next(true);
+                    return false;
+                }
+            }
         }
+        taken.await_next(false);
+        true
     }
 
-    /// The batch that is taken from, or the next one where that is used up.
-    fn batch(&self) -> Result<Arc<Batch>, DatasetError> {
+    /// The batch that is taken from, or the next one where that is used up; `None` while that is not read.
+    fn batch(&self) -> Option<Result<Arc<Batch>, DatasetError>> {
         let mut stream = self.0.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
-            return Ok(Arc::clone(batch));
+            return Some(Ok(Arc::clone(batch)));
         }
         if let Some(error) = &stream.failed {
-            return Err(error.clone());
+            return Some(Err(error.clone()));
         }
-        let next = self.receive(&mut stream);
+        let next = self.receive(&mut stream)?;
         stream.current = next.as_ref().ok().cloned();
         stream.failed = next.as_ref().err().cloned();
-        next
+        Some(next)
     }
 
-    fn receive(&self, stream: &mut Stream) -> Result<Arc<Batch>, DatasetError> {
+    fn receive(&self, stream: &mut Stream) -> Option<Result<Arc<Batch>, DatasetError>> {
         let (source, file) = (&self.0.source, self.0.source.file.as_path());
         if stream.ahead.is_none() {
-            stream.ahead = Some(source.clone().read_on(self.0.records).map_err(unreadable(file))?);
+            match source.clone().read_on(self.0.records) {
+                Ok(ahead) => stream.ahead = Some(ahead),
+                Err(error) => return Some(Err(unreadable(file)(error))),
+            }
         }
-        let next = stream.ahead.as_ref().and_then(|ahead| ahead.recv().ok());
+        let next = stream.ahead.as_ref().map_or(Err(TryRecvError::Disconnected), Receiver::try_recv);
         let dead = || unreadable(file)(std::io::Error::other("its reader died"));
-        next.unwrap_or_else(|| Err(dead())).map(Arc::new)
+        match next {
+            Ok(batch) => Some(batch.map(Arc::new)),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(dead())),
+        }
+    }
+
+    /// The same records for a load, by a reader that hangs: nothing is read before the sender is gone.
+    #[cfg(test)]
+    pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
+        self.read_by_hand(None)
+    }
+
+    /// The same, by a reader that hands on records without a field, over which whoever sends one panics.
+    #[cfg(test)]
+    pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
+        let mut broken = Batch::of(1);
+        broken.records = 1000;
+        self.read_by_hand(Some(broken))
+    }
+
+    #[cfg(test)]
+    fn read_by_hand(&self, first: Option<Batch>) -> (Self, impl Sized + use<>) {
+        let (reader, ahead) = std::sync::mpsc::sync_channel(1);
+        first.into_iter().for_each(|batch| reader.send(Ok(batch)).unwrap());
+        let stream = Mutex::new(Stream { ahead: Some(ahead), ..Stream::default() });
+        let (source, records) = (self.0.source.clone(), self.0.records);
+        (Self(Arc::new(Shared { source, records, waits: false, stream })), reader)
     }
 }
 
@@ -152,7 +201,7 @@ mod tests {
     #[test]
     fn each_record_is_taken_once_in_a_pass_over_all_threads() {
         let (_directory, file) = csv(5000);
-        let dataset = Dataset::open(&file, fields(&["title", "id"]), None).unwrap();
+        let dataset = Dataset::open(&file, fields(&["title", "id"]), None).unwrap().first(u64::MAX);
         let number = |name: &str| dataset.number(&Portion::Field(name.to_owned()));
         assert_eq!((dataset.records(), number("id"), number("n")), (5000, Some(1), None));
         let threads: Vec<_> = (0..4)
@@ -180,7 +229,7 @@ mod tests {
     #[test]
     fn only_so_many_records_are_taken_as_are_wanted() {
         let (_directory, file) = csv(2000);
-        let dataset = Dataset::open(&file, fields(&["id"]), Some(700)).unwrap();
+        let dataset = Dataset::open(&file, fields(&["id"]), Some(700)).unwrap().first(u64::MAX);
         assert_eq!(dataset.records(), 700);
         let mut taken = Taken::default();
         for n in 0..1500 {
@@ -211,7 +260,7 @@ mod tests {
         ];
         for (change, expected) in changes {
             let (_directory, file) = csv(50_000);
-            let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap();
+            let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap().first(u64::MAX);
             let mut taken = Taken::default();
             dataset.take(&mut taken);
             change(&file);
@@ -240,5 +289,17 @@ mod tests {
         assert!(told(&directory.path().join("none"), &["id"]).contains("none: No such file"));
         std::fs::write(&file, "").unwrap();
         assert!(told(&file, &["id"]).ends_with("it has no records"));
+    }
+    #[test]
+    fn a_record_that_is_not_read_yet_is_waited_for_by_nobody() {
+        let (_directory, file) = csv(5);
+        let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap();
+        let (dataset, reader) = dataset.with_hanging_reader();
+        let mut taken = Taken::default();
+        dataset.take(&mut taken);
+        assert!(taken.is_awaited() && taken.failure().is_none());
+        drop(reader);
+        dataset.take(&mut taken);
+        assert!(taken.failure().unwrap().to_string().ends_with("its reader died") && !taken.is_awaited());
     }
 }
