@@ -143,6 +143,20 @@ fn tracking_costs_no_connection() {
     }
 }
 
+#[test]
+fn a_server_that_accepts_and_says_nothing_is_given_up_when_the_run_should_end() {
+    let server = Crowd::start(|peer, _| while peer.line().is_some() {});
+    let port = server.port().to_string();
+    let length = ["--duration", "1"];
+    for (words, what) in [
+        (vec!["bench", "-p", &port, "-q"], "Error: 127.0.0.1:"),
+        (vec!["-p", &port, "--headless", "--load", "--yes"], "redyno: 127.0.0.1:"),
+    ] {
+        let outcome = run(&[&words[..], &length].concat()).expect_code(1);
+        assert!(outcome.err.starts_with(what) && outcome.err.contains("said nothing"), "{}", outcome.err);
+    }
+}
+
 /// Whether its words come unasked or in the place of an answer.
 #[test]
 fn a_control_connection_that_is_refused_is_lost_in_the_servers_words() {

@@ -1,8 +1,8 @@
-//! A few questions on a connection of their own, each of which waits for its answer as long as it takes.
+//! A few questions on a connection of their own, each of which waits for its answer as long as it takes, or as the run may.
 
 use std::{
     io::{self, Read as _, Write as _},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::event::PollFlags;
@@ -23,6 +23,8 @@ const LONGEST: usize = 64 << 20;
 pub(super) struct Conversation {
     transport: Transport,
     received: Vec<u8>,
+    /// Until when it waits, where that is limited.
+    deadline: Option<Instant>,
 }
 
 /// An answer.
@@ -37,16 +39,17 @@ pub(super) enum Answer {
 }
 
 impl Conversation {
-    /// Connects, and says who we are where there is a password.
+    /// Connects, and says who we are where there is a password; it waits for `limit` in all, if there is one.
     ///
     /// # Errors
     /// What is to be printed.
-    pub(super) fn open(target: &Target, server: &str) -> Result<Self, String> {
+    pub(super) fn open(target: &Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
+        let deadline = limit.map(|limit| Instant::now() + limit);
         let unreachable = |error: io::Error| {
             format!("Could not connect to {server} at {}: {}", place(target), plain(&error))
         };
-        let transport = connect(target).map_err(unreachable)?;
-        let mut conversation = Self { transport, received: Vec::new() };
+        let transport = connect(target, deadline).map_err(unreachable)?;
+        let mut conversation = Self { transport, received: Vec::new(), deadline };
         conversation
             .shake_hands()
             .map_err(|error| format!("Could not negotiate a TLS connection: {}", plain(&error)))?;
@@ -62,7 +65,7 @@ impl Conversation {
 
     fn shake_hands(&mut self) -> io::Result<()> {
         while !self.transport.shake_hands()? {
-            self.wait(PollFlags::IN);
+            self.wait(PollFlags::IN)?;
         }
         Ok(())
     }
@@ -83,7 +86,7 @@ impl Conversation {
             match self.transport.read(&mut buffer) {
                 Ok(0) => return Err(unsaid.unwrap_or(io::ErrorKind::UnexpectedEof.into())),
                 Ok(n) => self.received.extend_from_slice(&buffer[..n]),
-                Err(error) if is_nothing(&error) => self.wait(PollFlags::IN),
+                Err(error) if is_nothing(&error) => self.wait(PollFlags::IN)?,
                 Err(error) => return Err(error),
             }
         }
@@ -98,29 +101,37 @@ impl Conversation {
         while !bytes.is_empty() || self.transport.wants_write() {
             match self.transport.write(bytes) {
                 Ok(n) => bytes = &bytes[n..],
-                Err(error) if is_nothing(&error) => self.wait(PollFlags::OUT),
+                Err(error) if is_nothing(&error) => self.wait(PollFlags::OUT)?,
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    fn wait(&self, interest: PollFlags) {
+    fn wait(&self, interest: PollFlags) -> io::Result<()> {
         let out = if self.transport.wants_write() { PollFlags::OUT } else { PollFlags::empty() };
+        let turn = turn(self.deadline)?;
         if !self.transport.has_more() {
-            self.transport.wait(interest | out, TURN);
+            self.transport.wait(interest | out, turn);
         }
+        Ok(())
     }
 }
 
+/// How long the next wait is at the most.
+fn turn(deadline: Option<Instant>) -> io::Result<Duration> {
+    let left = deadline.map_or(TURN, |deadline| deadline.saturating_duration_since(Instant::now()));
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left.min(TURN)) }
+}
+
 /// Tries one address of the host after the other.
-fn connect(target: &Target) -> io::Result<Transport> {
-    let endpoints = Endpoints::find(target, TURN, 0)?.current(0).unwrap_or_default();
+fn connect(target: &Target, deadline: Option<Instant>) -> io::Result<Transport> {
+    let endpoints = Endpoints::find(target, turn(deadline)?, 0)?.current(0).unwrap_or_default();
     let mut last = io::ErrorKind::NotFound.into();
     for endpoint in endpoints.iter() {
         let connected = Transport::connect(endpoint, target.tls.as_ref()).and_then(|transport| {
             while !transport.is_connected()? {
-                transport.wait(PollFlags::OUT, TURN);
+                transport.wait(PollFlags::OUT, turn(deadline)?);
             }
             Ok(transport)
         });

@@ -102,7 +102,7 @@ impl Bench {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         let told = |error| Stop::Told(format!("Could not negotiate a TLS connection: {error}"));
         let target = asked.server.target(asked.dialect()).map_err(told)?;
-        let config = ServerConfig::fetch(&target, flavour.server()).map_err(Stop::Told)?;
+        let config = ServerConfig::fetch(&target, flavour.server(), asked.duration()).map_err(Stop::Told)?;
         if config.is_none() {
             complain("WARNING: Could not fetch server CONFIG\n");
         }
@@ -195,7 +195,8 @@ impl Bench {
     /// Sends a command once, on a connection of its own.
     fn ask_before(&self, command: &[Vec<u8>]) -> Result<(), Stop> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
-        let mut conversation = Conversation::open(&self.target, self.flavour.server()).map_err(Stop::Told)?;
+        let mut conversation = Conversation::open(&self.target, self.flavour.server(), self.asked.duration())
+            .map_err(Stop::Told)?;
         match conversation.ask(&words) {
             Ok(Answer::Error(error)) => Err(Stop::Told(format!("Error from server: {error}"))),
             Ok(_) => Ok(()),

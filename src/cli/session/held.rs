@@ -71,7 +71,7 @@ impl Held {
         // Before anything else: what cannot be created is told at once.
         let (mut recording, exports) = named_files(line)?;
         let metrics = line.session.metrics.as_ref().map(Serving::start).transpose()?;
-        let destination = destination(&line.target, is_attended)?;
+        let destination = destination(&line.target, is_attended, line.session.duration)?;
         if line.session.record.is_some() && recording.is_none() {
             let target = destination.target.address.to_string();
             let fresh = Writer::fresh(&recordings::directory(), &target);

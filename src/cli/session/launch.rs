@@ -10,6 +10,8 @@ use crate::{
 
 /// How long a server may take to answer before a headless session gives up.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
+/// No run is so short that the server would have less.
+const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
 /// How long the screen waits for it before it opens all the same.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
@@ -23,14 +25,19 @@ pub struct Destination {
     pub unreachable: Option<ReachError>,
 }
 
-/// Finds the destination. `has_screen` waits for a server that may come later.
+/// Finds the destination, for a run of this `length`, if it has one. `has_screen` waits for a server that may come later.
 ///
 /// # Errors
 /// When the options are wrong, when the server cannot be reached now (without a screen) or ever, and when the
 /// built-in server does not start.
-pub fn destination(args: &TargetArgs, has_screen: bool) -> Result<Destination, Failure> {
+pub fn destination(
+    args: &TargetArgs,
+    has_screen: bool,
+    length: Option<Duration>,
+) -> Result<Destination, Failure> {
     let target = args.target()?;
-    let limit = if has_screen { SCREEN_REACH_LIMIT } else { REACH_LIMIT };
+    let longest = length.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
+    let limit = if has_screen { SCREEN_REACH_LIMIT } else { longest };
     match reach(&target, limit) {
         Ok(_) => Ok(Destination { target, built_in: None, unreachable: None }),
         Err(ReachError::Refused(_)) if !args.is_given() => built_in(&target),
