@@ -30,6 +30,7 @@ mod hostile;
 mod killed;
 mod marker;
 mod memcached;
+mod memcached_keys;
 mod memtier;
 mod metrics;
 mod oneshot;

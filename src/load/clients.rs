@@ -423,6 +423,11 @@ impl Clients {
         !self.ready.is_empty()
     }
 
+    /// How many clients wait for their turn to write, or did when they were last looked at.
+    pub(super) fn how_many_ready(&self) -> usize {
+        self.ready.len()
+    }
+
     /// The client whose turn it is to write.
     pub(super) fn next_ready(&mut self) -> Option<usize> {
         while let Some(i) = self.ready.pop_front() {

@@ -26,6 +26,8 @@ pub enum ErrorKind {
     Tls,
     /// Bytes came that are no reply, or that nobody asked for.
     Protocol,
+    /// What was to be a key is none of the server's, so the request was not sent.
+    Key,
     /// The session ended before the reply came, or a thread of the load.
     Unanswered,
     /// A server's error of a kind beyond the [`MAX_KINDS`] that are told apart.
@@ -43,6 +45,7 @@ impl fmt::Display for ErrorKind {
             Self::Unreachable => "unreachable",
             Self::Tls => "tls",
             Self::Protocol => "protocol",
+            Self::Key => "bad-key",
             Self::Unanswered => "unanswered",
             Self::Other => OTHER,
         })

@@ -11,7 +11,7 @@
 use super::{
     Dialect, Unspoken,
     digits::{KEY_DIGITS, digits},
-    resp,
+    memcached, resp,
 };
 
 /// Bytes copied at a time: more than a whole GET or INCR.
@@ -59,6 +59,8 @@ pub(super) enum Laid<'a> {
     Plain(Part<'a>),
     /// An argument that its length stands before.
     Measured(Head<Part<'a>>, Vec<Part<'a>>),
+    /// A key of memcached whose length stands nowhere and whose bytes are known when it is filled.
+    Key(Vec<Part<'a>>),
 }
 
 /// What stands before an argument that is measured.
@@ -87,6 +89,8 @@ pub trait Fill {
     /// What stood from the first of these places to the second stands `by` bytes behind it now, and before it what stood
     /// behind the second.
     fn moved(&mut self, from: usize, behind: usize, by: usize);
+    /// These bytes were to be a key and are none: the request must not be sent.
+    fn refuse(&mut self, key: &[u8]);
 }
 
 /// Commands encoded in a dialect that are sent in one go, with any number of slots.
@@ -132,6 +136,8 @@ enum Slot {
     SizedNumber(u16),
     /// Another argument whose length is known when it is filled.
     Argument(Head<Fragment>, Vec<Fragment>),
+    /// A key of memcached, which is looked at when it is filled.
+    Key(Vec<Fragment>),
 }
 
 /// A part of such an argument.
@@ -205,6 +211,7 @@ impl Slot {
             Self::Awaited => fill.await_number(out.len()),
             Self::SizedNumber(source) => append_sized_number(fill.number(*source), out),
             Self::Argument(head, fragments) => append_argument(head, fragments, fill, out),
+            Self::Key(fragments) => append_key(fragments, fill, out),
         }
     }
 }
@@ -278,6 +285,15 @@ fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut imp
     fill.moved(start, end, head);
 }
 
+/// Appends a key, unless it is none.
+fn append_key(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
+    let start = out.len();
+    let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
+    if left_out > 0 || !memcached::is_key(&out[start..]) {
+        fill.refuse(&out[start..]);
+    }
+}
+
 /// A template that is being made.
 #[derive(Default)]
 struct Making {
@@ -293,6 +309,7 @@ impl Making {
             Laid::Bytes(bytes) => self.bytes.extend(bytes),
             Laid::Plain(part) => self.add_part(part),
             Laid::Measured(head, parts) => self.add_measured(head, &parts),
+            Laid::Key(parts) => self.end_slot(Slot::Key(parts.iter().map(Fragment::of).collect())),
         }
     }
 
@@ -404,6 +421,8 @@ mod tests {
         fn await_number(&mut self, _: usize) {}
 
         fn moved(&mut self, _: usize, _: usize, _: usize) {}
+
+        fn refuse(&mut self, _: &[u8]) {}
     }
 
     const THREE: Part = Part::Value { kind: 0, size: Some(3) };

@@ -154,6 +154,8 @@ pub(super) struct Filling<'a> {
     pub(super) given: u64,
     /// Where a number is to be put in later, if one is.
     pub(super) awaited: Option<usize>,
+    /// What was to be a key and is none.
+    pub(super) refused: Option<Vec<u8>>,
 }
 
 impl Filling<'_> {
@@ -256,5 +258,10 @@ impl Fill for Filling<'_> {
         let moved = self.left_out.iter_mut().rev().take_while(|left_out| left_out.at >= from);
         moved.for_each(|left_out| left_out.at += by);
         self.awaited = self.awaited.map(|at| if at < behind { at } else { at - (behind - from) });
+    }
+
+    #[cold]
+    fn refuse(&mut self, key: &[u8]) {
+        self.refused.get_or_insert_with(|| key.to_vec());
     }
 }

@@ -28,6 +28,10 @@ pub struct Outgoing {
     pub(super) awaited: Vec<Awaited>,
     /// How many operations it has a step of, where these are later ones.
     pub(super) operations: usize,
+    /// How many bytes there were before the step that was put together last, where these are later ones.
+    pub(super) before: usize,
+    /// What was to be a key and is none, first since this was taken.
+    refused: Option<Vec<u8>>,
     /// What is to be written later: the second steps of operations whose steps wait for one another, the third, ...
     pub(super) later: Vec<Outgoing>,
 }
@@ -74,6 +78,35 @@ impl Outgoing {
     #[inline]
     pub fn awaits_record(&self) -> bool {
         self.record.is_awaited()
+    }
+
+    /// Takes the request back that begins behind so many bytes: `key`, which was to be a key of it, is none.
+    #[cold]
+    pub(super) fn refuse(&mut self, start: usize, key: Vec<u8>) {
+        self.cut(start);
+        self.refused.get_or_insert(key);
+    }
+
+    /// Takes the steps back that the operation which was put together last has in the first so many of those to be written
+    /// later.
+    #[cold]
+    pub(super) fn cut_later(&mut self, steps: usize) {
+        for step in &mut self.later[..steps] {
+            step.cut(step.before);
+            step.awaited.pop_if(|awaited| awaited.operation + 1 == step.operations);
+            step.operations -= 1;
+        }
+    }
+
+    fn cut(&mut self, start: usize) {
+        self.bytes.truncate(start);
+        while self.left_out.pop_if(|left_out| left_out.at >= start).is_some() {}
+    }
+
+    /// What was to be a key and is none, if a request was taken back for that since this was last asked. Such a request has
+    /// no bytes.
+    pub fn take_refused(&mut self) -> Option<Vec<u8>> {
+        self.refused.take()
     }
 
     /// Takes out what is to be written later, by steps; nothing where all is written at once.

@@ -188,12 +188,25 @@ impl Program {
         if !self.has_record(*op, &mut out.record) {
             return *op;
         }
+        let start = out.bytes.len();
         let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
-        let mut filling =
-            Filling { sources: &self.sources, draws, left_out, noted, record, given, awaited: None };
+        let mut filling = Filling {
+            sources: &self.sources,
+            draws,
+            left_out,
+            noted,
+            record,
+            given,
+            awaited: None,
+            refused: None,
+        };
         template.append(&mut filling, &mut out.bytes);
-        if !self.compiled.later.is_empty() {
-            self.append_later(*op, draws, out);
+        let mut refused = filling.refused;
+        if !self.compiled.later.is_empty() && refused.is_none() {
+            refused = self.append_later(*op, draws, out);
+        }
+        if let Some(key) = refused {
+            out.refuse(start, key);
         }
         *op
     }
@@ -205,14 +218,16 @@ impl Program {
     }
 
     /// Appends the steps of an operation that are written later. All is drawn at once, and the keys are those of its first.
+    /// Where something that was to be a key is none, that is returned, and no step is appended.
     #[inline(never)]
-    fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) {
+    fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) -> Option<Vec<u8>> {
         let steps = self.compiled.later.iter().find(|(known, _)| *known == op);
         for (place, template) in steps.iter().flat_map(|(_, steps)| steps).enumerate() {
             if out.later.len() <= place {
                 out.later.push(Outgoing::default());
             }
             let step = &mut out.later[place];
+            step.before = step.bytes.len();
             let mut filling = Filling {
                 sources: &self.sources,
                 draws,
@@ -221,12 +236,18 @@ impl Program {
                 record: &out.record,
                 given: 0,
                 awaited: None,
+                refused: None,
             };
             template.append(&mut filling, &mut step.bytes);
-            let awaited = filling.awaited.map(|at| Awaited { at, operation: step.operations });
-            step.awaited.extend(awaited);
+            let (awaited, refused) = (filling.awaited, filling.refused);
+            step.awaited.extend(awaited.map(|at| Awaited { at, operation: step.operations }));
             step.operations += 1;
+            if refused.is_some() {
+                out.cut_later(place + 1);
+                return refused;
+            }
         }
+        None
     }
 }
 

@@ -72,6 +72,7 @@ impl Workload {
             record: &Taken::default(),
             given: 0,
             awaited: None,
+            refused: None,
         };
         let mut word = |word: &Vec<Fragment>| {
             word.iter().flat_map(|fragment| bytes(fragment, &names, &mut filling)).collect()

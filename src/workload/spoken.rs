@@ -86,7 +86,7 @@ impl Workload {
 
 /// A part that is fixed, or a value, which is a slot whatever fills it.
 fn part(part: &Option<Vec<u8>>) -> Part<'_> {
-    part.as_deref().map_or(Part::Value { kind: 0, size: Some(0) }, Part::Text)
+    part.as_deref().map_or(Part::Value { kind: 0, size: None }, Part::Text)
 }
 
 #[cfg(test)]

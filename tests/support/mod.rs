@@ -110,6 +110,12 @@ impl Server {
         self.directory.path().join("socket")
     }
 
+    /// What it wrote to its log.
+    pub fn log(&self) -> String {
+        let log = std::fs::read(self.directory.path().join("log")).expect("a log file");
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
     /// What redis-cli prints for a command, without the last line feed.
     pub fn cli(&self, words: &[&str]) -> String {
         let output = Command::new("redis-cli")

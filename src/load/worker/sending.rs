@@ -3,13 +3,24 @@
 use std::time::Duration;
 
 use super::{LAST_REPLIES_NS, Worker, stopping::Stage, waiting::Ready};
-use crate::{load::clients::Link, workload::OpId};
+use crate::{
+    foreign,
+    load::{ErrorKind, OperationCounts, answered::Batch, clients::Link, quota::Numbered},
+    workload::OpId,
+};
 
 /// How often to look whether the server's name was found: 5 ms.
 const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 
 /// How often to look whether a record was read: 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
+
+/// So many batches are put together for a client in closed loop until one has a request that can be sent; then it waits
+/// for 1 ms.
+const TRIES: u32 = 100;
+const REFUSED_PAUSE_NS: u64 = 1_000_000;
+/// Bytes of what was to be a key that are shown.
+const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
     /// How long the poll may sleep from `now_ns` on.
@@ -27,12 +38,13 @@ impl Worker {
         if self.awaits_endpoints {
             until_ns = until_ns.min(now_ns + LOOK_FOR_ENDPOINTS_NS);
         }
+        let may_write = self.may_send() && self.clients.any_ready();
+        if may_write && self.pace.is_closed() {
+            until_ns = until_ns.min(now_ns + REFUSED_PAUSE_NS);
+        }
         if self.awaits_record {
             until_ns = until_ns.min(now_ns + LOOK_FOR_RECORD_NS);
-        } else if self.may_send()
-            && self.clients.any_ready()
-            && let Some(window) = self.pace.wake_window(now_ns, self.alarm.slack_ns())
-        {
+        } else if may_write && let Some(window) = self.pace.wake_window(now_ns, self.alarm.slack_ns()) {
             if *window.start() <= now_ns {
                 return Ok(Duration::ZERO);
             }
@@ -46,16 +58,30 @@ impl Worker {
     /// Writes the next batch of client `i`, which is idle: in open loop what is due by `now_ns`.
     #[inline]
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
-        let requests = self.put_together(i, now_ns);
-        if requests == 0 {
-            if self.awaits_record {
-                self.clients.queue(i);
+        let tries = if self.pace.is_closed() { TRIES } else { 1 };
+        for _ in 0..tries {
+            let Some((requests, left)) = self.put_together(i, now_ns) else {
+                if self.awaits_record {
+                    self.clients.queue(i);
+                }
+                return;
+            };
+            if self.pace.is_closed() {
+                self.segments.count_due(requests);
             }
-            return;
+            if left < requests {
+                self.tell_refused();
+            }
+            if left > 0 {
+                return self.write(i, left, now_ns);
+            }
         }
-        if self.pace.is_closed() {
-            self.segments.count_due(requests);
-        }
+        self.clients.queue(i);
+    }
+
+    /// Writes so many requests for client `i`, which are put together.
+    #[inline]
+    fn write(&mut self, i: usize, requests: u64, now_ns: u64) {
         if let Some(failure) = self.out.failure() {
             // Nothing more is sent, and what is in flight is waited for.
             self.failure = Some(std::io::Error::other(failure.to_string()));
@@ -90,17 +116,16 @@ impl Worker {
         }
     }
 
-    /// Puts the next batch of client `i` together, which is idle. How many requests it has.
+    /// Puts the next batch of client `i` together, which is idle. How many requests were drawn, and how many of them can be
+    /// sent; `None` where none may be drawn.
     #[inline]
-    fn put_together(&mut self, i: usize, now_ns: u64) -> u64 {
-        let Some(client) = self.clients.get_mut(i) else {
-            return 0;
-        };
+    fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
+        let client = self.clients.get_mut(i)?;
         let Link::Open(connection) = &mut client.link else {
-            return 0;
+            return None;
         };
         self.out.clear();
-        let batch = connection.next_batch();
+        let mut batch = connection.next_batch();
         let pipeline = match self.setting.pipeline() {
             all if self.is_filling => all,
             all => u64::from(all).min(client.left) as u32,
@@ -108,17 +133,22 @@ impl Worker {
         let is_closed = self.pace.is_closed();
         client.numbers.clear();
         let mut before = 0;
+        // The places of requests that were taken back and have no bytes.
+        let mut refused = Vec::new();
         let counts = self.segments.counts_of_batch();
-        let mut count = |op: OpId, upto| {
+        let mut count = |place, op: OpId, upto| {
+            if upto == before {
+                refused.push(place);
+            }
             counts[op.index()].bytes_out += (upto - before) as u64;
             before = upto;
         };
         let program = &self.setting.program;
         if is_closed && !self.is_filling && !program.has_records() {
             let n = self.allowance.take_of(pipeline);
-            let append = |_| {
+            let append = |place| {
                 let op = program.append(&mut client.draws, &mut self.out);
-                count(op, self.out.length_in_all());
+                count(place as usize, op, self.out.length_in_all());
                 op
             };
             batch.operations.extend((0..n).map(append));
@@ -144,7 +174,7 @@ impl Worker {
                     self.awaits_record = true;
                     break;
                 }
-                count(op, self.out.length_in_all());
+                count(batch.operations.len(), op, self.out.length_in_all());
                 batch.dues.extend(self.pace.take());
                 batch.operations.push(op);
             }
@@ -153,18 +183,39 @@ impl Worker {
         if !self.is_filling {
             client.left -= requests;
         }
-        requests
+        // Where a record could not be had, nothing is sent.
+        if refused.is_empty() || self.out.failure().is_some() {
+            return (requests > 0).then_some((requests, requests));
+        }
+        let numbers = self.is_filling.then_some(&mut client.numbers);
+        Some((requests, take_out(&refused, &mut batch, numbers, counts)))
+    }
+
+    /// Tells of what was to be a key and is none.
+    #[cold]
+    fn tell_refused(&mut self) {
+        let key = self.out.take_refused().unwrap_or_default();
+        self.tell_error(&ErrorKind::Key, || {
+            format!(
+                "'{}' is no key of memcached, which has 1 to 250 bytes and no blank or control character; a request with \
+                 such a key is counted and not sent",
+                foreign::at_most(&key, LONGEST_SHOWN)
+            )
+        });
     }
 
     /// Writes for the clients that wait for their turn: in closed loop for all, in open loop what is due.
     pub(super) fn send_due(&mut self) {
         self.awaits_record = false;
         if self.pace.is_closed() {
-            while self.may_send()
-                && !self.awaits_record
-                && let Some(i) = self.clients.next_ready()
-            {
-                self.send(i, self.seen_ns);
+            // Each once: one for whom nothing can be sent waits again.
+            for _ in 0..self.clients.how_many_ready() {
+                if self.may_send()
+                    && !self.awaits_record
+                    && let Some(i) = self.clients.next_ready()
+                {
+                    self.send(i, self.seen_ns);
+                }
             }
         } else if self.may_send() {
             self.seen_ns = self.setup.clock.now_ns();
@@ -221,4 +272,26 @@ impl Worker {
         self.pace.were_not_due(passed - due);
         due
     }
+}
+
+/// Takes the requests at these places out of a batch, and their numbers out of those that are filled: they are errors, and are
+/// not sent. How many are left.
+#[cold]
+fn take_out(
+    places: &[usize],
+    batch: &mut Batch,
+    mut numbers: Option<&mut Vec<Numbered>>,
+    counts: &mut [OperationCounts],
+) -> u64 {
+    for place in places.iter().rev() {
+        counts[batch.operations.remove(*place).index()].errors.count(&ErrorKind::Key, 1);
+        // In closed loop there are none.
+        if !batch.dues.is_empty() {
+            batch.dues.remove(*place);
+        }
+        if let Some(numbers) = &mut numbers {
+            numbers.remove(*place);
+        }
+    }
+    batch.operations.len() as u64
 }

@@ -116,9 +116,16 @@ impl<'a> Line<'a> {
     {
         for key in keys {
             check_key(key)?;
-            self = self.word(key);
+            self = if key.iter().any(is_drawn) { self.checked(key) } else { self.word(key) };
         }
         Ok(self)
+    }
+
+    /// A key that is looked at when it is made: what a value or a field of a record holds is not known before.
+    fn checked(mut self, key: &[Part<'a>]) -> Self {
+        self.0.push(Laid::Plain(Part::Text(b" ")));
+        self.0.push(Laid::Key(key.to_vec()));
+        self
     }
 
     fn seconds(self, ttl: &Word<'a>) -> Result<Self, Unspoken> {
@@ -207,12 +214,25 @@ fn is(word: &Word, option: &str) -> bool {
     text(word).is_some_and(|text| text.eq_ignore_ascii_case(option.as_bytes()))
 }
 
+fn is_drawn(part: &Part) -> bool {
+    matches!(part, Part::Value { .. })
+}
+
+fn has_break(text: &[u8]) -> bool {
+    text.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
+}
+
+/// Whether these bytes are a key: on a line of its own everything else would be read as something else.
+pub(in crate::protocol) fn is_key(bytes: &[u8]) -> bool {
+    (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
+}
+
+/// What of a key is known before it is made. A workload's numbers are looked at as the longest that they can be.
 fn check_key(key: &Word) -> Result<(), Unspoken> {
-    // A number has up to twenty digits.
-    let length: usize = key.iter().map(|part| part.length().unwrap_or(20)).sum();
-    let is_bad = |byte: &u8| byte.is_ascii_whitespace() || byte.is_ascii_control();
-    let has_bad = |part: &Part| matches!(part, Part::Text(text) if text.iter().any(is_bad));
-    if length == 0 || length > LONGEST_KEY {
+    let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(Part::length).sum();
+    let is_empty = key.iter().all(|part| part.length() == Some(0));
+    let has_bad = |part: &Part| matches!(part, Part::Text(text) if has_break(text));
+    if is_empty || length > LONGEST_KEY {
         return Err(Unspoken(format!("a key of memcached has 1 to {LONGEST_KEY} bytes, not {length}")));
     }
     if key.iter().any(has_bad) {
@@ -308,6 +328,8 @@ mod tests {
         fn await_number(&mut self, _: usize) {}
 
         fn moved(&mut self, _: usize, _: usize, _: usize) {}
+
+        fn refuse(&mut self, _: &[u8]) {}
     }
 
     /// The words of `step`, in which K is a key, V a value, W one of a size that is drawn, and N a number.

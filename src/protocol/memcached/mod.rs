@@ -4,6 +4,6 @@ mod command;
 mod greeting;
 mod skipper;
 
-pub(super) use command::lay_out;
+pub(super) use command::{is_key, lay_out};
 pub(super) use greeting::{PING, PONG, encode, introduce, refusal};
 pub use skipper::MemcachedSkipper;

@@ -1,0 +1,164 @@
+//! What is no key of memcached is not sent: a blank or the end of a line in it would begin another command.
+
+use std::{fs, path::Path};
+
+use redyno::{
+    happening::Happening,
+    session::{Record, Summary},
+};
+
+use crate::support::{
+    Server,
+    program::{Running, redyno, run},
+};
+
+fn verbose() -> Server {
+    // One thread, so that no line of its log is cut by another.
+    Server::memcached().with_args(&["-vv", "-t", "1"]).start()
+}
+
+fn uri(server: &Server) -> String {
+    format!("memcached://127.0.0.1:{}", server.port())
+}
+
+/// The commands that the server was sent, in its own words; its log tells everything else of a connection likewise.
+fn commands(server: &Server) -> Vec<String> {
+    let log = server.log();
+    let command = |line: &str| {
+        let (number, command) = line.strip_prefix('<')?.split_once(' ')?;
+        let is_ones = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let is_other = ["new auto-negotiating client", "connection closed", "server listening"]
+            .iter()
+            .any(|o| command.starts_with(o));
+        (is_ones && !is_other).then(|| command.to_owned())
+    };
+    log.lines().filter_map(command).collect()
+}
+
+/// What it asks a memcached besides the load.
+fn is_a_question(command: &str) -> bool {
+    ["mn", "version", "stats", "stats conns", "stats settings"].contains(&command)
+}
+
+fn summary(records: &[Record]) -> &Summary {
+    match records.last() {
+        Some(Record::End(end)) => &end.summary,
+        other => panic!("the last record is {other:?}"),
+    }
+}
+
+/// Stores the item of a user; what it is now.
+fn users_item(server: &Server, ask: &str) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.write_all(format!("{ask}quit\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn hostile_records(folder: &Path) -> String {
+    let long = "x".repeat(300);
+    let text = format!(
+        "id,title\ngood,one\na b,flush_all\n\"x 0 0 0\r\n\r\nflush_all\r\nset y\",two\n\"c,flush_all\",three\n{long},four\n\
+         \u{1}\u{0}\u{7f},five\n,six\n"
+    );
+    let file = folder.join("docs.csv");
+    fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn a_record_that_cannot_be_a_key_is_counted_and_not_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = hostile_records(folder.path());
+    for more in [&["-c", "1"][..], &["-c", "2", "-P", "16"], &["-c", "1", "--rate", "50"]] {
+        let server = verbose();
+        users_item(&server, "set mine 0 0 2\r\nhi\r\n");
+        let (uri, usual) = (uri(&server), ["--headless", "--json", "--load", "--yes", "--dataset", &file]);
+        let load = ["--", "set", "doc:__field:id__", "__field:title__"];
+        let outcome = run(&[&["-u", &uri], &usual[..], more, &load].concat()).expect_code(0);
+        let records = outcome.records();
+        let told = summary(&records);
+        assert_eq!((told.due, told.ops), (7, 3), "{more:?}: {told:?}");
+        assert_eq!(told.errors.iter().collect::<Vec<_>>(), [(&"bad-key".to_owned(), &4)], "{more:?}");
+        let is_told = records.iter().any(|record| {
+            matches!(record, Record::Event(event)
+                if matches!(&event.what, Happening::FirstError { error, message, .. }
+                    if error == "bad-key" && message.contains("is no key of memcached")))
+        });
+        assert!(is_told, "{}", outcome.out);
+        assert_eq!(users_item(&server, "get mine\r\n"), "VALUE mine 0 2\r\nhi\r\nEND\r\n", "{more:?}");
+        let sent: Vec<_> = commands(&server).into_iter().filter(|command| !is_a_question(command)).collect();
+        let mut stored: Vec<_> =
+            sent.iter().filter(|c| c.starts_with("set doc:")).map(String::as_str).collect();
+        stored.sort_unstable();
+        assert_eq!(stored, ["set doc: 0 0 3", "set doc:c,flush_all 0 0 5", "set doc:good 0 0 3"], "{more:?}");
+        let others: Vec<_> = sent.iter().filter(|command| !command.starts_with("set doc:")).collect();
+        assert_eq!(others, ["set mine 0 0 2", "quit", "get mine", "quit"], "{more:?}");
+    }
+}
+
+#[test]
+fn a_value_in_a_key_breaks_no_connection_and_ends_no_program() {
+    for (words, errors, ops) in [
+        (&["set", "k:{value json}", "x"][..], 200, 0),
+        (&["get", "k:{value 300}"], 200, 0),
+        (&["get", "k:{value 20}"], 0, 200),
+        // The longest of these keys has 250 bytes.
+        (&["get", &format!("k:{}{{number 1..9}}", "k".repeat(247))], 0, 200),
+        (&["set", "{value text}", "x"], 200, 0),
+    ] {
+        let server = verbose();
+        let uri = uri(&server);
+        let usual =
+            ["-u", &uri, "--headless", "--json", "--load", "--yes", "-d", "40", "-c", "2", "-n", "200", "--"];
+        let outcome = run(&[&usual[..], words].concat()).expect_code(0);
+        let records = outcome.records();
+        let told = summary(&records);
+        let counted = told.errors.get("bad-key").copied().unwrap_or_default();
+        assert_eq!((told.due, told.ops, counted), (200, ops, errors), "{words:?}: {told:?}");
+        assert!(told.errors.keys().all(|kind| kind == "bad-key"), "{words:?}: {:?}", told.errors);
+        let strange: Vec<_> = commands(&server)
+            .into_iter()
+            .filter(|command| !is_a_question(command) && (errors > 0 || !command.starts_with("get k:")))
+            .collect();
+        assert_eq!(strange, Vec::<String>::new(), "{words:?}");
+    }
+}
+
+#[test]
+fn a_key_that_a_script_makes_too_long_is_counted_and_one_that_fits_is_sent() {
+    let (server, folder) = (verbose(), tempfile::tempdir().unwrap());
+    let script = folder.path().join("turns.script");
+    fs::write(&script, "at 0s value 20\nat 1s value 300\nat 2s value 30\nat 3s end\n").unwrap();
+    let (uri, script) = (uri(&server), script.display().to_string());
+    let usual = ["-u", &uri, "--headless", "--json", "--load", "--yes", "-c", "2", "--script", &script, "--"];
+    let running = Running::start(redyno(&[&usual[..], &["get", "k:{value}"]].concat()));
+    let records = running.end_of_writing().expect_code(0).records();
+    let told = summary(&records);
+    assert!(told.ops > 0 && told.errors["bad-key"] > 0 && told.errors.len() == 1, "{told:?}");
+    assert!(commands(&server).iter().all(|command| command.len() < 250));
+}
+
+/// A step that waits for the one before is not sent either, and neither is the one before.
+#[test]
+fn an_operation_is_sent_as_a_whole_or_not_at_all() {
+    let (server, folder) = (verbose(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("steps.toml");
+    let text = "[keys.item]\nprefix = \"item:\"\ncount = 5\n\
+        [[operation]]\nname = \"bad\"\ntogether = \"sequence\"\nsteps = [\"gets {item}\", \"set k:{value 300} x\"]\n\
+        [[operation]]\nname = \"good\"\ntogether = \"sequence\"\nsteps = [\"gets {item}\", \"cas {item.same} {cas} {value 9}\"]\n\
+        [prefill]\nsteps = [\"set {item} {value}\"]\n";
+    fs::write(&file, text).unwrap();
+    let (uri, file) = (uri(&server), file.display().to_string());
+    let usual = ["-u", &uri, "--headless", "--json", "--load", "--yes", "-c", "2", "-P", "4", "-n", "400"];
+    let records = run(&[&usual[..], &["--workload", &file]].concat()).expect_code(0).records();
+    let told = summary(&records);
+    let refused = told.errors["bad-key"];
+    assert!((100..300).contains(&refused) && told.errors.len() == 1, "{told:?}");
+    assert_eq!(told.ops + refused, 400, "{told:?}");
+    let count =
+        |begin: &str| commands(&server).iter().filter(|command| command.starts_with(begin)).count() as u64;
+    assert_eq!((count("gets "), count("cas "), count("set k:")), (told.ops, told.ops, 0));
+}
