@@ -28,6 +28,7 @@ mod fuzz;
 mod headless;
 mod hostile;
 mod killed;
+mod left_behind;
 mod marker;
 mod memcached;
 mod memcached_keys;

@@ -220,7 +220,8 @@ impl<S: Store> Removal<'_, S> {
 /// Others may have written more names of a run that was kept.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
     let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).and_then(KeySpan::total);
-    let names: Option<u64> = markers.iter().map(known).sum();
+    // Markers may say anything: what adds up beyond 64 bits is not gone through by name.
+    let names = markers.iter().try_fold(0_u64, |names, marker| names.checked_add(known(marker)?));
     names.filter(|names| names.div_ceil(CHUNK as u64) <= size.div_ceil(SCAN_COUNT).max(1))
 }
 
@@ -345,5 +346,8 @@ mod tests {
         assert_eq!(by_name(&[marker(1200), Marker { span: None, ..marker(1) }], 3_000_000), None);
         assert_eq!(by_name(&[Marker { kept: true, ..marker(1200) }], 3_000_000), None);
         assert_eq!(by_name(&[marker(100)], 0), Some(100));
+        let vast =
+            || Marker { span: Some([(String::new(), 0..u64::MAX)].into_iter().collect()), ..marker(1) };
+        assert_eq!(by_name(&[vast(), marker(2)], u64::MAX), None, "their sum has no 64 bits");
     }
 }

@@ -27,7 +27,8 @@ pub(super) async fn count(wire: &Wire, span: &KeySpan, names: &KeyNames) -> Resu
         if chunk.is_empty() {
             return Ok(counted);
         }
-        counted.there += place.of_keys(wire, "EXISTS", &chunk).await?;
+        let there = place.of_keys(wire, "EXISTS", &chunk).await?;
+        counted.there = counted.there.saturating_add(there);
         counted.looked_for += chunk.len() as u64;
     }
 }

@@ -43,7 +43,7 @@ impl Episode {
             None => None,
             Some(burst) if n > 0 => {
                 burst.last_ns = at_ns;
-                burst.sum += n;
+                burst.sum = burst.sum.saturating_add(n);
                 burst.most = burst.most.max(n);
                 None
             }

@@ -131,7 +131,9 @@ impl<'a> Info<'a> {
                 };
                 used("_main_thread").or_else(|| used(""))
             }
-            Gauge::Keys => self.has_keyspace.then(|| self.keys_by_db().values().sum::<u64>() as f64),
+            Gauge::Keys => {
+                self.has_keyspace.then(|| self.keys_by_db().into_values().fold(0, u64::saturating_add) as f64)
+            }
             Gauge::ReplicaLag => {
                 let own: u64 = self.number("master_repl_offset")?;
                 let replicas = (0..).map_while(|n| self.text(&format!("slave{n}")));

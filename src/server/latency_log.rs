@@ -34,7 +34,7 @@ impl LatencyLog {
         let news = kinds.iter().filter(is_new).map(happening).collect();
         let event = |(name, (at_s, last_ms, max_ms)): (&String, &Seen)| LatencyEvent {
             name: name.clone(),
-            age_s: server_s.and_then(|now_s| u64::try_from(now_s - at_s).ok()),
+            age_s: server_s.and_then(|now_s| u64::try_from(now_s.checked_sub(*at_s)?).ok()),
             last_ms: *last_ms,
             max_ms: *max_ms,
         };
@@ -78,5 +78,12 @@ mod tests {
             details,
             ["command 20 ms, the longest so far 25 ms", "fork 2 ms, the longest so far 7 ms"]
         );
+    }
+
+    #[test]
+    fn a_time_of_any_number_has_an_age_or_none() {
+        let (events, _) =
+            LatencyLog::default().read(&latest(&[("command", i64::MIN, 14)]), Some(130)).unwrap();
+        assert_eq!(events[0].age_s, None);
     }
 }

@@ -84,7 +84,8 @@ impl Place {
             let wire = wire.clone();
             commands.spawn(async move { wire.of_keys(command, &keys).await });
         }
-        commands.join_all().await.into_iter().sum()
+        let mut counts = commands.join_all().await.into_iter();
+        counts.try_fold(0, |sum: u64, count| Ok(sum.saturating_add(count?)))
     }
 
     /// Whether `key` can stand here.

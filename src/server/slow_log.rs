@@ -50,10 +50,10 @@ impl SlowLog {
         }
         entries.retain(|entry| entry.id > last);
         let Some(newest) = newest else { return Some(Vec::new()) };
-        let new = (newest - last).max(0) as u64;
+        let new = newest.saturating_sub(last).max(0) as u64;
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.us));
         entries.truncate(TOLD);
-        let more = new - entries.len() as u64;
+        let more = new.saturating_sub(entries.len() as u64);
         entries.sort_by_key(|entry| entry.id);
         let mut told: Vec<_> = entries.into_iter().map(Entry::told).collect();
         if more > 0 {
@@ -137,6 +137,17 @@ mod tests {
         let mut slow_log = SlowLog::default();
         assert!(told(&mut slow_log, &[]).is_empty());
         assert_eq!(told(&mut slow_log, &[(0, 9_000, &["KEYS", "*"])]).len(), 1);
+    }
+
+    #[test]
+    fn ids_may_be_any_numbers_and_the_same_twice() {
+        let mut slow_log = SlowLog::default();
+        assert!(told(&mut slow_log, &[]).is_empty());
+        let entries: [(i64, i64, &[&str]); 2] = [(i64::MAX, 1, &["GET", "a"]), (i64::MIN, 1, &["GET", "a"])];
+        assert_eq!(told(&mut slow_log, &entries).len(), 2, "one, and how many more there seem to be");
+        slow_log.begin_again();
+        let twice: [(i64, i64, &[&str]); 2] = [(0, 1, &["GET", "a"]); 2];
+        assert_eq!(told(&mut slow_log, &twice).len(), 2);
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub(super) async fn survey(
     let loading = info.text("loading") == Some("1");
     let mut elsewhere = info.keys_by_db();
     let here = elsewhere.remove(&target.db).unwrap_or(0);
-    let elsewhere: u64 = elsewhere.values().sum();
+    let elsewhere = elsewhere.into_values().fold(0, u64::saturating_add);
     // While it loads, a server answers INFO and CLIENT LIST only.
     let (keys, foreign, runs) = if loading {
         (here, Foreign::AtMost(here), Vec::new())
@@ -104,14 +104,14 @@ pub(super) async fn survey(
         (keys, foreign_keys(wire, keys, &own(&place, &runs)).await?, runs)
     };
     let foreign = match foreign {
-        Foreign::Exactly(n) => Foreign::Exactly(n + elsewhere),
-        Foreign::AtMost(n) => Foreign::AtMost(n + elsewhere),
+        Foreign::Exactly(n) => Foreign::Exactly(n.saturating_add(elsewhere)),
+        Foreign::AtMost(n) => Foreign::AtMost(n.saturating_add(elsewhere)),
     };
     Ok(Survey {
         address: target.address.clone(),
         db: target.db,
         keys,
-        total_keys: keys + elsewhere,
+        total_keys: keys.saturating_add(elsewhere),
         foreign,
         neighbours: neighbours(wire, &info).await?,
         read_only: info.text("role") == Some("slave") && info.text("slave_read_only") != Some("0"),

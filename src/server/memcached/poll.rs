@@ -71,7 +71,7 @@ impl Poller {
         let (mut gauges, poll_s) = counters.since(self.counters.as_ref());
         let calls = stats.calls();
         let added = self.calls.as_ref().and_then(|before| called(&calls, before)).unwrap_or_default();
-        let sum: u64 = added.values().map(|stat| stat.calls).sum();
+        let sum = added.values().map(|stat| stat.calls).fold(0, u64::saturating_add);
         let per_s = poll_s.filter(|s| *s > 0.0).map(|s| sum as f64 / s);
         gauges.set(Gauge::OpsPerS, per_s);
         (self.counters, self.calls) = (Some(counters), Some(calls));

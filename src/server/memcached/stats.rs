@@ -69,8 +69,8 @@ impl<'a> Stats<'a> {
     /// How often each command was called since its start, or `stats reset`.
     pub(super) fn calls(&self) -> BTreeMap<&'static str, u64> {
         let calls = |(name, counts): &(&'static str, &[&str])| {
-            let sum: Option<u64> = counts.iter().map(|count| self.number::<u64>(count)).sum();
-            Some((*name, sum?))
+            let mut counts = counts.iter().map(|count| self.number::<u64>(count));
+            Some((*name, counts.try_fold(0, |sum, count| u64::checked_add(sum, count?))?))
         };
         COMMANDS.iter().filter_map(calls).collect()
     }
