@@ -1,6 +1,201 @@
 //! What a session changed on a server comes back whatever ends it, from every database, or the exit code says that it did not.
 
-use crate::support::{Server, program::run};
+use std::{collections::BTreeMap, sync::mpsc::channel, time::Duration};
+
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno, run},
+    wait_for,
+};
+use redyno::{
+    clock::Clock,
+    server::{Control, Ledger, Owner, Parameter, ServerError, Turned},
+    target::{Address, Target},
+    workload::RunId,
+};
+use rustix::process::Signal;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn control(server: &Server, db: u32) -> Control {
+    let address = Address::Tcp { host: "127.0.0.1".into(), port: server.port() };
+    let (news, _) = channel();
+    Control::start(
+        Target { address, db, ..Target::default() },
+        Clock::start(),
+        Duration::from_millis(100),
+        news,
+    )
+    .unwrap()
+}
+
+fn ledger(pid: u32) -> Ledger {
+    Ledger::new(RunId::random(), owner(pid))
+}
+
+fn owner(pid: u32) -> Owner {
+    Owner { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(pid) }
+}
+
+fn set(control: &Control, name: &str, value: &str, ledger: &Ledger) -> Result<Turned, ServerError> {
+    let parameter = Parameter::named(name).unwrap();
+    control.set_config(parameter, value.to_owned(), ledger).wait(LIMIT).unwrap()
+}
+
+fn value(server: &Server, name: &str) -> String {
+    server.cli(&["CONFIG", "GET", name]).lines().nth(1).unwrap_or_default().to_owned()
+}
+
+/// All parameters, whose order changes from one answer to the next.
+fn config(server: &Server) -> BTreeMap<String, String> {
+    let text = server.cli(&["CONFIG", "GET", "*"]) + "\n";
+    let lines: Vec<_> = text.lines().collect();
+    let pair = |pair: &[&str]| (pair[0].to_owned(), pair.get(1).copied().unwrap_or_default().to_owned());
+    lines.chunks(2).map(pair).collect()
+}
+
+/// Its control connection is closed, as after a kill: nothing is set back.
+fn killed(control: Control, server: &Server) {
+    drop(control);
+    let list = || server.cli(&["CLIENT", "LIST"]);
+    wait_for("its connection to be gone", || (!list().contains("redyno-control")).then_some(()));
+}
+
+fn clean(server: &Server) -> Outcome {
+    run(&["clean", "-p", &server.port_text(), "--yes"])
+}
+
+/// Each parameter that can be turned, and values at both ends of what it takes, and beyond.
+const EXTREMES: [(&str, [&str; 2]); 12] = [
+    ("maxmemory", ["1", "512kb"]),
+    ("maxmemory", ["0", "1125899906842624"]),
+    ("maxmemory-policy", ["allkeys-random", "volatile-ttl"]),
+    ("save", ["", "1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 2147483647"]),
+    ("appendonly", ["YES", "no"]),
+    ("appendfsync", ["always", "no"]),
+    ("hz", ["1", "500"]),
+    ("hz", ["0", "501"]),
+    ("latency-monitor-threshold", ["0", "9223372036854775807"]),
+    ("slowlog-log-slower-than", ["-1", "9223372036854775807"]),
+    ("io-threads", ["2", "256"]),
+    ("activedefrag", ["no", "yes"]),
+];
+
+#[test]
+fn after_a_kill_with_any_value_in_any_database_clean_brings_back_what_was() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        let before = config(&server);
+        let values = EXTREMES.into_iter().flat_map(|(name, values)| values.map(|value| (name, value)));
+        let mut set_at_all = 0;
+        for (n, (name, value)) in values.enumerate() {
+            let (control, ledger) = (control(&server, n as u32 % 16), ledger(7));
+            let outcome = set(&control, name, value, &ledger);
+            assert!(
+                outcome.as_ref().err().is_none_or(ServerError::is_refused),
+                "{name} {value}: {outcome:?}"
+            );
+            set_at_all += u32::from(outcome.is_ok());
+            killed(control, &server);
+            let cleaned = clean(&server).expect_code(0);
+            assert_eq!(config(&server), before, "{name} {value}: {}", cleaned.out);
+            assert_eq!(server.cli(&["INFO", "keyspace"]), "# Keyspace", "{name} {value}");
+        }
+        assert!(set_at_all >= 15, "{set_at_all} were set");
+    }
+}
+
+#[test]
+fn a_users_own_value_comes_back_or_the_parameter_is_not_set() {
+    let server = Server::redis().start();
+    server.cli(&["CONFIG", "SET", "slowlog-log-slower-than", "4000000000"]);
+    let (control, ledger) = (control(&server, 0), ledger(7));
+    set(&control, "slowlog-log-slower-than", "5", &ledger).unwrap();
+    server.cli(&["CONFIG", "SET", "maxmemory", "524288"]);
+    let refused = set(&control, "maxmemory", "64mb", &ledger).unwrap_err();
+    assert!(refused.to_string().contains("it is 524288 now"), "{refused}");
+    let refused = set(&control, "hz", "501", &ledger).unwrap_err();
+    assert_eq!(refused.to_string(), "hz: it takes 1 to 500, not 501");
+    killed(control, &server);
+    clean(&server).expect_code(0);
+    assert_eq!(
+        ["slowlog-log-slower-than", "maxmemory", "hz"].map(|name| value(&server, name)),
+        ["4000000000", "524288", "10"]
+    );
+}
+
+#[test]
+fn a_parameter_is_set_by_one_session_at_a_time_whatever_their_databases() {
+    for server in [Server::redis().start(), Server::valkey().start()] {
+        for (first_db, second_db) in [(0, 5), (5, 0), (3, 4)] {
+            let (first, second) = (ledger(1), ledger(2));
+            let controls = [control(&server, first_db), control(&server, second_db)];
+            set(&controls[0], "hz", "20", &first).unwrap();
+            let refused = set(&controls[1], "hz", "50", &second).unwrap_err();
+            assert_eq!(refused, ServerError::Taken { name: "hz".into(), by: owner(1) });
+            assert_eq!((value(&server, "hz"), second.marker().owes()), ("20".to_owned(), false));
+            set(&controls[1], "slowlog-log-slower-than", "5", &second).unwrap();
+            for (control, ledger) in controls.iter().zip([&first, &second]) {
+                let tuned = ledger.marker().tuned.remove(0);
+                control.restore_config(tuned, ledger).wait(LIMIT).unwrap().unwrap();
+            }
+            let now = ["hz", "slowlog-log-slower-than"].map(|name| value(&server, name));
+            assert_eq!(now, ["10", "10000"], "{first_db} and {second_db}");
+            assert_eq!(server.cli(&["INFO", "keyspace"]), "# Keyspace");
+        }
+    }
+}
+
+/// A script that sets `hz` at once.
+fn script(folder: &tempfile::TempDir) -> String {
+    let file = folder.path().join("turns.script");
+    std::fs::write(&file, "at 0s config hz 50\n").unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = script(&folder);
+    for (server, db) in [(Server::redis().start(), "5"), (Server::valkey().start(), "15")] {
+        let port = server.port_text();
+        let usual = [
+            "-p",
+            &port,
+            "--db",
+            db,
+            "--headless",
+            "--load",
+            "-r",
+            "50",
+            "-c",
+            "2",
+            "--script",
+            &script,
+            "--yes",
+            "--duration",
+            "60",
+        ];
+        let running = Running::start(redyno(&usual));
+        wait_for("hz to be set", || (value(&server, "hz") == "50").then_some(()));
+        let keys = || server.cli(&["-n", db, "DBSIZE"]).parse::<u64>().unwrap();
+        wait_for("its keys", || (keys() > 20).then_some(()));
+        running.signal(Signal::KILL);
+        running.end();
+        let list = || server.cli(&["CLIENT", "LIST"]);
+        wait_for("its connections to be gone", || (!list().contains("redyno-")).then_some(()));
+        let command = format!("`redyno clean -h 127.0.0.1 -p {port} --db {db}`");
+        let told = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0).err;
+        assert!(told.contains(&format!("left its keys in db {db} and set hz to 50")), "{told}");
+        assert!(told.contains(&format!("{command} removes the keys and sets that back")), "{told}");
+        let cleaned = clean(&server).expect_code(0);
+        assert!(cleaned.out.contains(&format!("db {db}: hz is 10 again")), "{}", cleaned.out);
+        assert!(cleaned.out.contains(&format!("its keys stay; {command} removes them")), "{}", cleaned.out);
+        assert_eq!(value(&server, "hz"), "10");
+        assert!(keys() > 20, "they are another database's");
+        run(&["clean", "-p", &port, "--db", db]).expect_code(0);
+        assert_eq!(keys(), 0);
+    }
+}
 
 #[test]
 fn markers_whose_counts_add_up_beyond_64_bits_are_cleaned_up_by_a_scan() {

@@ -13,11 +13,12 @@ use crate::support::{
 };
 use rustix::process::Signal;
 
-/// What may reach a server that is only looked at. PING is the probe, SMEMBERS looks for runs of sessions that were killed,
-/// INFO to CONFIG GET are the poll; the others introduce a connection.
-const READ_ONLY: [&str; 10] = [
+/// What may reach a server that is only looked at. PING is the probe, SMEMBERS looks for runs of sessions that were killed
+/// (and SELECT for those in other databases), INFO to CONFIG GET are the poll; the others introduce a connection.
+const READ_ONLY: [&str; 11] = [
     "ping",
     "smembers",
+    "select",
     "info",
     "slowlog|get",
     "latency|latest",
@@ -152,7 +153,8 @@ fn what_a_killed_session_left_is_told_at_the_next_start_and_removed_by_clean() {
 
     let port = server.port_text();
     let looking = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0);
-    let told = format!("process {pid} left its keys here; `redyno clean` removes them");
+    let told =
+        format!("process {pid} left its keys here; `redyno clean -h 127.0.0.1 -p {port}` removes them");
     assert!(looking.err.contains(&told), "{}", looking.err);
     assert!(own_keys(&server) > 100, "looking removes nothing");
 
@@ -284,7 +286,8 @@ fn keys_that_are_kept_are_listed_and_can_be_used_and_removed() {
     let asked = run(&reads).expect_code(2);
     assert!(asked.err.contains(&format!("keys named {prefix} and a number")), "{}", asked.err);
     let used = run(&[&reads[..], &["--yes"]].concat()).expect_code(0);
-    assert!(used.err.contains("kept its keys here; `redyno clean` removes them"), "{}", used.err);
+    let told = format!("kept its keys here; `redyno clean -h 127.0.0.1 -p {port}` removes them");
+    assert!(used.err.contains(&told), "{}", used.err);
     assert_eq!(server.cli(&["DBSIZE"]), "202");
     let cleaned = run(&["clean", "-p", &port]).expect_code(0);
     assert!(cleaned.out.contains(&format!("kept its keys under {prefix}")), "{}", cleaned.out);

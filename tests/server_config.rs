@@ -135,7 +135,8 @@ fn what_a_killed_session_set_is_told_at_the_next_start_and_set_back_by_clean() {
         let name = killed(&server, &[]);
         let told = told_at_the_next_start(&server);
         let expected = format!(
-            "{name} set hz to 50 (it was 10), maxmemory to 67108864 (it was 0); `redyno clean` sets that back"
+            "{name} set hz to 50 (it was 10), maxmemory to 67108864 (it was 0); `redyno clean -h 127.0.0.1 -p {}` sets that back",
+            server.port()
         );
         assert!(told.contains(&expected), "{told}");
         assert_eq!(value(&server, "hz"), "50", "looking sets nothing");

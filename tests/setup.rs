@@ -313,7 +313,9 @@ fn what_a_killed_sessions_setup_made_is_told_and_deleted_by_clean() {
         server.cli(&["DEL", &server.cli(&["KEYS", "*total*"])]);
         let port = server.port_text();
         let told = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0).err;
-        let left = "made the function library answers; `redyno clean` deletes what it made";
+        let left = &format!(
+            "made the function library answers; `redyno clean -h 127.0.0.1 -p {port}` deletes what it made"
+        );
         assert!(told.contains(left), "{told}");
         let asked = run(&["clean", "-p", &port]).expect_code(2).err;
         assert!(asked.contains("the function library answers would be deleted"), "{asked}");

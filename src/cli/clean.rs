@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    server::{Cleaned, Cleaning, Control, Ledger, Marker, Obstacle, ServerError, Survey, Tuned, value_words},
+    server::{
+        Answer, Cleaned, Cleaning, Control, Ledger, Made, Marker, Obstacle, ServerError, Strange, Survey,
+        Tuned, clean_command, value_words,
+    },
     session::running::{delete, set_back},
     target::{Address, Target},
     units::counted,
@@ -92,50 +95,100 @@ impl CleanError {
 /// progress there.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses, when another session is at work, or when `out` cannot be written.
+/// When the server cannot be reached or refuses, when another session is at work, when something of what was left stays, or
+/// when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
     let target = args.target.target()?;
     if !target.dialect.is_resp() {
         return Err(CleanError::Unlisted(target.address));
     }
     let control = start(&target)?;
-    let survey = control
-        .survey()
-        .wait(SURVEY_LIMIT)
-        .unwrap_or(Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT }))?;
+    let survey = within(&control.survey())?;
     if let Some(obstacle) = survey.obstacle() {
         return Err(CleanError::Obstacle(obstacle));
     }
-    refuse_in_use(&survey, args.yes)?;
-    let place = format!("{} db {}", target.address, target.db);
-    for marker in &survey.runs {
-        writeln!(out, "{place}: {} {}", marker.owner, found(marker))?;
-        for name in &marker.strange {
-            let strange = "is none that redyno writes; it was not touched";
-            writeln!(out, "{place}: the marker's note of {name} {strange}")?;
+    let elsewhere = within(&control.find_elsewhere())?;
+    let all: Vec<_> = survey.runs.iter().chain(&elsewhere).collect();
+    refuse_in_use(&survey, &all, args.yes)?;
+    for marker in &all {
+        writeln!(out, "{}: {} {}", place(&target, marker), marker.owner, found(marker))?;
+    }
+    let may_undo = may_undo(&all, args.yes)?;
+    let mut stays = Vec::new();
+    let runs: Vec<_> = survey.runs.iter().cloned().map(Ledger::found).collect();
+    for ledger in &runs {
+        undo(ledger, &control, &target, may_undo, (out, &mut stays))?;
+    }
+    for marker in elsewhere.iter().cloned() {
+        // The marker goes, or loses what was undone, in its own database.
+        let there = Target { db: marker.db, ..target.clone() };
+        let (ledger, control) = (Ledger::found(marker), start(&there)?);
+        undo(&ledger, &control, &there, may_undo, (out, &mut stays))?;
+        if ledger.has_keys() {
+            let (place, command) = (place(&target, &ledger.marker()), clean_command(&target, there.db));
+            writeln!(out, "{place}: its keys stay; {command} removes them")?;
         }
     }
-    let may_undo = may_undo(&survey.runs, args.yes)?;
-    let runs: Vec<_> = survey.runs.into_iter().map(Ledger::found).collect();
-    let mut failed = Vec::new();
-    for ledger in runs.iter().filter(|_| may_undo) {
-        let Marker { tuned, made, .. } = ledger.marker();
-        let set_back = tuned.iter().map(|tuned| set_back(tuned, ledger, &control, &target.address));
-        let deleted = made.iter().rev().map(|made| delete(made, ledger, &control, &target.address));
-        for told in set_back.chain(deleted) {
-            match told {
-                Ok(told) => writeln!(out, "{place}: {told}")?,
-                Err(told) => failed.push(told),
-            }
-        }
-    }
-    if runs.is_empty() {
-        writeln!(out, "{place}: nothing to undo, no run of redyno is listed there")?;
+    if all.is_empty() {
+        writeln!(
+            out,
+            "{} db {}: nothing to undo, no run of redyno is listed there",
+            target.address, target.db
+        )?;
         return Ok(());
     }
-    let cleaned = finish(&control.clean(runs))?;
-    writeln!(out, "{place}: {cleaned}")?;
-    if failed.is_empty() { Ok(()) } else { Err(CleanError::NotUndone(failed.join("\n"))) }
+    if !runs.is_empty() {
+        let cleaned = finish(&control.clean(runs))?;
+        writeln!(out, "{} db {}: {cleaned}", target.address, target.db)?;
+    }
+    if stays.is_empty() { Ok(()) } else { Err(CleanError::NotUndone(stays.join("\n"))) }
+}
+
+/// Where a marker stands.
+fn place(target: &Target, marker: &Marker) -> String {
+    format!("{} db {}", target.address, marker.db)
+}
+
+/// Waits for what the server is asked.
+fn within<T>(answer: &Answer<T>) -> Result<T, ServerError> {
+    let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
+    answer.wait(SURVEY_LIMIT).unwrap_or_else(late)
+}
+
+/// Sets back what a run set and deletes what its setups made, if that may be; what stays is told with what to do.
+fn undo(
+    ledger: &Ledger,
+    control: &Control,
+    target: &Target,
+    may_undo: bool,
+    (out, stays): (&mut dyn Write, &mut Vec<String>),
+) -> Result<(), CleanError> {
+    let marker = ledger.marker();
+    let place = place(target, &marker);
+    for Strange { of, field, note } in &marker.strange {
+        stays.push(format!(
+            "{place}: the note of {of} is none that redyno writes and stays: {note}; look at {of} yourself, and then remove \
+             the field {field} of redyno:{}",
+            marker.run
+        ));
+    }
+    if !may_undo {
+        let names = marker.tuned.iter().map(|tuned| tuned.name.clone());
+        let names: Vec<_> = names.chain(marker.made.iter().map(Made::to_string)).collect();
+        stays.extend(
+            (!names.is_empty()).then(|| format!("{place}: {} stays, as you answered", names.join(", "))),
+        );
+        return Ok(());
+    }
+    let set_back = marker.tuned.iter().map(|tuned| set_back(tuned, ledger, control, &target.address));
+    let deleted = marker.made.iter().rev().map(|made| delete(made, ledger, control, &target.address));
+    for told in set_back.chain(deleted) {
+        match told {
+            Ok(told) => writeln!(out, "{place}: {told}")?,
+            Err(told) => stays.push(told),
+        }
+    }
+    Ok(())
 }
 
 /// What a run left: `left its keys behind`.
@@ -143,10 +196,13 @@ fn found(marker: &Marker) -> String {
     let keys = if marker.kept { "kept its keys" } else { "left its keys behind" };
     let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
     let made = format!("made {}", names(&marker.made));
+    let strange = names(&marker.strange.iter().map(|strange| strange.of).collect::<Vec<_>>());
+    let strange = format!("left a note of {strange} that no session writes");
     let parts = [
         (marker.has_keys(), keys.as_str()),
         (!marker.tuned.is_empty(), "set parameters of the server"),
         (!marker.made.is_empty(), &made),
+        (!marker.strange.is_empty(), &strange),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words).collect();
     if parts.is_empty() { "left nothing to undo".to_owned() } else { parts.join(" and ") }
@@ -158,7 +214,7 @@ fn names<T: ToString>(all: &[T]) -> String {
 
 /// Whether the parameters of `runs` are to be set back, and what setups made deleted: what a marker says may come from
 /// anybody, so a person sees it first. If not, that stays in their markers, and the keys go all the same.
-fn may_undo(runs: &[Marker], yes: bool) -> Result<bool, CleanError> {
+fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, CleanError> {
     let line = |tuned: &Tuned| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
         format!("{} would be set back from {now} to {}", tuned.name, value_words(&tuned.from))
@@ -187,17 +243,19 @@ fn start(target: &Target) -> io::Result<Control> {
     Control::start(target.clone(), Clock::start(), NEVER, news)
 }
 
-fn refuse_in_use(survey: &Survey, yes: bool) -> Result<(), CleanError> {
+fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> Result<(), CleanError> {
     let neighbours = &survey.neighbours;
     let tuned: Vec<_> =
-        survey.runs.iter().flat_map(|marker| &marker.tuned).map(|tuned| tuned.name.as_str()).collect();
-    let made: Vec<_> = survey.runs.iter().flat_map(|marker| &marker.made).collect();
+        runs.iter().flat_map(|marker| &marker.tuned).map(|tuned| tuned.name.as_str()).collect();
+    let made: Vec<_> = runs.iter().flat_map(|marker| &marker.made).collect();
     let set = (!tuned.is_empty()).then(|| format!("set {}", names(&tuned)));
     let made = (!made.is_empty()).then(|| format!("made {}", names(&made)));
     let deeds: Vec<_> = set.into_iter().chain(made).collect();
     match (neighbours.load, neighbours.sessions) {
-        _ if yes || survey.runs.is_empty() => Ok(()),
-        (Some(n @ 1..), _) => Err(CleanError::InUse(survey.address.clone(), counted(n, "connection"))),
+        _ if yes || runs.is_empty() => Ok(()),
+        (Some(n @ 1..), _) if !survey.runs.is_empty() => {
+            Err(CleanError::InUse(survey.address.clone(), counted(n, "connection")))
+        }
         (_, Some(1..)) if !deeds.is_empty() => {
             Err(CleanError::Changed(survey.address.clone(), deeds.join(" and ")))
         }

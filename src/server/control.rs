@@ -94,6 +94,14 @@ impl Control {
         answer
     }
 
+    /// Looks in the other databases for the markers that tell of what is the server's: of parameters, and of what setups
+    /// made. Writes nothing.
+    pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
+        let (reply, answer) = Answer::new();
+        self.order(Order::FindElsewhere(reply));
+        answer
+    }
+
     /// Begins to remove the keys of `runs` from the target's database, and then what their markers say of them. Their
     /// load has to be off.
     pub fn clean(&self, runs: Vec<Ledger>) -> Cleaning {
@@ -112,9 +120,14 @@ impl Control {
 
     /// Sets one of the [`PARAMETERS`](super::PARAMETERS). What is to be set back stands in `ledger` and its marker before;
     /// the marker is kept as [`mark`](Self::mark) keeps it.
-    pub fn set_config(&self, parameter: &Parameter, value: String, ledger: &Ledger) -> Answer<Turned> {
+    pub fn set_config(
+        &self,
+        parameter: &'static Parameter,
+        value: String,
+        ledger: &Ledger,
+    ) -> Answer<Turned> {
         let (reply, answer) = Answer::new();
-        self.order(Order::SetConfig(Turn { name: parameter.name, value, ledger: ledger.clone() }, reply));
+        self.order(Order::SetConfig(Turn { parameter, value, ledger: ledger.clone() }, reply));
         answer
     }
 

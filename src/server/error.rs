@@ -53,6 +53,14 @@ pub enum ServerError {
         /// That session.
         by: Owner,
     },
+    /// A parameter that could not be set back after a kill: `it takes 1 to 500, not 1000`.
+    #[error("{name}: {why}")]
+    Irreversible {
+        /// The parameter.
+        name: String,
+        /// Which value that is.
+        why: String,
+    },
     /// What is to be made is there, and was not made by this session.
     #[error(
         "{what} is on this server already, and this session did not make it, so it is neither replaced nor removed; if a \
@@ -105,6 +113,7 @@ impl ServerError {
             self,
             Self::Refused { .. }
                 | Self::Taken { .. }
+                | Self::Irreversible { .. }
                 | Self::Exists { .. }
                 | Self::Nameless { .. }
                 | Self::Somebodys { .. }

@@ -70,7 +70,7 @@ impl Link {
             .build();
         let breach = guard.breach();
         let client = client.map_err(|error| from_fred("connecting", &error, &breach))?;
-        let link = Self { task: client.connect(), wire: Wire { client, breach }, _guard: guard };
+        let link = Self { task: client.connect(), wire: Wire { client, breach, apart: None }, _guard: guard };
         match timeout(CONNECT_LIMIT, link.wire.client.wait_for_connect()).await {
             Err(_) => return Err(late()),
             Ok(Err(error)) => return Err(from_fred("connecting", &error, &link.wire.breach)),
@@ -120,9 +120,17 @@ pub(super) struct Wire {
     client: Client,
     /// Why the guard hung up, once it has.
     breach: Arc<OnceLock<String>>,
+    /// The database that commands are sent to, and that of the connection, where these are two.
+    apart: Option<[u32; 2]>,
 }
 
 impl Wire {
+    /// The same for another database than that of the connection, `own`. Only to ask: where the other may not be selected, the
+    /// question reaches that of the connection, and its answer is left.
+    pub(super) fn in_db(&self, db: u32, own: u32) -> Self {
+        Self { apart: Some([db, own]), ..self.clone() }
+    }
+
     /// INFO, with the sections that a server sends by default.
     pub(super) async fn info(&self) -> Result<String, ServerError> {
         self.text(&["INFO"]).await
@@ -199,11 +207,43 @@ impl Wire {
 
     async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
         let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
-        match timeout(REPLY_LIMIT, self.client.custom(custom, arguments)).await {
+        let asked = async {
+            match self.apart {
+                None => self.client.custom(custom, arguments).await,
+                Some(apart) => self.send_apart(custom, arguments, apart).await,
+            }
+        };
+        match timeout(REPLY_LIMIT, asked).await {
             Ok(reply) => reply.map_err(|error| from_fred(command, &error, &self.breach)),
             Err(_) => Err(ServerError::Timeout { command: command.to_owned(), after: REPLY_LIMIT }),
         }
     }
+
+    /// Sends a command between a SELECT and the one back. All three are written at once, so that no command of anybody else on
+    /// this connection comes between them.
+    async fn send_apart(
+        &self,
+        custom: CustomCommand,
+        arguments: Vec<Value>,
+        [db, own]: [u32; 2],
+    ) -> Result<Value, Error> {
+        let pipeline = self.client.pipeline();
+        for (command, arguments) in [select(db), (custom, arguments), select(own)] {
+            let _: Value = pipeline.custom(command, arguments).await?;
+        }
+        let mut replies = pipeline.try_all::<Value>().await.into_iter();
+        let mut next = || replies.next().unwrap_or_else(|| Err(Error::new(ErrorKind::Canceled, "closed")));
+        let (selected, reply, back) = (next(), next(), next());
+        if back.is_err() {
+            // Whatever is written on it would stand in the wrong database.
+            drop(self.client.quit().await);
+        }
+        selected.and(reply)
+    }
+}
+
+fn select(db: u32) -> (CustomCommand, Vec<Value>) {
+    (CustomCommand::new("SELECT", ClusterHash::FirstKey, false), vec![db.to_string().into()])
 }
 
 fn datum(value: Value) -> Datum {

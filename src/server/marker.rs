@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Made, PARAMETERS, Tuned};
 use crate::{
+    foreign,
     protocol::KEY_DIGITS,
+    target::Target,
     workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet, OwnKey, RunId},
 };
 
@@ -32,6 +34,8 @@ const CONFIG: &str = "config:";
 const LONGEST_HOST: usize = 253;
 /// The longest moment as RFC 3339 writes it.
 const LONGEST_MOMENT: usize = 40;
+/// Characters of a note that no session writes.
+const LONGEST_SHOWN: usize = 200;
 
 /// Whose marker it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,6 +62,8 @@ impl fmt::Display for Owner {
 pub struct Marker {
     /// The run that it is about.
     pub run: RunId,
+    /// The database that it stands in.
+    pub db: u32,
     /// Whose it is.
     pub owner: Owner,
     /// The names that may be written; `None` where the marker does not say: any of the run's.
@@ -68,15 +74,33 @@ pub struct Marker {
     pub tuned: Vec<Tuned>,
     /// What setups made, in that order.
     pub made: Vec<Made>,
-    /// What has a note that no session writes: parameters, and `made`.
-    pub strange: Vec<&'static str>,
+    /// Notes that no session writes. They stay.
+    pub strange: Vec<Strange>,
+}
+
+/// A note that no session writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strange {
+    /// What it is of: a parameter, or `made`.
+    pub of: &'static str,
+    /// The field of the marker that it stands in.
+    pub field: String,
+    /// Its beginning.
+    pub note: String,
+}
+
+impl Strange {
+    fn new(of: &'static str, field: String, note: &str) -> Self {
+        Self { of, field, note: foreign::at_most(note.as_bytes(), LONGEST_SHOWN) }
+    }
 }
 
 impl Marker {
     /// A session that has nothing to undo yet.
     pub fn new(run: RunId, owner: Owner) -> Self {
         let span = Some(KeySpan::default());
-        Self { run, owner, span, kept: false, tuned: Vec::new(), made: Vec::new(), strange: Vec::new() }
+        let (tuned, made, strange) = (Vec::new(), Vec::new(), Vec::new());
+        Self { run, db: 0, owner, span, kept: false, tuned, made, strange }
     }
 
     /// Whether there may be keys to remove.
@@ -97,7 +121,7 @@ impl Marker {
 
     /// Whether there is anything to undo.
     pub fn owes(&self) -> bool {
-        self.has_keys() || self.has_changed_server()
+        self.has_keys() || self.has_changed_server() || !self.strange.is_empty()
     }
 
     /// Whether there is anything to undo beside keys.
@@ -113,7 +137,7 @@ impl Marker {
     }
 
     /// Reads the values of all fields, in that order; `None` is a field that is not there.
-    pub(super) fn read(run: RunId, values: &[Option<String>]) -> Self {
+    pub(super) fn read((run, db): (RunId, u32), values: &[Option<String>]) -> Self {
         let value = |place: usize| values.get(place).and_then(Option::as_deref);
         let (started, host) =
             (value(0).filter(|text| is_moment(text)), value(1).filter(|text| is_host(text)));
@@ -123,6 +147,7 @@ impl Marker {
         let mut marker = Self {
             span,
             kept: value(5) == Some("yes"),
+            db,
             ..Self::new(
                 run,
                 Owner {
@@ -132,16 +157,17 @@ impl Marker {
                 },
             )
         };
-        match value(7).map(read_made) {
-            Some(Some(made)) => marker.made = made,
-            Some(None) => marker.strange.push(MADE),
-            None => {}
+        if let Some(note) = value(7) {
+            match read_made(note) {
+                Some(made) => marker.made = made,
+                None => marker.strange.push(Strange::new(MADE, MADE.to_owned(), note)),
+            }
         }
         for (parameter, note) in PARAMETERS.iter().zip((8..).map(value)) {
-            match note.map(|note| Tuned::read(parameter, note)) {
-                Some(Some(tuned)) => marker.tuned.push(tuned),
-                Some(None) => marker.strange.push(parameter.name),
-                None => {}
+            let Some(note) = note else { continue };
+            match Tuned::read(parameter, note) {
+                Some(tuned) => marker.tuned.push(tuned),
+                None => marker.strange.push(Strange::new(parameter.name, field_of(parameter.name), note)),
             }
         }
         marker.tuned.sort_by(|a, b| a.name.cmp(&b.name));
@@ -165,8 +191,9 @@ impl Marker {
         fixed.chain(made).chain(tuned).flat_map(|(name, value)| [name, value]).collect()
     }
 
-    /// What is left, and how it is undone: `left its keys here; \`redyno clean\` removes them`.
-    pub fn left(&self) -> String {
+    /// What is left for a session on `target`, and how it is undone: `left its keys here; \`redyno clean -h 127.0.0.1 -p 6379\`
+    /// removes them`.
+    pub fn left(&self, target: &Target) -> String {
         let value = |value: &str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
         let set = |tuned: &Tuned| {
             let to = tuned.to.last().map_or_else(|| "(unknown)".to_owned(), |to| value(to));
@@ -174,18 +201,28 @@ impl Marker {
         };
         let set = self.tuned.iter().map(set).collect::<Vec<_>>().join(", ");
         let made = self.made.iter().map(Made::to_string).collect::<Vec<_>>().join(", ");
-        let keys = if self.kept { "kept its keys here" } else { "left its keys here" };
+        let place = if self.db == target.db { "here".to_owned() } else { format!("in db {}", self.db) };
+        let keys = format!("{} its keys {place}", if self.kept { "kept" } else { "left" });
         let is_all = !self.has_changed_server();
+        let strange = self.strange.iter().map(|strange| strange.of).collect::<Vec<_>>().join(", ");
         let parts = [
-            (self.has_keys(), keys.to_owned(), if is_all { "removes them" } else { "removes the keys" }),
+            (self.has_keys(), keys, if is_all { "removes them" } else { "removes the keys" }),
             (!set.is_empty(), format!("set {set}"), "sets that back"),
             (!made.is_empty(), format!("made {made}"), "deletes what it made"),
+            (!strange.is_empty(), format!("left a note of {strange} that no session writes"), "shows it"),
         ];
         let parts = || parts.iter().filter(|(is_left, ..)| *is_left);
         let left: Vec<_> = parts().map(|(_, left, _)| left.as_str()).collect();
         let undone: Vec<_> = parts().map(|(.., undone)| *undone).collect();
-        format!("{}; `redyno clean` {}", left.join(" and "), undone.join(" and "))
+        format!("{}; {} {}", left.join(" and "), clean_command(target, self.db), undone.join(" and "))
     }
+}
+
+/// The command that undoes what is left in a database, where a session is on `target`: `\`redyno clean -h 10.0.0.5 -p 6379 --db 5\``.
+pub fn clean_command(target: &Target, db: u32) -> String {
+    let tls = if target.tls.is_some() { " --tls" } else { "" };
+    let db = if db == 0 { String::new() } else { format!(" --db {db}") };
+    format!("`redyno clean {}{db}{tls}`", target.address.options())
 }
 
 /// The field of a parameter.
@@ -305,7 +342,7 @@ mod tests {
         let value = |name: &String| {
             fields.iter().find(|(field, _)| field == name).map(|(_, value)| (*value).to_owned())
         };
-        Marker::read(run(), &Marker::field_names().iter().map(value).collect::<Vec<_>>())
+        Marker::read((run(), 0), &Marker::field_names().iter().map(value).collect::<Vec<_>>())
     }
 
     #[test]
@@ -330,13 +367,19 @@ mod tests {
         let pairs: Vec<_> = fields.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
         assert_eq!(read(&pairs), marker);
         assert_eq!(
-            marker.left(),
+            marker.left(&Target::default()),
             "kept its keys here and set hz to 50 (it was 10), save to 60 1 (it was \"\") and made the function library \
-             mylib, the search index posts \"7\"; `redyno clean` removes the keys and sets that back and deletes what it made"
+             mylib, the search index posts \"7\"; `redyno clean -h 127.0.0.1 -p 6379` removes the keys and sets that back and deletes what it made"
         );
         let set = Marker { span: Some(KeySpan::default()), made: Vec::new(), ..marker };
-        assert!(set.left().starts_with("set hz to 50"), "{}", set.left());
-        assert!(set.left().ends_with("; `redyno clean` sets that back"), "{}", set.left());
+        let told = set.left(&Target::default());
+        assert!(told.starts_with("set hz to 50") && told.ends_with(" -p 6379` sets that back"), "{told}");
+        let elsewhere = Marker { db: 5, ..Marker { span: None, ..set } }.left(&Target::default());
+        assert!(elsewhere.starts_with("kept its keys in db 5 and set hz"), "{elsewhere}");
+        assert!(
+            elsewhere.contains("`redyno clean -h 127.0.0.1 -p 6379 --db 5` removes the keys"),
+            "{elsewhere}"
+        );
     }
 
     #[test]
@@ -344,7 +387,8 @@ mod tests {
         let marker = read(&[]);
         assert_eq!((&marker.span, marker.has_keys(), marker.owes()), (&None, true, true));
         assert_eq!(marker.owner.to_string(), "a session begun (unknown) on host (unknown)");
-        assert_eq!(marker.left(), "left its keys here; `redyno clean` removes them");
+        let told = "left its keys here; `redyno clean -h 127.0.0.1 -p 6379` removes them";
+        assert_eq!(marker.left(&Target::default()), told);
         assert!(!Marker::new(run(), Owner::default()).owes());
     }
 
@@ -410,12 +454,13 @@ mod tests {
             ("config:dir", r#"{"from":"/","to":["/tmp"]}"#),
             ("made", r#"[{"library":"x"},{"index":"\u001b[2J"}]"#),
         ]);
-        let expected = Marker {
-            span: None,
-            strange: vec!["made", "maxmemory", "hz"],
-            ..Marker::new(run(), Owner::default())
-        };
-        assert_eq!(marker, expected);
+        let expected =
+            Marker { span: None, strange: marker.strange.clone(), ..Marker::new(run(), Owner::default()) };
+        assert_eq!((marker.owes(), &marker), (true, &expected));
+        let fields: Vec<_> =
+            marker.strange.iter().map(|strange| (strange.of, strange.field.as_str())).collect();
+        assert_eq!(fields, [("made", "made"), ("maxmemory", "config:maxmemory"), ("hz", "config:hz")]);
+        assert_eq!(marker.strange[1].note, r#"{"from":"1","to":["0"]}"#);
         let long = format!(r#"{{"{}":[0,1]}}"#, "p".repeat(LONGEST_PREFIX + 1));
         for keys in ["", "[1]", r#"{"a":1}"#, r#"{"a":[0,1000000000001]}"#, r#"{"a":[0,-1]}"#, &long] {
             assert_eq!(read(&[("values", "1"), ("counters", "1"), ("keys", keys)]).span, None, "{keys}");

@@ -55,7 +55,7 @@ pub use error::ServerError;
 pub use info::{Counters, Info};
 pub use ledger::Ledger;
 pub use made::Made;
-pub use marker::{Marker, Owner};
+pub use marker::{Marker, Owner, Strange, clean_command};
 pub use message::Message;
 pub use parameter::{PARAMETERS, Parameter, Values, value_words};
 pub use question::{Obstacle, Question, Writes};

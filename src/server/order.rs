@@ -26,6 +26,7 @@ pub(super) enum Order {
     Survey(BTreeSet<String>, Reply<Survey>),
     Mark(Ledger, Reply<()>),
     FindLeftovers(Reply<Vec<Marker>>),
+    FindElsewhere(Reply<Vec<Marker>>),
     Clean(Vec<Ledger>, Arc<clean::Shared>, Reply<Cleaned>),
     Count(KeySpan, KeyNames, Reply<Counted>),
     SetConfig(Turn, Reply<Turned>),
@@ -56,10 +57,11 @@ impl Order {
                 drop(reply.send(survey::survey(&wire, &target, commands).await));
             }
             Self::Mark(ledger, reply) => drop(reply.send(registry::bring(&wire, &ledger).await)),
-            Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire).await)),
+            Self::FindLeftovers(reply) => drop(reply.send(survey::leftovers(&wire, &target).await)),
+            Self::FindElsewhere(reply) => drop(reply.send(registry::elsewhere(&wire, &target).await)),
             Self::Clean(runs, shared, reply) => drop(reply.send(clean::clean(&wire, &runs, &shared).await)),
             Self::Count(span, names, reply) => drop(reply.send(count::count(&wire, &span, &names).await)),
-            Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &turn).await)),
+            Self::SetConfig(turn, reply) => drop(reply.send(tune::turn(&wire, &target, &turn).await)),
             Self::RestoreConfig(tuned, ledger, reply) => {
                 drop(reply.send(tune::restore(&wire, &tuned, &ledger).await));
             }
@@ -84,7 +86,7 @@ impl Order {
                 drop(reply.send(memcached::count(&wire, &span, &names).await));
             }
             Self::Mark(_, reply) => drop(reply.send(Ok(()))),
-            Self::FindLeftovers(reply) => drop(reply.send(Ok(Vec::new()))),
+            Self::FindLeftovers(reply) | Self::FindElsewhere(reply) => drop(reply.send(Ok(Vec::new()))),
             Self::SetConfig(..) | Self::RestoreConfig(..) => {
                 self.refuse(ServerError::Missing("CONFIG: its settings are those that it was started with"));
             }
@@ -110,7 +112,7 @@ impl Order {
             Self::Poll(reply) => drop(reply.send(Err(error))),
             Self::Survey(_, reply) => drop(reply.send(Err(error))),
             Self::Mark(_, reply) => drop(reply.send(Err(error))),
-            Self::FindLeftovers(reply) => drop(reply.send(Err(error))),
+            Self::FindLeftovers(reply) | Self::FindElsewhere(reply) => drop(reply.send(Err(error))),
             Self::Clean(.., reply) => drop(reply.send(Err(error))),
             Self::Count(.., reply) => drop(reply.send(Err(error))),
             Self::SetConfig(_, reply) => drop(reply.send(Err(error))),

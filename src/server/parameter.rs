@@ -34,6 +34,8 @@ const YES_NO: Values = Values::Words(&["no", "yes"]);
 const MIB: u64 = 1 << 20;
 /// The most memory that a limit is plausible for: 1 PiB.
 const MOST_BYTES: u64 = 1 << 50;
+/// What the server counts seconds and changes of a save point up to.
+const MOST_CHANGES: i64 = i32::MAX as i64;
 /// The most save points that are plausible.
 const MOST_SAVE_POINTS: usize = 10;
 
@@ -99,16 +101,13 @@ pub static PARAMETERS: [Parameter; 10] = [
     Parameter { name: "activedefrag", values: YES_NO, about: "defragment memory while serving", usual: "no" },
     Parameter {
         name: "latency-monitor-threshold",
-        values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=3_600_000),
+        values: Values::Numbers(&[0, 1, 2, 5, 10, 20, 50, 100], 0..=i64::MAX),
         about: "ms that the latency monitor notes; 0 is off",
         usual: "0",
     },
     Parameter {
         name: "slowlog-log-slower-than",
-        values: Values::Numbers(
-            &[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000],
-            -1..=3_600_000_000,
-        ),
+        values: Values::Numbers(&[0, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000], -1..=i64::MAX),
         about: "µs that the slow log notes; -1 is off",
         usual: "10000",
     },
@@ -162,28 +161,50 @@ impl Parameter {
         }
     }
 
-    /// Whether `value` is one that a server may have been run with on purpose. What stands in a marker comes from the
-    /// server's keys, which others can write.
+    /// Whether `value` is one that a server may have been run with on purpose, so that it is set back. What stands in a
+    /// marker comes from the server's keys, which others can write.
     pub fn is_plausible(&self, value: &str) -> bool {
-        let number = |text: &str| {
-            let digits = text.strip_prefix('-').unwrap_or(text);
-            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i64>().ok()).flatten()
-        };
         match &self.values {
             Values::Words(words) => words.contains(&value),
             Values::SavePoints(_) => {
                 let numbers: Vec<_> = value.split(' ').filter(|word| !word.is_empty()).collect();
                 numbers.len() <= 2 * MOST_SAVE_POINTS
                     && numbers.len().is_multiple_of(2)
-                    && numbers.iter().all(|text| number(text).is_some_and(|n| n >= 0))
+                    && numbers
+                        .iter()
+                        .all(|text| number(text).is_some_and(|n| (0..=MOST_CHANGES).contains(&n)))
             }
             Values::Numbers(_, range) => number(value).is_some_and(|n| range.contains(&n)),
-            Values::Bytes(_) => {
-                let bytes = number(value).and_then(|n| u64::try_from(n).ok());
-                bytes.is_some_and(|bytes| bytes == 0 || (MIB..=MOST_BYTES).contains(&bytes))
-            }
+            Values::Bytes(_) => bytes(value).is_some_and(|bytes| bytes == 0 || bytes >= MIB),
         }
     }
+
+    /// Whether a session may set `value`, in the server's words: it is known again as the session's own after a kill. A limit of
+    /// memory may be too low to be [plausible](Self::is_plausible) there, for it is not what is set back.
+    pub fn takes(&self, value: &str) -> bool {
+        self.is_plausible(value) || matches!(self.values, Values::Bytes(_)) && bytes(value).is_some()
+    }
+
+    /// Which values are [plausible](Self::is_plausible): `1 to 500`.
+    pub fn plausible_words(&self) -> String {
+        match &self.values {
+            Values::Words(words) => words.join(", "),
+            Values::SavePoints(_) => format!("up to {MOST_SAVE_POINTS} pairs of seconds and changes"),
+            Values::Numbers(_, range) => format!("{} to {}", range.start(), range.end()),
+            Values::Bytes(_) => format!("0, or {MIB} to {MOST_BYTES} bytes"),
+        }
+    }
+}
+
+/// A whole number as CONFIG GET writes it.
+fn number(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+/// Bytes of memory that may be a limit.
+fn bytes(text: &str) -> Option<u64> {
+    number(text).and_then(|n| u64::try_from(n).ok()).filter(|bytes| *bytes <= MOST_BYTES)
 }
 
 /// How many bytes a unit is.
@@ -294,7 +315,8 @@ mod tests {
             ("appendonly", "yes"),
             ("hz", "15"),
             ("slowlog-log-slower-than", "-1"),
-            ("slowlog-log-slower-than", "1000000"),
+            ("slowlog-log-slower-than", "4000000000"),
+            ("latency-monitor-threshold", "9223372036854775807"),
         ] {
             assert!(plausible(name, value), "{name} {value}");
         }
@@ -326,6 +348,13 @@ mod tests {
             };
             assert!(all.iter().all(|value| parameter.is_plausible(value)), "{}", parameter.name);
         }
+    }
+
+    #[test]
+    fn a_limit_of_memory_may_be_set_that_would_not_be_set_back() {
+        let takes = |name: &str, value| Parameter::named(name).unwrap().takes(value);
+        assert!(takes("maxmemory", "1") && takes("maxmemory", "524288") && takes("hz", "500"));
+        assert!(!takes("maxmemory", "-1") && !takes("maxmemory", "1125899906842625") && !takes("hz", "501"));
     }
 
     #[test]

@@ -3,26 +3,46 @@
 //! They are a set and hashes, so that looking at them does not disturb the counts of GET and SET in the server's command
 //! statistics. They are erased field by field: a key of a user, or a field, is never removed with them.
 
-use super::{Ledger, Marker, ServerError, link::Wire, place::Place};
-use crate::{happening::Happening, workload::RunId};
+use super::{Info, Ledger, Marker, ServerError, link::Wire, place::Place};
+use crate::{happening::Happening, target::Target, workload::RunId};
 
 /// What a command about another type of key is answered.
 const OTHER_TYPE: &str = "WRONGTYPE";
 
-/// The markers of all runs that are listed. What is listed and names no run is not ours.
-pub(super) async fn markers(wire: &Wire, place: &Place) -> Result<Vec<Marker>, ServerError> {
+/// The markers of all runs that are listed in a database. What is listed and names no run is not ours.
+pub(super) async fn markers(wire: &Wire, place: &Place, db: u32) -> Result<Vec<Marker>, ServerError> {
     let list = place.list();
     let listed = wire.texts(&["SMEMBERS", &list]).await.map_err(|error| of_somebody(error, &list))?;
     let mut runs: Vec<RunId> = listed.iter().filter_map(|name| name.parse().ok()).collect();
     runs.sort();
     let mut markers = Vec::new();
     for run in runs {
-        markers.push(marker(wire, place, run).await?);
+        markers.push(marker(wire, place, (run, db)).await?);
     }
     Ok(markers)
 }
 
-async fn marker(wire: &Wire, place: &Place, run: RunId) -> Result<Marker, ServerError> {
+/// The markers in the other databases that tell of parameters or of what setups made: these are the server's, whatever
+/// database the session is in that changed them. A database that we may not read has none for us.
+pub(super) async fn elsewhere(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
+    let text = wire.text(&["INFO", "keyspace"]).await?;
+    let others = Info::parse(&text).keys_by_db().into_keys().filter(|db| *db != target.db);
+    let (others, mut found) = (others.collect::<Vec<_>>(), Vec::new());
+    if others.is_empty() {
+        return Ok(found);
+    }
+    let place = Place::of(wire).await?;
+    for db in others {
+        match markers(&wire.in_db(db, target.db), &place, db).await {
+            Err(error) if error.ends_connection() => return Err(error),
+            read => found.extend(read.unwrap_or_default()),
+        }
+    }
+    found.retain(|marker| marker.has_changed_server() || !marker.strange.is_empty());
+    Ok(found)
+}
+
+async fn marker(wire: &Wire, place: &Place, (run, db): (RunId, u32)) -> Result<Marker, ServerError> {
     let (key, fields) = (place.marker(run), Marker::field_names());
     let words: Vec<_> = ["HMGET", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
     let values = match wire.notes(&words).await {
@@ -30,7 +50,7 @@ async fn marker(wire: &Wire, place: &Place, run: RunId) -> Result<Marker, Server
         Err(error) if error.is_refusal(OTHER_TYPE) => Vec::new(),
         values => values?,
     };
-    Ok(Marker::read(run, &values))
+    Ok(Marker::read((run, db), &values))
 }
 
 /// Brings the marker up to what `ledger` says, if it is to be marked.

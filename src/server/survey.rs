@@ -100,7 +100,7 @@ pub(super) async fn survey(
     } else {
         let keys = wire.count(&["DBSIZE"]).await?;
         let place = Place::of(wire).await?;
-        let runs = registry::markers(wire, &place).await?;
+        let runs = registry::markers(wire, &place, target.db).await?;
         (keys, foreign_keys(wire, keys, &own(&place, &runs)).await?, runs)
     };
     let foreign = match foreign {
@@ -160,15 +160,17 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
 }
 
 /// The markers of sessions that were killed before they could clean up, or kept their keys; not of one that is still at
-/// work.
-pub(super) async fn leftovers(wire: &Wire) -> Result<Vec<Marker>, ServerError> {
+/// work. Of other databases those that tell of what is the server's.
+pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
     // A node that answers CLUSTERDOWN has none, and fred would drop what else was asked.
     if let Ok(text) = wire.info().await
         && unfit(wire, &Info::parse(&text)).await?.is_some()
     {
         return Ok(Vec::new());
     }
-    let mut markers = registry::markers(wire, &Place::of(wire).await?).await?;
+    let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
+    // Where it cannot be found out, whoever sets a parameter or cleans up is told.
+    markers.extend(registry::elsewhere(wire, target).await.unwrap_or_default());
     if markers.is_empty() {
         return Ok(markers);
     }

@@ -2,24 +2,25 @@
 //! it is set, so that it is set back whatever follows, and a killed session's parameters are found again.
 //!
 //! ```text
-//! GET, note ─► CONFIG SET ─► GET, note what it is now          restore: GET, CONFIG SET, out of ledger and marker
-//!                  └ refused: the note goes
+//! GET, note, who else? ─► CONFIG SET ─► GET, note what it is now      restore: GET, CONFIG SET, out of ledger and marker
+//!                  └────────┴ refused: the note goes
 //! ```
 //! When the server refuses the notes of what it is now, for want of the memory that was just taken from it, the note of
 //! before says enough.
 
 use super::{
-    ConfigChange, Ledger, ServerError, Tuned,
+    ConfigChange, Ledger, Parameter, ServerError, Tuned,
     config::{get, set},
     link::Wire,
     marker::field_of,
     place::Place,
     registry,
 };
+use crate::target::Target;
 
 /// What is to be set, and where it is noted.
 pub(super) struct Turn {
-    pub(super) name: &'static str,
+    pub(super) parameter: &'static Parameter,
     pub(super) value: String,
     pub(super) ledger: Ledger,
 }
@@ -43,44 +44,85 @@ pub enum Restored {
 }
 
 /// Sets a parameter.
-pub(super) async fn turn(wire: &Wire, turn: &Turn) -> Result<Turned, ServerError> {
-    let Turn { name, value, ledger } = turn;
+pub(super) async fn turn(wire: &Wire, target: &Target, turn: &Turn) -> Result<Turned, ServerError> {
+    let Turn { parameter, value, ledger } = turn;
+    let name = parameter.name;
     let from = get(wire, name).await?;
-    refuse_taken(wire, name, ledger).await?;
     let before = ledger.tuned(name);
+    if ledger.is_marked() {
+        let tuned = Tuned::turned(before.as_ref(), name, &from, value);
+        tuned.check(parameter).map_err(|why| irreversible(name, why))?;
+    }
     if !ledger.begin_turn(name, &from, value) {
         return Err(ServerError::Stopped);
     }
+    let begun = begin(wire, target, (name, &from), ledger).await;
+    let set = match begun {
+        Ok(unmarked) => set(wire, name, value).await.map(|()| unmarked),
+        Err(error) => Err(error),
+    };
+    let unmarked = match set {
+        Ok(unmarked) => unmarked,
+        Err(error) => {
+            if error.is_refused() {
+                ledger.cancel_turn(name, before);
+                tell(wire, ledger, name).await?;
+            }
+            return Err(error);
+        }
+    };
+    let to = get(wire, name).await?;
+    ledger.settle_turn(name, &to);
+    refused_is_fine(registry::bring(wire, ledger).await)?;
+    Ok(Turned { change: ConfigChange { name: name.to_owned(), from, to }, unmarked })
+}
+
+fn irreversible(name: &str, why: String) -> ServerError {
+    ServerError::Irreversible { name: name.to_owned(), why }
+}
+
+/// Brings the note of a parameter that was `from` to the server, and sees that nobody else sets it at the same time: of two
+/// sessions whose notes stand there one sees the other's at least. Why no note can be left, if none can.
+async fn begin(
+    wire: &Wire,
+    target: &Target,
+    (name, from): (&str, &str),
+    ledger: &Ledger,
+) -> Result<Option<ServerError>, ServerError> {
     let unmarked = match registry::bring(wire, ledger).await {
         Ok(()) => None,
         // A replica takes no keys, a full server none either: it can be tuned all the same.
         Err(error) if error.is_refused() => Some(error),
-        Err(error) => {
-            ledger.cancel_turn(name, before);
-            return Err(error);
-        }
+        Err(error) => return Err(error),
     };
-    if let Err(error) = set(wire, name, value).await {
-        if error.is_refused() {
-            ledger.cancel_turn(name, before);
-            tell(wire, ledger, name).await?;
-        }
-        return Err(error);
+    if !ledger.is_marked() {
+        return Ok(unmarked);
     }
-    let to = get(wire, name).await?;
-    ledger.settle_turn(name, &to);
-    refused_is_fine(registry::bring(wire, ledger).await)?;
-    Ok(Turned { change: ConfigChange { name: (*name).to_owned(), from, to }, unmarked })
+    refuse_taken(wire, target, name, ledger).await?;
+    // Another may have set it back since this was read.
+    let now = get(wire, name).await?;
+    if now != from {
+        return Err(irreversible(
+            name,
+            format!("somebody else set it from {from} to {now} at the same time"),
+        ));
+    }
+    Ok(unmarked)
 }
 
-/// What another session set stays with that session. Where the notes of others cannot be read, there are none.
-async fn refuse_taken(wire: &Wire, name: &str, ledger: &Ledger) -> Result<(), ServerError> {
-    if !ledger.is_marked() {
-        return Ok(());
-    }
-    let read = async { registry::markers(wire, &Place::of(wire).await?).await };
+/// What another session set stays with that session, whatever database it is in. Where the notes of others may not be read,
+/// there are none.
+async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger) -> Result<(), ServerError> {
+    let read = async {
+        let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
+        markers.extend(registry::elsewhere(wire, target).await?);
+        Ok::<_, ServerError>(markers)
+    };
     let markers = match read.await {
-        Err(error) if error.ends_connection() => return Err(error),
+        Err(error) if error.ends_connection() => {
+            let why = format!("whether another session set it cannot be found out ({error})");
+            return Err(irreversible(name, why));
+        }
         markers => markers.unwrap_or_default(),
     };
     let run = ledger.marker().run;

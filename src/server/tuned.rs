@@ -8,10 +8,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::parameter::Parameter;
+use super::parameter::{Parameter, value_words};
 
 /// The longest note that is read.
-const LONGEST_NOTE: usize = 1000;
+const LONGEST_NOTE: usize = 2000;
 
 /// A parameter that a session set, or was about to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,19 +59,37 @@ impl Tuned {
         serde_json::to_string(&note).expect("texts can be written as JSON")
     }
 
-    /// Reads [`note`](Self::note). `None` is a note that no session writes of that parameter: one with a value that is
+    /// Reads [`note`](Self::note). `None` is a note that no session writes of that parameter: one with an old value that is
     /// not [plausible](Parameter::is_plausible), or none.
     pub(super) fn read(parameter: &Parameter, note: &str) -> Option<Self> {
         if note.len() > LONGEST_NOTE {
             return None;
         }
         let Note { from, to } = serde_json::from_str(note).ok()?;
-        // What was typed may still stand there in other words than the server's.
+        // What is set back is one that a server may have been run with. What it was set to is only compared and shown.
+        let is_shown = |value: &String| !value.chars().any(char::is_control);
+        let is_believed = parameter.is_plausible(&from) && !to.is_empty() && to.iter().all(is_shown);
+        is_believed.then(|| Self { name: parameter.name.to_owned(), from, to })
+    }
+
+    /// Whether its [`note`](Self::note) will be believed, and its values known again, so that it is set back after a kill.
+    ///
+    /// # Errors
+    /// Says which value will not be, and which would.
+    pub(super) fn check(&self, parameter: &Parameter) -> Result<(), String> {
+        let known = parameter.plausible_words();
+        if !parameter.is_plausible(&self.from) {
+            let from = value_words(&self.from);
+            return Err(format!(
+                "it is {from} now, and `redyno clean` sets back only {known} after a kill; set it by hand"
+            ));
+        }
+        // What was typed may stand there in other words than the server's.
         let in_servers_words = |value: &String| value.split(' ').map(plain).collect::<Vec<_>>().join(" ");
-        let all_plausible = parameter.is_plausible(&from)
-            && !to.is_empty()
-            && to.iter().all(|value| parameter.is_plausible(&in_servers_words(value)));
-        all_plausible.then(|| Self { name: parameter.name.to_owned(), from, to })
+        match self.to.iter().find(|value| !parameter.takes(&in_servers_words(value))) {
+            Some(value) => Err(format!("it takes {known}, not {}", value_words(value))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -80,12 +98,12 @@ fn same(a: &str, b: &str) -> bool {
     a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
 }
 
-/// A word as CONFIG GET writes it: `104857600` for `100mb`.
+/// A word as CONFIG GET writes it: `104857600` for `100mb`, `7` for `007`.
 pub fn plain(word: &str) -> String {
     let word = word.to_ascii_lowercase();
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &word[digits.len()..] {
-        "b" => 1,
+        "" | "b" => 1,
         "k" => 1000,
         "kb" => 1 << 10,
         "m" => 1_000_000,
@@ -129,6 +147,7 @@ mod tests {
             ("1GB", "1073741824"),
             ("2k", "2000"),
             ("YES", "yes"),
+            ("007", "7"),
             ("3600  1", "3600 1"),
             ("", ""),
         ] {
@@ -148,6 +167,8 @@ mod tests {
         assert_eq!(read("save", &save.note()), Some(save));
         let typed = tuned("maxmemory", "0", &["100MB"]);
         assert_eq!(read("maxmemory", &typed.note()), Some(typed));
+        let low = tuned("maxmemory", "1073741824", &["512kb", "1"]);
+        assert_eq!(read("maxmemory", &low.note()), Some(low));
         for bad in [
             tuned("hz", "many", &["10"]).note(),
             tuned("hz", "10", &["\x1b[2J"]).note(),

@@ -48,6 +48,14 @@ impl Default for Address {
 }
 
 impl Address {
+    /// As options of redis-cli and of this program: `-h 127.0.0.1 -p 6379`.
+    pub fn options(&self) -> String {
+        match self {
+            Self::Tcp { host, port } => format!("-h {host} -p {port}"),
+            Self::Unix(path) => format!("-s '{}'", path.display()),
+        }
+    }
+
     /// As the URI of a server of this dialect, with nobody's name in it: `memcached://127.0.0.1:11211`.
     pub fn uri(&self, dialect: Dialect) -> String {
         let scheme = dialect.scheme(false);

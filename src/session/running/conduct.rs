@@ -183,7 +183,8 @@ impl Running {
         self.leftovers = None;
         // Where it could not be found out, the survey before the first write or `redyno clean` will.
         for marker in found.unwrap_or_default() {
-            self.peers.tell(Notice::Info(format!("{} {}", marker.owner, marker.left())));
+            let left = marker.left(&self.commission.plan.target);
+            self.peers.tell(Notice::Info(format!("{} {left}", marker.owner)));
         }
     }
 

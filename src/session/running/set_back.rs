@@ -50,10 +50,6 @@ pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address
 
 /// A command for a shell.
 fn by_hand(address: &Address, words: &[&str]) -> String {
-    let place = match address {
-        Address::Tcp { host, port } => format!("-h {host} -p {port}"),
-        Address::Unix(path) => format!("-s '{}'", path.display()),
-    };
     let quoted = |word: &&str| {
         let is_plain =
             |byte| matches!(byte, b'.' | b'_' | b'-' | b':' | b'/') || u8::is_ascii_alphanumeric(&byte);
@@ -63,7 +59,7 @@ fn by_hand(address: &Address, words: &[&str]) -> String {
             format!("'{}'", word.replace('\'', r"'\''"))
         }
     };
-    format!("redis-cli {place} {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
+    format!("redis-cli {} {}", address.options(), words.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
