@@ -197,6 +197,86 @@ fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
     }
 }
 
+/// Runs a load for two seconds and changes the server meanwhile; how it ended.
+fn changed(server: &Server, more: &[&str], change: impl FnOnce()) -> Outcome {
+    let port = server.port_text();
+    let usual = ["-p", &port, "--headless", "--json", "--load", "-r", "50", "-c", "2", "--keep-going"];
+    let running = Running::start(redyno(&[&usual[..], more].concat()));
+    running.wait_for_lines(1, r#""kind":"interval""#);
+    change();
+    running.end()
+}
+
+const TWO_SECONDS: [&str; 2] = ["--duration", "2.5"];
+
+#[test]
+fn keys_that_stay_behind_are_an_error() {
+    let told = |outcome: Outcome| {
+        let outcome = outcome.expect_code(1);
+        assert!(outcome.err.contains("redyno's keys may be left on the server"), "{}", outcome.err);
+        assert!(outcome.err.contains("not as it was before"), "{}", outcome.err);
+    };
+    let server =
+        Server::redis().with_args(&["--rename-command", "UNLINK", "", "--rename-command", "DEL", ""]).start();
+    told(changed(&server, &TWO_SECONDS, || ()));
+    let server = Server::redis().start();
+    told(changed(&server, &TWO_SECONDS, || {
+        drop(server.cli(&["ACL", "SETUSER", "default", "-unlink", "-del"]));
+    }));
+    let server = Server::valkey().start();
+    told(changed(&server, &TWO_SECONDS, || drop(server.cli(&["CLIENT", "PAUSE", "30000", "WRITE"]))));
+    let server = Server::redis().start();
+    told(changed(&server, &TWO_SECONDS, || drop(server.cli(&["REPLICAOF", "127.0.0.1", "1"]))));
+    let server = Server::redis().start();
+    told(changed(&server, &TWO_SECONDS, || server.pause()));
+    server.resume();
+}
+
+#[test]
+fn who_may_not_unlink_may_still_delete() {
+    let server = Server::redis().start();
+    let outcome =
+        changed(&server, &TWO_SECONDS, || drop(server.cli(&["ACL", "SETUSER", "default", "-unlink"])));
+    assert!(outcome.expect_code(0).err.contains("removed "), "its keys are gone");
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_parameter_that_stays_behind_is_an_error_and_after_an_interrupt_it_is_told_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = script(&folder);
+    for (signal, code) in [(None, 1), (Some(Signal::INT), 130)] {
+        let server = Server::redis().start();
+        let port = server.port_text();
+        let usual = [
+            "-p",
+            &port,
+            "--headless",
+            "--json",
+            "--script",
+            &script,
+            "--yes",
+            "--workload",
+            "ping",
+            "--duration",
+            "4",
+        ];
+        let running = Running::start(redyno(&usual));
+        wait_for("hz to be set", || (value(&server, "hz") == "50").then_some(()));
+        server.cli(&["ACL", "SETUSER", "default", "-config|set"]);
+        if let Some(signal) = signal {
+            running.signal(signal);
+        }
+        let outcome = running.end().expect_code(code);
+        assert!(outcome.err.contains("hz could not be set back"), "{}", outcome.err);
+        assert!(
+            outcome.err.contains(&format!("redis-cli -h 127.0.0.1 -p {port} CONFIG SET hz 10")),
+            "{}",
+            outcome.err
+        );
+    }
+}
+
 #[test]
 fn markers_whose_counts_add_up_beyond_64_bits_are_cleaned_up_by_a_scan() {
     let server = Server::redis().start();

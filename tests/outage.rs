@@ -238,5 +238,6 @@ fn a_server_that_hangs_at_the_end_does_not_hold_the_session() {
     let Some(Record::End(end)) = records.last() else { panic!("no end record") };
     assert_eq!(end.summary.errors, BTreeMap::from([("unanswered".to_owned(), 50)]));
     assert!(outcome.err.contains("may be left on the server"), "{}", outcome.err);
-    assert!(outcome.err.contains("`redyno clean` removes them"), "{}", outcome.err);
+    assert!(outcome.err.contains("`redyno clean -h 127.0.0.1 -p "), "{}", outcome.err);
+    assert!(outcome.err.contains("` removes them"), "{}", outcome.err);
 }

@@ -247,7 +247,8 @@ fn a_session_that_loses_its_server_says_that_keys_may_be_left() {
     running.signal(Signal::INT);
     let outcome = running.end().expect_code(130);
     assert!(outcome.err.contains("may be left on the server"), "{}", outcome.err);
-    assert!(outcome.err.contains("`redyno clean` removes them"), "{}", outcome.err);
+    let command = format!("`redyno clean -h 127.0.0.1 -p {}` removes them", server.port());
+    assert!(outcome.err.contains(&command), "{}", outcome.err);
 }
 
 #[test]
@@ -276,7 +277,7 @@ fn keys_that_are_kept_are_listed_and_can_be_used_and_removed() {
     let run_id = server.cli(&["SMEMBERS", "redyno:runs"]);
     let prefix = format!("redyno:{run_id}:");
     let told = format!(
-        "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean` removes"
+        "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean -h 127.0.0.1 -p {port}` removes"
     );
     assert!(kept.err.contains(&told), "{}", kept.err);
     assert_eq!(server.cli(&["DBSIZE"]), "52");

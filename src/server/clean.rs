@@ -241,9 +241,9 @@ impl Store for Keyspace<'_> {
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        // Before Redis 4 a server does not know UNLINK.
+        // Before Redis 4 a server does not know UNLINK, and who may not use it may still use DEL.
         match self.place.of_keys(self.wire, "UNLINK", keys).await {
-            Err(error) if error.is_refusal("ERR unknown command") => {
+            Err(error) if error.is_refusal("ERR unknown command") || error.is_refusal("NOPERM") => {
                 self.place.of_keys(self.wire, "DEL", keys).await
             }
             removed => removed,

@@ -22,6 +22,9 @@ use crate::{
     units,
 };
 
+/// What is said last where a session could not undo everything.
+const STAYS_BEHIND: &str = "the server is not as it was before, as said above";
+
 /// A session that runs.
 pub struct Held {
     /// Who listens to it.
@@ -101,7 +104,8 @@ impl Held {
     /// Waits for its end; `shown` is what became of whoever listened.
     ///
     /// # Errors
-    /// When that failed, when a signal ended it or the server refused the load, and when it was not recorded to its end.
+    /// When that failed, when a signal ended it or the server refused the load, when it was not recorded to its end, and when
+    /// something of it stays behind on the server.
     pub fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
         let ended = self.session.end();
         drop((self.destination, self.metrics));
@@ -111,7 +115,8 @@ impl Held {
             EndedBy::Refusal(cause) => shown.and(Err(Failure::Failed(anyhow::anyhow!(cause)))),
             EndedBy::Itself => {
                 shown?;
-                Ok(ended.recorded.map_err(anyhow::Error::from)?)
+                ended.recorded.map_err(anyhow::Error::from)?;
+                if ended.is_undone { Ok(()) } else { Err(Failure::Failed(anyhow::anyhow!(STAYS_BEHIND))) }
             }
         }
     }

@@ -19,7 +19,7 @@ use super::{
     refusal::Refusals,
     thread::run,
     tuning::Tuning,
-    undo::{remove_keys, undo_setup},
+    undo::undo_beginning,
 };
 use crate::{
     clock::Clock,
@@ -142,8 +142,7 @@ fn begin(
     });
     // A setup may have run, and some workers written, before another could not start.
     let (live, recordings) = begun.inspect_err(|_| {
-        undo_setup(&gate, &control, &commission.plan.target.address, &mut peers);
-        remove_keys(&gate, &control, &signals, (&mut peers, commission.plan.target.dialect));
+        undo_beginning(&gate, &control, &signals, (&mut peers, &commission.plan.target));
     })?;
     Ok(Running {
         refusals: Refusals::new(commission.keeps_going),

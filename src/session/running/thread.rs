@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use super::{Notice, Order, conduct::Running, undo::undo};
+use super::{
+    Notice, Order,
+    conduct::Running,
+    undo::{Undone, undo},
+};
 use crate::session::FileError;
 
 /// How often records, answers and signals are looked for. Orders wake the thread.
@@ -31,6 +35,8 @@ pub struct Ended {
     pub by: EndedBy,
     /// Whether all was recorded that should be.
     pub recorded: Result<(), Arc<FileError>>,
+    /// Whether the server is as it was, but for keys that are to stay; what is not was told.
+    pub is_undone: bool,
 }
 
 /// Runs to the end and undoes what is to be undone. A panic ends it too, and goes on after that.
@@ -38,12 +44,13 @@ pub(super) fn run(mut running: Running) -> Ended {
     let ended = catch_unwind(AssertUnwindSafe(|| attend(&mut running)));
     running.peers.tell(Notice::Leave);
     let is_attended = running.commission.is_attended;
-    let (refused, recorded) = undo(running);
+    let Undone { refused, recorded, is_whole, is_interrupted } = undo(running);
     let by = match (ended.unwrap_or_else(|panic: Box<dyn Any + Send>| resume_unwind(panic)), refused) {
         (EndedBy::Itself, Some(cause)) if !is_attended => EndedBy::Refusal(cause),
+        (EndedBy::Itself, _) if is_interrupted => EndedBy::Signal,
         (by, _) => by,
     };
-    Ended { by, recorded }
+    Ended { by, recorded, is_undone: is_whole }
 }
 
 fn attend(running: &mut Running) -> EndedBy {

@@ -95,15 +95,24 @@ impl Tuning {
     }
 
     /// Sets back what was set, the last first; a line about each goes to `tell`. What cannot be is told with the command for
-    /// it.
-    pub(super) fn restore(mut self, control: &Control, address: &Address, mut tell: impl FnMut(String)) {
+    /// it. Whether all could be.
+    pub(super) fn restore(
+        mut self,
+        control: &Control,
+        address: &Address,
+        mut tell: impl FnMut(String),
+    ) -> bool {
         self.waiting.clear();
         self.look(LIMIT, control);
         // What is still under way stands there, or is not begun any more.
         self.ledger.close();
+        let mut is_whole = true;
         for tuned in self.ledger.marker().tuned.iter().rev() {
-            let (Ok(told) | Err(told)) = set_back(tuned, &self.ledger, control, address);
+            let done = set_back(tuned, &self.ledger, control, address);
+            is_whole &= done.is_ok();
+            let (Ok(told) | Err(told)) = done;
             tell(told);
         }
+        is_whole
     }
 }
