@@ -181,13 +181,34 @@ mod tests {
         lines.into_iter().map(|(line, _)| line + "\n").collect()
     }
 
+    /// The words of the column beside the names, or of whole lines, as one line.
+    fn flowing(text: &str, indent: usize) -> String {
+        let lines = text.lines().map(|line| line.chars().skip(indent).collect::<String>());
+        lines.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
-    fn it_names_every_binding_sign_and_lane_and_those_of_this_screen_first() {
+    fn it_has_every_binding_sign_and_lane_with_all_of_its_words() {
         let text = text(Screen::Segments, "");
-        for binding in bindings() {
-            let found = text.matches(binding.help.split(' ').next().unwrap()).count();
-            assert!(found > 0, "{}", binding.help);
+        let (beside, whole) = (flowing(&text, KEYS_WIDTH), flowing(&text, 0));
+        let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
+        let keys = bindings().map(|binding| (theme.keys(binding.written), binding.help));
+        let lanes = probes::about().map(|(name, about)| (name.to_owned(), about));
+        let items: Vec<_> = keys.chain(signs(theme.glyphs())).chain(lanes).collect();
+        for (name, help) in &items {
+            let alike = items.iter().filter(|(_, other)| other.contains(help)).count();
+            assert_eq!(beside.matches(help).count(), alike, "{name}: {help}");
+            let first = |text: &str, width| wrapped(text, width).swap_remove(0);
+            let line =
+                format!("{:<KEYS_WIDTH$}{}", first(name, KEYS_WIDTH - 1), first(help, 72 - KEYS_WIDTH));
+            assert!(text.lines().any(|shown| shown == line), "no '{line}' in {text}");
         }
+        assert!(READING.iter().all(|paragraph| whole.contains(paragraph)), "{whole}");
+    }
+
+    #[test]
+    fn what_this_screen_obeys_comes_first() {
+        let text = text(Screen::Segments, "");
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
         assert!(text.starts_with("Segments\n"), "{text}");
         assert!(
