@@ -25,6 +25,9 @@ use crate::{
     workload::{Program, Values, Workload},
 };
 
+/// A setting that is not older than this is published: to make one takes a microsecond or two.
+const AT_ONCE_NS: u64 = 10_000;
+
 /// What the workers go by at the moment.
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
@@ -279,9 +282,11 @@ impl Load {
         let (phase, _) = now.phase_for(&knobs, self.clock.now_ns(), &self.stops, is_filled);
         let program = now.program_for(&knobs, &self.plan, &phase);
         // Only now: values take their time, in which the old knobs hold.
-        let since_ns = self.clock.now_ns();
-        let (phase, filled) = now.phase_for(&knobs, since_ns, &self.stops, is_filled);
-        self.publish(Setting { generation, knobs, since_ns, phase, program, filled });
+        self.publish(|since_ns| {
+            let (phase, filled) = now.phase_for(&knobs, since_ns, &self.stops, is_filled);
+            let (knobs, program) = (knobs.clone(), Arc::clone(&program));
+            Setting { generation, knobs, since_ns, phase, program, filled }
+        });
         self.turned()
     }
 
@@ -324,8 +329,10 @@ impl Load {
     /// most for the replies in flight, and hands up what it counted; then its ring ends.
     pub fn stop(&self) {
         let now = self.settings.load_full();
-        let at_ns = self.clock.now_ns().min(now.phase.load_ends_ns());
-        self.publish(Setting { phase: Phase::Ended { at_ns }, ..Setting::clone(&now) });
+        self.publish(|now_ns| {
+            let at_ns = now_ns.min(now.phase.load_ends_ns());
+            Setting { phase: Phase::Ended { at_ns }, ..Setting::clone(&now) }
+        });
     }
 
     /// [Stops](Self::stop) the load, and waits for its workers.
@@ -337,8 +344,16 @@ impl Load {
         }
     }
 
-    fn publish(&self, setting: Setting) {
-        self.settings.store(Arc::new(setting));
+    /// Lets the setting hold that `make` makes for the present. A worker sees it a moment later, and what it sent meanwhile was
+    /// due after the old setting's end: when this thread was kept waiting in between, it makes another.
+    fn publish(&self, make: impl Fn(u64) -> Setting) {
+        let made = || {
+            let now_ns = self.clock.now_ns();
+            (now_ns, Arc::new(make(now_ns)))
+        };
+        let is_new = |(made_ns, _): &(u64, _)| self.clock.now_ns() - made_ns < AT_ONCE_NS;
+        let (_, setting) = (0..20).map(|_| made()).find(is_new).unwrap_or_else(made);
+        self.settings.store(setting);
         for waker in &self.wakers {
             // A worker that cannot be woken is dead, and has said so.
             drop(waker.wake());

@@ -204,13 +204,12 @@ impl Worker {
             {
                 self.waits.read(now_ns, waited_ns);
             }
-            let mut woken = false;
             let mut reads = 0;
             // Those that have more once this is read have their turn after the next poll.
             let unread = self.clients.unread();
             for event in &events {
                 match event.token() {
-                    WAKE => woken = true,
+                    WAKE => {}
                     ALARM => self.alarm.went_off(asleep_ns, now_ns),
                     Token(client) => {
                         self.on_event(client, event, now_ns);
@@ -226,9 +225,7 @@ impl Worker {
                 self.read_on(now_ns);
             }
             self.end_late(now_ns);
-            if woken {
-                self.take_setting();
-            }
+            self.take_setting();
             self.obey_phase(now_ns);
             if now_ns >= self.next_tick_ns {
                 self.close_tick(now_ns);

@@ -219,7 +219,8 @@ impl Worker {
             }
         } else if self.may_send() {
             self.seen_ns = self.setup.clock.now_ns();
-            if self.may_send() {
+            self.take_setting();
+            if self.may_send() && !self.pace.is_closed() {
                 self.send_round(self.seen_ns);
             }
         }

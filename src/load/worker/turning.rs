@@ -1,5 +1,7 @@
 //! How a worker follows the knobs.
 
+use std::sync::Arc;
+
 use super::{Worker, stopping::Stage};
 use crate::{
     load::{pacing::Pace, schedule::Share},
@@ -7,8 +9,17 @@ use crate::{
 };
 
 impl Worker {
-    #[cold]
+    /// Takes the knobs that hold now. It is looked after each reading of the clock that requests are sent by: were it only when
+    /// the engine wakes this worker, some would be sent at the old pace that were due after the turn.
+    #[inline]
     pub(super) fn take_setting(&mut self) {
+        if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
+            self.turn();
+        }
+    }
+
+    #[cold]
+    fn turn(&mut self) {
         let new = self.setup.settings.load_full();
         let (since_ns, is_turn) = (new.since_ns, new.generation != self.setting.generation);
         if is_turn {
@@ -17,10 +28,10 @@ impl Worker {
         }
         let was_limited = self.allowance.quota().is_some();
         let sends_again = self.follow_phase(&new.phase);
+        let old = std::mem::replace(&mut self.setting, new);
         if !is_turn {
             return;
         }
-        let old = std::mem::replace(&mut self.setting, new);
         let connected = self.clients.connected() as u32;
         if sends_again {
             // Nothing was due in between.
