@@ -15,7 +15,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const MOST_LINES: usize = 120;
 
 /// The README, then the pages, each with its text.
-fn pages() -> Vec<(PathBuf, String)> {
+pub fn pages() -> Vec<(PathBuf, String)> {
     let root = Path::new(ROOT);
     let docs = fs::read_dir(root.join("docs")).expect("a directory docs");
     let mut paths: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
@@ -39,7 +39,7 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
 }
 
 /// What stands behind `redyno` in a line of a shell, or of a pipeline's file.
-fn command(line: &str) -> Option<&str> {
+pub fn command(line: &str) -> Option<&str> {
     let line = ["$ ", "- ", "run: "].iter().fold(line.trim(), |line, before| line.trim_start_matches(before));
     line.strip_prefix("redyno ").or(Some("").filter(|_| line == "redyno"))
 }

@@ -102,6 +102,11 @@ impl Running {
         self.out.so_far()
     }
 
+    /// What it wrote to stdout and to stderr so far.
+    pub fn said(&self) -> String {
+        self.out.so_far() + &self.err.so_far()
+    }
+
     /// Waits until `found` sees in what it wrote to stdout what it looks for.
     pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut(&str) -> Option<T>) -> T {
         let deadline = Instant::now() + LIMIT;

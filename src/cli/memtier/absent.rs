@@ -17,20 +17,15 @@ pub(super) const ABSENT: &[Absent] = &[
     absent(&["--debug", "-D"], ""),
     absent(&["--cluster-mode"], "redyno has no cluster routing yet"),
     absent(&["--client-stats"], "redyno --record FILE keeps the figures of each quarter second"),
-    absent(&["--hdr-file-prefix"], "--json-out-file has each distribution as an HDR text"),
+    absent(&["--hdr-file-prefix"], "redyno --export hlog:FILE writes HdrHistogram's interval log"),
     absent(&["--show-config"], "--json-out-file has the configuration"),
     absent(
-        &[
-            "--statsd-host",
-            "--statsd-port",
-            "--statsd-prefix",
-            "--statsd-run-label",
-            "--graphite-port",
-            "--prometheus-port",
-            "--prometheus-run-label",
-            "--prometheus-latency-buckets",
-        ],
+        &["--statsd-host", "--statsd-port", "--statsd-prefix", "--statsd-run-label", "--graphite-port"],
         "redyno --headless --json writes every figure as it comes",
+    ),
+    absent(
+        &["--prometheus-port", "--prometheus-run-label", "--prometheus-latency-buckets"],
+        "redyno --metrics ADDRESS serves them to Prometheus",
     ),
     absent(&["--realtime-latencies"], "redyno without --headless shows them on its screen"),
     absent(

@@ -1,0 +1,192 @@
+//! Where a line is run: a directory with the files that the lines name, and servers in the place of those that they name.
+
+use std::{fs, io::Write as _, path::Path};
+
+use flate2::{Compression, write::GzEncoder};
+use tempfile::TempDir;
+
+use crate::{
+    readme::pages,
+    support::{
+        Server,
+        certificates::{Authority, TlsServer},
+        free_port,
+        program::run,
+    },
+};
+
+/// What takes longer than a second as it stands, and what is given in its stead.
+const SHORTER: [(&str, &str, &str); 10] = [
+    ("-i", "5", "0.3"),
+    ("--intrinsic-latency", "10", "0.5"),
+    ("--key-maximum", "1000000", "1000"),
+    ("--maxdocs", "500k", "500"),
+    ("--scale", "0.01", "0.0001"),
+    ("--set", "operationcount=5M", "operationcount=2k"),
+    ("--set", "recordcount=1M", "recordcount=1k"),
+    ("-n", "100000", "2000"),
+    ("-n", "10000", "2000"),
+    ("-r", "1M", "1k"),
+];
+
+/// A directory, and servers as they are asked for.
+pub(super) struct Place {
+    folder: TempDir,
+    redis: Option<Server>,
+    valkey: Option<Server>,
+    memcached: Option<Server>,
+    tls: Option<(Authority, TlsServer)>,
+    wants_valkey: bool,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        furnish(folder.path());
+        Self { folder, redis: None, valkey: None, memcached: None, tls: None, wants_valkey: false }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The words with addresses and files of here, and times that are short.
+    pub(super) fn placed(&mut self, words: &[String]) -> Vec<String> {
+        self.wants_valkey = words.iter().any(|word| word.contains("config io-threads"));
+        let before = |n: usize| n.checked_sub(1).map_or("", |before| &*words[before]);
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        if words.iter().any(|word| word == "--verify") {
+            self.redis();
+            let server = self.redis.as_ref().unwrap();
+            for (key, title) in [("doc:a", "one"), ("doc:b", "two")] {
+                server.cli(&["HSET", key, "title", title]);
+            }
+        }
+        let mut placed: Vec<_> = (0..end).flat_map(|n| self.argument(before(n), &words[n])).collect();
+        if words.iter().any(|word| word == "-h") && !words.iter().any(|word| word == "-p") {
+            placed.extend(["-p".to_owned(), self.redis()]);
+        }
+        placed.extend_from_slice(&words[end..]);
+        placed
+    }
+
+    fn argument(&mut self, before: &str, word: &str) -> Vec<String> {
+        let shorter = SHORTER.iter().find(|(option, long, _)| (before, word) == (*option, *long));
+        let folder = self.folder.path().display().to_string();
+        vec![match (before, word) {
+            // A parameter that only some servers let one turn.
+            ("-p", "6379") if self.wants_valkey => self.valkey(),
+            ("-p", "6379") => self.redis(),
+            ("-p", "7000") => "0".to_owned(),
+            ("-p", "11211") => self.memcached(),
+            ("-h", _) => "127.0.0.1".to_owned(),
+            ("-s", _) => format!("{folder}/demo.sock"),
+            ("--record" | "-o", _) => {
+                // Nothing is overwritten.
+                let _ = fs::remove_file(self.folder.path().join(word));
+                word.replace("$n", "9")
+            }
+            ("--duration" | "--test-time", _) => "1".to_owned(),
+            ("--base", name) => {
+                self.record(name);
+                name.to_owned()
+            }
+            ("--metrics", "9121") => free_port().to_string(),
+            ("--metrics", _) => format!("unix:{folder}/redyno.sock"),
+            ("--cacert", _) => self.tls().0.path(),
+            _ if word.contains("://") => self.uri(word),
+            _ if word.contains('*') => return (1..=3).map(|n| word.replace('*', &n.to_string())).collect(),
+            _ => shorter.map_or_else(|| word.replace("$n", "9"), |(_, _, short)| (*short).to_owned()),
+        }]
+    }
+
+    fn uri(&mut self, word: &str) -> String {
+        let here = |user: &str, port: String, path: &str| format!("{user}127.0.0.1:{port}{path}");
+        match word.split_once("://").unwrap() {
+            ("rediss", _) => here("rediss://", self.tls().1.port_text(), ""),
+            ("memcached", _) => here("memcached://", self.memcached(), ""),
+            (_, "ann:secret@10.0.0.5:6379/2") => {
+                let port = self.redis();
+                let ann = ["ACL", "SETUSER", "ann", "on", ">secret", "~*", "&*", "+@all"];
+                self.redis.as_ref().unwrap().cli(&ann);
+                here("redis://ann:secret@", port, "/2")
+            }
+            (_, rest) if rest.starts_with('b') || rest.ends_with(":6380") => {
+                here("redis://", self.valkey(), "")
+            }
+            _ => here("redis://", self.redis(), ""),
+        }
+    }
+
+    fn redis(&mut self) -> String {
+        self.redis.get_or_insert_with(|| Server::redis().start()).port_text()
+    }
+
+    fn valkey(&mut self) -> String {
+        self.valkey.get_or_insert_with(|| Server::valkey().start()).port_text()
+    }
+
+    /// A recording of the load that is compared with it.
+    fn record(&mut self, name: &str) {
+        let (port, file) = (self.redis(), self.folder.path().join(name));
+        let args = ["-p", &port, "--headless", "--yes", "--rate", "20k", "--duration", "1", "--record"];
+        run(&[&args[..], &[file.to_str().unwrap()]].concat()).expect_code(0);
+    }
+
+    fn memcached(&mut self) -> String {
+        self.memcached.get_or_insert_with(|| Server::memcached().start()).port_text()
+    }
+
+    fn tls(&mut self) -> &(Authority, TlsServer) {
+        self.tls.get_or_insert_with(|| TlsServer::usual(&[]))
+    }
+
+    /// No marker of a run and no key of one is left, whatever ended it.
+    pub(super) fn assert_left_clean(&self) {
+        for server in self.redis.iter().chain(&self.valkey) {
+            let left = server.cli(&["KEYS", "redyno:*"]);
+            assert_eq!(left, "", "left behind");
+        }
+    }
+}
+
+/// The files that lines read.
+fn furnish(folder: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let recording = |name: &str| {
+        fs::copy(root.join("tests/fixtures/recording-0.1.0.jsonl"), folder.join(name)).unwrap();
+    };
+    fs::copy(root.join("assets/session.jsonl"), folder.join("tuning.jsonl")).unwrap();
+    ["before.jsonl", "after.jsonl"].iter().for_each(|name| recording(name));
+    for n in 1..=3 {
+        recording(&format!("base-{n}.jsonl"));
+        recording(&format!("new-{n}.jsonl"));
+    }
+    fs::write(folder.join("docs.csv"), "id,title\na,one\nb,two\n").unwrap();
+    fs::write(folder.join("docs.jsonl"), "{\"id\":\"a\",\"title\":\"one\"}\n").unwrap();
+    let mut xml =
+        GzEncoder::new(fs::File::create(folder.join("abstracts.xml.gz")).unwrap(), Compression::fast());
+    xml.write_all(b"<feed><doc><url>u</url><title>t</title></doc></feed>").unwrap();
+    xml.finish().unwrap();
+    fs::write(folder.join("mine.toml"), example()).unwrap();
+    fs::create_dir(folder.join("examples")).unwrap();
+    fs::write(folder.join("examples/evening.script"), evening(root)).unwrap();
+}
+
+/// The workload file of the docs, of fewer keys.
+fn example() -> String {
+    let (_, text) = pages().into_iter().find(|(path, _)| path.ends_with("docs/workloads.md")).unwrap();
+    let block = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    block.replace("posts = \"1M\"", "posts = \"1k\"")
+}
+
+/// The example's evening in an eighth of its time.
+fn evening(root: &Path) -> String {
+    let text = fs::read_to_string(root.join("examples/evening.script")).unwrap();
+    let word = |word: &str| match word.strip_suffix('s').and_then(|seconds| seconds.parse::<f64>().ok()) {
+        Some(seconds) => format!("{}s", seconds / 8.0),
+        None => word.to_owned(),
+    };
+    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n";
+    text.lines().map(line).collect()
+}
