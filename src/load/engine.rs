@@ -266,24 +266,24 @@ impl Load {
     /// Changes the knobs; every worker learns of it at once. A warm-up whose time is over ends with that, and so does a
     /// prefill that [is done](Self::is_filled) or whose keys are no longer asked for; a workload whose keys were not made
     /// begins with one.
-    pub fn set(&self, knobs: Knobs) -> Turned {
+    pub fn set(&self, knobs: &Knobs) -> Turned {
         self.turn(&self.settings.load(), knobs)
     }
 
     /// The same, and the keys are made anew: at once, or when the load goes on.
-    pub fn fill(&self, knobs: Knobs) -> Turned {
+    pub fn fill(&self, knobs: &Knobs) -> Turned {
         let now = Setting::clone(&self.settings.load());
         self.turn(&now.forgetting(&knobs.workload), knobs)
     }
 
-    fn turn(&self, now: &Setting, knobs: Knobs) -> Turned {
+    fn turn(&self, now: &Setting, knobs: &Knobs) -> Turned {
         let generation = now.generation + 1;
         let is_filled = self.is_filled();
-        let (phase, _) = now.phase_for(&knobs, self.clock.now_ns(), &self.stops, is_filled);
-        let program = now.program_for(&knobs, &self.plan, &phase);
+        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, is_filled);
+        let program = now.program_for(knobs, &self.plan, &phase);
         // Only now: values take their time, in which the old knobs hold.
         self.publish(|since_ns| {
-            let (phase, filled) = now.phase_for(&knobs, since_ns, &self.stops, is_filled);
+            let (phase, filled) = now.phase_for(knobs, since_ns, &self.stops, is_filled);
             let (knobs, program) = (knobs.clone(), Arc::clone(&program));
             Setting { generation, knobs, since_ns, phase, program, filled }
         });

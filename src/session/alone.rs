@@ -53,7 +53,7 @@ impl Alone {
     /// that is done.
     pub fn take(&mut self) -> Vec<Record> {
         if self.load.is_warm() || self.load.is_filled() {
-            self.load.set(self.knobs.clone());
+            self.load.set(&self.knobs);
             self.begin_segment();
         }
         self.records.take()

@@ -79,21 +79,21 @@ impl Measured {
     /// Lets the load go on whose keys are made.
     pub(super) fn go_on(&mut self) {
         self.in_force = self.wanted.clone();
-        let turned = self.load.set(self.in_force.clone());
+        let turned = self.load.set(&self.in_force);
         self.changed_ns = self.begin_segment(turned, None);
     }
 
     /// Turns to these knobs at once, and makes the keys anew that their load reads, before it goes on.
     pub(super) fn fill(&mut self, knobs: Knobs) {
         self.wanted = knobs.clone();
-        self.in_force = knobs.clone();
-        let turned = self.load.fill(knobs);
+        self.in_force = knobs;
+        let turned = self.load.fill(&self.in_force);
         self.changed_ns = self.begin_segment(turned, None);
     }
 
     /// Begins a segment with the same knobs: a parameter of the server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
-        let turned = self.load.set(self.in_force.clone());
+        let turned = self.load.set(&self.in_force);
         self.begin_segment(turned, Some(change));
     }
 
