@@ -12,7 +12,7 @@ use redyno::{
     foreign,
 };
 
-use super::{Dice, rounds};
+use super::{Dice, cases, rounds};
 
 /// What must stand in no message; a part of every password below.
 const SECRET: &str = "hunter2";
@@ -110,7 +110,7 @@ fn words(dice: &mut Dice, whole: &Command) -> Vec<OsString> {
 fn a_command_line_is_taken_or_refused_in_one_line_without_a_password() {
     let whole = CommandLine::command();
     let mut taken = 0;
-    for round in 0..rounds() {
+    for round in cases("command lines", 1) {
         let dice = &mut Dice::new(round);
         let words = words(dice, &whole);
         let has_terminal = dice.once_in(2);

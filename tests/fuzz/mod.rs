@@ -2,7 +2,8 @@
 //! hangs and memory without bound.
 //!
 //! The suite throws [`ROUNDS`] each time with the same dice. For longer, with others:
-//! `REDYNO_FUZZ_ROUNDS=5000000 REDYNO_FUZZ_SEED=7 cargo test --release --test suite fuzz::`
+//! `REDYNO_FUZZ_ROUNDS=5000000 REDYNO_FUZZ_SEED=7 cargo test --release --test suite fuzz::`. Each then prints how many inputs it
+//! tried.
 
 mod command_lines;
 mod heap;
@@ -10,7 +11,7 @@ mod recordings;
 mod replies;
 mod server_requests;
 
-use std::env;
+use std::{env, io::Write as _};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -21,6 +22,39 @@ const ROUNDS: u64 = 20_000;
 /// How many cases a fuzzer tries now.
 pub fn rounds() -> u64 {
     number("REDYNO_FUZZ_ROUNDS").unwrap_or(ROUNDS)
+}
+
+/// The numbers of a fuzzer's cases: one in so many of all [`rounds`], for cases that take longer, and one at the least.
+pub fn cases(fuzzer: &'static str, one_in: u64) -> Cases {
+    Cases { fuzzer, next: 0, end: (rounds() / one_in).max(1), inputs: 0 }
+}
+
+/// Counts the inputs of a fuzzer, and prints how many there were where it ran for long.
+pub struct Cases {
+    fuzzer: &'static str,
+    next: u64,
+    end: u64,
+    inputs: u64,
+}
+
+impl Iterator for Cases {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let case = (self.next < self.end).then_some(self.next)?;
+        self.next += 1;
+        self.inputs += 1;
+        Some(case)
+    }
+}
+
+impl Drop for Cases {
+    fn drop(&mut self) {
+        if number("REDYNO_FUZZ_ROUNDS").is_some() {
+            // Past the harness, which keeps what a test prints that passes.
+            let _ = writeln!(std::io::stderr(), "fuzz: {}: {} inputs", self.fuzzer, self.inputs);
+        }
+    }
 }
 
 fn number(variable: &str) -> Option<u64> {

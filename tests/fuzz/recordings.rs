@@ -19,7 +19,7 @@ use redyno::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Dice, heap, rounds};
+use super::{Dice, cases, heap};
 
 /// More than a recording of some lines needs: the largest line, its histograms unpacked, and the timeline's rings.
 const MOST_BYTES: usize = 32 << 20;
@@ -73,16 +73,16 @@ const RARE: [&str; 6] = [
 ];
 
 /// What cases are made of.
-struct Sample {
-    session: Value,
+pub(super) struct Sample {
+    pub(super) session: Value,
     /// In the order of their times.
-    records: Vec<Value>,
+    pub(super) records: Vec<Value>,
     /// Where the records of each kind are.
     kinds: Vec<Vec<usize>>,
 }
 
 impl Sample {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl")).unwrap();
         let mut records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let session = records.remove(0);
@@ -105,7 +105,7 @@ impl Sample {
     }
 
     /// A record, of each kind as often as of every other.
-    fn pick(&self, dice: &mut Dice) -> usize {
+    pub(super) fn pick(&self, dice: &mut Dice) -> usize {
         let of_kind = &self.kinds[dice.below(self.kinds.len())];
         dice.pick(of_kind)
     }
@@ -136,7 +136,7 @@ fn histogram(dice: &mut Dice, text: &str) -> String {
 }
 
 /// Puts numbers from the ends of what types hold in the place of every number in `value`, or of most.
-fn drench(dice: &mut Dice, value: &mut Value) {
+pub(super) fn drench(dice: &mut Dice, value: &mut Value) {
     match value {
         Value::Object(fields) => fields.values_mut().for_each(|value| drench(dice, value)),
         Value::Array(values) => values.iter_mut().for_each(|value| drench(dice, value)),
@@ -260,7 +260,7 @@ fn recording(dice: &mut Dice, sample: &Sample) -> (Vec<u8>, usize) {
 }
 
 /// The records of a file, unless it is refused as a whole.
-fn read(path: &Path) -> Option<Vec<Arc<Record>>> {
+pub(super) fn read(path: &Path) -> Option<Vec<Arc<Record>>> {
     let mut reader = match Reader::open(path) {
         Ok(reader) => reader,
         Err(error) => {
@@ -275,7 +275,7 @@ fn read(path: &Path) -> Option<Vec<Arc<Record>>> {
     Some(records)
 }
 
-fn print(records: &[Arc<Record>], as_json: bool) {
+pub(super) fn print(records: &[Arc<Record>], as_json: bool) {
     let (mut coalesce, mut lines, mut timeline) =
         (Coalesce::default(), Lines::default(), Timeline::default());
     let mut print = |records: Vec<Arc<Record>>| {
@@ -321,7 +321,7 @@ fn draw(dice: &mut Dice, records: &[Arc<Record>]) {
     }
 }
 
-fn assert_shown(text: &str) {
+pub(super) fn assert_shown(text: &str) {
     assert!(!text.contains(foreign::is_obeyed), "{text:?}");
 }
 
@@ -330,7 +330,7 @@ fn assert_shown(text: &str) {
 fn a_recording_of_any_kind_is_shown_or_refused() {
     let sample = Sample::new();
     let folder = tempfile::tempdir().unwrap();
-    for round in 0..rounds() {
+    for round in cases("recordings", 1) {
         let dice = &mut Dice::new(round);
         let path = folder.path().join("session.jsonl");
         let (text, whole) = recording(dice, &sample);

@@ -10,7 +10,7 @@ use redyno::{
     target::{Greeting, Target, reach},
 };
 
-use super::{Dice, rounds};
+use super::{Dice, cases};
 use crate::{scripted::Crowd, support::wait_among};
 
 const LENGTHS: [&str; 14] =
@@ -111,7 +111,7 @@ fn depth(bytes: &[u8]) -> (usize, usize) {
 
 #[test]
 fn the_skipper_and_the_gauge_agree_however_replies_are_cut() {
-    for round in 0..rounds() {
+    for round in cases("replies that are cut", 1) {
         let dice = &mut Dice::new(round);
         let stream = stream(dice);
         let context = || format!("round {round}: {}", stream.escape_ascii());
@@ -138,7 +138,7 @@ fn the_skipper_and_the_gauge_agree_however_replies_are_cut() {
 #[test]
 fn a_greeting_judges_any_line() {
     let greeting = Greeting::new(&Target { dialect: Dialect::Resp3, db: 3, ..Target::default() }, "fuzz");
-    for round in 0..rounds() {
+    for round in cases("greetings", 1) {
         let dice = &mut Dice::new(round);
         let line = dice.bytes(80);
         let (mut greeter, _) = greeting.begin();
@@ -172,7 +172,7 @@ fn dicing(decent_until: &'static str) -> Crowd {
 #[test]
 fn first_contact_always_ends() {
     let server = dicing("PING");
-    for _ in 0..rounds() / 50 {
+    for _ in cases("first contacts", 50) {
         // Whatever it finds: it comes back.
         if let Err(error) = reach(&server.target(), Duration::from_millis(500)) {
             assert!(!error.to_string().contains('\n'), "{error}");
@@ -187,7 +187,7 @@ fn the_control_plane_survives_any_answer() {
             scope.spawn(move || {
                 let server = dicing(decent_until);
                 // Half an answer is waited for until the time is up, so they are few.
-                for _ in 0..rounds() / 4000 {
+                for _ in cases(decent_until, 4000) {
                     let (news, _messages) = channel();
                     let every = Duration::from_millis(5);
                     let control = Control::start(server.target(), Clock::start(), every, news).unwrap();
@@ -203,7 +203,7 @@ fn the_control_plane_survives_any_answer() {
 #[test]
 fn the_ping_survives_any_answer() {
     let server = dicing("CLIENT");
-    for _ in 0..rounds() / 1000 {
+    for _ in cases("pings", 1000) {
         let (messages, heard) = channel();
         let plan = PingPlan { tick: Duration::from_millis(5), ..PingPlan::new(server.target()) };
         let probe = PingProbe::start(plan, Clock::start(), messages).unwrap();

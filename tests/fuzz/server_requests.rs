@@ -8,7 +8,7 @@ use std::{
 
 use redyno::demo::{Handle, Options, Server};
 
-use super::{Dice, rounds};
+use super::{Dice, cases};
 
 /// Longer than any request takes; nothing is judged by it but that a reply comes at all.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -79,7 +79,7 @@ fn read_to_mark(stream: &mut TcpStream, context: &dyn Fn() -> String) -> bool {
 #[test]
 fn every_request_gets_a_reply_or_the_end() {
     let mut running: Option<(Handle, Option<TcpStream>)> = None;
-    for round in 0..rounds() {
+    for round in cases("requests to the built-in server", 1) {
         if round % ROUNDS_A_SERVER == 0 {
             if let Some((server, _)) = running.take() {
                 server.stop().unwrap_or_else(|error| panic!("before round {round}: {error}"));
