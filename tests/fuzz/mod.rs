@@ -7,9 +7,15 @@
 
 mod command_lines;
 mod heap;
+mod markers;
+mod pushes;
+mod record_keys;
 mod recordings;
 mod replies;
 mod server_requests;
+mod shown;
+mod truncated;
+mod written;
 
 use std::{env, io::Write as _};
 
@@ -35,6 +41,13 @@ pub struct Cases {
     next: u64,
     end: u64,
     inputs: u64,
+}
+
+impl Cases {
+    /// So many inputs of the last case, which counts as one of them.
+    pub fn held(&mut self, inputs: u64) {
+        self.inputs += inputs.saturating_sub(1);
+    }
 }
 
 impl Iterator for Cases {
