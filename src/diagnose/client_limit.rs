@@ -12,7 +12,7 @@ use std::fmt;
 
 use crate::{
     session::Interval,
-    stats::{PERCENTILES, Percentile},
+    stats::{Latency, PERCENTILES, Percentile},
     units,
 };
 
@@ -98,7 +98,7 @@ impl Rule {
         }
     }
 
-    /// What the stretch says of it; `None` where it was not measured, or too little to tell.
+    /// What the stretch says of it, before it is written to a recording as after; `None` where it was not measured, or too little to tell.
     pub(super) fn evidence(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&crate::session::WorkerCost) -> Option<f64>| {
@@ -118,14 +118,13 @@ impl Rule {
                     Some((percentile, all.percentile(percentile.quantile)?))
                 };
                 let (percentile, slow_ns) = SLOW_FROM.into_iter().find_map(told)?;
-                let held = client.held.as_ref()?.count_from(slow_ns);
-                Some(Evidence::Tail {
-                    percentile,
-                    share: held as f64 / all.count_from(slow_ns).max(1) as f64,
-                })
+                // A recording holds those that waited in coarse cells. All are counted by the same, so that they are some
+                // of these, and as many live as read.
+                let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
+                Some(Evidence::Tail { percentile, share: from(client.held.as_ref()?) / from(all).max(1.0) })
             }
             Self::ReadWait => Some(Evidence::ReadWait {
-                p50_ns: client.readable_to_read.percentile(0.5)?,
+                p50_ns: client.readable_to_read.coarse().percentile(0.5)?,
                 service_ns: stretch.service.percentile(0.5)?,
             }),
         }

@@ -87,8 +87,14 @@ impl ClientWatch {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::{super::client_limit::tests::stretch, *};
-    use crate::{load::Knobs, session::Segment};
+    use crate::{
+        load::Knobs,
+        session::{Coalesce, Reader, Segment, ServerIdentity, SessionStart, Timeline, Writer},
+        stats::fixture::latency_of,
+    };
 
     fn segment(number: u32, load: bool) -> Record {
         let knobs = Knobs { load, ..Knobs::default() };
@@ -152,5 +158,78 @@ mod tests {
         let (mut watch, _) = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95))));
         assert!(watch.push(&segment(2, false)));
         assert_eq!((watch.limit(), watch.advice()), (None, None));
+    }
+
+    /// Numbers that look like chance, the same in every run.
+    struct Chance(u64);
+
+    impl Chance {
+        fn below(&mut self, n: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 33) % n
+        }
+    }
+
+    /// Twelve seconds in which a neighbour takes the core now and then: some requests take milliseconds, and most of these
+    /// waited for the core.
+    fn with_a_neighbour(chance: &mut Chance) -> Vec<Arc<Record>> {
+        let (mut records, slow_ns) = (vec![segment(1, true)], 2_000_000 + chance.below(5_000_000));
+        for tick in 1..=48_u32 {
+            let slow: Vec<_> = (0..chance.below(60)).map(|n| slow_ns + n * chance.below(40_000)).collect();
+            let waited = slow.iter().copied().filter(|_| chance.below(10) < 7).collect::<Vec<_>>();
+            let fast = (0..400).map(|_| 150_000 + chance.below(400_000));
+            let service = latency_of(fast.chain(slow));
+            let mut body = stretch(&[(0.3, chance.below(30) as f64 / 100.0)], 60_000 + chance.below(200_000));
+            let held = (!waited.is_empty()).then(|| latency_of(waited));
+            body.client.iter_mut().for_each(|client| client.held.clone_from(&held));
+            let t_s = f64::from(tick) / 4.0;
+            records.push(Record::Interval(Box::new(Interval { t_s, ops: service.count(), service, ..body })));
+        }
+        records.into_iter().map(Arc::new).collect()
+    }
+
+    /// What is said of these records after each interval, and of their segment as a whole.
+    fn said(records: &[Arc<Record>]) -> Vec<String> {
+        let (mut watch, mut timeline) = (ClientWatch::default(), Timeline::default());
+        let mut said = Vec::new();
+        for record in records {
+            watch.push(record);
+            timeline.push(record);
+            let is_measured = matches!(**record, Record::Interval(_));
+            said.extend(watch.limit().filter(|_| is_measured).map(ToString::to_string));
+        }
+        let total = timeline.segments().current().and_then(|segment| ClientLimit::of(&segment.total));
+        said.extend(total.map(|limit| limit.to_string()));
+        said
+    }
+
+    #[test]
+    fn a_recording_says_what_its_session_said_and_no_share_is_above_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut chance, mut told) = (Chance(7), 0);
+        for n in 0..40 {
+            let live = with_a_neighbour(&mut chance);
+            let mut coalesce = Coalesce::default();
+            let mut seconds: Vec<_> = live.iter().flat_map(|record| coalesce.push(record)).collect();
+            seconds.extend(coalesce.rest());
+            let path = folder.path().join(format!("{n}.jsonl"));
+            let mut writer = Writer::create(&path).unwrap();
+            writer.write(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
+            seconds.iter().for_each(|record| writer.write(record).unwrap());
+            writer.finish().unwrap();
+            let mut reader = Reader::open(&path).unwrap();
+            let read: Vec<_> = std::iter::from_fn(|| reader.next_record().unwrap()).map(Arc::new).collect();
+            let lines = said(&seconds);
+            assert_eq!(said(&read), lines);
+            assert_eq!(said(&live).last(), lines.last(), "the ticks of the screen end in the same sentence");
+            for share in lines.iter().flat_map(|line| line.split(&[',', ':'])).filter(|s| s.contains(" % of"))
+            {
+                let digits: String = share.chars().filter(char::is_ascii_digit).collect();
+                let is_percentile = share.contains("slow requests");
+                told += usize::from(is_percentile);
+                assert!(digits.parse::<u64>().unwrap() <= 100, "{share}");
+            }
+        }
+        assert!(told > 20, "the tails of {told} are judged");
     }
 }

@@ -67,6 +67,16 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
 }
 
+/// `cells` in those of a layout with so many significant `digits`, as they come back from a text of it.
+pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let layout = Layout::new(digits.into(), 1, HIGHEST_NS);
+    let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
+    let cell = |cells: &[(u64, u64)]| {
+        (layout.upper(layout.index(cells[0].0)), cells.iter().map(|(_, n)| n).sum::<u64>())
+    };
+    together.map(cell).collect()
+}
+
 /// Counts as bytes, for each cell from the first on: a number, or for empty cells less than none, so many as there are.
 fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
     let (mut bytes, mut next) = (Vec::new(), 0);

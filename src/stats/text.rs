@@ -19,6 +19,8 @@ use super::{
 const LONGEST_US: f64 = 315_360_000.0 * 1e6;
 /// What the mean may be beyond minimum and maximum by rounding alone.
 const ROUNDING: f64 = 1e-9;
+/// Significant digits of a [`coarse`] text.
+const COARSE_DIGITS: u8 = 1;
 
 /// The wire form, field by field.
 #[derive(Serialize, Deserialize)]
@@ -58,6 +60,14 @@ impl Latency {
     pub fn hdr_text_us(&self) -> String {
         let us: Vec<_> = self.cells().iter().map(|(ns, n)| (ns / 1000, *n)).collect();
         hdr::encode(&us, SIGNIFICANT_DIGITS)
+    }
+
+    /// The same in the cells that a [`coarse`] text has: what is judged by these is judged alike before it is written and
+    /// after it was read.
+    #[must_use]
+    pub fn coarse(&self) -> Self {
+        let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
+        Self::from_parts(cells, self.over_range(), self.sum_ns(), self.min_ns(), self.max_ns())
     }
 
     fn to_wire(&self, digits: u8) -> Wire {
@@ -132,14 +142,14 @@ impl Serialize for Latency {
 /// Distributions that are written with exact figures and in cells of one significant digit, of which an octave has 16: a
 /// tenth of the text.
 pub mod coarse {
-    use super::{Latency, Serialize, Serializer};
+    use super::{COARSE_DIGITS, Latency, Serialize, Serializer};
 
     /// Writes one.
     ///
     /// # Errors
     /// When the serializer has one.
     pub fn serialize<S: Serializer>(latency: &Latency, serializer: S) -> Result<S::Ok, S::Error> {
-        latency.to_wire(1).serialize(serializer)
+        latency.to_wire(COARSE_DIGITS).serialize(serializer)
     }
 
     /// Writes one where there is one, and else nothing.
@@ -147,7 +157,7 @@ pub mod coarse {
     /// # Errors
     /// When the serializer has one.
     pub fn optional<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
-        latency.as_ref().map(|latency| latency.to_wire(1)).serialize(serializer)
+        latency.as_ref().map(|latency| latency.to_wire(COARSE_DIGITS)).serialize(serializer)
     }
 }
 
@@ -205,6 +215,7 @@ mod tests {
         let again: Latency =
             serde_json::from_value(coarse::serialize(&back, serde_json::value::Serializer).unwrap()).unwrap();
         assert_eq!(again, back);
+        assert_eq!(exact.coarse(), back);
     }
 
     #[test]
