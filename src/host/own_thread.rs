@@ -5,9 +5,11 @@
 //!  ready      ░░░      ░       ░ run-queue delay: it could have run, and no core was free (Linux)
 //!  asleep                 ...
 //! ```
-//! Two system calls of a microsecond together: the clock, and one read of a file of `/proc` that stays open. A
+//! Two system calls of a microsecond together: its clock, and one read of a file of `/proc` that stays open. A
 //! thread that asks for itself at the end of its tick gets figures of exactly that tick, however late the rest of
 //! the program is; another thread would be late when it matters, on a machine that has no core to spare.
+
+use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -16,6 +18,9 @@ use crate::clock::SECOND_NS;
 /// What a thread used between two questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lap {
+    /// How long it was, from before the question that began it to after the one that ended it: what it used of that is never
+    /// more than all.
+    pub length_ns: u64,
     /// Time on a core, user and system, in ns.
     pub cpu_ns: u64,
     /// Time in which it could have run and waited for a core, in ns; `None` where the system does not tell: only
@@ -27,6 +32,7 @@ pub struct Lap {
 #[derive(Debug)]
 pub struct OwnThread {
     queue: Queue,
+    since: Instant,
     cpu_ns: u64,
     run_delay_ns: Option<u64>,
 }
@@ -34,8 +40,8 @@ pub struct OwnThread {
 impl OwnThread {
     /// Begins to watch the calling thread: its first lap begins now.
     pub fn current() -> Self {
-        let queue = Queue::of_this_thread();
-        Self { cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
+        let (queue, since) = (Queue::of_this_thread(), Instant::now());
+        Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
     /// Time since the thread began in which it could have run and waited for a core, in ns; `None` where the system does not
@@ -46,14 +52,16 @@ impl OwnThread {
 
     /// What the thread used since the last lap; the next one begins. To be called on the same thread.
     pub fn lap(&mut self) -> Lap {
+        let now = Instant::now();
         let (cpu_ns, run_delay_ns) = (cpu_ns(), self.queue.delay_ns());
         let lap = Lap {
+            length_ns: self.since.elapsed().as_nanos() as u64,
             cpu_ns: cpu_ns.saturating_sub(self.cpu_ns),
             run_delay_ns: run_delay_ns
                 .zip(self.run_delay_ns)
                 .map(|(now_ns, before_ns)| now_ns.saturating_sub(before_ns)),
         };
-        (self.cpu_ns, self.run_delay_ns) = (cpu_ns, run_delay_ns);
+        (self.since, self.cpu_ns, self.run_delay_ns) = (now, cpu_ns, run_delay_ns);
         lap
     }
 }
@@ -128,6 +136,8 @@ mod tests {
         let worked = own.lap();
         assert!(waited.cpu_ns < 2_000_000, "another thread's work is not ours: {waited:?}");
         assert!(worked.cpu_ns >= 2_000_000, "{worked:?}");
+        let used_ns = worked.cpu_ns + worked.run_delay_ns.unwrap_or(0);
+        assert!(used_ns <= worked.length_ns, "what was used is a part: {worked:?}");
     }
 
     #[cfg(target_os = "linux")]

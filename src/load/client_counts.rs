@@ -5,6 +5,9 @@ use crate::{host::Lap, stats::Recorder};
 /// One worker's own cost over one stretch of time.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
+    /// How long its thread was watched, in ns: what it used is a part of that. At the end of the load that is longer than the
+    /// stretch, which has no time in which the last replies are waited for.
+    pub watched_ns: u64,
     /// Time on a core, in ns.
     pub cpu_ns: u64,
     /// Time in which it waited for a core, in ns; `None` where the system does not tell.
@@ -25,6 +28,7 @@ pub struct ClientCounts {
 impl ClientCounts {
     /// Forgets everything, and keeps the memory.
     pub(super) fn clear(&mut self) {
+        self.watched_ns = 0;
         self.cpu_ns = 0;
         self.run_delay_ns = None;
         self.record_wait_ns = None;
@@ -60,7 +64,8 @@ impl ClientCounts {
     }
 
     /// Adds what the worker's thread used.
-    pub(super) fn add_lap(&mut self, lap: Lap) {
+    pub fn add_lap(&mut self, lap: Lap) {
+        self.watched_ns += lap.length_ns;
         self.cpu_ns += lap.cpu_ns;
         if let Some(delay_ns) = lap.run_delay_ns {
             *self.run_delay_ns.get_or_insert_default() += delay_ns;

@@ -204,7 +204,7 @@ impl Drain {
 fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBuffer) {
     let (cost, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
     if length_ns > 0 {
-        let share = |ns: u64| ns as f64 / length_ns as f64;
+        let share = |ns: u64| ns as f64 / cost.watched_ns.max(1) as f64;
         client.workers.resize(client.workers.len().max(worker + 1), WorkerCost::default());
         client.workers[worker] =
             WorkerCost { cpu: share(cost.cpu_ns), run_delay: cost.run_delay_ns.map(share) };
@@ -273,7 +273,7 @@ fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load::testing, session::Opening};
+    use crate::{host::Lap, load::testing, session::Opening};
 
     const MS: u64 = 1_000_000;
 
@@ -389,6 +389,18 @@ mod tests {
         assert_eq!(late.client, None);
     }
 
+    /// Its last replies took longer than the rest of the load, and the core was taken away meanwhile.
+    #[test]
+    fn no_share_is_above_all_where_the_worker_went_on_after_the_load() {
+        let mut assembly = Assembly::new(1);
+        let mut buffer = testing::interval(1, 0..50, &[], true);
+        buffer.client.add_lap(Lap { length_ns: 50, cpu_ns: 20, run_delay_ns: Some(5) });
+        buffer.client.add_lap(Lap { length_ns: 200, cpu_ns: 30, run_delay_ns: Some(140) });
+        assembly.add(0, &buffer);
+        let client = assembly.take().unwrap().remove(0).client.unwrap();
+        assert_eq!((client.cpu, client.run_delay), (0.2, Some(0.58)));
+    }
+
     #[test]
     fn what_comes_after_the_end_is_one_drain_when_no_worker_waits_for_more() {
         let mut assembly = Assembly::new(2);
@@ -432,7 +444,7 @@ mod tests {
         let mut assembly = Assembly::new(2);
         for (worker, cpu_ns) in [(1, 200), (0, 50)] {
             let mut buffer = testing::interval(1, 0..250, &[], true);
-            buffer.client.cpu_ns = cpu_ns;
+            (buffer.client.watched_ns, buffer.client.cpu_ns) = (250, cpu_ns);
             buffer.client.run_delay_ns = Some(25);
             (0..3).for_each(|_| buffer.client.read_after(5_000));
             assembly.add(worker, &buffer);
