@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use rustix::process::Signal;
+
 use crate::scripted::Crowd;
 use crate::support::{
     Server,
@@ -365,4 +367,22 @@ fn a_session_of_the_engine_alone_counts_refusals_as_any_error() {
     let past = session.finish();
     assert_exact(&past, "NOPERM");
     assert_eq!(past.end.summary.ops, 0);
+}
+
+/// Its backlog is worked off as fast as the connections allow, which is not the client's doing either.
+#[test]
+fn a_server_that_was_stopped_is_called_slow_and_never_the_clients_limit() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let options = ["-p", &port, "--yes", "--rate", "2000", "--duration", "60"];
+    let running = Running::start(redyno(&options));
+    running.wait_for_lines(2, " | ");
+    server.pause();
+    running.wait_for_lines(1, "slow server: PING waited");
+    server.resume();
+    running.wait_for_lines(1, "slow server: no longer");
+    running.signal(Signal::INT);
+    let out = running.end().out;
+    let stopped = out.split("slow server: ").nth(1).unwrap();
+    assert!(!stopped.contains("client limit: load"), "{out}");
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Reachability, View};
 use crate::{
-    diagnose::{ClientWatch, HitWatch, OverloadWatch},
+    diagnose::{ClientWatch, HitWatch, OverloadWatch, SlowServer},
     session::{
         Record, Timeline,
         timeline::{ErrorLog, Held, Reading, Segments, Stretch},
@@ -71,6 +71,11 @@ impl Track {
         self.overload.push(record);
         self.hits.push(record);
         self.timeline.push(record);
+    }
+
+    /// That the server is slow now, and redyno is not.
+    pub fn slow_server(&self) -> Option<SlowServer> {
+        self.limit.slow_server()
     }
 
     /// Has what was read again of a recording, as target number `target` of it.

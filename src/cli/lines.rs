@@ -120,10 +120,7 @@ impl Lines {
             }
             Record::Interval(interval) => {
                 self.complete(None, &mut lines);
-                if self.client.push(record) {
-                    let told = format!("{:6.1} s  client limit: {}", interval.t_s, self.client_limit());
-                    self.verdicts.push(told);
-                }
+                self.judge(record, interval.t_s);
                 if self.hits.push(record) {
                     self.verdicts.push(format!("{:6.1} s  {}", interval.t_s, self.hit_rate()));
                 }
@@ -132,14 +129,36 @@ impl Lines {
             Record::Ping(ping) => {
                 self.tell_timing(ping, &mut lines);
                 self.complete(Some(ping), &mut lines);
+                self.judge(record, ping.t_s);
+                lines.append(&mut self.verdicts);
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
             Record::Event(event) => lines.push(told(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
-            Record::Wake(_) | Record::Intrinsic(_) | Record::Beside(_) => {}
+            Record::Wake(wake) => {
+                self.judge(record, wake.t_s);
+                if self.held.is_none() {
+                    lines.append(&mut self.verdicts);
+                }
+            }
+            Record::Intrinsic(_) | Record::Beside(_) => {}
             Record::End(_) => self.complete(None, &mut lines),
         }
         lines
+    }
+
+    /// Says that the server has become slow or the client the limit, or has ceased to be.
+    fn judge(&mut self, record: &Record, t_s: f64) {
+        let was_slow = self.client.slow_server().is_some();
+        let turns = self.client.push(record);
+        let slow = self.client.slow_server();
+        if slow.is_some() != was_slow {
+            let told = slow.map_or_else(|| "no longer".to_owned(), |slow| slow.to_string());
+            self.verdicts.push(format!("{t_s:6.1} s  slow server: {told}"));
+        }
+        if turns {
+            self.verdicts.push(format!("{t_s:6.1} s  client limit: {}", self.client_limit()));
+        }
     }
 
     /// Says why there is no kernel time, when that begins.

@@ -1,8 +1,8 @@
-//! The verdict on the client as time goes on: a fold over records that does not waver.
+//! The verdict on the client as time goes on: a fold over records that does not waver. While the server is slow there is none.
 
 use std::collections::VecDeque;
 
-use super::{ClientLimit, client_limit::Rule};
+use super::{ClientLimit, SlowServer, client_limit::Rule, slow_server::ServerWatch};
 use crate::session::{Interval, Record};
 
 /// The stretch that is judged, in seconds: long enough to even out a tick, short enough to follow a knob.
@@ -17,6 +17,9 @@ pub struct ClientWatch {
     /// What the last two seconds of this segment measured: service times and the client.
     window: VecDeque<Interval>,
     limit: Option<ClientLimit>,
+    server: ServerWatch,
+    /// The tick of the last interval, until it has been judged with what the probes tell of it.
+    unjudged: Option<u64>,
     cores: usize,
 }
 
@@ -27,6 +30,11 @@ impl ClientWatch {
         self.limit.as_ref()
     }
 
+    /// That it is the server which is slow now.
+    pub fn slow_server(&self) -> Option<SlowServer> {
+        self.server.slow()
+    }
+
     /// What to do about it.
     pub fn advice(&self) -> Option<&'static str> {
         self.limit.as_ref().map(|limit| limit.advice(self.cores))
@@ -35,6 +43,7 @@ impl ClientWatch {
     /// Takes the next record. Whether the client has become the limit, or has ceased to be.
     pub fn push(&mut self, record: &Record) -> bool {
         let was_limit = self.limit.is_some();
+        self.server.push(record);
         match record {
             Record::Session(session) => self.cores = session.host.cores,
             Record::Segment(segment) => {
@@ -45,8 +54,19 @@ impl ClientWatch {
                 }
             }
             Record::Interval(interval) => self.push_interval(interval),
+            Record::Ping(_) | Record::Wake(_) => {}
             Record::End(_) => self.limit = None,
-            _ => {}
+            _ => return false,
+        }
+        let is_told = self.is_told();
+        if self.server.slow().is_some() {
+            self.limit = None;
+            // Of a time that the probes have not told of yet, it may be over.
+            let kept = usize::from(self.unjudged.is_some() && !is_told);
+            self.window.drain(..self.window.len().saturating_sub(kept));
+            self.unjudged = self.unjudged.filter(|_| !is_told);
+        } else if is_told {
+            self.judge();
         }
         was_limit != self.limit.is_some()
     }
@@ -55,6 +75,11 @@ impl ClientWatch {
         if Some(interval.segment) != self.segment || interval.client.is_none() {
             return;
         }
+        // The probes are silent: nothing more comes of the one before.
+        if self.unjudged.is_some() {
+            self.judge();
+        }
+        self.unjudged = Some(interval.tick);
         self.window.push_back(Interval {
             length_s: interval.length_s,
             service: interval.service.clone(),
@@ -69,12 +94,19 @@ impl ClientWatch {
             length_s -= oldest.length_s;
             self.window.pop_front();
         }
-        if length_s >= ENOUGH_S {
-            self.judge();
-        }
+    }
+
+    /// Whether the last interval is to be judged: the probes have told of its time, or of all but its last tick.
+    fn is_told(&self) -> bool {
+        let until = self.server.told_until();
+        self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
     fn judge(&mut self) {
+        self.unjudged = None;
+        if self.window.iter().map(|part| part.length_s).sum::<f64>() < ENOUGH_S {
+            return;
+        }
         let mut whole = Interval::default();
         self.window.iter().for_each(|part| whole.merge(part));
         let before = self.limit.take();
@@ -89,7 +121,13 @@ impl ClientWatch {
 mod tests {
     use std::sync::Arc;
 
-    use super::{super::client_limit::tests::stretch, *};
+    use super::{
+        super::{
+            client_limit::tests::stretch,
+            slow_server::tests::{ping, wake},
+        },
+        *,
+    };
     use crate::{
         load::Knobs,
         session::{Coalesce, Reader, Segment, ServerIdentity, SessionStart, Timeline, Writer},
@@ -158,6 +196,48 @@ mod tests {
         let (mut watch, _) = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95))));
         assert!(watch.push(&segment(2, false)));
         assert_eq!((watch.limit(), watch.advice()), (None, None));
+    }
+
+    /// Seconds as they are written: the load, the pings, the wake probe.
+    fn second(t_s: u32, cpu: f64, waiting_ms: u64) -> [Record; 3] {
+        let load = Interval {
+            t_s: t_s.into(),
+            tick: u64::from(t_s) * 4,
+            length_s: 1.0,
+            segment: 1,
+            ..stretch(&[(cpu, 0.0)], 1_000)
+        };
+        let t_s = f64::from(t_s);
+        [Record::Interval(Box::new(load)), ping(t_s, 1, waiting_ms), wake(t_s, 1)]
+    }
+
+    /// Whether the client is called the limit after each record, and whether the server is called slow.
+    fn verdicts(seconds: impl IntoIterator<Item = [Record; 3]>) -> Vec<(bool, bool)> {
+        let mut watch = ClientWatch::default();
+        watch.push(&segment(1, true));
+        let push = |record: Record| {
+            watch.push(&record);
+            (watch.limit().is_some(), watch.slow_server().is_some())
+        };
+        seconds.into_iter().flatten().map(push).collect()
+    }
+
+    #[test]
+    fn a_client_is_no_limit_while_ping_waits_for_a_server_that_was_stopped() {
+        let stopped = |t_s| second(t_s, 0.95, u64::from(t_s - 2) * 1000 - 500);
+        let full = [second(1, 0.95, 0), second(2, 0.95, 0), stopped(3), stopped(4), second(5, 0.95, 0)];
+        let (limit, slow, neither) = ((true, false), (false, true), (false, false));
+        let told = verdicts(full);
+        assert_eq!(told[..9], [limit, limit, limit, limit, limit, limit, limit, limit, slow]);
+        assert_eq!(told[9..], [slow, slow, slow, slow, slow, limit], "what is measured now speaks again");
+        let light = [second(1, 0.1, 0), second(2, 0.1, 0), stopped(3), stopped(4), second(5, 0.1, 0)];
+        let told = verdicts(light);
+        assert_eq!(
+            told[..8],
+            [neither; 8],
+            "no limit is told before the probes are heard of the same second"
+        );
+        assert_eq!(told[8..], [slow, slow, slow, slow, slow, slow, neither]);
     }
 
     /// Numbers that look like chance, the same in every run.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  records ─► ClientWatch ─► ClientLimit ─► header, status line, headless lines
+//!                 └────────► SlowServer ─► status line, headless lines
 //!  totals  ────────────────► ClientLimit ─► summary
 //!  records ─► OverloadWatch ─► Overload ─► header, status line
 //!  records ─► HitWatch ─► LowHits ─► header, status line, headless lines; totals ─► summary
@@ -14,9 +15,11 @@ mod client_limit;
 mod client_watch;
 mod hit_rate;
 mod overload;
+mod slow_server;
 
 pub use cause::{Cause, Delay};
 pub use client_limit::{ClientLimit, Evidence};
 pub use client_watch::ClientWatch;
 pub use hit_rate::{HitWatch, LowHits};
 pub use overload::{Overload, OverloadWatch, Trend};
+pub use slow_server::SlowServer;

@@ -77,6 +77,9 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(text) = silence(model) {
         return (text, Ink::Bad);
     }
+    if let Some(slow) = model.track().slow_server() {
+        return (format!("the server is slow: {slow}"), Ink::Bad);
+    }
     let experiment = model.experiment();
     if let Some(running) = experiment.filter(|experiment| !experiment.is_over()) {
         return (of_experiment(running, &running.progress(), width), Ink::Strong);
@@ -266,7 +269,9 @@ mod tests {
     use crate::{
         app::{Delivery, Msg, update},
         happening::Happening,
-        session::{Event, Interval, Record, TimelineOptions},
+        probe::{Ping, Wake},
+        session::{Event, Interval, Record, Span, TimelineOptions},
+        stats::fixture::latency_of,
         tui::fixture::MadeUp,
         workload::preset,
     };
@@ -290,6 +295,22 @@ mod tests {
         assert!(text.starts_with("no good reply to the load for 3.0 s") && ink == Ink::Bad, "{text}");
         (0..12).for_each(|_| take(&mut model, made.next_tick()));
         assert_eq!(sentence(&model, 120).1, Ink::Text);
+    }
+
+    #[test]
+    fn a_server_that_answers_no_ping_is_named_before_the_load_is_silent_for_long() {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let (_, records) = MadeUp::new(knobs.clone());
+        let mut model = Model::new(knobs, TimelineOptions::default());
+        let ping = Ping { waiting_us: 480_000, ..Ping::default() };
+        let wake = Wake { late: latency_of([80_000]) };
+        let probes =
+            [Record::Ping(Box::new(Span::new(0.5, 0.25, ping))), Record::Wake(Span::new(0.5, 0.25, wake))];
+        for record in records.into_iter().chain(probes) {
+            update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        }
+        let told = "the server is slow: PING waited 480 ms, our own threads woke within 80.0 µs";
+        assert_eq!(sentence(&model, 120), (told.to_owned(), Ink::Bad));
     }
 
     #[test]

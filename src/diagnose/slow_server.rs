@@ -1,0 +1,146 @@
+//! That the server is slow while redyno is not: PING waits, and our own threads wake on time.
+//!
+//! ```text
+//!  ping  ──►··················· 480 ms, and no answer yet      the server, or the network before it
+//!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
+//! ```
+//! A server that is stopped, or busy with one long command, answers nobody. What our own workers cost meanwhile tells
+//! nothing of who limits the load.
+
+use std::fmt;
+
+use crate::{session::Record, units};
+
+/// A PING that waits so long is one that a person would notice, in ns.
+const WAITS_NS: u64 = 200_000_000;
+/// Our own threads wake on time where the latest of them was late by less than this part of the wait.
+const PART: u64 = 5;
+
+/// That the server is slow, and how it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlowServer {
+    /// How long a PING waited, or waits still, in ns.
+    pub waited_ns: u64,
+    /// How late the latest of our own sleeping threads woke meanwhile, in ns.
+    pub wake_ns: u64,
+}
+
+impl fmt::Display for SlowServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (waited, wake) = (units::latency(self.waited_ns), units::latency(self.wake_ns));
+        write!(f, "PING waited {waited}, our own threads woke within {wake}")
+    }
+}
+
+/// Watches whether the server is slow now.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ServerWatch {
+    /// What the pings of the last stretch say: its tick, and their longest wait.
+    ping: Option<(u64, u64)>,
+    /// The same of the wake probe: how late it was at most.
+    wake: Option<(u64, u64)>,
+    slow: Option<SlowServer>,
+}
+
+impl ServerWatch {
+    /// The verdict that stands.
+    pub(super) fn slow(&self) -> Option<SlowServer> {
+        self.slow
+    }
+
+    /// The tick up to which both probes have told; none where one of them never did.
+    pub(super) fn told_until(&self) -> Option<u64> {
+        self.ping.zip(self.wake).map(|((ping, _), (wake, _))| ping.min(wake))
+    }
+
+    /// Takes the next record.
+    pub(super) fn push(&mut self, record: &Record) {
+        match record {
+            Record::Ping(span) => {
+                let ping = &span.body;
+                let mut waited_ns = ping.rtt.max_ns().max(ping.waiting_us.saturating_mul(1000));
+                // A connection that was given up waited until then; the wait on the next one has only begun.
+                if ping.errors.contains_key("timeout") {
+                    waited_ns = waited_ns.max(self.ping.map_or(0, |(_, before_ns)| before_ns));
+                }
+                self.ping = Some((span.tick, waited_ns));
+            }
+            Record::Wake(span) => self.wake = Some((span.tick, span.body.late.max_ns())),
+            Record::End(_) => *self = Self::default(),
+            _ => return,
+        }
+        // What one probe tells of a stretch says nothing of what the other told of another.
+        let Some(((ping_tick, waited_ns), (wake_tick, wake_ns))) = self.ping.zip(self.wake) else { return };
+        if ping_tick.abs_diff(wake_tick) <= 1 {
+            let is_slow = waited_ns >= WAITS_NS && wake_ns < waited_ns / PART;
+            self.slow = is_slow.then_some(SlowServer { waited_ns, wake_ns });
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::{
+        probe::{Ping, Wake},
+        session::Span,
+        stats::fixture::latency_of,
+    };
+
+    const MS: u64 = 1_000_000;
+
+    /// What the pings tell up to `t_s`: one was answered after so many milliseconds, and one has waited for so many.
+    pub(in crate::diagnose) fn ping(t_s: f64, answered_ms: u64, waiting_ms: u64) -> Record {
+        let rtt = latency_of([answered_ms * MS]);
+        let body = Ping { rtt, waiting_us: waiting_ms * 1000, ..Ping::default() };
+        Record::Ping(Box::new(Span::new(t_s, 0.25, body)))
+    }
+
+    /// What the wake probe tells up to `t_s`.
+    pub(in crate::diagnose) fn wake(t_s: f64, late_ms: u64) -> Record {
+        Record::Wake(Span::new(t_s, 0.25, Wake { late: latency_of([late_ms * MS]) }))
+    }
+
+    fn said(records: impl IntoIterator<Item = Record>) -> Vec<Option<String>> {
+        let mut watch = ServerWatch::default();
+        let push = |record: Record| {
+            watch.push(&record);
+            watch.slow().map(|slow| slow.to_string())
+        };
+        records.into_iter().map(push).collect()
+    }
+
+    #[test]
+    fn a_ping_that_waits_names_the_server_where_our_own_threads_wake_on_time() {
+        let told = "PING waited 480 ms, our own threads woke within 2.00 ms";
+        assert_eq!(said([ping(0.5, 1, 480), wake(0.5, 2)]), [None, Some(told.to_owned())]);
+        assert_eq!(
+            said([wake(0.5, 2), ping(0.5, 480, 0)])[1].as_deref(),
+            Some(told),
+            "it was answered by then"
+        );
+        assert_eq!(
+            said([ping(0.5, 1, 480), wake(0.5, 200)]),
+            [None, None],
+            "this machine holds us up as well"
+        );
+        assert_eq!(said([ping(0.5, 90, 190), wake(0.5, 1)]), [None, None]);
+    }
+
+    #[test]
+    fn what_the_probes_say_of_other_seconds_is_not_laid_together() {
+        let said = said([wake(1.0, 2), ping(2.0, 1, 900), wake(2.0, 700), ping(3.0, 1, 0), wake(3.0, 1)]);
+        assert_eq!(said, [const { None }; 5], "in the second in which the PING waited our threads did too");
+    }
+
+    #[test]
+    fn it_ends_with_a_prompt_answer_and_not_with_a_connection_that_was_given_up() {
+        let mut timeout = ping(1.25, 0, 100);
+        if let Record::Ping(span) = &mut timeout {
+            span.body.errors = [("timeout".to_owned(), 500)].into();
+        }
+        let said = said([ping(1.0, 0, 4900), wake(1.0, 1), timeout, wake(1.25, 1), ping(1.5, 3, 0)]);
+        let is_slow: Vec<_> = said.iter().map(Option::is_some).collect();
+        assert_eq!(is_slow, [false, true, true, true, false]);
+    }
+}
