@@ -27,7 +27,8 @@ pub struct Client {
     pub record_wait: Option<f64>,
     /// How long replies waited in the client's hands: a sample for each connection that a wake-up found readable,
     /// of the time from the poll's return until its replies were taken, behind the connections that were handled before
-    /// it. None of it is in the service time, which ends with the poll's return.
+    /// it. Service times end with the poll's return, and behind 32 connections with a later stamp, so that of this wait they
+    /// hold what those before took.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
     /// From when a batch was due to its write; `null` when nothing was due before it was sent.

@@ -4,13 +4,15 @@
 //! poll ─► stamp ─► for each ready socket: read, count
 //!      ─► knobs changed? ─► tick over? ─► connect ─► for each idle client: stamp, write ─► poll
 //! ```
-//! Three clock readings a round, four in open loop, and one a write; no lock, and no allocation in the steady state.
+//! Three clock readings a round, four in open loop, one for each 32 sockets, and one a write; no lock, and no allocation in
+//! the steady state.
 //!
 //! All that is ready is read before anything is written: the server then finds many requests at a time, and each of them
 //! costs it less. Beside a loop that answers each connection at once, with a core each for server and worker, 200 clients had
 //! 1.04 to 1.07 and 1000 clients 1.05 to 1.09 of the throughput, at 0.93 to 0.97 of our CPU a request and 0.92 to 0.98 of the
 //! server's; up to 50 clients made little difference. The stamp of a request is that of its own write.
 
+mod arrival;
 mod losing;
 mod sending;
 mod stopping;
@@ -25,6 +27,7 @@ use std::{
 use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
+use arrival::Arrival;
 use stopping::{Stage, panicked};
 use waiting::Ready;
 
@@ -204,23 +207,9 @@ impl Worker {
             {
                 self.waits.read(now_ns, waited_ns);
             }
-            let mut reads = 0;
             // Those that have more once this is read have their turn after the next poll.
             let unread = self.clients.unread();
-            for event in &events {
-                match event.token() {
-                    WAKE => {}
-                    ALARM => self.alarm.went_off(asleep_ns, now_ns),
-                    Token(client) => {
-                        self.on_event(client, event, now_ns);
-                        reads += u64::from(event.is_readable());
-                    }
-                }
-            }
-            if reads > 0 {
-                let took_ns = self.setup.clock.now_ns() - now_ns;
-                self.segments.client().read_within(took_ns, reads);
-            }
+            self.attend_all(&events, asleep_ns, now_ns);
             for _ in 0..unread {
                 self.read_on(now_ns);
             }
@@ -237,6 +226,27 @@ impl Worker {
             if self.is_finished(now_ns) {
                 return Ok(());
             }
+        }
+    }
+
+    /// Attends to all that a poll told of, which returned at `now_ns`.
+    fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) {
+        let mut reads = 0;
+        let mut arrival = Arrival::at(now_ns);
+        for event in events {
+            match event.token() {
+                WAKE => {}
+                ALARM => self.alarm.went_off(asleep_ns, now_ns),
+                Token(client) => {
+                    let came_ns = arrival.of_next(|| self.setup.clock.now_ns());
+                    self.on_event(client, event, came_ns);
+                    reads += u64::from(event.is_readable());
+                }
+            }
+        }
+        if reads > 0 {
+            let took_ns = self.setup.clock.now_ns() - now_ns;
+            self.segments.client().read_within(took_ns, reads);
         }
     }
 

@@ -36,7 +36,8 @@ impl Worker {
         while let Some(i) = self.watches.next(now_ns) {
             // What has come and was not read yet is not late: after a pause of this process all seem to be.
             if self.is_late(i, now_ns) {
-                self.attend(i, Ready::TO_READ, now_ns);
+                // No event told of it: it came after the poll, if it came.
+                self.attend(i, Ready::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
                     self.lose(i, &Broken::Timeout(self.setup.plan.timeout.as_millis()), now_ns);
                 }
