@@ -1,5 +1,6 @@
 //! The lines that stay in the scrollback after the screen is gone.
 
+mod failures;
 mod table;
 
 use crate::{
@@ -47,7 +48,7 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
         text += &table::table(&rows, timeline.segments().forgotten());
         text.push('\n');
     }
-    failures(&mut text, timeline, &sum);
+    failures::tell(&mut text, timeline, &sum);
     for file in files {
         line(&mut text, "file", file);
     }
@@ -165,24 +166,6 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     for (name, took) in stages {
         let told = |level: Level| Some(format!("{} {}", level.name(), units::latency(level.of(took)?)));
         line(text, name, &Level::ALL.into_iter().filter_map(told).collect::<Vec<_>>().join("  "));
-    }
-}
-
-/// Every kind of error, with its first message.
-fn failures(text: &mut String, timeline: &Timeline, sum: &Summary) {
-    for (kind, error) in timeline.errors().by_count() {
-        let first = error.first.as_deref().map(|first| format!(", first: {first}")).unwrap_or_default();
-        line(text, "errors", &format!("{kind} {}{first}", error.count));
-    }
-    for (name, what, counts) in [
-        ("lost", "connections", &sum.connections_lost),
-        ("connects", "attempts to connect failed", &sum.connects_failed),
-    ] {
-        for (kind, n) in counts {
-            let first = timeline.errors().first_of(kind);
-            let first = first.map(|first| format!(", first: {first}")).unwrap_or_default();
-            line(text, name, &format!("{n} {what}: {kind}{first}"));
-        }
     }
 }
 

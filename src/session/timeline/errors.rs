@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub struct ErrorCount {
     /// How many requests or PINGs met it.
     pub count: u64,
+    /// How many of these were none of the load that is measured: those of the `prefill`, of the `warm-up`, and PINGs.
+    pub aside: BTreeMap<&'static str, u64>,
     /// The first message of this kind, when it came.
     pub first: Option<String>,
     /// When it was last counted, in whole seconds of the session.
@@ -39,10 +41,14 @@ impl ErrorLog {
         self.kinds.get(kind)?.first.as_deref()
     }
 
-    pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>) {
+    /// Counts errors of the load, or of what is `aside` of it.
+    pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
         for (kind, n) in errors.iter().filter(|(_, n)| **n > 0) {
             let error = self.kinds.entry(kind.clone()).or_default();
             error.count += n;
+            if let Some(aside) = aside {
+                *error.aside.entry(aside).or_default() += n;
+            }
             error.last_s = error.last_s.max(t_s as u64);
         }
     }
@@ -68,7 +74,7 @@ mod tests {
     #[test]
     fn the_most_frequent_kind_comes_first_with_its_first_message() {
         let mut log = ErrorLog::default();
-        log.count(1.0, &BTreeMap::from([("timeout".to_owned(), 2), ("OOM".to_owned(), 5)]));
+        log.count(1.0, &BTreeMap::from([("timeout".to_owned(), 2), ("OOM".to_owned(), 5)]), None);
         log.first("OOM", "OOM command not allowed: maxmemory");
         log.first("OOM", "another");
         let kinds = log.by_count();

@@ -140,7 +140,7 @@ impl Timeline {
                 if !span.body.rtt.is_empty() {
                     self.last_pong_s = Some(span.t_s);
                 }
-                self.count_errors(span.t_s, &span.body.errors);
+                self.count_errors(span.t_s, &span.body.errors, Some(self.words().ping));
                 self.advance(span.t_s);
             }
             Record::Wake(span) => {
@@ -243,12 +243,13 @@ impl Timeline {
         }
         self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
-        self.count_errors(t_s, &interval.errors);
+        let aside = self.segments.numbered(segment).and_then(|segment| segment.start.aside());
+        self.count_errors(t_s, &interval.errors, aside);
         self.advance(t_s);
     }
 
-    fn count_errors(&mut self, t_s: f64, errors: &BTreeMap<String, u64>) {
-        self.errors.count(t_s, errors);
+    fn count_errors(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
+        self.errors.count(t_s, errors, aside);
         if errors.values().any(|n| *n > 0) {
             add_counts(&mut self.error_cells.entry(t_s, 0.0).0, errors);
         }

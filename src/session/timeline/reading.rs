@@ -294,7 +294,7 @@ impl<'a> Reading<'a> {
         }
         let mut log = ErrorLog::default();
         for cell in self.timeline.error_cells.between(0.0, self.t_s) {
-            log.count(cell.to_s, &cell.value.0);
+            log.count(cell.to_s, &cell.value.0, None);
         }
         Cow::Owned(log.with_first_messages_of(all))
     }

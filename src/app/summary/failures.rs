@@ -1,0 +1,105 @@
+//! What failed: requests, connections, attempts to connect.
+//!
+//! ```text
+//!   errors    OOM 112, first: OOM command not allowed when used memory > 'maxmemory'
+//!   errors    OOM 194 in the warm-up
+//!   errors    timeout 25 of PING
+//! ```
+//! The figure of a kind is that of the load that is measured, as in the `end` record. What the prefill, the warm-up and
+//! PINGs met stands on lines of its own.
+
+use std::cmp::Reverse;
+
+use super::line;
+use crate::session::{Summary, Timeline};
+
+/// Every kind of error, with its first message where it is first named.
+pub(super) fn tell(text: &mut String, timeline: &Timeline, sum: &Summary) {
+    let log = timeline.errors();
+    let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();
+    let mut measured: Vec<_> = sum.errors.iter().filter(|(_, n)| **n > 0).collect();
+    measured.sort_by_key(|(_, n)| Reverse(**n));
+    for (kind, n) in &measured {
+        line(text, "errors", &format!("{kind} {n}{}", first(kind)));
+    }
+    for (kind, error) in log.by_count() {
+        let mut is_named = measured.iter().any(|(known, _)| *known == kind);
+        for (aside, n) in &error.aside {
+            let first = if std::mem::replace(&mut is_named, true) { String::new() } else { first(kind) };
+            let of = if timeline.words().ping == *aside { "of" } else { "in the" };
+            line(text, "errors", &format!("{kind} {n} {of} {aside}{first}"));
+        }
+    }
+    for (name, what, counts) in [
+        ("lost", "connections", &sum.connections_lost),
+        ("connects", "attempts to connect failed", &sum.connects_failed),
+    ] {
+        for (kind, n) in counts {
+            line(text, name, &format!("{n} {what}: {kind}{}", first(kind)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        app::summary,
+        happening::Happening,
+        load::{Knobs, Prefilling},
+        probe::Ping,
+        session::{Event, Interval, Record, Segment, Span, Tally, Timeline},
+    };
+
+    #[test]
+    fn errors_of_prefill_warm_up_and_measured_are_a_figure_each() {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let segment = |n: u32| Segment::new(f64::from(n), n, knobs.clone());
+        let errors = |kind: &str, n| [(kind.to_owned(), n)].into();
+        let load = |segment: u32, n| {
+            let t_s = f64::from(segment) + 0.5;
+            let errors = errors("OOM", n);
+            Record::Interval(Box::new(Interval {
+                t_s,
+                length_s: 0.5,
+                segment,
+                ops: 9,
+                errors,
+                ..Interval::default()
+            }))
+        };
+        let what = Happening::FirstError { error: "OOM".to_owned(), message: "OOM no memory".to_owned() };
+        let ping = Ping { errors: errors("timeout", 25), ..Ping::default() };
+        let records = [
+            Record::Event(Event::new(1.2, what)),
+            Record::Segment(Segment {
+                prefill: Some(Prefilling { requests: 16, pipeline: 1 }),
+                ..segment(1)
+            }),
+            load(1, 7),
+            Record::Segment(Segment { warmup: true, ..segment(2) }),
+            load(2, 194),
+            Record::Segment(segment(3)),
+            load(3, 112),
+            Record::Ping(Box::new(Span::new(3.5, 0.5, ping))),
+        ];
+        let (mut timeline, mut tally) = (Timeline::default(), Tally::default());
+        let expected = [
+            "  errors    OOM 112, first: OOM no memory",
+            "  errors    OOM 7 in the prefill",
+            "  errors    OOM 194 in the warm-up",
+            "  errors    timeout 25 of PING",
+        ];
+        let told = |timeline: &Timeline| {
+            let text = summary(timeline, &[]);
+            let lines = text.lines().filter(|line| line.starts_with("  errors "));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        for record in &records {
+            timeline.push(record);
+            tally.push(record);
+        }
+        assert_eq!(told(&timeline), expected, "of a recording that was cut off");
+        timeline.push(&Record::End(Box::new(tally.end(4.0))));
+        assert_eq!(told(&timeline), expected);
+    }
+}
