@@ -163,6 +163,27 @@ fn the_times_of_commands_are_those_of_latency_histogram_over_the_same_calls() {
 }
 
 #[test]
+fn the_first_calls_of_a_command_have_their_times_as_all_others() {
+    for server in servers(&[]) {
+        // Some it has answered before anybody looks, and others never.
+        (0..3).for_each(|_| drop(server.cli(&["GET", "a"])));
+        let (_control, messages) = start(at(&server));
+        for (name, command) in [("get", ["GET", "a"]), ("llen", ["LLEN", "l"]), ("get", ["GET", "b"])] {
+            (0..5).for_each(|_| drop(server.cli(&command)));
+            let (mut calls, mut times) = (0, 0);
+            wait_among(&messages, &format!("5 calls of {name} and their times"), |message| {
+                let Message::Status { status, .. } = message else { return None };
+                if let Some(stat) = status.command_stats.get(name) {
+                    calls += stat.calls;
+                    times += stat.times.as_ref().map_or(0, Buckets::count);
+                }
+                ((calls, times) == (5, 5)).then_some(())
+            });
+        }
+    }
+}
+
+#[test]
 fn without_latency_histogram_percentiles_since_the_start_stand_for_the_times() {
     let args = ["--user", "ann", "on", ">pw", "~*", "+@all", "-latency"];
     for server in servers(&args) {

@@ -16,6 +16,11 @@ impl CommandCounters {
         Self(info.beginning_with("cmdstat_").filter_map(stat).collect())
     }
 
+    /// How often a command had been called.
+    pub(super) fn calls(&self, command: &str) -> Option<u64> {
+        self.0.get(command).map(|stat| stat.calls)
+    }
+
     /// What was added since `before`, of commands that did anything. `None` when a count went back: what was added
     /// since then is not known.
     pub(super) fn since(&self, before: &Self) -> Option<BTreeMap<String, CommandStat>> {

@@ -14,9 +14,19 @@ pub(super) const ASKED: usize = 8;
 /// Counts at or below each border in µs.
 type Cumulative = Vec<(u64, u64)>;
 
-/// The histograms of some commands at one poll.
+/// The histograms of some commands at one poll, or of all that have one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Histograms(BTreeMap<String, Cumulative>);
+
+/// The histogram of each command as it was last told.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// By command, with the number of the poll that told it.
+    last: BTreeMap<String, (u64, Cumulative)>,
+    polls: u64,
+    /// Whether those of all commands were told once: one that is not there had none then.
+    is_begun: bool,
+}
 
 impl Histograms {
     /// Reads the reply to LATENCY HISTOGRAM; `None` when it cannot be understood. A command without a histogram is left
@@ -33,15 +43,44 @@ impl Histograms {
         reply.list()?.chunks(2).map(command).collect::<Option<_>>().map(Self)
     }
 
-    /// Adds to `stats` what lies between `before` and this, of the commands that both have.
-    pub(super) fn add_to(&self, before: &Self, stats: &mut BTreeMap<String, CommandStat>) {
-        for (name, now) in &self.0 {
-            let times = before.0.get(name).and_then(|before| Buckets::between(before, now));
-            if let Some(stat) = stats.get_mut(name) {
-                stat.times = times.filter(|times| times.count() > 0);
-            }
-        }
+    /// Adds those of other commands.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
     }
+}
+
+impl Known {
+    /// Whether those of all commands are to be asked for, once: what a command does first is told by what it had before.
+    pub(super) fn asks_for_all(&self) -> bool {
+        !self.is_begun
+    }
+
+    /// Takes what a poll told, of all commands if `is_all`, and adds to `stats` what lies between it and the poll before, as
+    /// of which the commands had been called as often as `calls` says. A command that was not asked for then has no time in
+    /// between unless it was not called since it was.
+    pub(super) fn take(
+        &mut self,
+        (now, is_all): (Histograms, bool),
+        calls: impl Fn(&str) -> Option<u64>,
+        stats: &mut BTreeMap<String, CommandStat>,
+    ) {
+        self.polls += 1;
+        let none = (0, Cumulative::new());
+        for (name, now) in now.0 {
+            let (poll, before) = self.last.get(&name).unwrap_or(&none);
+            let is_as_of_then = poll + 1 == self.polls || calls(&name).unwrap_or(0) == count(before);
+            if let Some(stat) = stats.get_mut(&name).filter(|_| self.is_begun && is_as_of_then) {
+                stat.times = Buckets::between(before, &now).filter(|times| times.count() > 0);
+            }
+            self.last.insert(name, (self.polls, now));
+        }
+        self.is_begun |= is_all;
+    }
+}
+
+/// How many a list of cumulative counts holds.
+fn count(cumulative: &Cumulative) -> u64 {
+    cumulative.last().map_or(0, |(_, count)| *count)
 }
 
 fn natural(datum: &Datum) -> Option<u64> {
@@ -112,13 +151,26 @@ mod tests {
 
     #[test]
     fn two_replies_tell_what_lay_between_them() {
-        let before =
-            Histograms::read(&reply(&[("get", &[1, 90, 33, 100]), ("config|get", &[1, 1])])).unwrap();
-        let now = Histograms::read(&reply(&[("get", &[1, 190, 8, 195, 33, 205]), ("set", &[1, 7])])).unwrap();
-        let mut added = stats(&[("get", 105), ("set", 7)]);
-        now.add_to(&before, &mut added);
-        assert_eq!(added["get"].times, Some(vec![(1, 100), (8, 5)].into()));
-        assert_eq!(added["set"].times, None, "it was not asked for before");
+        let read = |commands: &[(&str, &[i64])]| Histograms::read(&reply(commands)).unwrap();
+        let before = read(&[("get", &[1, 90, 33, 100]), ("config|get", &[1, 1]), ("del", &[1, 4])]);
+        let mut known = Known::default();
+        let mut told = |polled: Histograms, is_all: bool, calls: &[(&str, u64)]| {
+            let mut added = stats(&[("get", 105), ("set", 7), ("del", 2), ("incr", 3)]);
+            let calls = |name: &str| calls.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
+            known.take((polled, is_all), calls, &mut added);
+            ["get", "set", "del", "incr"].map(|name| added[name].times.clone())
+        };
+        assert_eq!(told(before, true, &[]), [const { None }; 4], "nothing is known of before");
+        let now = read(&[("get", &[1, 190, 8, 195, 33, 205]), ("set", &[1, 7])]);
+        let get = Some(vec![(1, 100), (8, 5)].into());
+        assert_eq!(told(now, false, &[("get", 99)]), [get, Some(vec![(1, 7)].into()), None, None]);
+        let later = read(&[("del", &[1, 6]), ("incr", &[1, 9])]);
+        let of_two = Some(vec![(1, 2)].into());
+        assert_eq!(
+            told(later, false, &[("del", 4), ("incr", 6)]),
+            [None, None, of_two, None],
+            "6 were before"
+        );
     }
 
     #[test]
@@ -160,8 +212,9 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_answered_is_understood_or_is_not(before in datum(), now in datum(), text in "\\PC{0,200}") {
-            if let (Some(before), Some(now)) = (Histograms::read(&before), Histograms::read(&now)) {
-                now.add_to(&before, &mut stats(&[("get", 1)]));
+            let mut known = Known::default();
+            for told in [before, now].iter().filter_map(Histograms::read) {
+                known.take((told, true), |_| Some(1), &mut stats(&[("get", 1)]));
             }
             since_start(&text);
             since_start(&format!("latency_percentiles_usec_get:{text}"));

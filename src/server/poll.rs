@@ -3,7 +3,8 @@
 //! ```text
 //!              ┌─ INFO ──────────────► Status, events        (refused: the whole poll is)
 //!              ├─ INFO commandstats ─► Status
-//!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest commands; refused: INFO latencystats, now and then)
+//!              ├─ LATENCY HISTOGRAM ─► Status       (first of all commands, then of the busiest, and at once of one that
+//!              │                                    comes up; refused: INFO latencystats, now and then)
 //! every second ┼─ SLOWLOG GET ───────► events
 //!              ├─ LATENCY LATEST ────► Status, events
 //!              └─ CONFIG GET ────────► Status
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use super::{
     Info, ServerError, Status,
     command_stats::CommandCounters,
-    command_times::{self, AskedFor, Histograms},
+    command_times::{self, AskedFor, Histograms, Known},
     config::Config,
     datum::Datum,
     info::Counters,
@@ -70,7 +71,7 @@ pub(super) struct Poller {
 #[derive(Default)]
 struct CommandTimes {
     asked: AskedFor,
-    histograms: Option<Histograms>,
+    known: Known,
     since_start: BTreeMap<String, BTreeMap<String, f64>>,
     /// Polls so far at which histograms were known to be refused.
     polls_without: u32,
@@ -87,7 +88,8 @@ struct Refusal {
 struct Answers {
     info: Result<String, ServerError>,
     commands: Option<Result<String, ServerError>>,
-    times: Option<Result<Datum, ServerError>>,
+    /// With the commands that were asked for; with none all were.
+    times: Option<(Vec<String>, Result<Datum, ServerError>)>,
     since_start: Option<Result<String, ServerError>>,
     slow_log: Option<Result<Datum, ServerError>>,
     latency: Option<Result<Datum, ServerError>>,
@@ -112,13 +114,16 @@ impl Poller {
         self.counters = Some(counters);
         self.notice_restart(&info);
         let mut happenings = self.news.read(at_ns, &info);
+        let mut before = None;
         if let Some(text) = self.accepted(Asked::CommandStats, answers.commands, &mut happenings)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
-            self.commands = Some(now);
+            before = self.commands.replace(now);
         }
-        self.add_times(answers.times, answers.since_start, &mut status)?;
+        self.times.asked.learn(&status.command_stats);
+        let histograms = self.histograms(wire, answers.times).await?;
+        self.add_times((histograms, before), answers.since_start, &mut status)?;
         let read = answers.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
         let news = self.accepted(Asked::SlowLog, read, &mut happenings)?;
         happenings.extend(news.unwrap_or_default());
@@ -135,26 +140,40 @@ impl Poller {
         Ok((at_ns, Polled { status, happenings }))
     }
 
-    /// Adds how long the commands took. That it is not told shows by what stands there instead.
+    /// The histograms that were told, and whether they are those of all commands. Of a command that came up since the question
+    /// went out it is asked now: the calls that it came up by have their times too.
+    async fn histograms(
+        &mut self,
+        wire: &Wire,
+        told: Option<(Vec<String>, Result<Datum, ServerError>)>,
+    ) -> Result<(Histograms, bool), ServerError> {
+        let (named, reply) = told.map_or((Vec::new(), None), |(named, reply)| (named, Some(reply)));
+        let read = |reply: Result<Datum, ServerError>| understood(reply, Histograms::read);
+        let untold = &mut Vec::new();
+        let mut histograms = self.accepted(Asked::Times, reply.map(read), untold)?;
+        let is_all = histograms.is_some() && named.is_empty();
+        let names = self.times.asked.names().filter(|name| !named.iter().any(|named| named == name));
+        let new: Vec<_> = ["LATENCY", "HISTOGRAM"].into_iter().chain(names).collect();
+        if new.len() > 2 && !is_all && !self.refused.contains_key(&Asked::Times) {
+            let more = read(wire.data(&new).await);
+            if let Some(more) = self.accepted(Asked::Times, Some(more), untold)? {
+                histograms.get_or_insert_default().extend(more);
+            }
+        }
+        Ok((histograms.unwrap_or_default(), is_all))
+    }
+
+    /// Adds how long the commands took, which had been called as often as `before` says at the poll before. That it is not
+    /// told shows by what stands there instead.
     fn add_times(
         &mut self,
-        times: Option<Result<Datum, ServerError>>,
+        (histograms, before): ((Histograms, bool), Option<CommandCounters>),
         since_start: Option<Result<String, ServerError>>,
         status: &mut Status,
     ) -> Result<(), ServerError> {
-        let read = times.map(|reply| {
-            reply.and_then(|reply| {
-                let command = "LATENCY".to_owned();
-                Histograms::read(&reply).ok_or(ServerError::Unexpected { command })
-            })
-        });
+        let calls = |name: &str| before.as_ref().and_then(|before| before.calls(name));
+        self.times.known.take(histograms, calls, &mut status.command_stats);
         let untold = &mut Vec::new();
-        let histograms = self.accepted(Asked::Times, read, untold)?;
-        if let (Some(now), Some(before)) = (&histograms, &self.times.histograms) {
-            now.add_to(before, &mut status.command_stats);
-        }
-        self.times.histograms = histograms;
-        self.times.asked.learn(&status.command_stats);
         if let Some(text) = self.accepted(Asked::SinceStart, since_start, untold)? {
             self.times.since_start = command_times::since_start(&text);
         }
@@ -176,11 +195,13 @@ impl Poller {
         let commands = async {
             if is_due(Asked::CommandStats) { Some(wire.text(&["INFO", "commandstats"]).await) } else { None }
         };
-        let histogram = ["LATENCY", "HISTOGRAM"].into_iter();
-        let histogram: Vec<_> = histogram.chain(self.times.asked.names()).collect();
+        let asks_for_all = self.times.known.asks_for_all();
+        let named = self.times.asked.names().filter(|_| !asks_for_all).map(str::to_owned);
+        let named: Vec<_> = named.collect();
         let times = async {
-            let is_due = is_due(Asked::Times) && histogram.len() > 2;
-            if is_due { Some(wire.data(&histogram).await) } else { None }
+            let words = ["LATENCY", "HISTOGRAM"].into_iter().chain(named.iter().map(String::as_str));
+            let is_due = is_due(Asked::Times) && (asks_for_all || !named.is_empty());
+            if is_due { Some(wire.data(&words.collect::<Vec<_>>()).await) } else { None }
         };
         let since_start = async {
             let is_due = is_due(Asked::SinceStart) && is_time;
@@ -197,6 +218,7 @@ impl Poller {
         // Histograms next to the counts that they are shown beside.
         let (info, commands, times, since_start, slow_log, latency, config) =
             tokio::join!(wire.info(), commands, times, since_start, slow_log, latency, config);
+        let times = times.map(|reply| (named, reply));
         Answers { info, commands, times, since_start, slow_log, latency, config }
     }
 
