@@ -248,3 +248,25 @@ fn clean_removes_everything_though_nobody_reads_what_it_says() {
     let (code, err) = Unread::start(&["clean", "-p", &port]).end();
     assert_eq!((server.cli(&["DBSIZE"]).as_str(), code), ("0", Some(1)), "{err}");
 }
+
+/// The last lines of stdout, the summary, and what stderr says beside them: each text comes whole, with its last newline.
+#[test]
+fn texts_of_both_streams_never_share_a_line_of_one_pipe() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let (mut reader, writer) = pipe().unwrap();
+    let mut command =
+        redyno(&["-p", &port, "--headless", "--yes", "--load", "--duration", "1", "--ratio", "1:0"]);
+    command.stdout(writer.try_clone().unwrap()).stderr(writer);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert!(end_of(&mut child).success() && text.ends_with('\n'), "{text}");
+    let begins = |part: &str| text.lines().filter(|line| line.starts_with(part)).count();
+    for part in ["removed ", "redyno ", "segment 1: ", "  load "] {
+        assert_eq!(begins(part), 1, "{part}: {text}");
+    }
+    assert_eq!(text.matches("removed ").count(), 1, "{text}");
+    assert!(text.contains(" measured\n  load "), "the summary stands together: {text}");
+}
