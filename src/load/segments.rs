@@ -69,6 +69,7 @@ pub(super) struct Segments {
     /// Segments that were cut, with their drains.
     earlier: Vec<Open>,
     /// Stretches that ended since the last tick, which hands them up.
+    #[allow(clippy::vec_box, reason = "a buffer travels in its box, through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: Ring,
     /// Whether the load has begun and whether it ended: the time between counts.
