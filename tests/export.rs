@@ -206,3 +206,28 @@ fn what_a_recording_has_not_is_told_and_nothing_is_left_behind() {
     let missing = run(&["export", "/nowhere", "--format", "csv"]).expect_code(1);
     assert!(missing.err.contains("cannot read /nowhere"), "{}", missing.err);
 }
+
+#[test]
+fn a_name_that_begins_like_a_formula_is_text_in_a_spreadsheet() {
+    let server = Server::redis().start();
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (workload, recording) = (place("w.toml"), place("s.jsonl"));
+    let operation = |name: &str| format!("[[operation]]\nname = '{name}'\nsteps = ['PING']\n");
+    let names = ["=1+1", "+1+1", "-1+1", "@SUM(1)"];
+    fs::write(&workload, format!("name = '=2'\n{}", names.map(operation).concat())).unwrap();
+    let port = server.port_text();
+    let load = ["-p", &port, "--headless", "--yes", "-c", "1", "-n", "200", "--workload", &workload];
+    run(&[&load[..], &["--record", &recording]].concat()).expect_code(0);
+    for args in [&["--format", "csv", "--rows", "operations"][..], &["--format", "redis-benchmark-csv"]] {
+        let text = exported(&recording, args);
+        assert!(names.iter().all(|name| text.contains(&format!("'{name}"))), "{text}");
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        for cell in
+            reader.records().flat_map(|row| row.unwrap().iter().map(str::to_owned).collect::<Vec<_>>())
+        {
+            let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            assert!(!is_formula || cell.parse::<f64>().is_ok(), "{cell}");
+        }
+    }
+}

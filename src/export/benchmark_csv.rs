@@ -1,7 +1,7 @@
 //! The CSV of redis-benchmark: a row a test, all of it quoted. One writer for runs that stand in for the program and for
 //! records of any session, of which each operation is a row.
 
-use super::sheet::Sheet;
+use super::{csv::inert, sheet::Sheet};
 use crate::{
     session::{Record, Sink},
     stats::Latency,
@@ -40,9 +40,9 @@ impl Sink for BenchmarkCsv {
         let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
         let operations = self.0.operations();
         // A quote within a title ends it, unless it is doubled; theirs does not know that.
-        let rows = operations
-            .iter()
-            .map(|(name, part)| row(&name.replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service));
+        let rows = operations.iter().map(|(name, part)| {
+            row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
+        });
         std::iter::once(HEADER.to_owned()).chain(rows).collect()
     }
 }

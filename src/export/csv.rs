@@ -1,5 +1,7 @@
 //! Comma-separated values (RFC 4180): a line a row; an empty cell is what was not measured, or too little of it.
 
+use std::borrow::Cow;
+
 use super::{
     besides::{self, Besides},
     sheet::{Line, Rows, Sheet, WORDS},
@@ -44,11 +46,37 @@ impl Sink for Csv {
     }
 }
 
+/// A cell as a spreadsheet shows it. One that would run as a formula there, for somebody else chose a name that begins like
+/// one, gets the apostrophe with which people write text; a number stays one.
+pub(super) fn inert(cell: &str) -> Cow<'_, str> {
+    let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
+    match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
+        true => Cow::Owned(format!("'{cell}")),
+        false => Cow::Borrowed(cell),
+    }
+}
+
 /// Cells as a line.
-fn written(cells: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
+fn written(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     // Into memory, of as many cells as every line has: neither can fail.
+    let cells = cells.into_iter().map(|cell| inert(cell.as_ref()).into_owned());
     writer.write_record(cells).expect("a line of cells");
     let bytes = writer.into_inner().expect("memory takes what is written");
     String::from_utf8(bytes).expect("cells are text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_a_spreadsheet_would_run_is_text_and_a_number_is_a_number() {
+        for formula in ["=HYPERLINK(1)", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "-", "+inf", "=1"] {
+            assert_eq!(inert(formula), format!("'{formula}"));
+        }
+        for plain in ["-0.25", "+1", "-1e9", "0", "GET", "a=b", "'=1", ""] {
+            assert_eq!(inert(plain), plain);
+        }
+    }
 }
