@@ -1,5 +1,7 @@
 //! Whether a workload can be run, and what is wrong with one that cannot.
 
+use std::collections::BTreeSet;
+
 use thiserror::Error;
 
 use super::{
@@ -184,6 +186,10 @@ impl Workload {
 
     /// Whether its operations can be run, be they asked for or not.
     pub(super) fn check_operations(&self) -> Result<(), WorkloadError> {
+        // Each placeholder is looked up among these.
+        if self.keys.len() > MAX_KEYSPACES {
+            return Err(WorkloadError::Keyspaces(self.keys.len()));
+        }
         if self.operations.len() > MAX_OPERATIONS {
             return Err(WorkloadError::Operations(self.operations.len()));
         }
@@ -251,7 +257,7 @@ impl Workload {
         if steps.len() > MAX_STEPS {
             return Err(WorkloadError::Steps(whose()));
         }
-        let mut drawn = Vec::new();
+        let mut drawn = BTreeSet::new();
         for text in steps {
             let step = self.step(text).map_err(|BadQuotes| WorkloadError::Quotes(text.clone()))?;
             let command = step.command().ok_or_else(|| WorkloadError::Step(whose()))?;
@@ -260,7 +266,7 @@ impl Workload {
             }
             for fragment in step.fragments() {
                 match fragment {
-                    Fragment::Key(set) | Fragment::New(set) => drawn.push(*set),
+                    Fragment::Key(set) | Fragment::New(set) => drop(drawn.insert(*set)),
                     Fragment::Same(set) if !drawn.contains(set) => {
                         let keys = self.keys.keys().nth(usize::from(*set)).cloned().unwrap_or_default();
                         return Err(WorkloadError::Same { whose: whose(), keys });

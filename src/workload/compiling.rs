@@ -5,7 +5,7 @@
 //!                               └─ slots ──► sets of keys, sources of numbers, values, fields of a record
 //! ```
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Dataset, OpId, Operation, Operations, Together, Values, Workload,
@@ -124,7 +124,8 @@ impl<'v> Making<'v> {
     /// What is written of an operation, each when the reply to the one before has come.
     fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
         let fragments = || steps.iter().flat_map(Step::fragments);
-        let repeated: Vec<_> = fragments().filter_map(Fragment::repeats).collect();
+        let repeated: BTreeSet<_> = fragments().filter_map(Fragment::repeats).collect();
+        let repeated: Vec<_> = repeated.into_iter().collect();
         let sources = fragments().filter_map(|fragment| Source::of(fragment, &repeated));
         sources.for_each(|source| self.add(source));
         let alone = |word: &'static str| vec![vec![Part::Text(word.as_bytes())]];

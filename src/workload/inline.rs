@@ -8,6 +8,8 @@
 //! ```
 //! They are added to the workload under what stands between the braces, so that a step is read by names alone.
 
+use std::collections::BTreeMap;
+
 use super::{Keyspace, ValueKind, Workload};
 
 /// Placeholders for a number below the keyspace in twelve digits (redis-benchmark's, valkey-benchmark's), or in as many as it
@@ -43,6 +45,14 @@ pub(super) fn foreign_name(text: &str) -> Option<&str> {
     text.get(..length)
 }
 
+/// What stands in the braces that `text` begins with, and behind them. There are no braces in braces: each is looked at
+/// once, however many there are.
+pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix('{')?;
+    let end = inner.find(['{', '}'])?;
+    Some((&inner[..end], inner[end..].strip_prefix('}')?))
+}
+
 impl Workload {
     /// The same with the sets of keys and kinds of values that its steps describe.
     #[must_use]
@@ -52,8 +62,8 @@ impl Workload {
         for step in steps {
             for (at, _) in step.match_indices(['{', '_']) {
                 let text = &step[at..];
-                if let Some(inner) = text.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
-                    self.add_described(inner.0);
+                if let Some((inner, _)) = braced(text) {
+                    self.add_described(inner);
                 } else if let Some(name) = foreign_name(text) {
                     self.add_foreign(name);
                 }
@@ -95,40 +105,48 @@ impl Workload {
 /// time, from 0 on. One that is none stays as it is.
 pub(super) fn written_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once(REPEAT) {
-        out.push_str(before);
-        match repeated(behind) {
-            Some((times, words, after)) => {
+    let mut at = 0;
+    let closing = if text.contains(REPEAT) { closing(text) } else { BTreeMap::new() };
+    while let Some(begins) = text[at..].find(REPEAT).map(|begins| at + begins) {
+        out.push_str(&text[at..begins]);
+        let behind = begins + REPEAT.len();
+        let repeated = closing.get(&begins).and_then(|end| Some((repeated(&text[behind..*end])?, end + 1)));
+        at = match repeated {
+            Some(((times, words), after)) => {
                 let copies = (0..times).map(|i| words.replace("{i}", &i.to_string()));
                 out.push_str(&copies.collect::<Vec<_>>().join(" "));
-                rest = after;
+                after
             }
             None => {
                 out.push_str(REPEAT);
-                rest = behind;
+                behind
             }
+        };
+    }
+    out + &text[at..]
+}
+
+/// Where each brace that opens is closed.
+fn closing(text: &str) -> BTreeMap<usize, usize> {
+    let (mut open, mut closing) = (Vec::new(), BTreeMap::new());
+    for (at, brace) in text.match_indices(['{', '}']) {
+        match brace {
+            "{" => open.push(at),
+            _ => closing.extend(open.pop().map(|begins| (begins, at))),
         }
     }
-    out + rest
+    closing
 }
 
 const REPEAT: &str = "{repeat ";
 /// The most times that words are repeated.
 const MOST_TIMES: u32 = 10_000;
 
-/// How often, what, and what stands behind the brace that closes it.
-fn repeated(text: &str) -> Option<(u32, &str, &str)> {
-    let (times, behind) = text.split_once(':')?;
+/// How often what.
+fn repeated(inner: &str) -> Option<(u32, &str)> {
+    let (times, words) = inner.split_once(':')?;
     let times = times.trim().parse().ok().filter(|times| *times <= MOST_TIMES)?;
-    let mut open = 1;
-    for (at, c) in behind.char_indices() {
-        open += i32::from(c == '{') - i32::from(c == '}');
-        if open == 0 {
-            return Some((times, behind[..at].trim(), &behind[at + 1..]));
-        }
-    }
-    None
+    Some((times, words.trim()))
 }
 
 #[cfg(test)]

@@ -131,17 +131,16 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
         let of_record = || Portion::of(name).map(Fragment::OfRecord);
         return Some((drawn(name).or_else(of_record)?, &text[name.len()..]));
     }
-    let (name, behind) = text.strip_prefix('{')?.split_once('}')?;
+    let (name, behind) = inline::braced(text)?;
     let fragment = match name.strip_prefix("number ") {
         Some(range) => number(range)?,
         None => match drawn(name) {
             Some(drawn) => drawn,
             None if name == "now" => Fragment::Now,
             None if name == "cas" => Fragment::Cas,
-            None => match name.rsplit_once('.')? {
-                (name, "same") => Fragment::Same(set(name)?),
-                (name, "new") => Fragment::New(set(name)?),
-                _ => return None,
+            None => match name.strip_suffix(".same") {
+                Some(name) => Fragment::Same(set(name)?),
+                None => Fragment::New(set(name.strip_suffix(".new")?)?),
             },
         },
     };
