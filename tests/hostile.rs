@@ -10,10 +10,12 @@ use std::{
     thread,
 };
 
+use redyno::gauge::{GAUGES, Source};
+
 use crate::{
     scripted::{Crowd, Peer},
     support::{
-        program::{Outcome, Running, redyno},
+        program::{Outcome, Running, redyno, run},
         terminal::Terminal,
         wait_for,
     },
@@ -150,6 +152,74 @@ fn the_one_shot_modes_obey_signals_whatever_a_ping_is_told() {
             assert!(outcome.status.code().is_some(), "{mode} {}: {outcome:?}", flood.0);
         }
     }
+}
+
+/// What a server says of itself whose every figure is as great as it can be, in every other answer.
+fn greatest(command: &str, n: usize) -> Option<String> {
+    let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
+    let most = if n.is_multiple_of(2) { i64::MAX } else { 0 };
+    Some(match command {
+        "INFO" => {
+            let fixed = "redis_version:7.0.0\r\nredis_mode:standalone\r\nrun_id:1\r\nrole:master\r\n";
+            let counts = GAUGES.iter().filter_map(|gauge| match gauge.about().source {
+                Source::Info(name) | Source::InfoOrStat(name, _) => Some(format!("{name}:{most}\r\n")),
+                _ => None,
+            });
+            let more = ["evicted_keys", "rejected_connections", "latest_fork_usec", "total_forks"];
+            let more = more.map(|name| format!("{name}:{most}\r\n")).concat();
+            let dbs = format!("# Keyspace\r\ndb0:keys={most}\r\ndb1:keys={most}\r\ndb2:keys={most}\r\n");
+            bulk(&format!("{fixed}{}{more}{dbs}", counts.collect::<String>()))
+        }
+        "INFO commandstats" => {
+            let name = |end: usize| format!("cmdstat_{end}{}", "x".repeat(2000));
+            let stat = |end| {
+                format!(
+                    "{}:calls={most},usec={most},rejected_calls={most},failed_calls={most}\r\n",
+                    name(end)
+                )
+            };
+            bulk(&(0..2000).map(stat).collect::<String>())
+        }
+        _ if command.starts_with("SLOWLOG") => {
+            let id = i64::MAX - 100 + n as i64;
+            format!("*1\r\n*6\r\n:{id}\r\n:{most}\r\n:{most}\r\n*1\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n")
+        }
+        _ if command.starts_with("LATENCY LATEST") => {
+            format!("*1\r\n*4\r\n$4\r\nfork\r\n:{}\r\n:{most}\r\n:{most}\r\n", -most)
+        }
+        _ => return None,
+    })
+}
+
+#[test]
+fn what_a_server_counts_to_the_end_of_64_bits_is_recorded_so_that_it_can_be_read() {
+    let server = Crowd::start(|peer, _| {
+        let mut n = 0;
+        while let Some(command) = peer.command() {
+            n += usize::from(command == "INFO");
+            match greatest(&command, n) {
+                Some(told) => peer.say(&told),
+                None => answer(peer, &command),
+            }
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.jsonl");
+    let file = file.to_str().unwrap();
+    let port = server.port().to_string();
+    run(&["-p", &port, "--headless", "--no-load", "--duration", "7", "--record", file]).expect_code(0);
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(
+        text.contains("9223372036854775807") && text.contains("\"event\":\"eviction_began\""),
+        "{text:.2000}"
+    );
+    assert!(text.contains("\"other\":{\"calls\""), "commands beyond a thousand are one");
+    let replayed = run(&["replay", file, "--headless"]).expect_code(0);
+    assert!(
+        !replayed.out.contains("is skipped") && replayed.out.contains("eviction"),
+        "{:.3000}",
+        replayed.out
+    );
 }
 
 #[test]

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{CommandStat, Info};
+use crate::{foreign, protocol::OTHER};
+
+/// So many commands are told apart, some times as many as any server has; what others did is that of one more.
+const MOST: usize = 1000;
 
 /// The counts of all commands at one poll.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,7 +16,7 @@ impl CommandCounters {
     /// Reads the text of INFO commandstats.
     pub(super) fn parse(text: &str) -> Self {
         let info = Info::parse(text);
-        let stat = |(name, fields): (&str, &str)| Some((name.to_owned(), read(fields)?));
+        let stat = |(name, fields): (&str, &str)| Some((foreign::text(name), read(fields)?));
         Self(info.beginning_with("cmdstat_").filter_map(stat).collect())
     }
 
@@ -43,7 +47,11 @@ impl CommandCounters {
                 ..CommandStat::default()
             };
             if stat.calls > 0 || stat.rejected.is_some_and(|n| n > 0) {
-                added.insert(name.clone(), stat);
+                let name = if added.len() < MOST { name } else { OTHER };
+                added
+                    .entry(name.to_owned())
+                    .and_modify(|other: &mut CommandStat| other.merge(&stat))
+                    .or_insert(stat);
             }
         }
         Some(added)

@@ -6,10 +6,15 @@
 use std::collections::BTreeMap;
 
 use super::{CommandStat, Info, datum::Datum};
-use crate::stats::Buckets;
+use crate::{foreign, stats::Buckets};
 
 /// Of so many commands the times are asked for, those with the most calls: each takes the server about 10 µs.
 pub(super) const ASKED: usize = 8;
+
+/// The most borders of a histogram that is understood: servers have some thirty.
+const MOST_BORDERS: usize = 256;
+/// The most percentiles of a command that are taken: servers have three, unless they were told otherwise.
+const MOST_PERCENTILES: usize = 16;
 
 /// Counts at or below each border in µs.
 type Cumulative = Vec<(u64, u64)>;
@@ -36,6 +41,9 @@ impl Histograms {
             let [name, fields] = pair else { return None };
             let found = fields.list()?.chunks_exact(2).find(|pair| pair[0].text() == Some("histogram_usec"));
             let counts = found.and_then(|pair| pair[1].list()).unwrap_or_default();
+            if counts.len() > 2 * MOST_BORDERS {
+                return None;
+            }
             let count = |pair: &[Datum]| Some((natural(&pair[0])?, natural(&pair[1])?));
             let counts = counts.chunks_exact(2).map(count).collect::<Option<_>>()?;
             Some((name.text()?.to_owned(), counts))
@@ -117,10 +125,11 @@ pub(super) fn since_start(text: &str) -> BTreeMap<String, BTreeMap<String, f64>>
     let percentile = |field: &str| {
         let (name, value) = field.split_once('=')?;
         let us = value.parse::<f64>().ok().filter(|us| us.is_finite() && *us >= 0.0)?;
-        name.starts_with('p').then(|| (name.to_owned(), us))
+        name.starts_with('p').then(|| (foreign::text(name), us))
     };
-    let command =
-        |(name, fields): (&str, &str)| (name.to_owned(), fields.split(',').filter_map(percentile).collect());
+    let command = |(name, fields): (&str, &str)| {
+        (foreign::text(name), fields.split(',').filter_map(percentile).take(MOST_PERCENTILES).collect())
+    };
     Info::parse(text).beginning_with("latency_percentiles_usec_").map(command).collect()
 }
 

@@ -31,7 +31,8 @@ impl Config {
     }
 
     pub(super) fn take(&mut self, found: BTreeMap<String, String>) {
-        self.values.extend(found);
+        let is_asked = |name: &String| PARAMETERS.iter().any(|parameter| parameter.name == name);
+        self.values.extend(found.into_iter().filter(|(name, _)| is_asked(name)));
     }
 
     /// Asks for all of them, or for the next.

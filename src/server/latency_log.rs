@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::{LatencyEvent, datum::Datum};
 use crate::happening::Happening;
 
+/// The most kinds of events that are understood: servers have some twenty.
+const MOST_KINDS: usize = 256;
+
 /// When, how long, and the longest, as the server told it.
 type Seen = (i64, u64, u64);
 
@@ -22,7 +25,8 @@ impl LatencyLog {
         reply: &Datum,
         server_s: Option<i64>,
     ) -> Option<(Vec<LatencyEvent>, Vec<Happening>)> {
-        let kinds: BTreeMap<_, _> = reply.list()?.iter().map(kind).collect::<Option<_>>()?;
+        let kinds = reply.list().filter(|kinds| kinds.len() <= MOST_KINDS)?;
+        let kinds: BTreeMap<_, _> = kinds.iter().map(kind).collect::<Option<_>>()?;
         let is_new = |(name, seen): &(&String, &Seen)| {
             self.last.as_ref().is_some_and(|last| last.get(*name) != Some(seen))
         };

@@ -4,15 +4,17 @@
 //! A file may be damaged, or made to harm who shows it. What is refused here is told with its line, and nothing behind
 //! the reader has to ask again.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::{
-    Record,
+    Record, Segment,
     lean::{LEAN_SINCE, Lasting},
     older::renew,
 };
-use crate::foreign;
+use crate::{foreign, units::grouped, workload::Workload};
 
 /// Ten years: later moments and longer stretches are garbage, which must not stretch the time axis.
 const LONGEST_S: f64 = 315_360_000.0;
@@ -22,13 +24,19 @@ const LARGEST: f64 = 9_007_199_254_740_992.0;
 const MOST: u64 = 1 << 63;
 /// The fields of a distribution that are read by its own rules: its text, as long as it is, and its sum.
 const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
-/// The records whose numbers are the server's own, which nobody adds up.
-const SERVER: &str = "server";
+/// The most segments of a recording: an hour in which a knob is turned nine times a second. Each is kept for as long as the
+/// recording is read.
+const MOST_SEGMENTS: u32 = 1 << 15;
+/// The kinds of records whose numbers are of the server's making, which nobody adds up.
+const UNBOUNDED: [&str; 2] = ["server", "event"];
 
-/// What is known of the records so far: the sum of all whole numbers in them, and what lasts.
+/// What is known of the records so far: the sum of all whole numbers in them, their segments, and what lasts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     sum: u64,
+    segments: u32,
+    /// Of the last segment: mostly the next one has the same.
+    workload: Option<Arc<Workload>>,
     /// Of a schema in which recordings leave it out.
     lasting: Option<Lasting>,
 }
@@ -36,7 +44,17 @@ pub(super) struct Known {
 impl Known {
     /// At the beginning of a recording of this schema.
     pub(super) fn of(schema: u32) -> Self {
-        Self { sum: 0, lasting: (schema >= LEAN_SINCE).then(Lasting::default) }
+        let lasting = (schema >= LEAN_SINCE).then(Lasting::default);
+        Self { lasting, ..Self::default() }
+    }
+
+    /// Takes in a segment.
+    fn count(&mut self, segment: &mut Segment) {
+        self.segments += 1;
+        match &self.workload {
+            Some(same) if *same == segment.knobs.workload => segment.knobs.workload = Arc::clone(same),
+            _ => self.workload = Some(Arc::clone(&segment.knobs.workload)),
+        }
     }
 }
 
@@ -46,7 +64,12 @@ impl Known {
 /// Why it is none, in words.
 pub(super) fn made_sound(line: &[u8], known: &mut Known) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    let is_bounded = value.get("kind").is_none_or(|kind| kind != SERVER);
+    let kind = kind(&value);
+    if kind == Some("segment") && known.segments == MOST_SEGMENTS {
+        let most = grouped(MOST_SEGMENTS.into());
+        return Err(format!("it is one segment more than the {most} that a recording has at the most"));
+    }
+    let is_bounded = kind.is_none_or(|kind| !UNBOUNDED.contains(&kind));
     let mut pass = Pass { is_bounded, sum: 0 };
     pass.value(&mut value)?;
     if let Some(record) = value.as_object_mut() {
@@ -56,10 +79,25 @@ pub(super) fn made_sound(line: &[u8], known: &mut Known) -> Result<Record, Strin
     let sum = known.sum.checked_add(pass.sum).filter(|sum| *sum < MOST);
     let sum = sum.ok_or("its counts and those before it are together more than any session has")?;
     // What the deserializer says repeats words of the line, which have passed by now.
-    let record = Record::deserialize(value).map_err(|error| error.to_string())?;
+    let mut record = Record::deserialize(value).map_err(|error| error.to_string())?;
     timed(&record)?;
+    match &mut record {
+        Record::Segment(segment) => known.count(segment),
+        Record::Beside(beside) => {
+            if let Record::Segment(segment) = &mut beside.record {
+                known.count(segment);
+            }
+        }
+        _ => {}
+    }
     known.sum = sum;
     Ok(record)
+}
+
+/// The kind of a record, or of the one inside of a record of another target.
+fn kind(record: &Value) -> Option<&str> {
+    let told = record.get("record").filter(|_| record["kind"] == "beside").unwrap_or(record);
+    told["kind"].as_str()
 }
 
 /// One record's way through the gate.

@@ -1,0 +1,130 @@
+//! What is written can be read, whatever numbers a server sends.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::{
+    gauge::{GAUGES, Gauges},
+    happening::{Found, Prefilled},
+    load::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE},
+    probe::{Intrinsic, Ping, Wake},
+    server::{CommandStat, LatencyEvent, Status},
+    session::{
+        End, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span, Summary,
+        Writer,
+    },
+    stats::fixture::latency_of,
+};
+
+/// Counts of our own lie below: from here on JSON's numbers are no whole ones any more.
+const MOST: u64 = (1 << 53) - 1;
+
+/// What a server may have said, with the greatest numbers there are.
+fn status() -> Status {
+    let mut gauges = Gauges::default();
+    GAUGES.iter().for_each(|gauge| gauges.set(*gauge, Some(f64::MAX)));
+    gauges.derive();
+    let stat = CommandStat {
+        calls: u64::MAX,
+        usec: u64::MAX,
+        failed: Some(u64::MAX),
+        rejected: Some(u64::MAX),
+        times: Some(vec![(u64::MAX, u64::MAX)].into()),
+        since_start_us: [("p50".to_owned(), f64::MAX)].into(),
+    };
+    let seen =
+        LatencyEvent { name: "fork".to_owned(), age_s: Some(u64::MAX), last_ms: u64::MAX, max_ms: u64::MAX };
+    Status {
+        poll_s: Some(f64::MAX),
+        gauges,
+        command_stats: [("get".to_owned(), stat)].into(),
+        latency_events: vec![seen],
+        ..Status::default()
+    }
+}
+
+fn events() -> Vec<Happening> {
+    let (n, s, text) = (u64::MAX, f64::MAX, String::new);
+    let errors: BTreeMap<_, _> = [("OOM".to_owned(), n)].into();
+    let prefilled =
+        Prefilled { requests: n, answered: n, length_s: s, errors, looked_for: n, there: n, unseen: None };
+    vec![
+        Happening::SlowCommand { us: n, command: text(), client: None },
+        Happening::MoreSlowCommands { entries: n },
+        Happening::SlowEvent { of: text(), last_ms: n, max_ms: n },
+        Happening::Forked { held_us: Some(n) },
+        Happening::SnapshotEnded { length_s: Some(s), outcome: text() },
+        Happening::RewriteEnded { length_s: Some(s), outcome: text() },
+        Happening::EvictionBegan { keys: n },
+        Happening::EvictionEnded { keys: n, length_s: s },
+        Happening::RejectionBegan { connections: n },
+        Happening::RejectionEnded { connections: n, length_s: s },
+        Happening::BlockingBegan { clients: n },
+        Happening::BlockingEnded { clients: n, length_s: s },
+        Happening::ReplicasChanged { from: n, to: n },
+        Happening::ConnectionsLost { lost: n, clients: n, cause: text(), untold: n },
+        Happening::MoreConnectionsLost { times: n },
+        Happening::ConnectionsBack { connections: n, after_s: s },
+        Happening::Paused { length_s: s },
+        Happening::Prefilled { prefilled },
+        Happening::OutputLost { lines: n },
+        Happening::LineSkipped { line: n, why: text() },
+        Happening::MoreLinesSkipped { lines: n },
+    ]
+}
+
+fn records() -> Vec<Record> {
+    let knobs = Knobs {
+        clients: MAX_CLIENTS,
+        pipeline: MAX_PIPELINE,
+        rate: Some(u32::MAX),
+        keyspace: MAX_KEYSPACE,
+        ..Knobs::default()
+    };
+    let service = latency_of([1, u64::MAX >> 12]);
+    let own = OperationInterval { ops: MOST, service: service.clone(), ..OperationInterval::default() };
+    let interval = Interval {
+        t_s: 1.0,
+        ops: MOST,
+        ops_per_s: 1e15,
+        bytes_in: MOST,
+        due: MOST,
+        behind_us: MOST,
+        errors: [("OOM".to_owned(), MOST)].into(),
+        commands: [("GET".to_owned(), own)].into(),
+        service: service.clone(),
+        ..Interval::default()
+    };
+    let summary = Summary { ops: MOST, bytes_out: MOST, service, ..Summary::default() };
+    let found: Option<Found> = None;
+    let end = End { t_s: 1.0, summary, peak_ops_per_s: Some(1e15), found, best: None };
+    let mut all = vec![
+        Record::Segment(Segment::new(0.0, u32::MAX, knobs)),
+        Record::Interval(Box::new(interval)),
+        Record::Ping(Box::new(Span::new(1.0, 1.0, Ping::default()))),
+        Record::Wake(Span::new(1.0, 1.0, Wake::default())),
+        Record::Intrinsic(Span::new(1.0, 1.0, Intrinsic::default())),
+        Record::Server(Box::new(Moment::new(1.0, status()))),
+        Record::Mark(Mark { t_s: 1.0, text: "mine".to_owned() }),
+    ];
+    all.extend(events().into_iter().map(|what| Record::Event(Event::new(1.0, what))));
+    all.extend(all.clone().into_iter().map(|record| record.told_by(1)));
+    all.push(Record::End(Box::new(end)));
+    all
+}
+
+#[test]
+fn each_kind_of_record_is_read_as_it_was_written_however_great_its_numbers_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.jsonl");
+    let mut writer = Writer::create(&path).unwrap();
+    let session = Record::Session(SessionStart::now(ServerIdentity::default()));
+    let written: Vec<_> = std::iter::once(session).chain(records()).collect();
+    written.iter().for_each(|record| writer.write(record).unwrap());
+    writer.finish().unwrap();
+    let mut reader = Reader::open(&path).unwrap();
+    for record in written {
+        assert_eq!(reader.next_record().unwrap(), Some(record));
+    }
+    assert_eq!(reader.next_record().unwrap(), None);
+}
