@@ -11,7 +11,7 @@
 //!
 //! A test of the whole program sees to it that bytes become text nowhere else.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 use crate::units::grouped;
 
@@ -28,6 +28,11 @@ pub fn text(text: &str) -> String {
 /// The same of bytes, of which those that are no UTF-8 stand there as `\xff`.
 pub fn bytes(bytes: &[u8]) -> String {
     at_most(bytes, LONGEST)
+}
+
+/// The same of a path: the name of a file may have been chosen by anybody.
+pub fn path(path: &Path) -> String {
+    at_most(path.as_os_str().as_encoded_bytes(), LONGEST_LINE)
 }
 
 /// The same with another length.
@@ -54,6 +59,33 @@ pub fn lines(bytes: &[u8]) -> String {
         at_most(&line[..line.len() - end.len()], LONGEST_LINE) + end
     };
     bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect()
+}
+
+/// What stands in the place of a text without a code where that is left out.
+pub const LEFT_OUT: &str = "left out (--redact)";
+
+/// What `--redact` leaves of an error in a server's words: the code that it begins with, and nothing of one without.
+pub fn code(text: &str) -> String {
+    let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
+    let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');
+    (if is_code { word } else { LEFT_OUT }).to_owned()
+}
+
+/// JSON in which nothing is obeyed: such a character stands there by its number, as JSON writes it, and means the same.
+pub fn json(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if !is_obeyed(c) => shown.push(c),
+            c => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // A string takes whatever is written to it.
+                    let _ = write!(shown, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    shown
 }
 
 /// Whether `c` does something to a terminal or a page, or to the order or place of what stands beside it.

@@ -125,3 +125,31 @@ fn nothing_that_the_server_says_in_its_own_words_leaves_what_redacts() {
     let redacted = run_in(folder.path(), &[&export[..], &["--redact"]].concat()).expect_code(0).out;
     assert!(redacted.contains("WRONGTYPE") && !redacted.contains("wrong kind of value"), "{redacted}");
 }
+
+#[test]
+fn the_last_words_of_what_redacts_have_nothing_in_the_words_of_the_server() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let rules = [
+        ("deaf", "+@all -info"),
+        ("new", "+@all -dbsize"),
+        ("poor", "+@all -unlink -del"),
+        ("stranger", "+@all -ping -hello -info"),
+        ("weak", "+@all -set -get"),
+    ];
+    for (user, allowed) in rules {
+        let words = ["ACL", "SETUSER", user, "on", ">pw", "~*", "&*"];
+        server.cli(&words.into_iter().chain(allowed.split(' ')).collect::<Vec<_>>());
+        let args = ["-p", &port, "--user", user, "-a", "pw", "--headless", "--load", "--yes"];
+        let args = [&args[..], &["--duration", "1", "-c", "1", "--rate", "100"]].concat();
+        let folder = tempfile::tempdir().unwrap();
+        let plain = run_in(folder.path(), &args);
+        let quoted = |text: &str| text.contains("NOPERM") && text.contains("no permissions");
+        assert!(quoted(&plain.err) || quoted(&plain.out), "{user}: {plain:?}");
+        let redacted = run_in(folder.path(), &[&args[..], &["--redact"]].concat());
+        for text in [&redacted.err, &redacted.out] {
+            assert!(!text.contains("no permissions") && !text.contains("User "), "{user}: {redacted:?}");
+        }
+        assert_eq!(redacted.code(), plain.code(), "{user}");
+    }
+}

@@ -10,7 +10,10 @@ use super::ServerError;
 /// An answer to come. A screen looks whether it is there ([`wait`](Self::wait) with no time); a headless session
 /// waits for it.
 #[derive(Debug)]
-pub struct Answer<T>(Receiver<Result<T, ServerError>>);
+pub struct Answer<T> {
+    answer: Receiver<Result<T, ServerError>>,
+    redacts: bool,
+}
 
 /// The other end of an [`Answer`].
 pub(super) type Reply<T> = Sender<Result<T, ServerError>>;
@@ -18,12 +21,18 @@ pub(super) type Reply<T> = Sender<Result<T, ServerError>>;
 impl<T> Answer<T> {
     pub(super) fn new() -> (Reply<T>, Self) {
         let (reply, answer) = channel();
-        (reply, Self(answer))
+        (reply, Self { answer, redacts: false })
+    }
+
+    /// The same, of which what the server says in words of its own is left out if it `redacts`.
+    pub(super) fn redacting(self, redacts: bool) -> Self {
+        Self { redacts, ..self }
     }
 
     /// The answer, once, if it comes within `limit`. `None` is not yet.
     pub fn wait(&self, limit: Duration) -> Option<Result<T, ServerError>> {
-        match self.0.recv_timeout(limit) {
+        match self.answer.recv_timeout(limit) {
+            Ok(Err(error)) if self.redacts => Some(Err(error.redacted())),
             Ok(answer) => Some(answer),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Err(ServerError::Stopped)),

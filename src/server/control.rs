@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     Answer, Cleaning, Counted, Ledger, Made, Marker, Message, Parameter, Restored, SetUp, Survey, Tuned,
-    Turned, clean, order::Order, tune::Turn, watch::Watch,
+    Turned, answer::Reply, clean, order::Order, tune::Turn, watch::Watch,
 };
 use crate::{
     clock::Clock,
@@ -33,6 +33,7 @@ pub struct Control {
     orders: mpsc::UnboundedSender<Order>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    redacts: bool,
 }
 
 impl Control {
@@ -56,12 +57,24 @@ impl Control {
             // Not a plain drop, which would wait for an attempt to connect that is under way.
             runtime.shutdown_background();
         })?;
-        Ok(Self { orders, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { orders, stop: Some(stop), thread: Some(thread), redacts: false })
+    }
+
+    /// The same, whose answers leave out what the server says in words of its own if it `redacts`.
+    #[must_use]
+    pub fn redacting(mut self, redacts: bool) -> Self {
+        self.redacts = redacts;
+        self
+    }
+
+    fn answer<T>(&self) -> (Reply<T>, Answer<T>) {
+        let (reply, answer) = Answer::new();
+        (reply, answer.redacting(self.redacts))
     }
 
     /// Polls once more, now: what the server told is among the news when this is answered.
     pub fn poll(&self) -> Answer<()> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::Poll(reply));
         answer
     }
@@ -73,7 +86,7 @@ impl Control {
 
     /// The same, and whether the server has these commands.
     pub fn survey_for(&self, commands: BTreeSet<String>) -> Answer<Survey> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::Survey(commands, reply));
         answer
     }
@@ -81,7 +94,7 @@ impl Control {
     /// Brings the marker of `ledger` up to what that says, and keeps it so: it is looked at with every poll, and set again
     /// if it was lost. To be answered before the first write.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::Mark(ledger.clone(), reply));
         answer
     }
@@ -89,7 +102,7 @@ impl Control {
     /// Looks for the markers of sessions that were killed before they could clean up, or kept their keys; one that still
     /// puts load on the server, or changed its settings and is connected, is no such. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::FindLeftovers(reply));
         answer
     }
@@ -105,7 +118,7 @@ impl Control {
     /// Begins to remove the keys of `runs` from the target's database, and then what their markers say of them. Their
     /// load has to be off.
     pub fn clean(&self, runs: Vec<Ledger>) -> Cleaning {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         let shared = Arc::new(clean::Shared::default());
         self.order(Order::Clean(runs, Arc::clone(&shared), reply));
         Cleaning { shared, answer }
@@ -113,7 +126,7 @@ impl Control {
 
     /// Looks for the keys of `span` that are called so; of very many for a part that is spread evenly.
     pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<Counted> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::Count(span, names, reply));
         answer
     }
@@ -126,7 +139,7 @@ impl Control {
         value: String,
         ledger: &Ledger,
     ) -> Answer<Turned> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::SetConfig(Turn { parameter, value, ledger: ledger.clone() }, reply));
         answer
     }
@@ -134,7 +147,7 @@ impl Control {
     /// Sets a parameter back to what it was, unless somebody else set it meanwhile, and takes it out of `ledger` and its
     /// marker, which goes with the last of what it holds.
     pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::RestoreConfig(tuned, ledger.clone(), reply));
         answer
     }
@@ -142,14 +155,14 @@ impl Control {
     /// Runs the commands of a setup in their order. What is to be undone of each stands in `ledger` and its marker before;
     /// the marker is kept as [`mark`](Self::mark) keeps it.
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger) -> Answer<SetUp> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::SetUp(commands, ledger.clone(), reply));
         answer
     }
 
     /// Undoes what a setup made, and takes it out of `ledger` and its marker. The answer is whether it was still there.
     pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::Undo(made, ledger.clone(), reply));
         answer
     }

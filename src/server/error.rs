@@ -5,6 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::Owner;
+use crate::foreign::code;
 
 /// Why an order to the server was not carried out. No message holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -127,6 +128,18 @@ impl ServerError {
         match self {
             Self::Refused { message, .. } => message.clone(),
             other => other.to_string(),
+        }
+    }
+
+    /// The same without what the server, or the system on the way to it, said in words of its own.
+    #[must_use]
+    pub(super) fn redacted(self) -> Self {
+        match self {
+            Self::Unreachable(cause) => Self::Unreachable(code(&cause)),
+            Self::Lost { command, cause } => Self::Lost { command, cause: code(&cause) },
+            Self::Refused { command, message } => Self::Refused { command, message: code(&message) },
+            // Our own words, and names that this session has asked for or made.
+            own => own,
         }
     }
 

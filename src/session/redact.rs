@@ -11,12 +11,10 @@
 
 use super::{Event, Record};
 use crate::{
+    foreign::{LEFT_OUT, code},
     happening::{Happening, Prefilled as Made},
     server::Status,
 };
-
-/// What stands in the place of a text without a code.
-const LEFT_OUT: &str = "left out (--redact)";
 
 impl Record {
     /// The same without what is private in the text of servers: what `--redact` leaves.
@@ -77,13 +75,6 @@ fn status(status: Status) -> Status {
         latency_events,
         config,
     }
-}
-
-/// The code that an error reply begins with, and nothing of another text.
-fn code(text: &str) -> String {
-    let word = text.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
-    let is_code = word.len() > 1 && word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_');
-    (if is_code { word } else { LEFT_OUT }).to_owned()
 }
 
 fn happening(what: Happening) -> Happening {

@@ -5,7 +5,10 @@ use std::{fmt, io, path::PathBuf};
 use thiserror::Error;
 
 use super::{Address, Target, TlsFailure};
-use crate::protocol::{Dialect, Words};
+use crate::{
+    foreign::{self, code},
+    protocol::{Dialect, Words},
+};
 
 /// The other side: where it is, and what is spoken with it. It is written as its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +40,7 @@ impl fmt::Display for Party {
 #[derive(Debug, Error)]
 pub enum ReachError {
     /// The name has no address, or the resolver failed.
-    #[error("the host '{host}' was not found ({cause}); check its spelling and the network")]
+    #[error("the host '{}' was not found ({cause}); check its spelling and the network", foreign::text(host))]
     HostNotFound {
         /// The name.
         host: String,
@@ -51,7 +54,7 @@ pub enum ReachError {
     #[error("connecting to {0} timed out; is the host up, and does a firewall let this port through?")]
     ConnectTimeout(Address),
     /// There is no such file.
-    #[error("there is no socket {path}; is the server running, and is this its '{}'?", .words.socket, path = .path.display())]
+    #[error("there is no socket {path}; is the server running, and is this its '{}'?", .words.socket, path = foreign::path(.path))]
     NoSuchSocket {
         /// The file.
         path: PathBuf,
@@ -62,7 +65,7 @@ pub enum ReachError {
     #[error(
         "the socket {path} may not be opened by this user; see the server's '{}'",
         .words.socket_rights,
-        path = .path.display()
+        path = foreign::path(.path)
     )]
     SocketForbidden {
         /// The file.
@@ -236,6 +239,24 @@ pub enum ReachError {
 }
 
 impl ReachError {
+    /// The same without what the server said in words of its own.
+    #[must_use]
+    pub fn redacted(mut self) -> Self {
+        use ReachError::*;
+        match &mut self {
+            HalfAnswer { bytes: said, .. }
+            | Http { line: said, .. }
+            | OtherProtocol { said, .. }
+            | Stranger { bytes: said, .. }
+            | NotPermitted { message: said, .. }
+            | NoSuchDb { message: said, .. }
+            | Busy { message: said, .. }
+            | ErrorReply { message: said, .. } => *said = code(said),
+            _ => {}
+        }
+        self
+    }
+
     /// Whether something is there that answers, and not as a server that can be measured now.
     pub fn is_answer(&self) -> bool {
         !matches!(

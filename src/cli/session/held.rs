@@ -13,6 +13,7 @@ use crate::{
     app::Program,
     cli::{Failure, UsageError, args::CommandLine, export::Export, metrics::Serving, recordings},
     export::Rows,
+    foreign,
     load::Knobs,
     session::{
         Kept, Writer,
@@ -74,13 +75,13 @@ impl Held {
         // Before anything else: what cannot be created is told at once.
         let (mut recording, exports) = named_files(line)?;
         let metrics = line.session.metrics.as_ref().map(Serving::start).transpose()?;
-        let destination = destination(&line.target, is_attended, line.session.duration)?;
+        let destination = destination(&line.target, is_attended, &line.session)?;
         if line.session.record.is_some() && recording.is_none() {
             let target = destination.target.address.to_string();
             let fresh = Writer::fresh(&recordings::directory(), &target);
             recording = Some(fresh.map_err(anyhow::Error::from)?);
         }
-        let mut files: Vec<_> = recording.iter().map(|writer| writer.path().display().to_string()).collect();
+        let mut files: Vec<_> = recording.iter().map(|writer| foreign::path(writer.path())).collect();
         if let Some(every) = line.session.record_rotate {
             recording = recording.map(|writer| writer.rotated(every));
             let each = units::latency(every.as_nanos() as u64);

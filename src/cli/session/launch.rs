@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    cli::{Failure, target_args::TargetArgs},
+    cli::{Failure, session_args::SessionArgs, target_args::TargetArgs},
     demo,
     target::{Address, ReachError, Target, reach},
 };
@@ -25,7 +25,7 @@ pub struct Destination {
     pub unreachable: Option<ReachError>,
 }
 
-/// Finds the destination, for a run of this `length`, if it has one. `has_screen` waits for a server that may come later.
+/// Finds the destination of a `session`, within its length if it has one. `has_screen` waits for a server that may come later.
 ///
 /// # Errors
 /// When the options are wrong, when the server cannot be reached now (without a screen) or ever, and when the
@@ -33,12 +33,13 @@ pub struct Destination {
 pub fn destination(
     args: &TargetArgs,
     has_screen: bool,
-    length: Option<Duration>,
+    session: &SessionArgs,
 ) -> Result<Destination, Failure> {
     let target = args.target()?;
-    let longest = length.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
+    let longest =
+        session.duration.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
     let limit = if has_screen { SCREEN_REACH_LIMIT } else { longest };
-    match reach(&target, limit) {
+    match reach(&target, limit).map_err(|error| if session.redact { error.redacted() } else { error }) {
         Ok(_) => Ok(Destination { target, built_in: None, unreachable: None }),
         Err(ReachError::Refused(_)) if !args.is_given() => built_in(&target),
         Err(error) if has_screen && error.is_transient() => {

@@ -123,7 +123,8 @@ fn begin(
     let clock = Clock::start();
     let (news, server) = channel();
     let control = Control::start(commission.plan.target.clone(), clock, INFO_EVERY, news)
-        .map_err(|source| StartError::Thread("the control plane", source))?;
+        .map_err(|source| StartError::Thread("the control plane", source))?
+        .redacting(commission.redacts);
     let heard = if commission.unreachable.is_none() { server.recv_timeout(FIRST_INFO).ok() } else { None };
     let is_own = commission.keys == Keys::OwnServers;
     let session = SessionStart::now(identity(&commission, heard.as_ref()));
@@ -179,7 +180,14 @@ fn engage(
         let started = recordings.export(writer);
         listeners.push(started.map_err(|source| StartError::Thread("an export", source))?);
     }
-    Ok((Live::start(beginning, clock, listeners)?, recordings))
+    match Live::start(beginning, clock, listeners) {
+        Ok(live) => Ok((live, recordings)),
+        Err(error) => {
+            // Their files go again. Why nothing was written there is told.
+            let _ = recordings.finish();
+            Err(error.into())
+        }
+    }
 }
 
 fn identity(commission: &Commission, heard: Option<&Message>) -> ServerIdentity {
