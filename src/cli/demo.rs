@@ -10,6 +10,7 @@ use anyhow::Context;
 
 use super::words::Words;
 use crate::demo::{Error, Fault, Handle, Options, Server};
+use crate::foreign;
 use crate::signals::Signal;
 use crate::target::Password;
 
@@ -76,7 +77,7 @@ fn greeting(args: &DemoArgs, server: &Handle) -> String {
         1 => ", 1 fault in force".to_owned(),
         n => format!(", {n} faults in force"),
     };
-    let socket = args.socket.as_ref().map(|path| format!(" and {}", path.display())).unwrap_or_default();
+    let socket = args.socket.as_ref().map(|path| format!(" and {}", foreign::path(path))).unwrap_or_default();
     format!(
         "redyno demo: a stand-in for Redis at {}{socket}{faults}; drive it with `redyno -p {port}{password} --load`, \
          end it with Ctrl-C",

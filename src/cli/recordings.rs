@@ -59,7 +59,10 @@ pub(super) fn run(args: &SessionsArgs, out: &mut Words) -> Result<(), Failure> {
     let directory = args.directory.clone().unwrap_or_else(directory);
     let (rows, others) = rows(&directory)?;
     let text = match args.json {
-        true => rows.iter().map(|row| serde_json::to_string(row).unwrap_or_default() + "\n").collect(),
+        true => {
+            let line = |row| foreign::json(&serde_json::to_string(row).unwrap_or_default()) + "\n";
+            rows.iter().map(line).collect()
+        }
         false => table(&rows, others, &directory),
     };
     Ok(io::Write::write_all(out, text.as_bytes()).context("cannot write to stdout")?)

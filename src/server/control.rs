@@ -110,7 +110,7 @@ impl Control {
     /// Looks in the other databases for the markers that tell of what is the server's: of parameters, and of what setups
     /// made. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
-        let (reply, answer) = Answer::new();
+        let (reply, answer) = self.answer();
         self.order(Order::FindElsewhere(reply));
         answer
     }

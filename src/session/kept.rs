@@ -16,7 +16,7 @@ use std::{
 use thiserror::Error;
 
 use super::{Coalesce, Delivery, Event, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
-use crate::{happening::Happening, units};
+use crate::{foreign, happening::Happening, units};
 
 /// More is not kept: about a day of two commands in closed loop.
 const MOST_BYTES: u64 = 1 << 30;
@@ -73,14 +73,14 @@ impl Kept {
             std::thread::Builder::new().name("kept".to_owned()).spawn(body)?;
             Ok(file)
         });
-        let file = began.map_err(|why| format!("{}: {why}", folder.display()));
+        let file = began.map_err(|why| format!("{}: {why}", foreign::path(folder)));
         Self(Place::Own(Own { file, trouble }))
     }
 
     /// What the recording is called; nothing of a live session, which has no file of a name.
     pub fn name(&self) -> String {
         match &self.0 {
-            Place::Recording(path) => path.display().to_string(),
+            Place::Recording(path) => foreign::path(path),
             Place::Own(_) => String::new(),
         }
     }

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS, seconds},
+    foreign,
     happening::Happening,
     load::{Knobs, LoadError, Plan},
     probe::{IntrinsicProbe, WakeProbe},
@@ -157,8 +158,10 @@ impl Live {
     }
 
     /// Puts a note on the time axis.
-    pub fn mark(&self, mark: Mark) {
-        self.tell(Message::Record(Record::Mark(mark)));
+    pub fn mark(&self, mark: &Mark) {
+        // Its text may be a file's, or have been pasted.
+        let text = foreign::text(&mark.text);
+        self.tell(Message::Record(Record::Mark(Mark { text, t_s: mark.t_s })));
     }
 
     /// Puts an event on the time axis.

@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use super::{Resolver, Tls};
-use crate::protocol::Dialect;
+use crate::{foreign, protocol::Dialect};
 
 /// The server that is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ impl Address {
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {host} -p {port}"),
-            Self::Unix(path) => format!("-s '{}'", path.display()),
+            Self::Unix(path) => format!("-s '{}'", foreign::path(path)),
         }
     }
 
@@ -69,9 +69,9 @@ impl Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
-            Self::Unix(path) => write!(f, "{}", path.display()),
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{}]:{port}", foreign::text(host)),
+            Self::Tcp { host, port } => write!(f, "{}:{port}", foreign::text(host)),
+            Self::Unix(path) => f.write_str(&foreign::path(path)),
         }
     }
 }

@@ -15,6 +15,7 @@ use std::{
 use crate::{
     app::{Destination, Form, Outgoing, Written},
     export::OneSegment,
+    foreign,
     report::{Report, Source},
     session::{FileError, Kept, Sink, Writer},
     units,
@@ -84,7 +85,7 @@ fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
         // What is said is why it was not finished.
         let _ = std::fs::remove_file(&path);
     })?;
-    let (shown, path) = (path.display().to_string(), whole(&path)?);
+    let (shown, path) = (foreign::path(&path), whole(&path)?);
     Ok(Written { path, told: format!("{shown}: {outgoing}, {}", units::bytes(size)) })
 }
 

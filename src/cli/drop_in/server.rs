@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use crate::{
+    foreign,
     protocol::{Dialect, Step},
     target::{
         Address, ClientCertificate, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target, Tls, TlsError,
@@ -78,8 +79,8 @@ impl Server {
 /// Where it is, as the benchmarks write it.
 pub fn place(target: &Target) -> String {
     match &target.address {
-        Address::Tcp { host, port } => format!("{host}:{port}"),
-        Address::Unix(path) => path.display().to_string(),
+        Address::Tcp { host, port } => format!("{}:{port}", foreign::text(host)),
+        Address::Unix(path) => foreign::path(path),
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
     },
     clock::Clock,
     export::memtier::Results,
+    foreign,
     happening::Happening,
     load::{FirstWords, Knobs, LatencyTo, MAX_CLIENTS, MAX_PIPELINE, Plan, Requests as Sent},
     protocol::Step,
@@ -114,12 +115,12 @@ impl Memtier {
         match &asked.out_file {
             None => writeln!(err, "Writing results to stdout")?,
             Some(path) => {
-                writeln!(err, "Writing results to {}...", path.display())?;
+                writeln!(err, "Writing results to {}...", foreign::path(path))?;
                 out = Box::new(create(path)?);
             }
         }
         let json = asked.json_out_file.as_ref();
-        let json = json.map(|path| Ok::<_, Stop>((create(path)?, path.display().to_string()))).transpose()?;
+        let json = json.map(|path| Ok::<_, Stop>((create(path)?, foreign::path(path)))).transpose()?;
         let seed = if asked.is_randomized { rand::random() } else { SEED };
         let clock = Clock::start();
         Ok(Self { asked, requests, target, seed, clock, interrupts, out, json, err, loss: None })
@@ -288,7 +289,7 @@ impl Memtier {
 
 /// Opens a file that results go to.
 fn create(path: &Path) -> Result<File, Stop> {
-    let unwritable = |error: io::Error| format!("error: {}: {}", path.display(), plain(&error));
+    let unwritable = |error: io::Error| format!("error: {}: {}", foreign::path(path), plain(&error));
     File::create(path).map_err(|error| Stop::Told(unwritable(error)))
 }
 

@@ -8,6 +8,8 @@ use std::{
     str::FromStr,
 };
 
+use crate::foreign;
+
 /// An address of one's own: a port of this machine alone, an address that others may reach, or a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
@@ -38,7 +40,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "{address}"),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Unix(path) => write!(f, "unix:{}", foreign::path(path)),
         }
     }
 }

@@ -1,0 +1,168 @@
+//! What stands in an argument, or is named by one, is shown and never obeyed: names of files and hosts, words of scripts and
+//! workloads, on every way out.
+
+use std::{ffi::OsString, fs, path::Path};
+
+use clap::CommandFactory;
+use redyno::cli::{args::CommandLine, refusal};
+
+use crate::support::{
+    Server,
+    program::{Outcome, run},
+};
+
+/// Sets a terminal's title, begins a control sequence with one character (C1), turns the direction of writing.
+const HARM: &str = "\x1b]0;OWNED\x07\u{9b}31m\u{202e}txt";
+
+fn assert_harmless(what: &str, text: &str) {
+    let obeyed = |c: &char| !matches!(c, '\n' | '\r') && redyno::foreign::is_obeyed(*c);
+    let found: Vec<_> = text.chars().filter(obeyed).collect();
+    assert!(found.is_empty(), "{what}: {found:?} in {text:?}");
+}
+
+fn harmless(args: &[&str]) -> Outcome {
+    let outcome = run(args);
+    assert_harmless(&format!("stdout of {args:?}"), &outcome.out);
+    assert_harmless(&format!("stderr of {args:?}"), &outcome.err);
+    outcome
+}
+
+#[test]
+fn no_value_of_any_option_is_obeyed_where_it_is_refused() {
+    let root = CommandLine::command();
+    let mut refused = 0;
+    for command in std::iter::once(&root).chain(root.get_subcommands()) {
+        let name = (command.get_name() != root.get_name()).then(|| command.get_name());
+        for option in command.get_arguments().filter(|option| option.get_action().takes_values()) {
+            let words = match option.get_long() {
+                Some(long) => vec![format!("--{long}={HARM}")],
+                None => vec![HARM.to_owned()],
+            };
+            let words = std::iter::once("redyno").chain(name).map(str::to_owned).chain(words);
+            let args: Vec<_> = words.map(OsString::from).collect();
+            if let Some(told) = refusal(&args, false) {
+                refused += 1;
+                assert_harmless(&format!("{args:?}"), &told);
+            }
+        }
+    }
+    assert!(refused > 60, "{refused}");
+}
+
+/// Files whose names and texts are harm.
+struct Files {
+    folder: tempfile::TempDir,
+}
+
+impl Files {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn place(&self, end: &str) -> String {
+        self.folder.path().join(format!("{HARM}{end}")).to_str().unwrap().to_owned()
+    }
+
+    fn with(&self, end: &str, text: &str) -> String {
+        let place = self.place(end);
+        fs::write(&place, text).unwrap();
+        place
+    }
+}
+
+#[test]
+fn names_of_files_and_words_of_scripts_are_shown_and_not_obeyed() {
+    let server = Server::redis().start();
+    let (files, port) = (Files::new(), server.port_text());
+    let (recording, csv) = (files.place(".jsonl"), format!("csv:{}", files.place(".csv")));
+    let script = files.with(".script", &format!("at 0.3s mark {HARM}\nat 1s end\n"));
+    let load = ["-p", &port, "--headless", "--yes", "-c", "1", "--rate", "100", "--script", &script];
+    let written = ["--record", &recording, "--export", &csv];
+    let told = harmless(&[&load[..], &written].concat()).expect_code(0);
+    assert!(told.out.contains("mark: \\x1b]0;OWNED") && told.out.contains("file      "), "{}", told.out);
+    harmless(&[&load[..], &["--json"]].concat()).expect_code(0);
+    // They are there already.
+    harmless(&[&load[..], &written].concat()).expect_code(1);
+    for line in [
+        vec!["replay", &recording, "--headless"],
+        vec!["export", &recording, "--format", "json"],
+        vec!["export", &recording, "--format", "md"],
+        vec!["report", &recording, "-o", &recording],
+        vec!["report", &recording, "-o", &files.place(".html")],
+        vec!["report", &recording, "-o", &files.place(".md")],
+        vec!["replay", &recording, "--screenshot", &files.place(".txt")],
+        vec!["replay", &recording, "--screenshot", &files.place(".svg"), "--screen", "log"],
+        vec!["sessions", files.folder.path().to_str().unwrap()],
+        vec!["sessions", files.folder.path().to_str().unwrap(), "--json"],
+        vec!["compare", &recording, &recording],
+    ] {
+        harmless(&line);
+    }
+    for entry in fs::read_dir(files.folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let is_made = |path: &Path| path.extension().is_some_and(|end| end != "script");
+        if is_made(&path) {
+            assert_harmless("a file", &fs::read_to_string(&path).unwrap().replace('\t', " "));
+        }
+    }
+}
+
+#[test]
+fn names_of_hosts_keys_commands_and_workloads_are_shown_and_not_obeyed() {
+    let server = Server::redis().start();
+    let (files, port) = (Files::new(), server.port_text());
+    let step = |step: &str| format!("name = \"a\"\nsteps = ['{step}']\n");
+    let named = format!("name = {0}\nabout = {0}\n", toml_text(HARM));
+    let workload = files.with(".toml", &format!("{named}[[operation]]\n{}", step("PING")));
+    let wrong = files.with(".wrong.toml", &format!("{named}[[operation]]\n{}", step("\"")));
+    let socket = files.place(".sock");
+    let (uri, out, json) = (format!("redis://{HARM}:1"), files.place(".out"), files.place(".json"));
+    let command = format!("{HARM} __key__");
+    let quick = ["--headless", "--yes", "--duration", "1", "-p", &port];
+    let more: [&[&str]; 6] = [
+        &["--workload", &workload, "-c", "1"],
+        &["--workload", &wrong],
+        &["--key-prefix", HARM, "--load", "-c", "1"],
+        &["--dataset", &workload, "--", "SET", "a__field:x__", "y"],
+        &["--user", HARM, "-a", HARM],
+        &["--", HARM, "{key}"],
+    ];
+    more.iter().for_each(|more| drop(harmless(&[&quick[..], more].concat())));
+    let latency = ["--latency", "-i", "0.1"];
+    let memtier = ["memtier", "-p", &port, "-n", "5", "-c", "1", "-t", "1", "--hide-histogram"];
+    let bench = ["bench", "-p", &port, "-n", "5", "-c", "1"];
+    for line in [
+        [&latency[..], &["-h", HARM]].concat(),
+        [&latency[..], &["-s", &socket]].concat(),
+        [&latency[..], &["-u", &uri]].concat(),
+        vec!["--headless", "-h", HARM],
+        vec!["--headless", "-s", &socket],
+        vec!["clean", "-h", HARM],
+        [&memtier[..], &["-o", &out]].concat(),
+        [&memtier[..], &["--json-out-file", &json]].concat(),
+        [&memtier[..], &["--command", &command]].concat(),
+        [&memtier[..], &["--key-prefix", HARM]].concat(),
+        vec!["memtier", "-s", HARM, "-n", "1", "-c", "1", "-t", "1"],
+        vec!["memtier", "-S", &socket, "-n", "1", "-c", "1", "-t", "1"],
+        [&bench[..], &["-t", HARM]].concat(),
+        [&bench[..], &[HARM, HARM]].concat(),
+        [&bench[..], &["--csv", HARM, HARM]].concat(),
+        vec!["bench", "-h", HARM, "-n", "1"],
+        vec!["bench", "-s", &socket, "-n", "1"],
+        vec!["series", &workload],
+        vec!["series", HARM],
+        vec!["workloads", HARM],
+        vec!["help", HARM],
+        vec!["ab", HARM, HARM, "-p", &port],
+        vec!["compare", HARM, HARM],
+    ] {
+        harmless(&line);
+    }
+    assert_harmless("memtier's file", &fs::read_to_string(&out).unwrap());
+}
+
+/// A text as TOML writes it.
+fn toml_text(text: &str) -> String {
+    let escaped: String = text.chars().map(|c| format!("\\U{:08x}", c as u32)).collect();
+    format!("\"{escaped}\"")
+}
