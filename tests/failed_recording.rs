@@ -60,6 +60,66 @@ fn a_recording_that_cannot_go_on_in_a_new_file_has_failed() {
 }
 
 #[test]
+fn a_start_that_fails_leaves_no_file_that_would_block_the_next_one() {
+    let server = Server::redis().with_args(&["--requirepass", "secret"]).start();
+    let open = Server::redis().start();
+    open.cli(&["SET", "somebodys", "1"]);
+    let directory = tempfile::tempdir().unwrap();
+    let (file, packed) = (directory.path().join("a.jsonl"), directory.path().join("b.jsonl.zst"));
+    let export = format!("--export=csv:{}", directory.path().join("c.csv").display());
+    let (port, open_port) = (server.port_text(), open.port_text());
+    for (target, code) in [
+        (&["-p", &open_port, "--load"][..], 2),
+        (&["-p", &port, "-a", "wrong"], 1),
+        (&["-p", &port, "--load", "--yes"], 1),
+        (&["-p", "1"], 1),
+        (&["-p", &open_port, "--load", "--yes", "-c", "10000", "-P", "10000", "-d", "67108864"], 2),
+    ] {
+        for record in [&file, &packed] {
+            let recorded = ["--headless", "--duration", "1", &export, "--record", record.to_str().unwrap()];
+            let outcome = Running::start(redyno(&[target, &recorded].concat())).end().expect_code(code);
+            let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().collect();
+            assert!(left.is_empty(), "{target:?}: {left:?} {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_that_another_program_shortens_has_failed() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let port = server.port_text();
+    for name in ["a.jsonl", "b.jsonl.zst"] {
+        let file = directory.path().join(name);
+        let args =
+            ["-p", &port, "--headless", "--json", "--duration", "4", "--record", file.to_str().unwrap()];
+        let running = Running::start(redyno(&args));
+        running.wait_for_lines(2, r#""kind":"ping""#);
+        std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(100).unwrap();
+        let outcome = running.end().expect_code(1);
+        let told = format!("{name} failed: another program changed the file");
+        assert!(outcome.err.contains(&told), "{}", outcome.err);
+        assert!(!outcome.err.contains("is whole"), "{}", outcome.err);
+    }
+}
+
+#[test]
+fn a_picture_that_has_no_room_is_not_left_in_part() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (recording, picture) = (place("a.jsonl"), place("a.svg"));
+    let args = ["-p", &server.port_text(), "--headless", "--duration", "2", "--record", &recording];
+    Running::start(redyno(&args)).end().expect_code(0);
+    for how in ["--screenshot", "--animate"] {
+        let outcome = Running::start(on_a_small_disk(&["replay", &recording, how, &picture])).end();
+        let outcome = outcome.expect_code(1);
+        assert!(outcome.err.contains("cannot write the picture"), "{}", outcome.err);
+        assert!(!std::path::Path::new(&picture).exists(), "{how}");
+    }
+}
+
+#[test]
 fn a_recording_whose_file_is_removed_has_failed() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();

@@ -26,6 +26,8 @@ use crate::{
     workload::KeyNames,
 };
 
+/// So many sessions are told one by one.
+const MOST_TOLD: usize = 50;
 /// How long the server may take to tell what lives there: a connection and some twenty commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
 /// The pause between two lines of progress.
@@ -110,8 +112,12 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), CleanError> {
     let elsewhere = within(&control.find_elsewhere())?;
     let all: Vec<_> = survey.runs.iter().chain(&elsewhere).collect();
     refuse_in_use(&survey, &all, args.yes)?;
-    for marker in &all {
+    let (told, more) = all.split_at(all.len().min(MOST_TOLD));
+    for marker in told {
         writeln!(out, "{}: {} {}", place(&target, marker), marker.owner, found(marker))?;
+    }
+    if !more.is_empty() {
+        writeln!(out, "{}: and {}", target.address, counted(more.len() as u64, "more session"))?;
     }
     let may_undo = may_undo(&all, args.yes)?;
     let mut stays = Vec::new();

@@ -61,6 +61,6 @@ pub use parameter::{PARAMETERS, Parameter, Values, value_words};
 pub use question::{Obstacle, Question, Writes};
 pub use set_up::SetUp;
 pub use status::{CommandStat, LatencyEvent, Status};
-pub use survey::{Foreign, Neighbours, Survey};
+pub use survey::{Foreign, Neighbours, Survey, left_behind};
 pub use tune::{Restored, Turned};
 pub use tuned::{Tuned, plain as config_word};

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Info, Marker, ServerError, clients, datum::Datum, link::Wire, place::Place, registry};
+use super::{
+    Info, Marker, ServerError, clients, datum::Datum, link::Wire, marker::clean_command, place::Place,
+    registry,
+};
 use crate::{
     target::{Address, Target},
-    units,
+    units::{self, counted},
     workload::{OwnKey, RunId},
 };
 
@@ -77,6 +80,33 @@ pub struct Neighbours {
     pub load: Option<u64>,
     /// Other sessions of redyno, with load or without. `None` likewise.
     pub sessions: Option<u64>,
+}
+
+/// So many kinds of what sessions left are told, each in a line.
+const MOST_LEFT: usize = 8;
+
+/// What sessions left to be undone, in words: those that left the same in one line.
+pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
+    let mut alike: Vec<(String, &Marker, u64)> = Vec::new();
+    let mut others = 0;
+    for marker in markers {
+        let left = marker.left(target);
+        match alike.iter().position(|(known, ..)| *known == left) {
+            Some(place) => alike[place].2 += 1,
+            None if alike.len() < MOST_LEFT => alike.push((left, marker, 1)),
+            None => others += 1,
+        }
+    }
+    let line = |(left, Marker { owner, .. }, sessions): &(String, &Marker, u64)| match sessions - 1 {
+        0 => format!("{owner} {left}"),
+        more => format!("{owner} and {} each {left}", counted(more, "other session")),
+    };
+    let rest = format!(
+        "{} left something else; {} undoes that, too",
+        counted(others, "more session"),
+        clean_command(target, target.db)
+    );
+    alike.iter().map(line).chain((others > 0).then_some(rest)).collect()
 }
 
 /// Asks the server; some twenty commands and one for each listed run at the most, none of which writes.
@@ -246,5 +276,34 @@ async fn neighbours(wire: &Wire, info: &Info<'_>) -> Result<Neighbours, ServerEr
             load: None,
             sessions: None,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{Made, Owner};
+
+    #[test]
+    fn sessions_that_left_the_same_are_told_in_one_line_and_very_many_kinds_in_one_more() {
+        let owner = |pid| Owner { started: "2026-11-21T07:08:00Z".to_owned(), host: "box".to_owned(), pid };
+        let marker = |pid| Marker { span: None, ..Marker::new(RunId::random(), owner(Some(pid))) };
+        let first = "a session begun 2026-11-21T07:08:00Z on host box, process 1";
+        let target = Target::default();
+        let clean = clean_command(&target, 0);
+        let left = format!("left its keys here; {clean} removes them");
+        assert_eq!(left_behind(&[marker(1)], &target), [format!("{first} {left}")]);
+        let sixty: Vec<_> = (1..=60).map(marker).collect();
+        assert_eq!(left_behind(&sixty, &target), [format!("{first} and 59 other sessions each {left}")]);
+        let of = |n: usize| {
+            let made = vec![Made::Library(format!("l{n}"))];
+            Marker { made, ..marker(1) }
+        };
+        let told = left_behind(&(0..20_000).map(of).collect::<Vec<_>>(), &target);
+        assert_eq!(told.len(), MOST_LEFT + 1);
+        assert_eq!(
+            told[MOST_LEFT],
+            format!("19 992 more sessions left something else; {clean} undoes that, too")
+        );
     }
 }

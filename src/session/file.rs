@@ -13,7 +13,13 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Record, Sink, coalesce::LATE_S, file_name, fresh_file, lean::Lean, output::Output};
+use super::{
+    Record, Sink,
+    coalesce::LATE_S,
+    file_name, fresh_file,
+    lean::Lean,
+    output::{Harm, Output},
+};
 
 /// Why a session file cannot be written.
 #[derive(Debug, Error)]
@@ -27,6 +33,9 @@ pub enum FileError {
     /// Nobody finds what is written any more.
     #[error("recording to {0} failed: the file was removed")]
     Removed(PathBuf),
+    /// What was written is not there any more.
+    #[error("recording to {0} failed: another program changed the file, and what it held may be lost")]
+    Changed(PathBuf),
     /// A record could not be written.
     #[error("recording to {0} failed: {1}")]
     Write(PathBuf, io::Error),
@@ -206,14 +215,22 @@ impl Writer {
     }
 
     fn append(&mut self, pieces: &[String]) -> Result<(), FileError> {
-        let error = |cause| FileError::Write(self.path.clone(), cause);
         for piece in pieces {
-            self.output.write(piece.as_bytes()).map_err(error)?;
-            if self.output.is_removed().map_err(error)? {
-                return Err(FileError::Removed(self.path.clone()));
-            }
+            self.check()?;
+            self.output
+                .write(piece.as_bytes())
+                .map_err(|cause| FileError::Write(self.path.clone(), cause))?;
         }
-        Ok(())
+        self.check()
+    }
+
+    /// Whether the file is as it was left.
+    fn check(&self) -> Result<(), FileError> {
+        match self.output.harm().map_err(|cause| FileError::Write(self.path.clone(), cause))? {
+            None => Ok(()),
+            Some(Harm::Removed) => Err(FileError::Removed(self.path.clone())),
+            Some(Harm::Changed) => Err(FileError::Changed(self.path.clone())),
+        }
     }
 }
 

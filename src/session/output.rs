@@ -1,10 +1,10 @@
 //! Where the pieces of a file go: as they are, or packed by zstd where its name ends in `.zst`.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Write},
     os::unix::fs::MetadataExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use zstd::stream::write::Encoder;
@@ -18,10 +18,21 @@ pub(super) enum Output {
     Packed(Box<Encoder<'static, Counted>>),
 }
 
-/// A file, and the bytes written to it.
+/// What somebody else did to a file that is being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Harm {
+    /// Nobody finds it any more.
+    Removed,
+    /// It is shorter than what was written, or longer.
+    Changed,
+}
+
+/// A file, and the bytes written to it. One that nothing was written to goes again, unless that is all there was to write.
 pub(super) struct Counted {
     file: File,
+    path: PathBuf,
     written: u64,
+    is_finished: bool,
 }
 
 impl Output {
@@ -30,7 +41,7 @@ impl Output {
     /// # Errors
     /// When zstd gets no memory.
     pub(super) fn new(file: File, path: &Path) -> io::Result<Self> {
-        let counted = Counted { file, written: 0 };
+        let counted = Counted { file, path: path.to_owned(), written: 0, is_finished: false };
         match path.extension() {
             Some(extension) if extension == "zst" => {
                 let mut packer = Encoder::new(counted, LEVEL)?;
@@ -60,9 +71,10 @@ impl Output {
     /// Nothing more will come.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         match self {
-            Self::Plain(_) => Ok(()),
-            Self::Packed(packer) => packer.do_finish(),
+            Self::Plain(file) => file.is_finished = true,
+            Self::Packed(packer) => packer.do_finish()?,
         }
+        Ok(())
     }
 
     /// Bytes that are in the file.
@@ -70,15 +82,36 @@ impl Output {
         self.counted().written
     }
 
-    /// Whether nobody finds the file any more.
-    pub(super) fn is_removed(&self) -> io::Result<bool> {
-        Ok(self.counted().file.metadata()?.nlink() == 0)
+    /// What somebody else did to the file, if that was something.
+    pub(super) fn harm(&self) -> io::Result<Option<Harm>> {
+        let (counted, file) = (self.counted(), self.counted().file.metadata()?);
+        Ok(match () {
+            () if file.nlink() == 0 => Some(Harm::Removed),
+            // A device has no length.
+            () if file.is_file() && file.len() != counted.written => Some(Harm::Changed),
+            () => None,
+        })
     }
 
     fn counted(&self) -> &Counted {
         match self {
             Self::Plain(file) => file,
             Self::Packed(packer) => packer.get_ref(),
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // By that name there may be another file by now.
+        let is_same = |one: &Metadata, other: &Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
+        let is_empty = |file: &Metadata| file.is_file() && file.len() == 0;
+        let (Ok(file), Ok(named)) = (self.file.metadata(), std::fs::symlink_metadata(&self.path)) else {
+            return;
+        };
+        if !self.is_finished && is_empty(&file) && is_same(&file, &named) {
+            // What is said is why nothing was written.
+            let _ = std::fs::remove_file(&self.path);
         }
     }
 }

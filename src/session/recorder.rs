@@ -130,7 +130,12 @@ fn record(writer: Writer, records: &Queue<Arc<Record>>, state: &Arc<State>) -> R
     let (coalesce, sums) = (Coalesce::default(), BTreeMap::from([(0, Tally::default())]));
     let (session, segments, t_s) = (None, BTreeMap::new(), 0.0);
     let mut part = Part { writer, state: Arc::clone(state), coalesce, sums, session, segments, t_s };
-    for record in records.rest() {
+    let mut records = records.rest().peekable();
+    if records.peek().is_none() {
+        // The session has not begun: nothing is left of its file.
+        return Ok(());
+    }
+    for record in records {
         part.take(&record)?;
         if state.stopped.load(Ordering::Relaxed) {
             part.end()?;

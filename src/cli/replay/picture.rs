@@ -1,7 +1,7 @@
 //! `redyno replay FILE --screenshot OUT` and `--animate OUT`: a recording as a picture, without a terminal.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
@@ -108,8 +108,12 @@ fn look(args: &ReplayArgs, model: &mut Model) -> Vec<Effect> {
 }
 
 fn write(path: &Path, picture: &str) -> anyhow::Result<()> {
-    let written = OpenOptions::new().write(true).create_new(true).open(path);
-    let written = written.and_then(|mut file| file.write_all(picture.as_bytes()));
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = opened.and_then(|mut file| {
+        let written = file.write_all(picture.as_bytes());
+        // What is said is why it is not there; a part of a picture is none.
+        written.inspect_err(|_| drop(fs::remove_file(path)))
+    });
     let path = path.display();
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {

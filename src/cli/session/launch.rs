@@ -36,8 +36,7 @@ pub fn destination(
     session: &SessionArgs,
 ) -> Result<Destination, Failure> {
     let target = args.target()?;
-    let longest =
-        session.duration.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
+    let longest = session.duration.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
     let limit = if has_screen { SCREEN_REACH_LIMIT } else { longest };
     match reach(&target, limit).map_err(|error| if session.redact { error.redacted() } else { error }) {
         Ok(_) => Ok(Destination { target, built_in: None, unreachable: None }),

@@ -18,7 +18,7 @@ use crate::{
     clock::{Clock, seconds},
     happening::Happening,
     load::Knobs,
-    server::{Answer, Control, Marker, value_words},
+    server::{Answer, Control, Marker, left_behind, value_words},
     session::{Live, Record, queue::Queue},
     signals::Signal,
 };
@@ -98,7 +98,7 @@ impl Running {
                 self.obey(admission);
             }
             Order::Tell(what) => self.live.event(what.clone()),
-            Order::Mark(mark) => self.live.mark(mark.clone()),
+            Order::Mark(mark) => self.live.mark(mark),
             Order::StartRecording => {
                 let now_s = seconds(self.clock.now_ns());
                 let target = self.commission.plan.target.address.to_string();
@@ -182,9 +182,8 @@ impl Running {
         };
         self.leftovers = None;
         // Where it could not be found out, the survey before the first write or `redyno clean` will.
-        for marker in found.unwrap_or_default() {
-            let left = marker.left(&self.commission.plan.target);
-            self.peers.tell(Notice::Info(format!("{} {left}", marker.owner)));
+        for told in left_behind(&found.unwrap_or_default(), &self.commission.plan.target) {
+            self.peers.tell(Notice::Info(told));
         }
     }
 

@@ -8,6 +8,7 @@ use std::{
 
 use super::{Notice, RecordingState};
 use crate::{
+    foreign,
     session::{FileError, Record, Recording, Writer, queue::Feed},
     units,
 };
@@ -59,7 +60,7 @@ impl Recordings {
     /// In words, when one is under way or the file cannot be had.
     pub fn start_in(&mut self, folder: &Path, target: &str, since_s: f64) -> Result<Listener, String> {
         if let Some(current) = &self.current {
-            return Err(format!("the session is recorded to {} already", current.path().display()));
+            return Err(format!("the session is recorded to {} already", foreign::path(&current.path())));
         }
         let writer = Writer::fresh(folder, target).map_err(|error| error.to_string())?;
         self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
@@ -86,11 +87,13 @@ impl Recordings {
         let ended = self.ending.extract_if(.., |recording| recording.has_ended());
         let ended: Vec<_> = ended.chain(exports).chain(has_failed).collect();
         for ended in ended {
-            let (path, size) = (ended.path().display().to_string(), units::bytes(ended.written()));
+            let (path, size) = (foreign::path(&ended.path()), units::bytes(ended.written()));
             notices.push(match ended.finish() {
                 Ok(()) => Notice::Info(format!("recorded {size} to {path}; redyno replay shows it")),
                 Err(error) => {
-                    let told = format!("{error}; what was written before is whole");
+                    let is_whole = !matches!(error, FileError::Removed(_) | FileError::Changed(_));
+                    let rest = if is_whole { "; what was written before is whole" } else { "" };
+                    let told = format!("{error}{rest}");
                     broken = Some(Arc::new(error));
                     Notice::Warning(told)
                 }
@@ -103,7 +106,7 @@ impl Recordings {
             let since_s = self.since_s;
             notices.push(Notice::Recording(written.map(|(path, bytes)| RecordingState {
                 since_s,
-                file: path.display().to_string(),
+                file: foreign::path(&path),
                 bytes,
             })));
         }
