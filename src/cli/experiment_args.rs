@@ -8,6 +8,7 @@ use super::UsageError;
 use crate::{
     experiment::{Experiment, Find, Limit, Script, ScriptError, Setting, Sweep, SweepPlan},
     load::Knobs,
+    workload::text_of,
 };
 
 /// Experiments: a part of the load.
@@ -39,7 +40,7 @@ pub struct ScriptFile {
 
 impl ScriptFile {
     fn read(path: &str) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read it: {error}"))?;
+        let text = text_of(Path::new(path)).map_err(|error| format!("cannot read it: {}", error.cause))?;
         // The beginning of each message.
         let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
         Ok(Self { name: name.into_owned(), text })

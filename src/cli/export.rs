@@ -9,10 +9,15 @@ use std::{
 
 use clap::Args;
 
-use super::{Failure, UsageError, headless::print_all, outlet::Outlet, replay::records};
+use super::{
+    Failure, UsageError,
+    headless::{Printer, print_all},
+    outlet::Outlet,
+    reading::{records, tell_lost},
+};
 use crate::{
     export::{Format, Rows},
-    session::{Reader, Record, Writer},
+    session::{Record, Writer},
     signals::Signal,
 };
 
@@ -109,18 +114,14 @@ impl ExportArgs {
 /// # Errors
 /// When the recording cannot be read or has not what is asked for, when nothing can be written, or when a signal ends it.
 pub(super) fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
-    let records = of_target(records(reader, args.redact), args);
+    let records = of_target(records(&args.file, args.redact, signals)?.inspect(tell_lost), args);
     let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
     let Some(output) = &args.output else {
-        return print_all(sink, records, &Outlet::stdout(), signals);
+        return print_all(Printer::of(sink, Outlet::stdout()), records, signals);
     };
     let mut writer = Writer::create_as(output, sink).map_err(anyhow::Error::from)?;
     let written = (|| {
         for record in records {
-            if signals.try_recv().is_ok() {
-                return Err(Failure::Interrupted);
-            }
             writer.write(&record?).map_err(anyhow::Error::from)?;
         }
         writer.finish().map_err(anyhow::Error::from)?;

@@ -12,6 +12,7 @@ use super::{
     Failure,
     lines::Lines,
     outlet::{Outlet, is_broken_pipe},
+    words::plain,
 };
 use crate::{
     session::{Coalesce, JsonLines, Record, Sink},
@@ -39,21 +40,21 @@ pub struct Printer {
     coalesce: Coalesce,
     /// The moment of the latest record.
     now_s: f64,
+    is_for_people: bool,
 }
 
 impl Printer {
     /// A printer of `form` on `out`; `files` are what the session is recorded to, or read from.
     pub fn new(form: Form, out: Outlet, files: Vec<String>) -> Self {
-        let sink: Box<dyn Sink> = match form {
-            Form::Lines => Box::new(Lines::of(files)),
-            Form::Json => Box::new(JsonLines),
-        };
-        Self::of(sink, out)
+        match form {
+            Form::Lines => Self { is_for_people: true, ..Self::of(Box::new(Lines::of(files)), out) },
+            Form::Json => Self::of(Box::new(JsonLines), out),
+        }
     }
 
     /// A printer of what `sink` makes on `out`.
     pub fn of(sink: Box<dyn Sink>, out: Outlet) -> Self {
-        Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0 }
+        Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0, is_for_people: false }
     }
 
     /// Takes a record, and writes what can be written.
@@ -75,7 +76,9 @@ impl Printer {
     }
 
     fn offer(&self, piece: String) -> io::Result<()> {
-        self.out.offer(piece.into_bytes(), |n| self.sink.lost(self.now_s, n).into_bytes())
+        let piece = piece.into_bytes();
+        let piece = if self.is_for_people { plain(piece) } else { piece };
+        self.out.offer(piece, |n| self.sink.lost(self.now_s, n).into_bytes())
     }
 
     /// Writes what is left to be written at the end.
@@ -91,19 +94,18 @@ impl Printer {
     }
 }
 
-/// Prints what `sink` makes of `records`, as fast as it is taken: nothing is measured meanwhile, and nothing is lost. The
+/// Prints what a printer makes of `records`, as fast as it is taken: nothing is measured meanwhile, and nothing is lost. The
 /// reader of the lines may take all the time in the world.
 ///
 /// # Errors
 /// When a record is none, when `out` takes no more, or when a signal ends it. That whoever read has had enough is none.
 pub fn print_all(
-    sink: Box<dyn Sink>,
+    mut printer: Printer,
     records: impl IntoIterator<Item = Result<Record, Failure>>,
-    out: &Outlet,
     signals: &Receiver<Signal>,
 ) -> Result<(), Failure> {
+    let out = printer.out.clone();
     let print = || {
-        let mut printer = Printer::of(sink, out.clone());
         for record in records {
             let record = record?;
             wait(signals, || out.has_room_within(LOOK_EVERY))?;

@@ -23,6 +23,7 @@ pub mod oneshot;
 pub mod oneshot_args;
 pub mod outlet;
 mod outlook;
+mod reading;
 mod recordings;
 pub mod replay;
 pub mod report;

@@ -7,10 +7,15 @@ use std::{
 
 use clap::Args;
 
-use super::{Failure, UsageError, compare::named, replay::records};
+use super::{
+    Failure, UsageError,
+    compare::named,
+    reading::{records, tell_lost},
+};
 use crate::{
+    foreign,
     report::{Form, Report, Source},
-    session::{Reader, Record, Writer},
+    session::Writer,
     signals::Signal,
 };
 
@@ -71,13 +76,13 @@ impl ReportArgs {
 pub(super) fn run(args: &ReportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let (output, form) = args.check()?;
     let files = files(&args.files);
-    let open = |(file, _): &(&str, _)| Ok(Reader::open(Path::new(file)).map_err(anyhow::Error::from)?);
-    let readers = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+    let open = |(file, _): &(&str, _)| records(Path::new(file), args.redact, signals);
+    let recordings = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
     let report = Box::new(Report::of(form, sources(&files)));
     let mut writer = Writer::create_as(output, report).map_err(anyhow::Error::from)?;
     let written = (|| {
-        for reader in readers {
-            records(reader, args.redact).try_for_each(|record| add(&mut writer, &record?, signals))?;
+        for record in recordings.into_iter().flatten().inspect(tell_lost) {
+            writer.write(&record?).map_err(anyhow::Error::from)?;
         }
         writer.finish().map_err(anyhow::Error::from)?;
         Ok(())
@@ -100,17 +105,10 @@ fn files(names: &[String]) -> Vec<(&str, Vec<u32>)> {
 
 /// What they are called in a report, which others read: without folders, unless these tell two of one name apart.
 fn sources(files: &[(&str, Vec<u32>)]) -> Vec<Source> {
-    let name = |file: &'_ str| file.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = |file: &'_ str| foreign::text(file.rsplit('/').next().unwrap_or_default());
     let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;
-    let called = |file: &str| if is_one(file) { name(file) } else { file.to_owned() };
+    let called = |file: &str| if is_one(file) { name(file) } else { foreign::text(file) };
     files.iter().map(|(file, segments)| Source { name: called(file), segments: segments.clone() }).collect()
-}
-
-fn add(writer: &mut Writer, record: &Record, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    if signals.try_recv().is_ok() {
-        return Err(Failure::Interrupted);
-    }
-    Ok(writer.write(record).map_err(anyhow::Error::from)?)
 }
 
 #[cfg(test)]

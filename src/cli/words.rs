@@ -2,11 +2,44 @@
 
 use std::{
     io::{self, IsTerminal, Write},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use super::outlet::Outlet;
-use crate::units::were;
+use crate::{
+    tui::theme::{Theme, choice::Choice, in_ascii},
+    units::were,
+};
+
+/// Whether what people read has ASCII characters only.
+static ASCII: AtomicBool = AtomicBool::new(false);
+
+/// What people read has ASCII characters only from now on if that `is_asked` for, or the locale has no others.
+pub(super) fn choose_characters(is_asked: bool) {
+    let is_ascii = !Theme::from_env(Choice::default(), is_asked).has_braille();
+    ASCII.store(is_ascii, Ordering::Relaxed);
+}
+
+/// A text for people with the characters that they are to have: in ASCII all others have their stand-ins. An object of JSON
+/// is for programs, and stays as it is.
+pub(super) fn plain(text: Vec<u8>) -> Vec<u8> {
+    if !ASCII.load(Ordering::Relaxed) || text.is_ascii() || text.starts_with(b"{") {
+        return text;
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let stand_in = if c.is_ascii() { None } else { Some(in_ascii(c.encode_utf8(&mut [0; 4]))) };
+            match stand_in {
+                Some(stand_in) => plain.extend_from_slice(stand_in.as_bytes()),
+                None => plain.push(c as u8),
+            }
+        }
+        plain.extend(chunk.invalid().iter().map(|_| b'?'));
+    }
+    plain
+}
 
 /// Words for a person on one of the streams, a line at a time. Writing them never waits.
 #[derive(Debug)]
@@ -54,7 +87,7 @@ impl Write for Words {
             // Nothing to say: what became of the lines before?
             return self.outlet.is_written_within(Duration::ZERO).map(drop);
         }
-        self.outlet.offer(line, |lines| (self.tell)(lines).into_bytes())
+        self.outlet.offer(plain(line), |lines| (self.tell)(lines).into_bytes())
     }
 }
 

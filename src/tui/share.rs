@@ -8,8 +8,10 @@ use ratatui::layout::Rect;
 use super::{screens, svg, theme::Theme};
 use crate::{
     app::{Model, Picture},
+    foreign,
     session::fresh_file,
     units,
+    workload::text_of,
 };
 
 /// The longest text for the clipboard in bytes: xterm and those like it take no more.
@@ -29,11 +31,16 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
 /// # Errors
 /// In words, when it cannot be written.
 pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, String> {
-    let failed = |path: &Path, error| format!("the screen cannot be saved to {}: {error}", path.display());
+    let failed =
+        |path: &Path, error| format!("the screen cannot be saved to {}: {error}", foreign::path(path));
     let (path, mut file) =
         fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
-    file.write_all(picture.as_bytes()).map_err(|error| failed(&path, error))?;
-    Ok(format!("saved the screen to {}, {}", path.display(), units::bytes(picture.len() as u64)))
+    file.write_all(picture.as_bytes()).map_err(|error| {
+        // What is said is why it is not there; a part of a picture is none.
+        let _ = fs::remove_file(&path);
+        failed(&path, error)
+    })?;
+    Ok(format!("saved the screen to {}, {}", foreign::path(&path), units::bytes(picture.len() as u64)))
 }
 
 /// What puts `text` on the terminal's clipboard: OSC 52, which needs no answer.
@@ -56,9 +63,9 @@ pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
 /// # Errors
 /// In words, when it cannot be read, or not without waiting.
 pub fn read(path: &Path) -> (String, Result<String, String>) {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = foreign::path(Path::new(path.file_name().unwrap_or(path.as_os_str())));
     let text = match fs::metadata(path) {
-        Ok(about) if about.is_file() => fs::read_to_string(path).map_err(|error| error.to_string()),
+        Ok(about) if about.is_file() => text_of(path).map_err(|error| error.cause),
         Ok(_) => Err("it is no file".to_owned()),
         Err(error) => Err(error.to_string()),
     };

@@ -20,10 +20,9 @@ use ratatui::{
     style::{Modifier, Style},
 };
 
-pub use self::glyphs::{GlyphSet, Glyphs};
+pub use self::glyphs::{GlyphSet, Glyphs, in_ascii};
 use self::{
     choice::{Choice, Environment},
-    glyphs::in_ascii,
     ground::Ground,
 };
 use crate::session::timeline::Level;

@@ -4,7 +4,14 @@
 //! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
 //! ```
 
-use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -137,17 +144,20 @@ impl Chosen {
     }
 }
 
-/// The text of a workload's file, or of a series'.
+/// The text of a file that a person wrote: of a workload, a series or a script.
 ///
 /// # Errors
 /// When it cannot be read, or is too long.
 pub(crate) fn text_of(path: &Path) -> Result<String, FileError> {
     let wrong = |cause| FileError { file: path.display().to_string(), line: None, cause };
-    let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
-    if size > LONGEST {
-        return Err(wrong(format!("it has {size} bytes; such a file has up to {LONGEST}")));
+    let mut bytes = Vec::new();
+    // What a device or a pipe says of its size is nothing.
+    let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
+    let text = read.and_then(|_| io::read_to_string(&bytes[..]));
+    if bytes.len() as u64 > LONGEST {
+        return Err(wrong(format!("it has more than {LONGEST} bytes, and such a file has no more")));
     }
-    std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))
+    text.map_err(|error| wrong(error.to_string()))
 }
 
 fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {

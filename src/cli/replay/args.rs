@@ -20,7 +20,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// No screen: all lines of the session at once; also when stdout is no terminal
-    #[arg(long, conflicts_with_all = ["theme", "ascii", "no_mouse"])]
+    #[arg(long, conflicts_with_all = ["theme", "no_mouse"])]
     pub headless: bool,
     /// No screen either: draw it once into a new file, as SVG or, if its name ends in .txt, as text
     #[arg(long, value_name = "OUT", value_parser = picture, group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]

@@ -6,5 +6,4 @@ mod run;
 mod source;
 
 pub use args::ReplayArgs;
-pub(super) use run::records;
 pub use run::run;

@@ -11,9 +11,17 @@ use super::{
 };
 use crate::{
     app::{Playback, Program, summary},
-    cli::{Failure, headless::print_all, lines::Lines, outlet::Outlet, session::complain, words::Words},
+    cli::{
+        Failure,
+        headless::{Form, Printer, print_all},
+        outlet::Outlet,
+        reading::records,
+        session::complain,
+        words::Words,
+    },
+    foreign,
     load::Knobs,
-    session::{Kept, Reader, Record, TimelineOptions},
+    session::{Kept, Reader, TimelineOptions},
     signals::{Signal, listen},
     tui,
 };
@@ -23,18 +31,19 @@ use crate::{
 /// # Errors
 /// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
 pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
-    let reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
+    let reader = || Reader::open(&args.file).map_err(anyhow::Error::from);
     if let Some(picture) = &args.screenshot {
-        return shoot(args, picture, reader, name(&args.file));
+        return shoot(args, picture, reader()?, name(&args.file));
     }
     if let Some(out) = &args.animate {
-        return animate(args, out, reader, name(&args.file));
+        return animate(args, out, reader()?, name(&args.file));
     }
     if args.headless || !has_terminal {
         let signals = listen(&Signal::ENDS).context("cannot take signals")?;
-        let lines = Lines::of(vec![name(&args.file)]);
-        return print_all(Box::new(lines), records(reader, false), &Outlet::stdout(), &signals);
+        let printer = Printer::new(Form::Lines, Outlet::stdout(), vec![name(&args.file)]);
+        return print_all(printer, records(&args.file, false, &signals)?, &signals);
     }
+    let reader = reader()?;
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
     let options = tui::Options {
@@ -59,16 +68,5 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
 
 /// The name of a file without its folders.
 fn name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// The records of a recording, one after the other; without what is private in the server's text where that is left out.
-pub(in crate::cli) fn records(
-    mut reader: Reader,
-    redacts: bool,
-) -> impl Iterator<Item = Result<Record, Failure>> {
-    std::iter::from_fn(move || {
-        let record = reader.next_record().map_err(|error| anyhow::Error::from(error).into()).transpose()?;
-        Some(record.map(|record| if redacts { record.redacted() } else { record }))
-    })
+    foreign::path(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }

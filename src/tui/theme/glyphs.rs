@@ -203,7 +203,7 @@ impl GlyphSet {
 }
 
 /// What stands for `symbol` in ASCII: `?` where nothing does.
-pub(super) fn in_ascii(symbol: &str) -> &'static str {
+pub fn in_ascii(symbol: &str) -> &'static str {
     let known = STAND_INS.iter().find(|(sign, _)| *sign == symbol);
     known.map_or("?", |(_, ascii)| ascii)
 }
