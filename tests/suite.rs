@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "what goes wrong between the assertions fails the test too")]
 
 mod ab;
+mod arguments;
+mod ascii;
 mod bench;
 mod clean;
 mod cluster;
@@ -25,6 +27,8 @@ mod foreign;
 #[cfg(target_os = "linux")]
 mod full_output;
 mod fuzz;
+#[cfg(target_os = "linux")]
+mod harmful_files;
 mod headless;
 mod hostile;
 mod killed;

@@ -91,7 +91,7 @@ const WRONG: [(&str, &str); 90] = [
     ("--headless -i 3", "-i has no effect with --headless"),
     ("--headless --seed 3", "--seed has no effect without load (add --load)"),
     ("-c 5 --no-load", "-c has no effect with --no-load"),
-    ("replay x --headless --ascii", "cannot be used with"),
+    ("replay x --headless --no-mouse", "cannot be used with"),
     ("replay x --screenshot y.svg --no-mouse", "cannot be used with"),
     ("redis://h", "unrecognized subcommand 'redis://h'; a URI is given with -u"),
     ("-p 1 redis://h", "a URI is given with -u"),

@@ -106,9 +106,9 @@ impl Place {
             ("warmup" | "requests", _) => Self::Load,
             ("fail_if" | "base", _) => Self::Lines,
             ("find" | "sweep" | "script", _) => Self::Experiment,
-            // Consent is no setting: a script may give it wherever it goes.
-            ("load" | "no_load" | "yes", _) => Self::Session,
-            ("theme" | "ascii" | "no_mouse", _) => Self::Look,
+            ("theme" | "no_mouse", _) => Self::Look,
+            // Consent is no setting: a script may give it wherever it goes. Lines have the characters of a screen.
+            ("load" | "no_load" | "yes" | "ascii", _) => Self::Session,
             ("interval", _) => Self::Windows,
             ("json", _) => Self::Form,
             (_, Some("Target" | "TLS")) => Self::Server,

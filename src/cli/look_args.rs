@@ -11,7 +11,7 @@ pub struct LookArgs {
     /// [default: auto]
     #[arg(long, value_name = "NAME")]
     pub theme: Option<Choice>,
-    /// Draw with ASCII characters only
+    /// Draw and write with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
     /// Leave the mouse to the terminal, for selecting text without Shift

@@ -18,7 +18,7 @@ use super::{
     bench, clean, compare, completions, demo, effect, export, man, memtier, oneshot,
     outlet::{Outlet, PATIENCE},
     outlook, recordings, replay, report, series, session, topics, verify, versus,
-    words::Words,
+    words::{Words, choose_characters},
     workloads,
 };
 use crate::{
@@ -34,6 +34,7 @@ const LONGEST_REFUSAL: usize = 1024;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let has_terminal = io::stdout().is_terminal();
+    choose_characters(false);
     let code = match parse(&args) {
         _ if let Some((flavour, words)) = bench::called(&args) => {
             let code = bench::run(flavour, words);
@@ -44,6 +45,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
         }
         Ok((mut line, given)) => {
+            let replay = line.command.as_ref().and_then(|command| match command {
+                Command::Replay(args) => Some(&args.look),
+                _ => None,
+            });
+            choose_characters(replay.unwrap_or(&line.session.look).ascii);
             let plan = check(&mut line, &given, has_terminal);
             end(plan.and_then(|plan| dispatch(&line, plan, has_terminal)), &args)
         }

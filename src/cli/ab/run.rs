@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::{AbArgs, lines::Lines};
 use crate::{
-    cli::{Failure, UsageError, headless::Form, outlet::Outlet, session},
+    cli::{Failure, UsageError, headless::Form, outlet::Outlet, session, words::plain},
     experiment::{Ab, Experiment},
     load::most_clients,
     session::{
@@ -52,7 +52,7 @@ fn in_lines(peer: &Peer, ab: &mut Ab, form: Form) -> Result<(), Failure> {
     let (out, mut lines, mut said) = (Outlet::stdout(), Lines::new(form), session::Said::default());
     let tell = |text: String| match text.is_empty() {
         true => Ok(()),
-        false => out.offer(text.into_bytes(), |_| Vec::new()),
+        false => out.offer(plain(text.into_bytes()), |_| Vec::new()),
     };
     let mut written = Ok(());
     for delivery in peer.rest() {

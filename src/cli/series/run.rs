@@ -21,7 +21,7 @@ use crate::{
         lines::session_line,
         outlet::Outlet,
         session::{Held, Said},
-        words::Words,
+        words::{Words, plain},
     },
     clock::Clock,
     experiment::series::{Gathered, Outcome, Table},
@@ -151,7 +151,7 @@ fn one(
 }
 
 fn tell(text: String) -> Result<(), Failure> {
-    match Outlet::stdout().offer(text.into_bytes(), |_| Vec::new()) {
+    match Outlet::stdout().offer(plain(text.into_bytes()), |_| Vec::new()) {
         // Whoever read our lines has had enough, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written.context("cannot write to stdout")?),

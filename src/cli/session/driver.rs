@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use anyhow::Context as _;
 
 use crate::{
-    cli::{Failure, headless::Form, outlet::Outlet},
+    cli::{Failure, headless::Form, outlet::Outlet, words::plain},
     experiment::{Ending, Experiment},
     happening::Happening,
     session::{Order, running::Peer},
@@ -57,7 +57,7 @@ impl Driver {
         let report = experiment.report();
         if form == Form::Lines && !report.is_empty() {
             // What became of it is asked at the end of the program.
-            let _ = Outlet::stdout().offer(format!("\n{report}").into_bytes(), |_| Vec::new());
+            let _ = Outlet::stdout().offer(plain(format!("\n{report}").into_bytes()), |_| Vec::new());
         }
         outcome(experiment.ending())
     }

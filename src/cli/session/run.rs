@@ -19,7 +19,7 @@ use crate::{
         compare::after_session,
         headless::{self, Form},
         outlet::Outlet,
-        words::Words,
+        words::{Words, plain},
     },
     experiment::Experiment,
     session::{
@@ -140,7 +140,7 @@ fn in_lines(
     }
     let tell_ycsb = |timeline| {
         let text = format!("\n{}", ycsb_summary(&timeline));
-        Outlet::stdout().offer(text.into_bytes(), |_| Vec::new())
+        Outlet::stdout().offer(plain(text.into_bytes()), |_| Vec::new())
     };
     match written.and_then(|()| printer.finish()).and_then(|()| ycsb.map_or(Ok(()), tell_ycsb)) {
         // Whoever read our lines has had enough, as `head` does.

@@ -15,7 +15,7 @@ use crate::{
         headless::Form,
         outlet::{CLEAR, Outlet},
         session::{self, Held, Said},
-        words::Words,
+        words::{Words, plain},
     },
     experiment::{Side, Versus},
     load::{Knobs, most_clients},
@@ -240,7 +240,7 @@ impl Comparison {
     fn tell(&mut self, text: String) {
         if self.written.is_ok() && !text.is_empty() {
             self.show("");
-            self.written = Outlet::stdout().offer(text.into_bytes(), |_| Vec::new());
+            self.written = Outlet::stdout().offer(plain(text.into_bytes()), |_| Vec::new());
         }
     }
 
