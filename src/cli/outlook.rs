@@ -33,7 +33,7 @@ fn text(line: &CommandLine) -> Result<String, UsageError> {
         dialect,
         keyspace: knobs.keyspace,
         value_size: knobs.value_size,
-        clients: (knobs.clients, knobs.pipeline),
+        clients: knobs.clients,
         names: &names,
         seed,
     });

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     protocol::{Dialect, Skipper},
     target::{Greeter, Transport},
-    workload::OpId,
+    workload::{Insertions, OpId},
 };
 
 /// Where a connection is in its life.
@@ -52,6 +52,8 @@ pub(super) struct Connection {
     answered: Answered,
     /// Where steps of the batch wait for one another; those that were written last are all of the above.
     sequence: Option<Box<Sequence>>,
+    /// New keys of the batch whose inserts are not answered.
+    inserted: Insertions,
     generation: u32,
     /// When the batch was written, or the connection begun.
     since_ns: u64,
@@ -93,6 +95,7 @@ impl Connection {
             dues: Vec::new(),
             answered: Answered::default(),
             sequence: None,
+            inserted: Insertions::default(),
             generation: 0,
             since_ns: now_ns,
             heard_ns: now_ns,

@@ -92,10 +92,9 @@ impl Setting {
 
     /// What is asked under `knobs` in `phase`; what is asked now, or with the values of now, where that is the same.
     fn program_for(&self, knobs: &Knobs, plan: &Plan, phase: &Phase) -> Arc<Program> {
-        let in_flight =
-            |knobs: &Knobs| knobs.workload.depends_on_clients().then_some((knobs.clients, knobs.pipeline));
+        let clients = |knobs: &Knobs| knobs.workload.depends_on_clients().then_some(knobs.clients);
         let asks =
-            |knobs: &Knobs| (knobs.value_size, knobs.keyspace, in_flight(knobs), Arc::clone(&knobs.workload));
+            |knobs: &Knobs| (knobs.value_size, knobs.keyspace, clients(knobs), Arc::clone(&knobs.workload));
         let is_same_phase = phase.filling().is_some() == self.phase.filling().is_some();
         if is_same_phase && asks(knobs) == asks(&self.knobs) {
             return Arc::clone(&self.program);

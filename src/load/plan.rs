@@ -103,7 +103,7 @@ impl Plan {
     pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values) -> Program {
         let make = if phase.filling().is_some() { Program::of_prefill } else { Program::new };
         let program = make(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
-        program.for_clients(knobs.clients, knobs.pipeline)
+        program.for_clients(knobs.clients)
     }
 
     /// One worker, for nobody in particular.

@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     Distribution, Draws, KeyForm, Keyspace,
+    growth::{Growth, Inserted},
     scatter::{scattered, ycsb_hash},
     zipf::{YcsbZipf, Zipf},
 };
@@ -26,8 +27,8 @@ pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITH
 pub(super) struct Counters {
     /// Keys that were drawn one after the other.
     drawn: Arc<AtomicU64>,
-    /// New keys; one number for all sets that are the same keys.
-    inserted: Arc<AtomicU64>,
+    /// New keys; one growth for all sets that are the same keys.
+    growth: Arc<Growth>,
 }
 
 /// Draws keys of a set.
@@ -39,10 +40,8 @@ pub(super) struct Chooser {
     count: u64,
     how: How,
     form: KeyForm,
-    /// How many new ones an operation has at the most.
-    inserts: u64,
-    /// New ones that may not be acknowledged yet.
-    unsettled: u64,
+    /// Whether operations insert new ones.
+    grows: bool,
     /// How many clients draw.
     clients: u64,
     counters: Counters,
@@ -65,8 +64,8 @@ enum How {
 }
 
 impl Chooser {
-    /// Of a set of keys, where the knob says `keyspace`, for one client; an operation has up to so many new ones.
-    pub(super) fn new(keys: &Keyspace, keyspace: u64, inserts: u64) -> Self {
+    /// Of a set of keys, where the knob says `keyspace`, for one client; `grows` is whether operations insert new ones.
+    pub(super) fn new(keys: &Keyspace, keyspace: u64, grows: bool) -> Self {
         let numbers = keys.numbers(keyspace);
         let count = numbers.end - numbers.start;
         let zipf = |exponent| Zipf::new(count, exponent);
@@ -91,8 +90,7 @@ impl Chooser {
             count,
             how,
             form: keys.form(),
-            inserts,
-            unsettled: inserts,
+            grows,
             clients: 1,
             counters: Counters::default(),
         }
@@ -110,20 +108,20 @@ impl Chooser {
 
     /// Grows with another set, which is the same keys.
     pub(super) fn grow_with(&mut self, other: &Self) {
-        self.counters.inserted = Arc::clone(&other.counters.inserted);
+        self.counters.growth = Arc::clone(&other.counters.growth);
     }
 
-    /// Draws for so many clients, at least 1, with so many operations of each in flight.
-    pub(super) fn share_among(&mut self, clients: u64, pipeline: u64) {
+    /// Draws for so many clients, at least 1.
+    pub(super) fn share_among(&mut self, clients: u64) {
         self.clients = clients;
-        self.unsettled = self.inserts * clients * pipeline;
     }
 
-    /// The number of the next new key, as it is named. It is drawn like any other once as many were inserted after it as all
-    /// clients together have in flight: a read seldom comes before the reply to its insert then.
-    pub(super) fn insert(&self) -> u64 {
-        let inserted = self.counters.inserted.fetch_add(1, Ordering::Relaxed);
-        self.form.named(self.first + self.count + inserted)
+    /// The number of the next new key, as it is named, and what makes it drawn like any other when the operation at this
+    /// place of its batch is answered.
+    pub(super) fn insert(&self, operation: u32) -> (u64, Inserted) {
+        let growth = Arc::clone(&self.counters.growth);
+        let number = growth.insert();
+        (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
     }
 
     /// A key of the set by its number, as it is named.
@@ -131,17 +129,23 @@ impl Chooser {
         self.form.named(number)
     }
 
-    /// How many keys there are to be drawn.
-    fn settled(&self) -> u64 {
-        self.count + self.counters.inserted.load(Ordering::Relaxed).saturating_sub(self.unsettled)
-    }
-
     /// The number of the next key as it is named, of the set with the number `set`.
     #[inline]
     pub(super) fn choose(&self, set: usize, draws: &mut Draws) -> u64 {
-        let n = if self.inserts == 0 { self.count } else { self.settled() };
+        if self.grows {
+            return self.choose_grown(set, draws);
+        }
+        let n = self.count;
         let place = if let How::Uniform = self.how { draws.below(n) } else { self.place(n, set, draws) };
         self.form.named(self.first + place)
+    }
+
+    /// The same where there are new ones.
+    fn choose_grown(&self, set: usize, draws: &mut Draws) -> u64 {
+        let answered = self.counters.growth.answered();
+        let place = self.place(self.count + answered, set, draws);
+        let new = place.checked_sub(self.count).map(|nth| self.counters.growth.nth(nth, answered));
+        self.form.named(self.first + new.map_or(place, |number| self.count + number))
     }
 
     /// The place of the next key among `n`.
@@ -175,7 +179,7 @@ impl Chooser {
     /// YCSB hashes onto the keys that there will be in the end, and draws again what is not there yet. How many these will be
     /// is not known here: at first twice as many as there are, and twice as many again when those are there.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
-        let all = if self.inserts == 0 { n } else { n.next_power_of_two().max(self.count.saturating_mul(2)) };
+        let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
             let place = ycsb_hash(zipf.rank(draws.unit())) % all;
             if place < n {
@@ -216,217 +220,4 @@ fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::{BTreeSet, HashMap};
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::workload::zeta;
-
-    fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
-        let distribution = distribution.parse().unwrap();
-        let keys = Keyspace { first, count: Some(count), distribution, ..Keyspace::default() };
-        Chooser::new(&keys, 0, 0)
-    }
-
-    /// How often each key came of so many draws.
-    fn counts(chooser: &Chooser, draws: u32) -> HashMap<u64, u32> {
-        let (mut counts, mut stream) = (HashMap::new(), Draws::new(11));
-        (0..draws).for_each(|_| *counts.entry(chooser.choose(0, &mut stream)).or_default() += 1);
-        counts
-    }
-
-    /// Whether `count` of `n` is the share that was expected, within five standard deviations.
-    fn is_share(count: u32, n: u32, expected: f64) -> bool {
-        let sigma = (expected * (1.0 - expected) / f64::from(n)).sqrt();
-        (f64::from(count) / f64::from(n) - expected).abs() < 5.0 * sigma
-    }
-
-    #[test]
-    fn the_hottest_key_is_drawn_as_often_as_the_closed_form_says() {
-        const N: u32 = 200_000;
-        for n in [1000, 100_000, 1_000_000] {
-            for name in ["zipfian", "zipfian-in-order", "latest"] {
-                let counts = counts(&chooser(name, 7, n), N);
-                let (hottest, count) = counts.into_iter().max_by_key(|(_, count)| *count).unwrap();
-                assert!(is_share(count, N, 1.0 / zeta(n, 0.99)), "{name} over {n}: {count}");
-                match name {
-                    "zipfian-in-order" => assert_eq!(hottest, 7),
-                    "latest" => assert_eq!(hottest, 7 + n - 1),
-                    _ => assert_eq!(hottest, 7 + scattered(0, n)),
-                }
-            }
-            let counts = counts(&chooser("ycsb-zipfian", 0, n), N);
-            // Beside the hottest rank, those that fall on the same key as they may.
-            let expected = 1.0 / YcsbZipf::ZETA;
-            let of_hottest = counts[&(ycsb_hash(0) % n)];
-            assert!(is_share(of_hottest, N, expected + (1.0 - expected) / n as f64), "{n}: {of_hottest}");
-        }
-    }
-
-    /// What the formulas of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) make of these uniform numbers, and its scrambled
-    /// generator of that over 1000 keys; computed apart from this code.
-    #[test]
-    fn ycsbs_generator_draws_what_ycsb_draws() {
-        let zipf = YcsbZipf::new();
-        for (unit, rank, key) in [
-            (0.0, 0, 211),
-            (0.03, 0, 211),
-            (0.05, 1, 620),
-            (0.06, 2, 393),
-            (0.1, 6, 587),
-            (0.25, 296, 614),
-            (0.5, 134_552, 260),
-            (0.75, 42_924_421, 439),
-            (0.9, 1_170_869_537, 670),
-        ] {
-            assert_eq!((zipf.rank(unit), ycsb_hash(zipf.rank(unit)) % 1000), (rank, key), "{unit}");
-        }
-    }
-
-    #[test]
-    fn sequential_and_scattered_reach_every_key() {
-        let walk = chooser("sequential", 5, 100);
-        let mut clients = [Draws::new(1), Draws::of_client(2, 1)];
-        for round in 0..3 {
-            let keys: Vec<_> = (0..100).map(|n| walk.choose(0, &mut clients[n % 2])).collect();
-            assert!(keys.into_iter().eq(5..105), "round {round}");
-        }
-        for name in ["zipfian", "ycsb-zipfian", "uniform", "latest", "exponential", "hotspot", "gaussian"] {
-            assert_eq!(counts(&chooser(name, 5, 50), 50_000).len(), 50, "{name}");
-        }
-    }
-
-    #[test]
-    fn the_parts_of_clients_do_not_overlap_and_are_the_whole() {
-        for (clients, keys) in [(1, 10), (3, 10), (10, 10), (7, 1000)] {
-            let mut parted = chooser("partitioned", 3, keys);
-            parted.share_among(clients, 1);
-            let mut all = BTreeSet::new();
-            for client in 0..clients {
-                let mut draws = Draws::of_client(9, client);
-                let longest = keys.div_ceil(clients) as usize;
-                let part: Vec<_> = (0..longest).map(|_| parted.choose(2, &mut draws)).collect();
-                let own: BTreeSet<_> = part.iter().copied().collect();
-                assert!(part.is_sorted() || own.len() < longest, "{part:?}");
-                assert!(all.is_disjoint(&own), "{clients} clients over {keys}");
-                all.extend(own);
-            }
-            assert!(all.into_iter().eq(3..3 + keys), "{clients} clients over {keys}");
-        }
-        let mut crowded = chooser("partitioned", 0, 2);
-        crowded.share_among(5, 1);
-        let of_client = |client| crowded.choose(0, &mut Draws::of_client(1, client));
-        assert_eq!([0, 1, 2, 3, 4].map(of_client), [0, 1, 0, 1, 0]);
-    }
-
-    #[test]
-    fn each_client_goes_through_all_by_itself() {
-        let walk = chooser("sequential-by-client", 5, 3);
-        let mut clients = [Draws::of_client(1, 0), Draws::of_client(1, 1)];
-        let keys: Vec<_> = (0..8).map(|n| walk.choose(1, &mut clients[usize::from(n > 3)])).collect();
-        assert_eq!(keys, [5, 6, 7, 5, 5, 6, 7, 5]);
-    }
-
-    #[test]
-    fn a_hotspot_has_its_share() {
-        const N: u32 = 100_000;
-        for (text, below, share) in
-            [("hotspot", 200, 0.8), ("hotspot 0.1 0.5", 100, 0.5), ("hotspot 0 1", 1, 1.0)]
-        {
-            let counts = counts(&chooser(text, 0, 1000), N);
-            let hot = counts.iter().filter(|(key, _)| **key < below).map(|(_, count)| count).sum();
-            assert!(share == 1.0 && hot == N || is_share(hot, N, share), "{text}: {hot}");
-        }
-        assert_eq!(counts(&chooser("hotspot 1 0", 0, 10), 1000).len(), 10);
-    }
-
-    #[test]
-    fn a_bell_has_its_median_and_its_deviation() {
-        const N: u32 = 100_000;
-        // Cut at three deviations, a bell is a little narrower.
-        for (text, median, deviation) in
-            [("gaussian", 50_000.0, 0.9866 * 100_000.0 / 6.0), ("gaussian 20000 1000", 20_000.0, 1000.0)]
-        {
-            let counts = counts(&chooser(text, 0, 100_000), N);
-            let sum = |of: &dyn Fn(f64) -> f64| {
-                counts.iter().map(|(key, count)| of(*key as f64 + 0.5) * f64::from(*count)).sum::<f64>()
-                    / f64::from(N)
-            };
-            let mean = sum(&|key| key);
-            let found = sum(&|key| (key - mean).powi(2)).sqrt();
-            assert!((mean - median).abs() < 5.0 * deviation / f64::from(N).sqrt(), "{text}: {mean}");
-            assert!((found / deviation - 1.0).abs() < 0.015, "{text}: {found}");
-        }
-    }
-
-    #[test]
-    fn an_exponential_distribution_has_its_share_in_the_newest() {
-        const N: u32 = 100_000;
-        let counts = counts(&chooser("exponential", 0, 7000), N);
-        let newest = counts.iter().filter(|(key, _)| **key >= 1000).map(|(_, count)| count).sum();
-        // 95 % of all draws, of which those beyond the oldest are drawn again.
-        let expected = 0.95 / (1.0 - 0.05_f64.powf(7.0 / 6.0));
-        assert!(is_share(newest, N, expected), "{newest}");
-    }
-
-    #[test]
-    fn new_keys_are_drawn_when_as_many_came_after_them_as_are_in_flight() {
-        let keys = |distribution: &str| Keyspace {
-            first: 100,
-            count: Some(10),
-            distribution: distribution.parse().unwrap(),
-            ..Keyspace::default()
-        };
-        let mut latest = Chooser::new(&keys("latest"), 0, 1);
-        latest.share_among(2, 4);
-        let newest = |chooser: &Chooser| counts(chooser, 1000).into_keys().max().unwrap();
-        assert_eq!((latest.insert(), newest(&latest)), (110, 109));
-        assert_eq!((0..100).fold(0, |_, _| latest.insert()), 210);
-        assert_eq!(newest(&latest), 210 - 8);
-        let hottest = counts(&latest, 1000).into_iter().max_by_key(|(_, count)| *count).unwrap();
-        assert_eq!(hottest.0, newest(&latest));
-        for name in ["uniform", "zipfian", "ycsb-zipfian", "sequential", "hotspot", "exponential", "gaussian"]
-        {
-            let mut grown = Chooser::new(&keys(name), 0, 1);
-            grown.go_on_from(latest.counters().clone());
-            grown.share_among(2, 4);
-            let counts = counts(&grown, 5000);
-            assert!(counts.keys().all(|key| (100..203).contains(key)), "{name}");
-            assert!(counts.keys().any(|key| *key >= 150), "{name} draws none of those that are new");
-        }
-    }
-
-    #[test]
-    fn hashed_keys_are_named_by_their_hashes() {
-        let keys = Keyspace { hashed: true, distribution: Distribution::Sequential, ..Keyspace::default() };
-        let chooser = Chooser::new(&keys, 2, 1);
-        let mut draws = Draws::new(1);
-        assert_eq!([chooser.choose(0, &mut draws), chooser.choose(0, &mut draws)], [0, 1].map(ycsb_hash));
-        assert_eq!(chooser.insert(), ycsb_hash(2));
-    }
-
-    proptest! {
-        #[test]
-        fn every_draw_lies_in_the_set(
-            name in prop::sample::select(vec![
-                "uniform", "sequential", "partitioned", "sequential-by-client", "zipfian 0.3", "zipfian", "zipfian 1", "zipfian 10",
-                "zipfian-in-order 2", "ycsb-zipfian", "latest", "latest 1.5", "hotspot", "hotspot 0 0", "hotspot 1 1",
-                "exponential", "gaussian",
-            ]),
-            first in 0..=u64::MAX / 2,
-            count in prop::sample::select(vec![1, 2, 3, 10, 1000, 999_999_999_999, u64::MAX / 2]),
-            clients in 1..1000_u64,
-            seed in any::<u64>(),
-        ) {
-            let mut chooser = chooser(name, first, count);
-            chooser.share_among(clients, 1);
-            let mut draws = Draws::of_client(seed, seed % clients);
-            for _ in 0..100 {
-                let drawn = chooser.choose(0, &mut draws);
-                prop_assert!((first..first + count).contains(&drawn), "{name}: {drawn}");
-            }
-        }
-    }
-}
+mod tests;

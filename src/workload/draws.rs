@@ -4,7 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
-    Values,
+    Insertions, Values,
     chooser::Chooser,
     dataset::Taken,
     now,
@@ -148,6 +148,8 @@ pub(super) struct Filling<'a> {
     pub(super) left_out: &'a mut Vec<LeftOut>,
     /// The keys of this operation that were noted, by their sets.
     pub(super) noted: &'a mut Vec<u64>,
+    /// Where new keys are noted, and the place of this operation in its batch.
+    pub(super) inserted: (&'a mut Insertions, u32),
     /// The record that the operation is of, if it is of one.
     pub(super) record: &'a Taken,
     /// The key whose turn it is, where each has one.
@@ -168,8 +170,10 @@ impl Filling<'_> {
 
     /// The next new key of a set, which may be repeated later in the operation.
     fn insert(&mut self, set: u16) -> u64 {
-        let inserted = self.sources.sets[usize::from(set)].insert();
-        self.keep(set, inserted)
+        let (insertions, operation) = &mut self.inserted;
+        let (key, inserted) = self.sources.sets[usize::from(set)].insert(*operation);
+        insertions.push(inserted);
+        self.keep(set, key)
     }
 
     /// The next number of a source that is no set of keys.

@@ -111,7 +111,7 @@ mod tests {
     fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
         const DRAWS: u32 = 200_000;
         let keys = Keyspace { first: FIRST, count: Some(n), distribution, ..Keyspace::default() };
-        let (chooser, mut draws) = (Chooser::new(&keys, 0, 0), Draws::new(5));
+        let (chooser, mut draws) = (Chooser::new(&keys, 0, false), Draws::new(5));
         let hits = (0..DRAWS).filter(|_| hottest.contains(&(chooser.choose(0, &mut draws) - FIRST))).count();
         hits as f64 / f64::from(DRAWS)
     }

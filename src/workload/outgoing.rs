@@ -7,7 +7,7 @@
 
 use std::io::IoSlice;
 
-use super::{DatasetError, Values, dataset::Taken, values::Cut};
+use super::{DatasetError, Insertions, Values, dataset::Taken, values::Cut};
 
 /// Values of more bytes are not copied.
 pub(super) const LARGE: usize = 64 * 1024;
@@ -32,6 +32,10 @@ pub struct Outgoing {
     pub(super) before: usize,
     /// What was to be a key and is none, first since this was taken.
     refused: Option<Vec<u8>>,
+    /// How many operations were appended.
+    pub(super) appended: u32,
+    /// The new keys among these.
+    pub(super) inserted: Insertions,
     /// What is to be written later: the second steps of operations whose steps wait for one another, the third, ...
     pub(super) later: Vec<Outgoing>,
 }
@@ -66,6 +70,14 @@ impl Outgoing {
         self.bytes.clear();
         self.left_out.clear();
         self.later.clear();
+        self.appended = 0;
+        self.inserted.clear();
+    }
+
+    /// The new keys among the requests.
+    #[inline]
+    pub fn inserted(&mut self) -> &mut Insertions {
+        &mut self.inserted
     }
 
     /// Why a record that was to be sent could not be had: what was put together since must not be written.
@@ -84,6 +96,7 @@ impl Outgoing {
     #[cold]
     pub(super) fn refuse(&mut self, start: usize, key: Vec<u8>) {
         self.cut(start);
+        self.inserted.fail(self.appended);
         self.refused.get_or_insert(key);
     }
 

@@ -30,8 +30,8 @@ pub struct Asking<'a> {
     pub keyspace: u64,
     /// How many bytes a value has that has no size of its own.
     pub value_size: u32,
-    /// How many clients ask, and how much each has in flight.
-    pub clients: (u32, u32),
+    /// How many clients ask.
+    pub clients: u32,
     /// How the keys are called.
     pub names: &'a KeyNames,
     /// Where all random numbers come from.
@@ -166,7 +166,7 @@ impl Asking<'_> {
         let workload = &Workload { dataset, ..workload.clone() };
         let values = Values::new(workload, self.value_size, self.seed);
         let program = make(workload, self.dialect, self.keyspace, values, self.names);
-        program.for_clients(self.clients.0, self.clients.1)
+        program.for_clients(self.clients)
     }
 
     /// The operations of a program, with the share and the mean bytes of each.
@@ -297,7 +297,7 @@ mod tests {
         let names = KeyNames::given("k:");
         workload.check().unwrap();
         workload.check_dialect(dialect, &names).unwrap();
-        let (keyspace, value_size, clients) = (1000, 32, (2, 1));
+        let (keyspace, value_size, clients) = (1000, 32, 2);
         Outlook::new(&Asking { workload, dialect, keyspace, value_size, clients, names: &names, seed: 7 })
             .unwrap()
     }

@@ -106,10 +106,10 @@ impl Program {
         self.growing_together()
     }
 
-    /// The same for so many clients, at least 1, with so many operations of each in flight.
+    /// The same for so many clients, at least 1.
     #[must_use]
-    pub fn for_clients(mut self, clients: u32, pipeline: u32) -> Self {
-        self.sources.sets.iter_mut().for_each(|set| set.share_among(clients.into(), pipeline.into()));
+    pub fn for_clients(mut self, clients: u32) -> Self {
+        self.sources.sets.iter_mut().for_each(|set| set.share_among(clients.into()));
         self
     }
 
@@ -189,12 +189,13 @@ impl Program {
             return *op;
         }
         let start = out.bytes.len();
-        let (left_out, noted, record) = (&mut out.left_out, &mut out.noted, &out.record);
+        let Outgoing { left_out, noted, record, inserted, appended, .. } = out;
         let mut filling = Filling {
             sources: &self.sources,
             draws,
             left_out,
             noted,
+            inserted: (inserted, *appended),
             record,
             given,
             awaited: None,
@@ -205,8 +206,9 @@ impl Program {
         if !self.compiled.later.is_empty() && refused.is_none() {
             refused = self.append_later(*op, draws, out);
         }
-        if let Some(key) = refused {
-            out.refuse(start, key);
+        match refused {
+            Some(key) => out.refuse(start, key),
+            None => out.appended += 1,
         }
         *op
     }
@@ -233,6 +235,7 @@ impl Program {
                 draws,
                 left_out: &mut step.left_out,
                 noted: &mut out.noted,
+                inserted: (&mut out.inserted, out.appended),
                 record: &out.record,
                 given: 0,
                 awaited: None,
@@ -319,7 +322,10 @@ mod tests {
         };
         let highest = |program: &Program| {
             let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
-            (0..200).for_each(|_| _ = program.append(&mut draws, &mut out));
+            for n in 1..=200 {
+                program.append(&mut draws, &mut out);
+                out.inserted.answer(n);
+            }
             let text = String::from_utf8(out.bytes).unwrap();
             let read = text.split("GET\r\n$18\r\nk:key:").skip(1);
             read.map(|key| key[..12].parse::<u64>().unwrap()).max().unwrap()

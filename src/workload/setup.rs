@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Draws, KeyNames, Keyspace, Prefill, Values, Workload,
+    Draws, Insertions, KeyNames, Keyspace, Prefill, Values, Workload,
     chooser::Chooser,
     dataset::Taken,
     draws::{Filling, Sources},
@@ -69,6 +69,7 @@ impl Workload {
             draws: &mut draws,
             left_out: &mut left_out,
             noted: &mut noted,
+            inserted: (&mut Insertions::default(), 0),
             record: &Taken::default(),
             given: 0,
             awaited: None,
@@ -86,12 +87,12 @@ impl Workload {
 
     /// The sets of keys, as what draws their numbers, and what they are called.
     pub(super) fn sets(&self, keyspace: u64, names: &KeyNames) -> (Vec<Chooser>, Vec<SetNames>) {
-        let set = |(keys, inserts): (&Keyspace, u64)| {
+        let set = |(keys, grows): (&Keyspace, bool)| {
             let prefix = if keys.bare { String::new() } else { [names.prefix(), &keys.prefix].concat() };
             let form = keys.form();
-            (Chooser::new(keys, keyspace, inserts), SetNames { prefix, form, grows: inserts > 0 })
+            (Chooser::new(keys, keyspace, grows), SetNames { prefix, form, grows })
         };
-        self.keys.values().zip(self.inserts()).map(set).unzip()
+        self.keys.values().zip(self.grows()).map(set).unzip()
     }
 }
 

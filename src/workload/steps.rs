@@ -28,23 +28,19 @@ pub(super) fn command(step: &str) -> String {
 }
 
 impl Workload {
-    /// Whether what a client asks depends on how many clients there are, and on how much they have in flight.
+    /// Whether what a client asks depends on how many clients there are.
     pub fn depends_on_clients(&self) -> bool {
-        let is_parted = |keys: &Keyspace| keys.distribution == Distribution::Partitioned;
-        self.keys.values().any(is_parted) || self.inserts().any(|inserts| inserts > 0)
+        self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
     }
 
-    /// Of each set of keys how many new ones an operation has at the most. Sets that are the same keys get the same ones.
-    pub(super) fn inserts(&self) -> impl Iterator<Item = u64> {
+    /// Of each set of keys whether operations insert new ones. Sets that are the same keys get the same ones.
+    pub(super) fn grows(&self) -> impl Iterator<Item = bool> {
         let same = self.same_keys();
-        let mut most = vec![0; self.keys.len()];
-        for operation in &self.operations {
-            let mut here = vec![0; self.keys.len()];
-            let steps = self.steps(operation).flat_map(|step| step.0).flatten();
-            steps.filter_map(|fragment| fragment.inserts()).for_each(|set| here[same[usize::from(set)]] += 1);
-            most.iter_mut().zip(here).for_each(|(most, here)| *most = here.max(*most));
-        }
-        same.into_iter().map(move |first| most[first])
+        let steps = self.operations.iter().flat_map(|operation| self.steps(operation));
+        let fragments = steps.flat_map(|step| step.0).flatten();
+        let grown: BTreeSet<_> =
+            fragments.filter_map(|fragment| Some(same[usize::from(fragment.inserts()?)])).collect();
+        same.into_iter().map(move |first| grown.contains(&first))
     }
 
     /// The sets of keys that operations with a weight, setup and prefill may write to, and whether new keys are among those.
@@ -56,7 +52,7 @@ impl Workload {
         let steps = steps.chain(before.flat_map(|step| self.step(step)));
         let keys = |step: Step| step.0.into_iter().flatten().filter_map(|fragment| fragment.draws());
         let written: BTreeSet<_> = steps.flat_map(keys).collect();
-        let sets = (0..).zip(self.keys.values().zip(self.inserts().map(|inserts| inserts > 0)));
+        let sets = (0..).zip(self.keys.values().zip(self.grows()));
         let sets = sets.filter(move |(n, _)| written.contains(n)).map(|(_, set)| set);
         sets.filter(|(keyspace, _)| !keyspace.bare)
     }

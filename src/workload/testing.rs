@@ -8,11 +8,16 @@ pub(super) fn program(workload: &Workload, keyspace: u64) -> Program {
     Program::new(workload, Dialect::Resp2, keyspace, Values::new(workload, 4, 1), &KeyNames::given("k:"))
 }
 
-/// What the operations of the first `n` draws of a seed are called, and all their bytes.
+/// What the operations of the first `n` draws of a seed are called, and all their bytes; each is answered before the next.
 pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
     let program = program(workload, keyspace);
     let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
-    let labels = (0..n).map(|_| program.append(&mut draws, &mut out));
+    let next = |_| {
+        let op = program.append(&mut draws, &mut out);
+        out.inserted.answer(u32::MAX);
+        op
+    };
+    let labels = (0..n).map(next);
     let labels = labels.map(|op| program.operations().of(op).label.clone()).collect();
     (labels, String::from_utf8(out.bytes).unwrap())
 }

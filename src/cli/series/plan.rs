@@ -31,7 +31,7 @@ fn of_cell(cell: &Cell, line: &CommandLine, asked: &Asked) -> Result<String, Usa
         dialect: asked.target.dialect,
         keyspace: knobs.keyspace,
         value_size: knobs.value_size,
-        clients: (knobs.clients, knobs.pipeline),
+        clients: knobs.clients,
         names: &KeyNames::of_some_run(),
         seed: line.load.seed(),
     });

@@ -97,6 +97,9 @@ impl Connection {
         let before = self.answered;
         let taken = self.sort_replies(bytes, (now_ns, dialect), &mut replies, first_errors);
         replies.settle();
+        if !self.inserted.is_empty() {
+            self.take_inserted();
+        }
         if before != self.answered {
             self.heard_ns = now_ns;
         }
@@ -112,6 +115,17 @@ impl Connection {
         taken
     }
 
+    /// New keys whose inserts are answered are drawn from now on. Steps that wait for one another leave the places of their
+    /// batch, so that its keys are there with the last of them.
+    #[inline(never)]
+    fn take_inserted(&mut self) {
+        match &self.sequence {
+            None => self.inserted.answer(self.answered.whole),
+            Some(sequence) if sequence.goes_on() || self.answered.place() < self.operations.len() => {}
+            Some(_) => self.inserted.answer(u32::MAX),
+        }
+    }
+
     #[inline]
     fn sort_replies(
         &mut self,
@@ -120,7 +134,7 @@ impl Connection {
         replies: &mut Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        let Self { skipper, operations, dues, answered, sequence, .. } = self;
+        let Self { skipper, operations, dues, answered, sequence, inserted, .. } = self;
         // What is not counted yet, and of that what is not looked at yet.
         let (mut uncounted, mut rest, wants_parts) = (bytes.len(), bytes, replies.wants_parts());
         while let Some(piece) = skipper.advance(&mut rest, wants_parts)? {
@@ -150,6 +164,12 @@ impl Connection {
                 && replies.count_error(op, line)
             {
                 first_errors.push(line.to_vec());
+            }
+            if is_error && !inserted.is_empty() {
+                match sequence {
+                    None => inserted.fail(answered.whole),
+                    Some(_) => inserted.clear(),
+                }
             }
             if is_error || replies.by_replies(op) {
                 let is_good = match sequence {

@@ -33,7 +33,6 @@ struct Bench {
 }
 
 impl Bench {
-    /// A connection that is greeted.
     fn new() -> Self {
         Self::of(&testing::program())
     }
@@ -59,6 +58,7 @@ impl Bench {
             is_closing: false,
             is_connected: true,
             sequence: None,
+            inserted: Insertions::default(),
             unsent: None,
         };
         Self {

@@ -24,6 +24,7 @@ impl Connection {
         self.dues.clear();
         self.answered = Answered::default();
         self.sequence = None;
+        self.inserted.clear();
         Batch { operations: &mut self.operations, dues: &mut self.dues }
     }
 
@@ -46,6 +47,7 @@ impl Connection {
         if let Some(later) = out.take_later() {
             self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
         }
+        self.inserted.take(out.inserted());
         self.since_ns = now_ns;
         self.first_ns = 0;
         self.generation = segments.generation();

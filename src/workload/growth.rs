@@ -1,0 +1,149 @@
+//! How a set of keys grows while it is drawn from: which new keys were inserted, and which of these are there to be drawn.
+//!
+//! ```text
+//!  inserted   0  1  2  3  4  5  6           numbers, in the order in which they are asked for
+//!  answered   0  2  1  5                    the same, in the order of the replies: 3, 4 and 6 are in flight
+//!                       ▲ the newest
+//! ```
+//! A key can be drawn when the reply to its insert has come, and not before: one whose insert failed or was lost never is. The
+//! last [`KEPT`] are kept in the order of their replies, without a lock; of older ones the order is that of their numbers.
+
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// So many of the newest are kept in the order of their replies: more than are ever in flight.
+const KEPT: u64 = 1 << 16;
+
+/// The growth of a set, which all clients share.
+#[derive(Debug, Default)]
+pub(super) struct Growth {
+    inserted: AtomicU64,
+    answered: AtomicU64,
+    /// Above the place of each by 1; 0 where a place was counted and is not written yet.
+    newest: OnceLock<Box<[AtomicU64]>>,
+}
+
+impl Growth {
+    /// The number of the next new key.
+    pub(super) fn insert(&self) -> u64 {
+        self.inserted.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many were answered.
+    #[inline]
+    pub(super) fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Acquire)
+    }
+
+    /// The number of the key that was answered as the one with this number, from 0, of so many.
+    #[inline]
+    pub(super) fn nth(&self, nth: u64, answered: u64) -> u64 {
+        let kept = self.newest.get().filter(|_| answered - nth <= KEPT);
+        let known = kept.map_or(0, |kept| kept[(nth % KEPT) as usize].load(Ordering::Acquire));
+        known.checked_sub(1).unwrap_or(nth)
+    }
+
+    fn take_answer(&self, number: u64) {
+        let kept = self.newest.get_or_init(|| (0..KEPT).map(|_| AtomicU64::new(0)).collect());
+        let nth = self.answered.fetch_add(1, Ordering::AcqRel);
+        kept[(nth % KEPT) as usize].store(number + 1, Ordering::Release);
+    }
+}
+
+/// A new key that was asked for.
+#[derive(Debug, Clone)]
+pub struct Inserted {
+    pub(super) growth: Arc<Growth>,
+    pub(super) number: u64,
+    /// The place of its operation in its batch.
+    pub(super) operation: u32,
+}
+
+/// The new keys of a batch whose replies have not come.
+#[derive(Debug, Clone, Default)]
+pub struct Insertions(Vec<Inserted>);
+
+impl Insertions {
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets them.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes all of another batch.
+    #[inline]
+    pub fn take(&mut self, other: &mut Self) {
+        self.0.append(&mut other.0);
+    }
+
+    pub(super) fn push(&mut self, inserted: Inserted) {
+        self.0.push(inserted);
+    }
+
+    /// Those of the first `operations` of the batch were answered: from now on they are drawn.
+    pub fn answer(&mut self, operations: u32) {
+        let answered = self.0.iter().take_while(|inserted| inserted.operation < operations).count();
+        self.0.drain(..answered).for_each(|inserted| inserted.growth.take_answer(inserted.number));
+    }
+
+    /// Those of the operation with this place failed.
+    pub fn fail(&mut self, operation: u32) {
+        self.0.retain(|inserted| inserted.operation != operation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_in_the_order_of_their_replies_and_those_that_failed_never() {
+        let growth = Arc::new(Growth::default());
+        let batch = |numbers: &[(u64, u32)]| {
+            let of = |(number, operation): &(u64, u32)| Inserted {
+                growth: Arc::clone(&growth),
+                number: *number,
+                operation: *operation,
+            };
+            Insertions(numbers.iter().map(of).collect())
+        };
+        let (mut one, mut two) = (batch(&[(0, 0), (1, 2), (3, 3)]), batch(&[(2, 0)]));
+        one.answer(1);
+        two.answer(1);
+        one.fail(2);
+        one.answer(4);
+        assert!(one.is_empty() && two.is_empty());
+        let all = growth.answered();
+        assert_eq!((0..all).map(|nth| growth.nth(nth, all)).collect::<Vec<_>>(), [0, 2, 3]);
+    }
+
+    #[test]
+    fn of_what_is_long_answered_the_order_is_that_of_the_numbers() {
+        let growth = Growth::default();
+        (0..2 * KEPT).for_each(|n| growth.take_answer(n ^ 1));
+        let all = growth.answered();
+        assert_eq!((growth.nth(0, all), growth.nth(KEPT - 1, all)), (0, KEPT - 1));
+        assert_eq!((growth.nth(KEPT, all), growth.nth(all - 1, all)), (KEPT + 1, all - 2));
+    }
+
+    #[test]
+    fn threads_publish_each_key_once() {
+        let growth = Growth::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..1000).for_each(|_| growth.take_answer(growth.insert())));
+            }
+        });
+        let mut numbers: Vec<_> = (0..4000).map(|nth| growth.nth(nth, 4000)).collect();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..4000));
+    }
+}
