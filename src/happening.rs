@@ -169,13 +169,14 @@ happenings! {
     PingLost { cause: String } "ping lost" cause;
     /// It has one again.
     PingBack "ping back" "pings are answered again";
-    /// An experiment tried this rate; `level_us` is what its limit is about, where enough requests tell that.
-    Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64 } "trial" {
+    /// An experiment tried this rate; `level_us` is what its limit is about, where enough requests tell that; `disturbed` is why it does not count.
+    Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
         let told = level_us.map(|us| format!("{level} {}", units::latency((us * 1e3) as u64)));
         let (rate, reached) = (units::setting((*rate).into()), units::rate(*ops_per_s));
-        format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}", after(", ", &told))
+        let disturbed = after("; disturbed, it does not count: ", disturbed);
+        format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &told))
     };
     /// It found what it looked for.
     Found { found: Found } "found" found.to_string();

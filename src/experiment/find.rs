@@ -2,24 +2,28 @@
 //!
 //! ```text
 //!  peak: a closed loop ─► search ─► trials: short, then full ─► the bounds are firm ─► a full trial at what was found
-//!                           ▲                │ held, or not
+//!                           ▲                │ held, not held, or disturbed: then again
 //!                           └────────────────┘
 //! ```
 //! What a closed loop reaches is more than any rate can. A trial holds the limit if the response times do, all that was due
-//! was answered, and nothing failed.
+//! was answered, and nothing failed. A rate is found when it held and one that is hardly higher did not, both in full trials;
+//! whatever ends the search before that leaves it undecided.
 
 use super::{
     Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
     stand::{Seen, Stand},
-    stretch::Stretch,
     t_s,
+    trial::{Disturbance, Measured, Outcome},
 };
 use crate::{
     diagnose::ClientLimit,
     happening::{Found, Happening},
-    load::{Arrivals, Knob, Knobs},
+    load::{Knob, Knobs},
     session::{Delivery, Interval, Order},
-    stats::search::{Next, Outcome, Search, Trial},
+    stats::{
+        Latency,
+        search::{Next, Search, Trial},
+    },
     units,
 };
 
@@ -29,18 +33,24 @@ const PEAK_S: (f64, f64) = (1.0, 2.0);
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
 /// A full trial waits so long for enough latencies to tell the level of the limit.
 const LONGEST_S: f64 = 10.0;
-/// After so long only a rate that seems to hold the limit is tried, until that is firm.
+/// After so long bounds may be further apart.
 const CLOSE_S: f64 = 45.0;
-/// After so long it ends with what it has.
+/// After so long it ends.
 const LIMIT_S: f64 = 170.0;
-/// The share of what was due that must be answered.
-const ACHIEVED: f64 = 0.99;
+/// After so many trials of a rate in a row that were disturbed it ends, too; after so many without an answer.
+const DISTURBED: (u32, u32) = (8, 3);
+/// Where more than this share of all trials was disturbed, those that were taken for undisturbed are not believed either.
+const MOST_DISTURBED: f64 = 0.25;
+/// Before a rate is tried again that did not hold, it is halved for so long: what is due and unsent stays while a rate stays.
+const REST_S: f64 = 0.5;
 
 /// What is being measured.
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     /// What the server can at all.
     Peak,
+    /// Half of the rate of the next trial.
+    Rest(Trial),
     /// A trial of a rate.
     Trial(Trial),
 }
@@ -56,6 +66,8 @@ pub struct Tried {
     pub is_full: bool,
     /// Whether the limit held.
     pub is_held: bool,
+    /// Whether it was disturbed, and does not count.
+    pub is_disturbed: bool,
     /// Why redyno itself was the limit, if it was.
     pub client_limit: Option<String>,
 }
@@ -67,9 +79,13 @@ pub struct Find {
     base: Knobs,
     stand: Stand,
     phase: Phase,
-    stretch: Option<Stretch>,
+    measured: Option<Measured>,
+    /// What the closed loop did in a second.
+    peak: f64,
     search: Option<Search>,
     tried: Vec<Tried>,
+    /// How many of the last trials were disturbed.
+    disturbed: u32,
     /// How long the slowest requests took lately, in seconds.
     in_flight_s: f64,
     since_s: Option<f64>,
@@ -85,9 +101,11 @@ impl Find {
             base: knobs,
             stand: Stand::default(),
             phase: Phase::Peak,
-            stretch: None,
+            measured: None,
+            peak: 0.0,
             search: None,
             tried: Vec::new(),
+            disturbed: 0,
             in_flight_s: 0.0,
             since_s: None,
             found: None,
@@ -120,9 +138,10 @@ impl Find {
 
     fn turn(&mut self, phase: Phase) -> Vec<Order> {
         self.phase = phase;
-        self.stretch = None;
+        self.measured = None;
         let rate = match phase {
             Phase::Peak => None,
+            Phase::Rest(trial) => Some((trial.load as u32 / 2).max(1)),
             Phase::Trial(trial) => Some(trial.load as u32),
         };
         self.stand.turn(&Setting::of(Knobs { rate, ..self.base.clone() }))
@@ -131,107 +150,123 @@ impl Find {
     fn settle_s(&self) -> f64 {
         match self.phase {
             Phase::Peak => PEAK_S.0,
-            Phase::Trial(_) => (2.0 * self.in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1),
+            Phase::Rest(_) | Phase::Trial(_) => (2.0 * self.in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1),
         }
     }
 
     fn measure(&mut self, interval: &Interval) -> Vec<Order> {
-        let Some(stretch) = &mut self.stretch else { return Vec::new() };
-        stretch.take(interval);
-        let is_enough = |stretch: &Stretch| {
-            let response = stretch.measured().response.as_ref();
-            stretch.has(LONGEST_S) || response.is_none_or(|response| response.count() >= self.limit.enough())
+        let Some(measured) = &mut self.measured else { return Vec::new() };
+        measured.take(interval);
+        let is_enough = |measured: &Measured| {
+            let all = measured.all();
+            let count = all.response.as_ref().map_or(u64::MAX, Latency::count);
+            all.ops == 0 || count >= self.limit.enough() || measured.has(LONGEST_S)
         };
         let is_whole = match self.phase {
-            Phase::Peak => stretch.has(PEAK_S.1),
-            Phase::Trial(trial) => stretch.has(trial.length_s()) && (!trial.is_full || is_enough(stretch)),
+            Phase::Peak => measured.has(PEAK_S.1),
+            Phase::Rest(_) => measured.has(REST_S),
+            Phase::Trial(trial) => measured.has(trial.length_s()) && (!trial.is_full || is_enough(measured)),
         };
-        if !is_whole {
-            return Vec::new();
-        }
-        let measured = stretch.measured().clone();
-        self.in_flight_s = measured.service.value_at_quantile(0.99) as f64 / 1e9;
+        let Some(measured) = self.measured.take_if(|_| is_whole) else { return Vec::new() };
+        let all = measured.all();
+        self.in_flight_s = all.service.value_at_quantile(0.99) as f64 / 1e9;
         match self.phase {
+            Phase::Peak if all.ops == 0 => {
+                self.give_up(&format!("in a closed loop {}", Disturbance::Silence))
+            }
             Phase::Peak => {
                 // Loads are whole numbers, and no rate is higher than its knob.
-                let peak = measured.ops_per_s.round().clamp(1.0, f64::from(u32::MAX));
-                self.search = Some(Search::new(peak));
+                self.peak = all.ops_per_s.round().clamp(1.0, f64::from(u32::MAX));
+                self.search = Some(Search::new(self.peak));
                 self.next()
             }
+            Phase::Rest(trial) => self.turn(Phase::Trial(trial)),
             Phase::Trial(trial) => self.judge(trial, &measured),
         }
     }
 
-    fn judge(&mut self, trial: Trial, measured: &Interval) -> Vec<Order> {
-        let rate = trial.load as u32;
-        let response = measured.response.clone().unwrap_or_default();
-        let due = trial.load * measured.length_s;
-        // A Poisson process of n has a standard deviation of its square root.
-        let by_chance = if self.base.arrivals == Arrivals::Poisson { 3.0 * due.sqrt() } else { 0.0 };
-        let is_achieved = measured.ops as f64 >= due * ACHIEVED - by_chance - 1.0;
-        let outcome = match () {
-            () if !is_achieved => Outcome::TooMuch,
-            () if self.limit.holds(&response) && measured.errors.is_empty() => Outcome::Good,
-            () => Outcome::Bad,
+    fn judge(&mut self, trial: Trial, measured: &Measured) -> Vec<Order> {
+        let outcome = measured.outcome(trial.load, self.base.arrivals, self.peak, &self.limit);
+        let (is_held, all) = (outcome == Outcome::Held, measured.all());
+        let disturbance = match outcome {
+            Outcome::Disturbed(disturbance) => Some(disturbance),
+            Outcome::Held | Outcome::NotHeld => None,
         };
-        let is_held = outcome == Outcome::Good;
-        if let Some(search) = &mut self.search {
-            search.count(trial, outcome);
+        self.disturbed = if disturbance.is_some() { self.disturbed + 1 } else { 0 };
+        if let Some(search) = self.search.as_mut().filter(|_| disturbance.is_none()) {
+            search.count(trial, is_held);
         }
-        let client_limit = ClientLimit::of(measured).map(|limit| limit.to_string());
-        self.tried.push(Tried { t_s: measured.t_s, rate, is_full: trial.is_full, is_held, client_limit });
+        let client_limit = ClientLimit::of(all).map(|limit| limit.to_string());
+        let (rate, is_disturbed) = (trial.load as u32, disturbance.is_some());
+        let tried = Tried { t_s: all.t_s, rate, is_full: trial.is_full, is_held, is_disturbed, client_limit };
+        self.tried.push(tried);
         let told = Happening::Tried {
             rate,
-            length_s: measured.length_s,
+            length_s: all.length_s,
             is_held,
             limit: self.limit.to_string(),
-            level_us: self.limit.level_us(&response),
-            ops_per_s: measured.ops_per_s,
+            level_us: self.limit.level_us(all.response.as_ref().unwrap_or(&all.service)),
+            ops_per_s: all.ops_per_s,
+            disturbed: disturbance.map(|disturbance| disturbance.to_string()),
         };
-        let next = self.next();
+        let most = if disturbance == Some(Disturbance::Silence) { DISTURBED.1 } else { DISTURBED.0 };
+        let next = match disturbance.filter(|_| self.disturbed >= most) {
+            Some(last) => {
+                let (n, rate) = (self.disturbed, units::rate(rate.into()));
+                self.give_up(&format!("{n} trials of {rate} in a row were disturbed; in the last {last}"))
+            }
+            None => self.next(),
+        };
         [Order::Tell(told)].into_iter().chain(next).collect()
     }
 
     fn next(&mut self) -> Vec<Order> {
         let Some(search) = &self.search else { return Vec::new() };
+        let tried_last = self.tried.last().map(|tried| (f64::from(tried.rate), tried.is_held));
         match search.next() {
+            Next::Trial(trial) if tried_last == Some((trial.load, false)) => self.turn(Phase::Rest(trial)),
             Next::Trial(trial) => self.turn(Phase::Trial(trial)),
             Next::Found => {
                 // The last segment is the answer.
                 let lower = search.lower().map(|seen| seen.load);
-                let is_there = matches!(self.phase, Phase::Trial(trial) if Some(trial.load) == lower);
-                match lower.filter(|_| !is_there) {
+                match lower.filter(|load| tried_last != Some((*load, true))) {
                     Some(load) => self.turn(Phase::Trial(Trial { load, is_full: true })),
-                    None => self.end(None),
+                    None => self.end_found(),
                 }
             }
-            Next::Nothing => self.end(None),
+            Next::Nothing => {
+                let limit = self.limit.to_string();
+                self.ending = Some(Ending::NotHeld(format!("{limit} holds for no rate")));
+                vec![Order::Tell(Happening::NothingFound { knob: "rate".to_owned(), limit })]
+            }
         }
     }
 
-    /// Ends with what was found, or because of an interruption.
-    fn end(&mut self, interruption: Option<Interruption>) -> Vec<Order> {
-        let limit = self.limit.to_string();
-        let is_nothing = self.search.as_ref().is_some_and(|search| search.next() == Next::Nothing);
-        self.stretch = None;
-        if let (Some(value), upper) = self.bounds() {
-            let knob = "rate".to_owned();
-            let found =
-                Found { knob, value: value.into(), lower: value.into(), upper: upper.map(u64::from), limit };
-            self.found = Some(found.clone());
-            self.ending = Some(interruption.map_or(Ending::Done, Ending::Interrupted));
-            return vec![Order::Tell(Happening::Found { found })];
+    fn how_many_disturbed(&self) -> usize {
+        self.tried.iter().filter(|tried| tried.is_disturbed).count()
+    }
+
+    /// Ends with what was found: both bounds are firm.
+    fn end_found(&mut self) -> Vec<Order> {
+        let (Some(value), Some(upper)) = self.bounds() else {
+            return self.give_up("trials of the same rate came out differently");
+        };
+        let (disturbed, all) = (self.how_many_disturbed(), self.tried.len());
+        if disturbed as f64 > MOST_DISTURBED * all as f64 {
+            return self.give_up(&format!("{disturbed} of {all} trials were disturbed"));
         }
-        self.ending = Some(match interruption {
-            Some(interruption) => Ending::Interrupted(interruption),
-            None if is_nothing => Ending::NotHeld(format!("{limit} holds for no rate")),
-            None => Ending::Undecided(format!("whether {limit} holds for any rate is not clear")),
-        });
-        if is_nothing {
-            vec![Order::Tell(Happening::NothingFound { knob: "rate".to_owned(), limit })]
-        } else {
-            Vec::new()
-        }
+        let (value, upper, limit) = (u64::from(value), Some(u64::from(upper)), self.limit.to_string());
+        let found = Found { knob: "rate".to_owned(), value, lower: value, upper, limit };
+        self.found = Some(found.clone());
+        self.ending = Some(Ending::Done);
+        vec![Order::Tell(Happening::Found { found })]
+    }
+
+    /// Ends undecided.
+    fn give_up(&mut self, why: &str) -> Vec<Order> {
+        self.ending =
+            Some(Ending::Undecided(format!("the highest rate for {} is not clear: {why}", self.limit)));
+        Vec::new()
     }
 }
 
@@ -252,7 +287,7 @@ impl Experiment for Find {
             }
             let passed_s = self.since_s.map_or(0.0, |since_s| now_s - since_s);
             if passed_s > LIMIT_S {
-                return self.end(None);
+                return self.give_up(&format!("{passed_s:.0} s were not enough"));
             }
             if let Some(search) = self.search.as_mut().filter(|_| passed_s > CLOSE_S) {
                 search.close();
@@ -260,9 +295,9 @@ impl Experiment for Find {
         }
         match self.stand.see(delivery) {
             Seen::Nothing => {}
-            Seen::Holds { since_s } => self.stretch = Some(Stretch::from(since_s + self.settle_s())),
+            Seen::Holds { since_s } => self.measured = Some(Measured::from(since_s + self.settle_s())),
             Seen::Measured(interval) => orders.extend(self.measure(interval)),
-            Seen::Lost(interruption) => orders.extend(self.end(Some(interruption))),
+            Seen::Lost(interruption) => orders.extend(self.interrupt(interruption)),
         }
         orders
     }
@@ -271,13 +306,16 @@ impl Experiment for Find {
         if self.is_over() {
             return Vec::new();
         }
-        let mut orders = self.end(None);
+        let mut orders = self.give_up("it was stopped");
         orders.extend(self.stand.set_back());
         orders
     }
 
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
-        if self.is_over() { Vec::new() } else { self.end(Some(why)) }
+        if !self.is_over() {
+            self.ending = Some(Ending::Interrupted(why));
+        }
+        Vec::new()
     }
 
     fn ending(&self) -> Option<&Ending> {
@@ -288,7 +326,7 @@ impl Experiment for Find {
         let rate = |rate: u32| units::rate(rate.into());
         let now = match self.phase {
             Phase::Peak => "as fast as it can".to_owned(),
-            Phase::Trial(trial) => {
+            Phase::Rest(trial) | Phase::Trial(trial) => {
                 format!("trial {}, {}", self.tried.len() + 1, rate(trial.load as u32))
             }
         };
@@ -317,18 +355,22 @@ impl Experiment for Find {
 
     fn report(&self) -> String {
         let mut text = String::new();
-        if let Some(found) = &self.found {
-            let seen = self.search.as_ref().and_then(Search::lower);
-            let (held_s, of_s) =
-                seen.map_or((0.0, 0.0), |seen| (seen.full_good_s, seen.full_good_s + seen.full_bad_s));
-            let rate = |rate: u64| units::rate(rate as f64);
-            let upper =
-                found.upper.map_or_else(String::new, |upper| format!(", and does not for {}", rate(upper)));
+        if let Some(seen) = self.search.as_ref().and_then(Search::lower) {
+            let (lower, upper) = self.bounds();
+            let rate = |rate: u32| units::rate(rate.into());
+            let up_to = if self.found.is_some() { " up to" } else { "" };
             text += &format!(
-                "{} holds up to {}{upper}; there it held in {held_s:.0} of {of_s:.0} s of full trials\n",
-                found.limit,
-                rate(found.value)
+                "{} holds{up_to} {}{}; there it held in {:.0} of {:.0} s of full trials\n",
+                self.limit,
+                lower.map(rate).unwrap_or_default(),
+                upper.map_or_else(String::new, |upper| format!(", and does not for {}", rate(upper))),
+                seen.full_good_s,
+                seen.full_good_s + seen.full_bad_s
             );
+        }
+        let disturbed = self.how_many_disturbed();
+        if disturbed > 0 {
+            text += &format!("{disturbed} of {} trials were disturbed and do not count\n", self.tried.len());
         }
         let limited: Vec<_> = self.tried.iter().filter_map(|tried| tried.client_limit.as_ref()).collect();
         if let Some(why) = limited.last() {
@@ -340,100 +382,4 @@ impl Experiment for Find {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        experiment::simulated::{Simulated, TICK_S},
-        stats::fixture::repeated,
-    };
-
-    /// A server that answers so many requests a second, in `service_us` each; beyond, they wait for a second.
-    fn server(capacity: f64, service_us: u64) -> impl FnMut(&Knobs, f64) -> Interval {
-        move |knobs, _| {
-            let rate = knobs.rate.map_or(f64::INFINITY, f64::from);
-            let ops_per_s = rate.min(capacity);
-            let ops = (ops_per_s * TICK_S).round() as u64;
-            let wait_us = if rate > capacity { 1_000_000 } else { 0 };
-            let response = knobs.rate.map(|_| repeated((service_us + wait_us) * 1000, ops));
-            Interval {
-                ops,
-                ops_per_s,
-                service: repeated(service_us * 1000, ops),
-                response,
-                ..Interval::default()
-            }
-        }
-    }
-
-    fn find(limit: &str, capacity: f64) -> (Find, Simulated) {
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        let mut find = Find::new(limit.parse().unwrap(), knobs.clone());
-        let mut session = Simulated::new(knobs);
-        session.drive(&mut find, server(capacity, 400));
-        (find, session)
-    }
-
-    #[test]
-    fn the_highest_rate_is_found_and_is_the_last_segment() {
-        for capacity in [900.0, 10_000.0, 123_456.0] {
-            let (find, session) = find("p99<1ms", capacity);
-            let found = find.found().unwrap();
-            assert!((0.97..=1.0).contains(&(found.value as f64 / capacity)), "{capacity}: {found:?}");
-            assert!(
-                (found.lower, found.value) == (found.value, found.lower)
-                    && found.upper.unwrap() as f64 > capacity
-            );
-            assert_eq!(session.knobs().rate.map(u64::from), Some(found.value));
-            assert!(session.now_s() < 45.0, "{}", session.now_s());
-            assert_eq!(
-                (find.ending(), find.bounds().0.map(u64::from)),
-                (Some(&Ending::Done), Some(found.lower))
-            );
-            assert_eq!(session.told.last(), Some(&Order::Tell(Happening::Found { found: found.clone() })));
-            let trials =
-                session.told.iter().filter(|told| matches!(told, Order::Tell(Happening::Tried { .. })));
-            assert_eq!(trials.count(), find.tried().len());
-            assert!(find.report().starts_with("p99<1ms holds up to "), "{}", find.report());
-        }
-    }
-
-    #[test]
-    fn a_limit_that_nothing_holds_is_told_as_such() {
-        let (find, session) = find("p50<300us", 10_000.0);
-        assert_eq!((find.found(), find.bounds()), (None, (None, find.bounds().1)));
-        assert_eq!(find.ending(), Some(&Ending::NotHeld("p50<300us holds for no rate".to_owned())));
-        assert!(matches!(session.told.last(), Some(Order::Tell(Happening::NothingFound { .. }))));
-        assert!(session.now_s() < 60.0);
-    }
-
-    #[test]
-    fn a_search_that_takes_long_ends_with_a_rate_that_held() {
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        let mut find = Find::new("p99<1ms".parse().unwrap(), knobs.clone());
-        let mut session = Simulated::new(knobs);
-        let (mut well, mut disturbed) = (server(10_000.0, 400), server(10_000.0, 4000));
-        // Now and then something slow runs beside it.
-        session.drive(&mut find, |knobs, t_s| {
-            let is_disturbed = (t_s * 0.61).fract() < 0.2 && knobs.rate.is_some_and(|rate| rate > 2000);
-            if is_disturbed { disturbed(knobs, t_s) } else { well(knobs, t_s) }
-        });
-        assert!(session.now_s() < 60.0, "{}", session.now_s());
-        let found = find.found().unwrap();
-        assert_eq!(session.knobs().rate.map(u64::from), Some(found.value), "{found:?}");
-    }
-
-    #[test]
-    fn requests_that_fail_or_are_not_answered_do_not_hold_it() {
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        let mut find = Find::new("p99<1ms".parse().unwrap(), knobs.clone());
-        let mut well = server(10_000.0, 400);
-        Simulated::new(knobs).drive(&mut find, |knobs, t_s| {
-            let is_much = knobs.rate.is_some_and(|rate| rate > 5000);
-            let errors =
-                if is_much { [("OOM".to_owned(), 1)].into() } else { std::collections::BTreeMap::new() };
-            Interval { errors, ..well(knobs, t_s) }
-        });
-        let value = find.found().unwrap().value;
-        assert!((4900..=5000).contains(&value), "{value}");
-    }
-}
+mod tests;

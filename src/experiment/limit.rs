@@ -75,8 +75,14 @@ impl fmt::Display for Limit {
 impl Limit {
     /// Whether as many of these latencies as it speaks of are below it; none are if there are none.
     pub fn holds(&self, latency: &Latency) -> bool {
+        self.holds_without(latency, &Latency::default())
+    }
+
+    /// The same if those of them that are `left_out` had been below it.
+    pub(super) fn holds_without(&self, latency: &Latency, left_out: &Latency) -> bool {
         let most = latency.count() as f64 * (1.0 - self.quantile);
-        !latency.is_empty() && latency.count_from(self.below_ns) as f64 <= most + 1e-9
+        let beyond = latency.count_from(self.below_ns).saturating_sub(left_out.count_from(self.below_ns));
+        !latency.is_empty() && beyond as f64 <= most + 1e-9
     }
 
     /// The level in µs; `None` where too few latencies were counted to tell.

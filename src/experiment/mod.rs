@@ -27,6 +27,7 @@ mod stretch;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 pub use ab::{Ab, Figure, Level, OfOperation, Pair, Part, Plan, Quantity, Row, Side, Verdict, Versus};
 pub use asked::{Asked, AskedError};
@@ -87,8 +88,8 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         match self.ending() {
             None => String::new(),
             Some(Ending::Interrupted(why)) => format!("ended early: {why}\n{}", self.words()),
-            Some(Ending::NotHeld(words) | Ending::Undecided(words)) if self.words().is_empty() => {
-                words.clone()
+            Some(Ending::NotHeld(words) | Ending::Undecided(words)) if !self.words().contains(&**words) => {
+                format!("{words}\n{}", self.words())
             }
             Some(_) => self.words(),
         }

@@ -6,8 +6,9 @@
 //! ```
 //! Loads are classed as in MLRsearch (RFC 9971, 6 and appendix A): a load is a lower bound when at most the share `EXCEED`
 //! of `WHOLE_S` seconds of full trials can still be bad, and an upper bound when more than that was. Short trials that were
-//! bad count only as far as good ones do not balance them. The RFC speaks of lost packets; that a trial is bad when a percentile
-//! is beyond its limit is ours, and the tests count how often that finds the truth. Pure.
+//! bad count only as far as good ones do not balance them, and make no upper bound: full ones that were bad do. The RFC
+//! speaks of lost packets; that a trial is bad when a percentile is beyond its limit is ours, and the tests count how often
+//! that finds the truth. Pure.
 
 /// The share of bad time that a load may have.
 const EXCEED: f64 = 0.5;
@@ -17,8 +18,10 @@ const WHOLE_S: f64 = 6.0;
 pub const SHORT_S: f64 = 1.0;
 /// That of a full one.
 pub const FULL_S: f64 = 3.0;
-/// Bounds that differ by this share are near enough.
-const WIDTH: f64 = 0.02;
+/// Bounds that differ by this share are near enough, and those that are near enough for a search that closes.
+const WIDTH: (f64, f64) = (0.02, 0.05);
+/// The first load, as a share of the guess.
+const FIRST: f64 = 0.9;
 /// A load of this share of the first guess is as good as none.
 const LEAST: f64 = 0.01;
 /// Where the guess was too low, the next is higher by this factor.
@@ -40,23 +43,12 @@ impl Trial {
     }
 }
 
-/// What came of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The limit held.
-    Good,
-    /// It did not, perhaps because of a disturbance.
-    Bad,
-    /// It did not, and the load is more than can be done: no disturbance does that.
-    TooMuch,
-}
-
 /// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     /// This trial.
     Trial(Trial),
-    /// Nothing: the bounds are firm and near enough, or the search closes and the lower one is.
+    /// Nothing: both bounds are firm and near enough.
     Found,
     /// Nothing: there is no load that the limit holds for.
     Nothing,
@@ -97,7 +89,7 @@ impl Seen {
         let may_be_bad_s = whole_s * EXCEED;
         match () {
             () if whole_s - self.full_good_s <= may_be_bad_s => Class::Lower,
-            () if bad_s > may_be_bad_s => Class::Upper,
+            () if self.full_bad_s > may_be_bad_s => Class::Upper,
             () => Class::Undecided,
         }
     }
@@ -112,6 +104,11 @@ impl Seen {
                 good_s > 0.0 && good_s >= self.short_bad_s + self.full_bad_s
             }
         }
+    }
+
+    /// Whether it was never tried.
+    fn is_untried(&self) -> bool {
+        self.short_good_s + self.full_good_s + self.short_bad_s + self.full_bad_s <= 0.0
     }
 
     /// Whether nothing is known of it but one short trial that was bad: what disturbs a trial makes it bad, and hardly ever
@@ -137,26 +134,30 @@ impl Search {
         Self { seen: vec![Seen::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
-    /// Counts a trial; one that was too much as two.
-    pub fn count(&mut self, trial: Trial, outcome: Outcome) {
+    /// Counts a trial that was good or not. One that was disturbed is not counted, and is the next again.
+    pub fn count(&mut self, trial: Trial, is_good: bool) {
         let at = self.seen.partition_point(|seen| seen.load < trial.load);
         if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {
             self.seen.insert(at, Seen::new(trial.load));
         }
         let seen = &mut self.seen[at];
-        let time_s = match (trial.is_full, outcome) {
-            (false, Outcome::Good) => &mut seen.short_good_s,
-            (false, _) => &mut seen.short_bad_s,
-            (true, Outcome::Good) => &mut seen.full_good_s,
-            (true, _) => &mut seen.full_bad_s,
+        let time_s = match (trial.is_full, is_good) {
+            (false, true) => &mut seen.short_good_s,
+            (false, false) => &mut seen.short_bad_s,
+            (true, true) => &mut seen.full_good_s,
+            (true, false) => &mut seen.full_bad_s,
         };
-        let times = if outcome == Outcome::TooMuch { 2.0 } else { 1.0 };
-        *time_s += times * trial.length_s();
+        *time_s += trial.length_s();
     }
 
-    /// From now on only the lower bound is made firm, however far the upper one is.
+    /// From now on bounds may be further apart.
     pub fn close(&mut self) {
         self.is_closing = true;
+    }
+
+    fn is_near(&self, good: &Seen, bad: &Seen) -> bool {
+        let width = if self.is_closing { WIDTH.1 } else { WIDTH.0 };
+        bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
     /// The lowest load that seems bad, and the highest below it that seems good.
@@ -172,12 +173,14 @@ impl Search {
         let full = |load| Next::Trial(Trial { load, is_full: true });
         match self.nearest() {
             (_, Some(bad)) if bad.is_doubtful() => short(bad.load),
+            (None, Some(bad)) if bad.is_untried() && bad.load > 1.0 => {
+                short((bad.load * FIRST).min(bad.load - 1.0))
+            }
+            (None, Some(bad)) if bad.is_untried() => short(bad.load),
             (None, Some(bad)) if bad.load <= self.least => Next::Nothing,
             (None, Some(bad)) => short(bad.load / 2.0),
-            (Some(good), _) if self.is_closing && good.class() != Class::Lower => full(good.load),
-            (Some(_), _) if self.is_closing => Next::Found,
             (Some(good), None) => short((good.load * RAISE).max(good.load + 1.0)),
-            (Some(good), Some(bad)) if bad.load - good.load > (WIDTH * bad.load).max(1.0) => {
+            (Some(good), Some(bad)) if !self.is_near(good, bad) => {
                 let is_wide = bad.load > 2.0 * good.load;
                 short(if is_wide {
                     (good.load * bad.load).sqrt()
@@ -216,18 +219,14 @@ mod tests {
     use super::*;
     use crate::stats::simulated::{Chance, Kind};
 
-    fn good_if(is_good: bool) -> Outcome {
-        if is_good { Outcome::Good } else { Outcome::Bad }
-    }
-
     /// Searches from `guess` with trials that `is_good` judges; what was found, and the seconds that the trials took.
-    fn search(guess: f64, mut outcome: impl FnMut(Trial) -> Outcome) -> (Option<(f64, f64)>, f64) {
+    fn search(guess: f64, mut is_good: impl FnMut(Trial) -> bool) -> (Option<(f64, f64)>, f64) {
         let (mut search, mut took_s) = (Search::new(guess), 0.0);
         for _ in 0..100 {
             match search.next() {
                 Next::Trial(trial) => {
                     took_s += trial.length_s();
-                    search.count(trial, outcome(trial));
+                    search.count(trial, is_good(trial));
                 }
                 Next::Found => {
                     return (search.lower().zip(search.upper()).map(|(l, u)| (l.load, u.load)), took_s);
@@ -241,50 +240,61 @@ mod tests {
     #[test]
     fn a_limit_is_found_between_two_bounds_wherever_it_is() {
         for truth in [11.0, 40.0, 333.0, 640.0, 980.0, 1000.0, 1100.0, 1500.0] {
-            let (found, took_s) = search(1000.0, |trial| good_if(trial.load <= truth));
+            let (found, took_s) = search(1000.0, |trial| trial.load <= truth);
             let (lower, upper) = found.unwrap();
             assert!(
-                lower <= truth && truth < upper && upper - lower <= (WIDTH * upper).max(1.0),
+                lower <= truth && truth < upper && upper - lower <= (WIDTH.0 * upper).max(1.0),
                 "{truth}: {lower} {upper}"
             );
             assert!(took_s <= 40.0, "{truth}: {took_s} s");
         }
-        assert_eq!(search(1000.0, |_| Outcome::Bad).0, None);
+        assert_eq!(search(1000.0, |_| false).0, None);
     }
 
     #[test]
-    fn a_short_trial_that_was_bad_is_made_again_unless_the_load_was_too_much() {
+    fn the_first_load_is_nine_tenths_of_the_guess_and_is_tried_again_when_it_was_bad() {
         let mut search = Search::new(1000.0);
-        let Next::Trial(first) = search.next() else { panic!("{search:?}") };
-        search.count(first, Outcome::Bad);
+        let first = Trial { load: 900.0, is_full: false };
         assert_eq!(search.next(), Next::Trial(first));
-        search.count(first, Outcome::Good);
+        search.count(first, false);
+        assert_eq!(search.next(), Next::Trial(first));
+        search.count(first, true);
         assert!(matches!(search.next(), Next::Trial(trial) if trial.load > first.load));
-        let mut search = Search::new(1000.0);
-        search.count(first, Outcome::TooMuch);
-        assert!(matches!(search.next(), Next::Trial(trial) if trial.load < first.load));
+        assert_eq!(Search::new(1.0).next(), Next::Trial(Trial { load: 1.0, is_full: false }));
     }
 
+    /// It ended with the lower bound alone when it took long, and said "holds up to" where nothing above was tried.
     #[test]
-    fn a_search_that_closes_makes_what_seems_good_firm_and_nothing_else() {
-        let mut search = Search::new(1000.0);
-        let Next::Trial(first) = search.next() else { panic!("{search:?}") };
-        search.count(first, Outcome::Good);
-        search.close();
-        let full = Trial { is_full: true, ..first };
-        assert_eq!(search.next(), Next::Trial(full));
-        search.count(full, Outcome::Good);
-        assert_eq!((search.next(), search.upper()), (Next::Found, None));
+    fn nothing_is_found_before_a_full_trial_above_it_was_bad() {
+        for is_closing in [false, true] {
+            let (mut search, mut full_bad) = (Search::new(1000.0), false);
+            for _ in 0..100 {
+                let Next::Trial(trial) = search.next() else { break };
+                let is_good = trial.load <= 970.0;
+                full_bad |= trial.is_full && !is_good;
+                search.count(trial, is_good);
+                if is_closing {
+                    search.close();
+                }
+            }
+            assert_eq!((search.next(), full_bad), (Next::Found, true));
+            let (lower, upper) = (search.lower().unwrap().load, search.upper().unwrap().load);
+            let width = if is_closing { WIDTH.1 } else { WIDTH.0 };
+            assert!(lower <= 970.0 && upper > 970.0 && upper - lower <= width * upper, "{lower} {upper}");
+        }
+        let mut search = Search::new(10.0);
+        (0..8).for_each(|_| search.count(Trial { load: 5.0, is_full: false }, false));
+        assert_eq!(search.upper(), None, "short trials alone");
     }
 
     #[test]
     fn one_full_trial_makes_a_lower_bound_and_more_than_one_an_upper_one() {
         let (mut search, full) = (Search::new(10.0), Trial { load: 5.0, is_full: true });
-        search.count(full, Outcome::Good);
+        search.count(full, true);
         assert_eq!((search.lower().map(|seen| seen.load), search.upper()), (Some(5.0), None));
-        search.count(full, Outcome::Bad);
+        search.count(full, false);
         assert_eq!(search.lower().map(|seen| seen.load), Some(5.0), "half of the time may be bad");
-        search.count(full, Outcome::Bad);
+        search.count(full, false);
         assert_eq!((search.lower(), search.upper().map(|seen| seen.load)), (None, Some(5.0)));
     }
 
@@ -298,7 +308,7 @@ mod tests {
                 let mut noise = noise.into_iter();
                 let (found, took_s) = search(1000.0, |trial| {
                     let (jitter, stall) = (noise.next().unwrap(), noise.next().unwrap());
-                    good_if(trial.load * (1.0 + 0.01 * jitter) <= 800.0 && stall < stall_from)
+                    trial.load * (1.0 + 0.01 * jitter) <= 800.0 && stall < stall_from
                 });
                 near += u32::from(found.is_some_and(|(lower, _)| (lower / 800.0 - 1.0).abs() <= 0.05));
                 took.push(took_s);
