@@ -23,6 +23,8 @@ const OUTSIDE: f64 = 0.025;
 const SMALLEST: f64 = 0.02;
 /// Two stretches are the same if no difference above this can be.
 const CLOSE: f64 = 0.05;
+/// An interval whose end is nearer to zero touches it: as a percentage that end is 0.0.
+pub(super) const TOUCHES: f64 = 0.000_5;
 
 /// What the comparison of a quantity says.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,7 +95,7 @@ pub fn compare(baseline: Stretch, other: Stretch, better: Better) -> Comparison 
     let share = |logarithm: f64| logarithm.exp_m1();
     let interval = (share(difference - half), share(difference + half));
     let without_slope = difference - explained_by_slope(&base, &blocks);
-    let is_more = half < difference.abs().min(without_slope.abs());
+    let is_more = half + TOUCHES <= difference.abs().min(without_slope.abs());
     let verdict = if share(difference).abs() >= SMALLEST && is_more {
         match better {
             Better::Higher if difference > 0.0 => Verdict::Faster,

@@ -7,7 +7,7 @@
 //! stall in a pair decides nothing, and of the noise only its symmetry is presumed: the order of the settings alternates,
 //! so a drift has either sign. Pure.
 
-use super::Better;
+use super::{Better, comparison::TOUCHES};
 
 /// The chance that the interval leaves out the truth, where pairs go on coming and are looked at again and again.
 pub const LOOK: f64 = 0.005;
@@ -60,7 +60,8 @@ impl Shift {
     /// Whether the second setting is better by this. `is_last` is whether no more pairs come.
     pub fn judge(self, better: Better, is_last: bool) -> Judgement {
         let Some((low, high)) = self.interval else { return Judgement::Undecided };
-        let is_one = low > 0.0 || high < 0.0;
+        // What is shown as 0.0 % is no end that leaves out zero.
+        let is_one = share(low) >= TOUCHES || share(high) <= -TOUCHES;
         if is_one && share(self.estimate).abs() >= SMALLEST {
             let is_more = self.estimate > 0.0;
             return if is_more == (better == Better::Higher) { Judgement::Better } else { Judgement::Worse };
@@ -113,6 +114,20 @@ fn left_out(pairs: usize, outside: f64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// "3.8 % more (0.0 to 9)" was a difference.
+    #[test]
+    fn an_interval_that_touches_zero_is_no_difference() {
+        let judged = |low, high| {
+            let shift = Shift { estimate: f64::midpoint(low, high), interval: Some((low, high)) };
+            shift.judge(Better::Higher, true)
+        };
+        assert_eq!(
+            (judged(0.000_1, 0.09), judged(-0.09, -0.000_4)),
+            (Judgement::Undecided, Judgement::Undecided)
+        );
+        assert_eq!((judged(0.001, 0.09), judged(-0.09, -0.001)), (Judgement::Better, Judgement::Worse));
+    }
 
     #[test]
     fn the_intervals_are_those_of_the_tables() {

@@ -94,7 +94,7 @@ impl Row {
                 format!("no difference above {} %", percent(shift.above().unwrap_or_default()))
             }
             Judgement::Undecided if shift.interval.is_none() => "not clear: too few pairs".to_owned(),
-            Judgement::Undecided => "not clear".to_owned(),
+            Judgement::Undecided => "no clear difference".to_owned(),
         }
     }
 

@@ -83,7 +83,7 @@ impl Verdict {
             }
             Judgement::Undecided => match shift.shares() {
                 Some((low, high)) => {
-                    format!("not clear: {} % to {} %", signed(low), signed(high))
+                    format!("no clear difference: {} % to {} %", signed(low), signed(high))
                 }
                 None => "not clear: too few pairs".to_owned(),
             },
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(told(Quantity::P50, 1.4, 0.03), "B's p50 is 2.40 times as long (2.35 to 2.45)");
         assert_eq!(told(Quantity::P50, -0.9983, 0.03), "B's p50 is 99.83 % shorter (99.83 to 99.83)");
         assert_eq!(told(Quantity::Throughput, 0.0, 0.02), "no difference above 1.5 %");
-        assert_eq!(told(Quantity::Throughput, 0.0, 0.2), "not clear: -14 % to +16 %");
+        assert_eq!(told(Quantity::Throughput, 0.0, 0.2), "no clear difference: -14 % to +16 %");
         let none = Verdict::of(&[], Quantity::Throughput, true);
         assert_eq!((none.sentence(), none.name()), ("not measured".to_owned(), "undecided"));
     }
