@@ -144,9 +144,11 @@ impl Curve {
         &self.points
     }
 
-    /// That with the most throughput; with a limit, of those that hold it. Of equals the lowest value.
+    /// That with the most throughput; with a limit, of those that hold it. Of equals the lowest value; none where nothing was
+    /// answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
-        let holding = self.points.iter().filter(|point| limit.is_none_or(|limit| point.holds(limit)));
+        let answered = self.points.iter().filter(|point| point.measured.ops > 0);
+        let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
         holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
     }
 

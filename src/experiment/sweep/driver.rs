@@ -115,7 +115,9 @@ impl Sweep {
         let limit = self.plan.limit.as_ref();
         let dimension = self.plan.dimension;
         let knee = self.curve.law().and_then(|law| law.knee());
-        self.best = self.curve.best(limit).map(|point| Best {
+        // A server that died may have done more at the values that it was not asked at.
+        let silent = self.curve.points().iter().find(|point| point.measured().ops == 0);
+        self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| Best {
             knob: dimension.word(),
             value: point.value,
             setting: words(dimension, point.value),
@@ -126,9 +128,15 @@ impl Sweep {
             of: self.plan.values.len() as u32,
             knee: knee.map(|knee| KneeAt { value: knee.at, ops_per_s: knee.peak }),
         });
-        let none = || match limit {
-            Some(limit) => Ending::NotHeld(format!("{limit} holds for no {} of these", dimension.name())),
-            None => Ending::Undecided("no step was measured".to_owned()),
+        let none = || match (silent, limit) {
+            (Some(point), _) => Ending::Undecided(format!(
+                "no request succeeded at {}, so no value is the best",
+                words(dimension, point.value)
+            )),
+            (None, Some(limit)) => {
+                Ending::NotHeld(format!("{limit} holds for no {} of these", dimension.name()))
+            }
+            (None, None) => Ending::Undecided("no step was measured".to_owned()),
         };
         self.ending = Some(match interruption {
             Some(interruption) => Ending::Interrupted(interruption),
@@ -316,6 +324,23 @@ mod tests {
             sweep.curve().points().iter().map(|point| (point.measured().length_s, point.is_steady)).collect();
         assert_eq!(steady, [(3.0, Some(true)), (10.0, Some(false))]);
         assert!(session.now_s() < 15.0 && sweep.report().contains("not steady"), "{}", sweep.report());
+    }
+
+    /// It said "best: clients 1 does most: 0/s" and ended with 0.
+    #[test]
+    fn a_server_that_died_has_no_best_step() {
+        for (words, dies_s) in
+            [("clients 1,2,4", 0.0), ("clients 1,2,4", 5.0), ("clients 1,2,4 p99<1ms", 0.0)]
+        {
+            let (sweep, session) = sweep(words, |_, t_s| match t_s < dies_s {
+                true => measured(1000.0, 100.0, false),
+                false => Interval::default(),
+            });
+            let Some(Ending::Undecided(why)) = sweep.ending() else { panic!("{:?}", sweep.ending()) };
+            assert!(why.starts_with("no request succeeded at clients "), "{why}");
+            assert_eq!((sweep.best(), sweep.report().contains("best")), (None, false), "{}", sweep.report());
+            assert!(!session.told.iter().any(|told| matches!(told, Order::Tell(Happening::BestStep { .. }))));
+        }
     }
 
     #[test]
