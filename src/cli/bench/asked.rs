@@ -46,9 +46,9 @@ pub(super) struct Asked {
     pub(super) is_sequential: bool,
     /// How many requests are sent a second.
     pub(super) rps: Option<u32>,
-    /// Seconds that are measured, in place of a number of requests, and those before that are not.
-    pub(super) duration_s: i64,
-    pub(super) warmup_s: i64,
+    /// How long is measured, in place of a number of requests, and how long before that is not; none is no time at all.
+    pub(super) duration: Option<Duration>,
+    pub(super) warmup: Option<Duration>,
     /// Whether the last argument of the command is read from standard input.
     pub(super) reads_stdin: bool,
     pub(super) latency_to: LatencyTo,
@@ -84,15 +84,7 @@ impl Asked {
     /// How many requests are sent; `None` is as many as there is time for.
     pub(super) fn requests(&self) -> Option<u64> {
         let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
-        self.duration().is_none().then_some(requests)
-    }
-
-    pub(super) fn duration(&self) -> Option<Duration> {
-        seconds(self.duration_s)
-    }
-
-    pub(super) fn warmup(&self) -> Option<Duration> {
-        seconds(self.warmup_s)
+        self.duration.is_none().then_some(requests)
     }
 
     pub(super) fn data_size(&self) -> usize {
@@ -106,9 +98,4 @@ impl Asked {
     pub(super) fn keep_alive(&self) -> i64 {
         self.keep_alive.unwrap_or(1)
     }
-}
-
-/// So many seconds; none is no time at all.
-fn seconds(number: i64) -> Option<Duration> {
-    u64::try_from(number).ok().filter(|number| *number > 0).map(Duration::from_secs)
 }

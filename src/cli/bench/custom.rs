@@ -1,6 +1,6 @@
 //! A command of one's own, or a sequence of them: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
-use super::{Flavour, asked::Asked, options::atoi, payload::Payload, suite::Test, words::Steps};
+use super::{Flavour, asked::Asked, numbers::atoi, payload::Payload, suite::Test, words::Steps};
 use crate::{foreign, protocol::Dialect};
 
 /// Stands for a value.

@@ -13,7 +13,8 @@ pub const DEVIATIONS: [&str; 8] = [
     "A sequence of commands has one latency, from its write to the last byte of its last reply, and is sent whole: -n and \
      --rps are rounded up to whole sequences.",
     "With --dataset all fields of a sequence are of one record. Theirs takes a record for each command of it.",
-    "Numbers do not overflow at 2^31; -n 0 ends at once.",
+    "Numbers do not overflow at 2^31; -n 0 ends at once. --duration and --warmup may have a fraction, and --duration ends the \
+     wait for a server that says nothing, too.",
     "--rps counts every request, also of a sequence. Requests come due evenly and not in bursts of a millisecond, and -P is \
      the most that are sent at once.",
     "With --threads each thread counts for itself, and a run ends with its last reply, not with the next quarter second.",

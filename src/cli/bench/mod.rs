@@ -17,6 +17,7 @@ mod flavour;
 mod help;
 mod idle;
 mod layout;
+mod numbers;
 mod options;
 mod parse;
 mod payload;

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{asked::Asked, flavour::Who};
+use super::{
+    asked::Asked,
+    flavour::Who,
+    numbers::{atoi, seconds},
+};
 use crate::{
     cli::drop_in::{Choice, Refusal, flag, value},
     load::LatencyTo,
@@ -60,14 +64,14 @@ pub(super) static OPTIONS: &[Choice<Asked, Who>] = &[
     }),
     value(&["-n"], Who::Both, ("<requests>", "Total number of requests (default 100000)"), |asked, text| {
         asked.requests = Some(atoi(text));
-        if asked.duration_s > 0 { Err(exclusive()) } else { Ok(()) }
+        if asked.duration.is_some() { Err(exclusive()) } else { Ok(()) }
     }),
     value(
         &["--duration"],
         Who::Valkey,
         ("<seconds>", "Run each test for so many seconds (mutually exclusive with -n)"),
         |asked, text| {
-            asked.duration_s = atoi(text);
+            asked.duration = seconds(text);
             if asked.requests.is_some_and(|requests| requests > 0) { Err(exclusive()) } else { Ok(()) }
         },
     ),
@@ -76,7 +80,7 @@ pub(super) static OPTIONS: &[Choice<Asked, Who>] = &[
         Who::Valkey,
         ("<seconds>", "Run each test for so many seconds before data is recorded"),
         |asked, text| {
-            asked.warmup_s = atoi(text);
+            asked.warmup = seconds(text);
             Ok(())
         },
     ),
@@ -379,36 +383,9 @@ fn port(number: i64) -> Result<u16, Refusal> {
     u16::try_from(number).map_err(|_| Refusal::Told("Invalid server port.".to_owned()))
 }
 
-/// C's atoi: the whole number that a text begins with, else 0. Beyond 64 bits it is the last that there is.
-pub(super) fn atoi(text: &str) -> i64 {
-    let text = text.trim_start();
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let digits = digits.bytes().take_while(u8::is_ascii_digit);
-    let number = digits.fold(0_i64, |n, digit| n.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
-    sign * number
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_read_as_c_reads_them() {
-        for (text, number) in [
-            ("5", 5),
-            (" -7x", -7),
-            ("+3", 3),
-            ("x", 0),
-            ("", 0),
-            ("1k", 1),
-            ("99999999999999999999", i64::MAX),
-        ] {
-            assert_eq!(atoi(text), number, "{text}");
-        }
-    }
 
     #[test]
     fn no_option_stands_twice() {

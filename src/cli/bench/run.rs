@@ -102,7 +102,7 @@ impl Bench {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         let told = |error| Stop::Told(format!("Could not negotiate a TLS connection: {error}"));
         let target = asked.server.target(asked.dialect()).map_err(told)?;
-        let config = ServerConfig::fetch(&target, flavour.server(), asked.duration()).map_err(Stop::Told)?;
+        let config = ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(Stop::Told)?;
         if config.is_none() {
             complain("WARNING: Could not fetch server CONFIG\n");
         }
@@ -195,7 +195,7 @@ impl Bench {
     /// Sends a command once, on a connection of its own.
     fn ask_before(&self, command: &[Vec<u8>]) -> Result<(), Stop> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
-        let mut conversation = Conversation::open(&self.target, self.flavour.server(), self.asked.duration())
+        let mut conversation = Conversation::open(&self.target, self.flavour.server(), self.asked.duration)
             .map_err(Stop::Told)?;
         match conversation.ask(&words) {
             Ok(Answer::Error(error)) => Err(Stop::Told(format!("Error from server: {error}"))),
@@ -207,7 +207,7 @@ impl Bench {
     /// Runs a test; the sum of it, and the rate in each stretch.
     fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(End, Vec<f64>), Stop> {
         let failed = |error| Stop::Told(format!("Could not start: {error}"));
-        let warmup = self.asked.warmup();
+        let warmup = self.asked.warmup;
         let alone = Alone::start(&self.plan(test), self.knobs(test), warmup, self.clock).map_err(failed)?;
         let (mut rates, mut warm) = (Vec::new(), Summary::default());
         let end = to_its_end(alone, |record, so_far| {
@@ -241,7 +241,7 @@ impl Bench {
 
     fn behind(&self, is_warmup: bool, all: &Summary) -> Behind {
         match self.flavour {
-            _ if is_warmup || self.asked.duration().is_some() => Behind::Seconds(all.length_s),
+            _ if is_warmup || self.asked.duration.is_some() => Behind::Seconds(all.length_s),
             Flavour::Valkey => Behind::Requests,
             Flavour::Redyno | Flavour::Redis => Behind::Nothing,
         }
@@ -260,7 +260,7 @@ impl Bench {
             // Theirs waits for as long as it takes.
             timeout: Duration::MAX,
             requests: self.asked.requests().map(|requests| Requests::InAll(requests.div_ceil(test.commands))),
-            length: self.asked.duration(),
+            length: self.asked.duration,
         }
     }
 

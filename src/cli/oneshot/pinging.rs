@@ -23,7 +23,7 @@ use crate::{
 const LONGEST_TICK: Duration = Duration::from_millis(100);
 
 /// How long the diagnosis of a server without a PONG may take.
-const REACH_LIMIT: Duration = Duration::from_secs(1);
+const REACH_LIMIT: Duration = Duration::from_millis(300);
 
 /// A window of round trips.
 #[derive(Debug, Clone, Default, PartialEq)]

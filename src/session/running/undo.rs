@@ -25,8 +25,9 @@ use crate::{
 /// How often a removal that takes its time is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How long the server may take to tell what happened since it was last asked.
-const LAST_POLL_LIMIT: Duration = Duration::from_secs(1);
+/// How long the server may take to tell what happened since it was last asked: one that hangs keeps nobody beyond the time
+/// that was asked for.
+const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 
 /// What became of all that a session had to end.
 pub(super) struct Undone {
