@@ -19,14 +19,21 @@ fn find(limit: &str, form: &[&str]) -> Outcome {
 
 #[test]
 fn the_rate_is_in_the_end_record_between_its_bounds_and_in_the_last_segment() {
-    let outcome = find("p99<10s", &["--json"]).expect_code(0);
+    let outcome = find("p99<10s", &["--json"]);
     let records = outcome.records();
+    if outcome.code() == 4 {
+        // The machine was too busy: then it says so, and no rate.
+        assert!(outcome.err.contains("the highest rate for p99<10s is not clear: "), "{}", outcome.err);
+        assert!(matches!(records.last(), Some(Record::End(end)) if end.found.is_none()), "{records:?}");
+        return;
+    }
+    outcome.expect_code(0);
     let Some(Record::End(end)) = records.last() else { panic!("{records:?}") };
     let found = end.found.clone().unwrap();
     assert_eq!((found.knob.as_str(), found.limit.as_str()), ("rate", "p99<10s"));
     // More than it can do is never found, whatever the machine is busy with.
     assert!((1..1100).contains(&found.value) && found.lower == found.value, "{found:?}");
-    assert!(found.upper.is_none_or(|upper| upper > found.value), "{found:?}");
+    assert!(found.upper.is_some_and(|upper| upper > found.value), "{found:?}");
     let mut rates = records.iter().filter_map(|record| match record {
         Record::Segment(segment) => segment.knobs.rate,
         _ => None,

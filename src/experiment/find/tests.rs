@@ -116,7 +116,8 @@ fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
             }
         }
     }
-    assert!(decided >= 140, "{decided} of 200");
+    // Trials that a stall of 250 ms spoils are most of all here; none of them is believed.
+    assert!(decided >= 60, "{decided} of 200");
 }
 
 #[test]
