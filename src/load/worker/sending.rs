@@ -121,9 +121,7 @@ impl Worker {
     #[inline]
     fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
         let client = self.clients.get_mut(i)?;
-        let Link::Open(connection) = &mut client.link else {
-            return None;
-        };
+        let Link::Open(connection) = &mut client.link else { return None };
         self.out.clear();
         let mut batch = connection.next_batch();
         let pipeline = match self.setting.pipeline() {
@@ -167,10 +165,8 @@ impl Worker {
                 if self.out.awaits_record() {
                     // It is put together anew when the record is there.
                     drawn.into_iter().for_each(|drawn| client.draws = drawn);
-                    match client.numbers.pop() {
-                        Some(request) => self.filling.put_back(request),
-                        None => self.allowance.put_back_one(),
-                    }
+                    let filled = client.numbers.pop().map(|request| self.filling.put_back(request));
+                    filled.unwrap_or_else(|| self.allowance.put_back_one());
                     self.awaits_record = true;
                     break;
                 }
@@ -180,9 +176,7 @@ impl Worker {
             }
         }
         let requests = batch.operations.len() as u64;
-        if !self.is_filling {
-            client.left -= requests;
-        }
+        client.left -= if self.is_filling { 0 } else { requests };
         // Where a record could not be had, nothing is sent.
         if refused.is_empty() || self.out.failure().is_some() {
             return (requests > 0).then_some((requests, requests));
