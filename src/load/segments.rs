@@ -276,9 +276,12 @@ impl Segments {
         }
         for mut open in std::mem::take(&mut self.earlier) {
             open.end_drain(now_ns);
-            open.hand_up(tick, &mut self.ring);
             if open.in_flight > 0 {
+                open.hand_up(tick, &mut self.ring);
                 self.earlier.push(open);
+            } else {
+                open.buffer.tick = tick;
+                self.ring.send(open.buffer);
             }
         }
         self.end_stretch(now_ns, connected);

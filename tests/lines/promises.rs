@@ -124,7 +124,7 @@ pub const PROMISES: &[Promise] = &[
     shows("-p 6379 --headless --sweep 'pipeline 1..64'", Until("  step: pipeline 1 ", 130), &[]),
     shows("-p 6379 --headless --sweep 'clients 1..1000 p99<1ms' --json | tail -1 | jq .best", Until("\"step\"", 130), &[]),
     shows("-p 6379 --headless --yes --sweep 'config io-threads 1,2,4'", Until("  step: io-threads 1 ", 130), &["valkey 9"]),
-    shows("-p 6379 --script examples/evening.script", Screen, &["the day is calm"]),
+    shows("-p 6379 --script examples/evening.script", Screen, &["script evening.script"]),
     makes("-p 6379 --headless --yes --script examples/evening.script --record evening.jsonl", Ends(&[0]), &[("evening.jsonl", "the show begins")]),
     makes("export tuning.jsonl --format csv > tuning.csv", Ends(&[0]), &[("tuning.csv", "service_p99_us")]),
     shows("export tuning.jsonl --format csv --rows segments", Ends(&[0]), &["service_p99_us"]),
