@@ -71,11 +71,15 @@ fn what_a_server_says_of_itself_can_be_read_back_whatever_it_says() {
 
 /// Counts that only others can make as large as they like, so far as a record of ours holds one.
 #[test]
-fn a_record_of_any_kind_with_extreme_numbers_can_be_read_back() {
+fn a_record_of_what_a_server_counts_with_extreme_numbers_can_be_read_back() {
     let (sample, folder) = (Sample::new(), tempfile::tempdir().unwrap());
     for case in cases("records with extreme numbers", 20) {
         let dice = &mut Dice::new(case);
         let mut value = sample.records[sample.pick(dice)].clone();
+        // Our own counts have bounds, by which a recording is judged that somebody else made.
+        if !["server", "event"].iter().any(|kind| value["kind"] == *kind) {
+            continue;
+        }
         let times = ["t_s", "length_s"].map(|name| (name, value.get(name).cloned()));
         drench(dice, &mut value);
         for (name, time) in times {
