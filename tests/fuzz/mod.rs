@@ -1,9 +1,9 @@
 //! Fuzzers: what is read from others is made up by dice, and must end in an answer or in a typed error. Without panics,
 //! hangs and memory without bound.
 //!
-//! The suite throws [`ROUNDS`] each time with the same dice. For longer, with others:
-//! `REDYNO_FUZZ_ROUNDS=5000000 REDYNO_FUZZ_SEED=7 cargo test --release --test suite fuzz::`. Each then prints how many inputs it
-//! tried.
+//! The suite throws [`ROUNDS`] each time with the same dice. For longer, with others, by number or by time:
+//! `REDYNO_FUZZ_ROUNDS=5000000 REDYNO_FUZZ_SEED=7 cargo test --release --test suite fuzz::`, or `REDYNO_FUZZ_SECONDS=1200`. Each
+//! then prints how many inputs it tried.
 
 mod command_lines;
 mod heap;
@@ -17,7 +17,11 @@ mod shown;
 mod truncated;
 mod written;
 
-use std::{env, io::Write as _};
+use std::{
+    env,
+    io::Write as _,
+    time::{Duration, Instant},
+};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -32,7 +36,9 @@ pub fn rounds() -> u64 {
 
 /// The numbers of a fuzzer's cases: one in so many of all [`rounds`], for cases that take longer, and one at the least.
 pub fn cases(fuzzer: &'static str, one_in: u64) -> Cases {
-    Cases { fuzzer, next: 0, end: (rounds() / one_in).max(1), inputs: 0 }
+    let until = number("REDYNO_FUZZ_SECONDS").map(|s| Instant::now() + Duration::from_secs(s));
+    let end = until.map_or((rounds() / one_in).max(1), |_| u64::MAX);
+    Cases { fuzzer, next: 0, end, until, inputs: 0 }
 }
 
 /// Counts the inputs of a fuzzer, and prints how many there were where it ran for long.
@@ -40,6 +46,8 @@ pub struct Cases {
     fuzzer: &'static str,
     next: u64,
     end: u64,
+    /// Ends it where it runs by time.
+    until: Option<Instant>,
     inputs: u64,
 }
 
@@ -54,7 +62,8 @@ impl Iterator for Cases {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        let case = (self.next < self.end).then_some(self.next)?;
+        let is_over = self.next >= self.end || self.until.is_some_and(|until| Instant::now() >= until);
+        let case = (!is_over).then_some(self.next)?;
         self.next += 1;
         self.inputs += 1;
         Some(case)
@@ -63,7 +72,7 @@ impl Iterator for Cases {
 
 impl Drop for Cases {
     fn drop(&mut self) {
-        if number("REDYNO_FUZZ_ROUNDS").is_some() {
+        if self.until.is_some() || number("REDYNO_FUZZ_ROUNDS").is_some() {
             // Past the harness, which keeps what a test prints that passes.
             let _ = writeln!(std::io::stderr(), "fuzz: {}: {} inputs", self.fuzzer, self.inputs);
         }
