@@ -34,10 +34,12 @@
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings or targets in alternation, a knob swept, a script played; curves over one knob; beside these the files and tables of series; pure but for those files | screens, I/O |
 //! | [`report`] | what leaves a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
+//! | [`print`] | the screen's peer: lines and JSON lines as a session goes, its summary; the ways out to stdout and stderr | terminals |
 //! | [`app`] | the screen's state: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
 //! | [`tui`] | terminal, theme, layout, screens, widgets, and what the mouse finds; the only place that knows ratatui | statistics |
 //! | [`demo`] | the built-in server, with a script of faults | everything above it |
-//! | [`cli`] | one file per command: arguments become a plan; printed lines, which listen to a session as a screen does | |
+//! | [`runner`] | what carries plans out: sessions and who listens to them, experiments, the exit code | arguments |
+//! | [`cli`] | one file per command: arguments become a plan | |
 //!
 //! Dependencies run one way, downwards in this table's order of rooms: a room uses those above it only.
 //!
@@ -85,9 +87,11 @@ pub mod gauge;
 pub mod happening;
 pub mod host;
 pub mod load;
+pub mod print;
 pub mod probe;
 pub mod protocol;
 pub mod report;
+pub mod runner;
 pub mod server;
 pub mod session;
 pub mod signals;

@@ -7,9 +7,10 @@
 
 use std::sync::Arc;
 
-use super::{Effect, Mode, Model, Tone, change::Tuned};
+use super::{Effect, Mode, Model, Tone};
 use crate::{
     load::{Arrivals, Backlog, Knobs},
+    print::Tuned,
     session::{Encryption, ServerIdentity},
     workload::{Workload, presets},
 };

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use super::{
     Direction, Entry, Model, Purpose, Tone,
     list::{moved, turned},
-    segment_words,
 };
-use crate::{happening::Happening, session::timeline::ErrorCount, units};
+use crate::{happening::Happening, print::segment_words, session::timeline::ErrorCount, units};
 
 /// What a line of the log is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,6 @@
 //! A live engine and a replayed file are both a [`Source`], so no screen can tell them apart.
 
 mod axis;
-mod change;
 mod charts;
 mod closer;
 mod command_line;
@@ -38,17 +37,14 @@ mod segment_table;
 mod sharing;
 mod source;
 mod subject;
-mod summary;
 mod throughput_axis;
 mod track;
 mod update;
 mod value_axis;
 mod view;
-mod ycsb_summary;
 mod zoom;
 
 pub use axis::TimeAxis;
-pub use change::{change, segment_words};
 pub use charts::Charts;
 pub use command_line::{Program, quoted};
 pub use config_panel::{ConfigPanel, Setting};
@@ -79,10 +75,8 @@ pub use crate::{
     server::value_words,
     session::{Delivery, Notice, Order, RecordingState},
 };
-pub use summary::summary;
 pub use track::Track;
 pub use update::{Msg, update};
 pub use value_axis::{Spread, ValueAxis};
 pub use view::View;
-pub use ycsb_summary::ycsb_summary;
 pub use zoom::Zoom;

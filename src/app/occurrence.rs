@@ -1,9 +1,9 @@
 //! What happened, as the Overview names it: a kind, a word for the event lane, a sentence for the cursor.
 
-use super::change;
 use crate::{
     diagnose::Cause,
     happening::Happening,
+    print::change,
     session::{Event, Mark, Segment, timeline::Reading},
     units,
 };

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::{
     Action, Context, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Mouse, Order, Purpose, Question,
-    Setting, Tone, Typing, View, Written, action, closer::Closer, summary,
+    Setting, Tone, Typing, View, Written, action, closer::Closer,
 };
 use crate::{
     experiment::Interruption,
     load::Knobs,
+    print::summary,
     session::{Record, Segment},
     workload::Chosen,
 };

@@ -11,9 +11,9 @@ use clap::Args;
 
 use super::{
     Failure, UsageError,
-    headless::{Printer, print_all},
+    headless::Printer,
     outlet::Outlet,
-    reading::{records, tell_lost},
+    reading::{print_all, records, tell_lost},
 };
 use crate::{
     export::{Format, Rows},

@@ -11,25 +11,19 @@ mod drop_in;
 mod effect;
 pub mod experiment_args;
 pub mod export;
-mod failure;
-pub mod headless;
-pub mod lines;
 pub mod load_args;
 pub mod look_args;
 mod man;
 pub mod memtier;
-pub mod metrics;
 pub mod oneshot;
 pub mod oneshot_args;
-pub mod outlet;
 mod outlook;
 mod reading;
-mod recordings;
+pub(crate) mod recordings;
 pub mod replay;
 pub mod report;
 mod run;
-mod series;
-pub mod session;
+pub(crate) mod series;
 pub mod session_args;
 pub mod target_args;
 pub mod tls_args;
@@ -37,8 +31,11 @@ mod topics;
 mod values;
 mod verify;
 mod versus;
-pub mod words;
 mod workloads;
 
-pub use failure::{Failure, UsageError};
 pub use run::{refusal, run};
+
+pub use crate::{
+    print::{lines, outlet, printer as headless, words},
+    runner::{self as session, Failure, UsageError, metrics},
+};

@@ -2,7 +2,7 @@
 //! the wait for a pipe that is silent, or that nobody writes to.
 
 use std::{
-    io::Write,
+    io::{self, Write},
     path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     thread,
@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{Failure, words::Words};
+use super::{Failure, headless::Printer, outlet::is_broken_pipe, words::Words};
 use crate::{
     session::{ReadError, Reader, Record},
     signals::Signal,
@@ -23,6 +23,7 @@ const WAITING: usize = 32;
 const RECORDING: &str = "recording";
 /// How often signals are looked for meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
+const UNWRITTEN: &str = "cannot write to stdout";
 
 /// A record, nothing at the end, or why it cannot go on.
 type Read = Result<Option<Record>, ReadError>;
@@ -86,6 +87,47 @@ fn read_all(path: &Path, to: &SyncSender<Read>) {
         let goes_on = matches!(record, Ok(Some(_)));
         if to.send(record).is_err() || !goes_on {
             return;
+        }
+    }
+}
+
+/// Prints what a printer makes of `records`, as fast as it is taken: nothing is measured meanwhile, and nothing is lost. The
+/// reader of the lines may take all the time in the world.
+///
+/// # Errors
+/// When a record is none, when `out` takes no more, or when a signal ends it. That whoever read has had enough is none.
+pub fn print_all(
+    mut printer: Printer,
+    records: impl IntoIterator<Item = Result<Record, Failure>>,
+    signals: &Receiver<Signal>,
+) -> Result<(), Failure> {
+    let out = printer.out.clone();
+    let print = || {
+        for record in records {
+            let record = record?;
+            wait(signals, || out.has_room_within(LOOK_EVERY))?;
+            printer.feed(&record).context(UNWRITTEN)?;
+        }
+        printer.finish().context(UNWRITTEN)?;
+        wait(signals, || out.is_written_within(LOOK_EVERY))
+    };
+    match print() {
+        Err(Failure::Failed(error)) if is_broken_pipe(&error) => Ok(()),
+        Err(Failure::Interrupted) => {
+            out.give_up();
+            Err(Failure::Interrupted)
+        }
+        printed => printed,
+    }
+}
+
+fn wait(signals: &Receiver<Signal>, is_there: impl Fn() -> io::Result<bool>) -> Result<(), Failure> {
+    loop {
+        if signals.try_recv().is_ok() {
+            return Err(Failure::Interrupted);
+        }
+        if is_there().context(UNWRITTEN)? {
+            return Ok(());
         }
     }
 }

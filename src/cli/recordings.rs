@@ -20,7 +20,7 @@ use crate::{
 
 /// The directory of recordings that have no name of their own: `redyno` in the directory of state of the XDG Base Directory
 /// Specification; the working directory where nothing says which that is.
-pub(super) fn directory() -> PathBuf {
+pub(crate) fn directory() -> PathBuf {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
     state.map_or_else(|| ".".into(), |state| state.join("redyno"))

@@ -24,6 +24,7 @@ use super::{
 use crate::{
     foreign,
     signals::{Signal, listen},
+    tui::theme::{Theme, choice::Choice},
     units::were,
 };
 
@@ -34,7 +35,7 @@ const LONGEST_REFUSAL: usize = 1024;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let has_terminal = io::stdout().is_terminal();
-    choose_characters(false);
+    choose_characters(is_ascii(false));
     let code = match parse(&args) {
         _ if let Some((flavour, words)) = bench::called(&args) => {
             let code = bench::run(flavour, words);
@@ -49,7 +50,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 Command::Replay(args) => Some(&args.look),
                 _ => None,
             });
-            choose_characters(replay.unwrap_or(&line.session.look).ascii);
+            choose_characters(is_ascii(replay.unwrap_or(&line.session.look).ascii));
             let plan = check(&mut line, &given, has_terminal);
             end(plan.and_then(|plan| dispatch(&line, plan, has_terminal)), &args)
         }
@@ -63,6 +64,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     // Nobody is left to be told what was lost there.
     let _ = Outlet::stderr().end_within(PATIENCE);
     code
+}
+
+/// Whether there are ASCII characters only: that `is_asked` for, or the locale has no others.
+fn is_ascii(is_asked: bool) -> bool {
+    !Theme::from_env(Choice::default(), is_asked).has_braille()
 }
 
 /// What became of the command, and of what it wrote.

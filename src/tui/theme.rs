@@ -20,12 +20,12 @@ use ratatui::{
     style::{Modifier, Style},
 };
 
-pub use self::glyphs::{GlyphSet, Glyphs, in_ascii};
+pub use self::glyphs::{GlyphSet, Glyphs};
 use self::{
     choice::{Choice, Environment},
     ground::Ground,
 };
-use crate::session::timeline::Level;
+use crate::{print::words::in_ascii, session::timeline::Level};
 
 /// Which colours may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

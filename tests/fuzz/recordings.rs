@@ -6,9 +6,9 @@ use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 use ratatui::layout::Rect;
 use redyno::{
-    app::{Delivery, Key, KeyCode, Model, Msg, Notice, Playback, Screen, summary, update},
-    cli::lines::Lines,
+    app::{Delivery, Key, KeyCode, Model, Msg, Notice, Playback, Screen, update},
     foreign,
+    print::{lines::Lines, summary},
     probe::Intrinsic,
     session::{Coalesce, Reader, Record, Sink, Span, Timeline, TimelineOptions, line},
     stats::Latency,

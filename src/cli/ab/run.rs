@@ -9,6 +9,7 @@ use crate::{
     cli::{Failure, UsageError, headless::Form, outlet::Outlet, session, words::plain},
     experiment::{Ab, Experiment},
     load::most_clients,
+    print::Said,
     session::{
         Delivery, Notice, Order, Record,
         running::{Commission, Peer, check_clients},
@@ -49,7 +50,7 @@ pub fn run(args: &AbArgs) -> Result<(), Failure> {
 
 /// Lines or JSON until the session is over, which ends with the experiment.
 fn in_lines(peer: &Peer, ab: &mut Ab, form: Form) -> Result<(), Failure> {
-    let (out, mut lines, mut said) = (Outlet::stdout(), Lines::new(form), session::Said::default());
+    let (out, mut lines, mut said) = (Outlet::stdout(), Lines::new(form), Said::default());
     let tell = |text: String| match text.is_empty() {
         true => Ok(()),
         false => out.offer(plain(text.into_bytes()), |_| Vec::new()),

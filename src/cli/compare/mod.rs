@@ -2,7 +2,6 @@
 
 mod args;
 mod gate;
-mod lines;
 mod read;
 mod run;
 
@@ -10,3 +9,5 @@ pub use args::CompareArgs;
 pub use gate::{after_session, check_conditions};
 pub(super) use read::named;
 pub use run::{check, run};
+
+use crate::print::compare as lines;

@@ -10,17 +10,18 @@ use super::{
     source::ReplaySource,
 };
 use crate::{
-    app::{Playback, Program, summary},
+    app::{Playback, Program},
     cli::{
         Failure,
-        headless::{Form, Printer, print_all},
+        headless::{Form, Printer},
         outlet::Outlet,
-        reading::records,
+        reading::{print_all, records},
         session::complain,
         words::Words,
     },
     foreign,
     load::Knobs,
+    print::summary,
     session::{Kept, Reader, TimelineOptions},
     signals::{Signal, listen},
     tui,

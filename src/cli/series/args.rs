@@ -79,16 +79,16 @@ pub struct SeriesArgs {
 }
 
 /// What arguments ask for: the series, and a session for each of its cells.
-pub(super) struct Asked {
-    pub(super) target: Target,
-    pub(super) series: Series,
+pub(crate) struct Asked {
+    pub(crate) target: Target,
+    pub(crate) series: Series,
     /// The cells that this target is asked, by their places in the series, and their sessions.
-    pub(super) lines: Vec<(usize, CommandLine)>,
+    pub(crate) lines: Vec<(usize, CommandLine)>,
 }
 
 impl Asked {
     /// The cells.
-    pub(super) fn cells(&self) -> Vec<&Cell> {
+    pub(crate) fn cells(&self) -> Vec<&Cell> {
         self.lines.iter().map(|(place, _)| &self.series.cells[*place]).collect()
     }
 }

@@ -2,9 +2,11 @@
 
 mod args;
 mod ends;
-mod lines;
 mod plan;
 mod run;
 
+pub(crate) use args::Asked;
 pub use args::SeriesArgs;
 pub use run::{check, run};
+
+use crate::print::series as lines;

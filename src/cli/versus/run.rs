@@ -14,11 +14,12 @@ use crate::{
         Failure, UsageError,
         headless::Form,
         outlet::{CLEAR, Outlet},
-        session::{self, Held, Said},
+        session::{self, Held},
         words::{Words, plain},
     },
     experiment::{Side, Versus},
     load::{Knobs, most_clients},
+    print::Said,
     session::{
         Delivery, Notice, Order, Record,
         running::{Commission, check_clients},

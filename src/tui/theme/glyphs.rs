@@ -170,21 +170,6 @@ const ASCII: Glyphs = Glyphs {
     below: 'v',
 };
 
-/// Letters and signs of texts that have an ASCII stand-in of the same width.
-const STAND_INS: [(&str, &str); 11] = [
-    ("µ", "u"),
-    ("×", "x"),
-    ("–", "-"),
-    ("≤", "<"),
-    ("…", "."),
-    ("·", "."),
-    ("↑", "^"),
-    ("↓", "v"),
-    ("←", "<"),
-    ("→", ">"),
-    ("σ", "s"),
-];
-
 /// Keys as help and footer write them, and what they are called where there are no arrows: `<` and `>` are keys of their
 /// own.
 const ARROWS: [(&str, &str); 6] =
@@ -200,12 +185,6 @@ impl GlyphSet {
             }
         }
     }
-}
-
-/// What stands for `symbol` in ASCII: `?` where nothing does.
-pub fn in_ascii(symbol: &str) -> &'static str {
-    let known = STAND_INS.iter().find(|(sign, _)| *sign == symbol);
-    known.map_or("?", |(_, ascii)| ascii)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{
     table::{Column, Table, fitting},
 };
 use crate::{
-    app::segment_words,
+    print::segment_words,
     session::{
         figures::{self, Figure, Row, Unit},
         timeline::Reading,

@@ -16,7 +16,8 @@ use super::{
     table::{Column, Table, fitting},
 };
 use crate::{
-    app::{COLUMNS, Model, segment_words},
+    app::{COLUMNS, Model},
+    print::segment_words,
     session::{
         figures::{self, Figure, Row, Unit},
         timeline::SegmentTotal,

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use crate::{cli::words::Words, server::Progress, session::Notice};
+use super::words::Words;
+use crate::{server::Progress, session::Notice};
 
 /// Tells notices, each at its place.
 #[derive(Default)]

@@ -286,11 +286,11 @@ impl Write for Plain {
 }
 
 /// Whether whoever read our lines has had enough, as `head` does.
-pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]
-pub(super) mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

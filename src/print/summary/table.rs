@@ -11,8 +11,8 @@
 //! It fits into 80 columns, unless a parameter of the server has a long name.
 
 use crate::{
-    app::change::{Tuned, change},
     diagnose::ClientLimit,
+    print::{Tuned, change},
     session::{
         Timeline,
         figures::{self, Figure, Row},

@@ -9,16 +9,17 @@
 
 mod consent;
 mod driver;
+mod failure;
 mod held;
 mod launch;
+pub mod metrics;
 mod plan;
 mod program;
 mod run;
-mod said;
 
 pub use consent::check_settings;
 pub use driver::outcome;
+pub use failure::{Failure, UsageError};
 pub use held::Held;
 pub use plan::check;
 pub use run::{complain, run};
-pub use said::Said;

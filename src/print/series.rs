@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::args::{Asked, SeriesArgs};
 use crate::{
+    cli::series::{Asked, SeriesArgs},
     experiment::series::{Cell, Figures, OfOperations, Outcome, Series, Table},
     foreign,
 };
 
 /// What stands above the table; `server` is who was asked, where that is known.
-pub(super) fn head(args: &SeriesArgs, asked: &Asked, server: Option<&str>) -> String {
+pub(crate) fn head(args: &SeriesArgs, asked: &Asked, server: Option<&str>) -> String {
     let Series { name, about, .. } = &asked.series;
     let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
     let scaled = args.scale.map(|scale| {
@@ -32,7 +32,7 @@ pub(super) fn head(args: &SeriesArgs, asked: &Asked, server: Option<&str>) -> St
 }
 
 /// The table, and where the published figures come from.
-pub(super) fn table(table: &Table, args: &SeriesArgs, series: &Series) -> String {
+pub(crate) fn table(table: &Table, args: &SeriesArgs, series: &Series) -> String {
     let source = args.published.then(|| {
         format!(
             "\npublished: {}. They show the shape of the table, and are no target.\n",
@@ -82,7 +82,7 @@ impl<'a> Told<'a> {
 }
 
 /// The line of a cell.
-pub(super) fn json(args: &SeriesArgs, series: &Series, cell: &Cell, outcome: &Outcome) -> String {
+pub(crate) fn json(args: &SeriesArgs, series: &Series, cell: &Cell, outcome: &Outcome) -> String {
     let measured = outcome.as_ref().ok();
     let figures = measured.map(|measured| measured.figures(cell, &series.layout));
     let published = series.published.of(cell).filter(|_| args.published);

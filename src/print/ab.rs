@@ -11,15 +11,15 @@
 use serde::Serialize;
 
 use crate::{
-    cli::{headless::Form, lines::session_line},
     experiment::{Ab, Experiment, Pair, Part, Quantity, Setting, Side, Verdict},
     foreign,
+    print::{lines::session_line, printer::Form},
     session::SessionStart,
     units,
 };
 
 /// Makes lines of an A/B, each with its end.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     form: Form,
     /// How many pairs were told.
     told: usize,
@@ -46,12 +46,12 @@ impl Json<'_> {
 }
 
 impl Lines {
-    pub(super) fn new(form: Form) -> Self {
+    pub(crate) fn new(form: Form) -> Self {
         Self { form, told: 0 }
     }
 
     /// What stands above all: where, and which setting is which.
-    pub(super) fn head(&self, session: &SessionStart, ab: &Ab) -> String {
+    pub(crate) fn head(&self, session: &SessionStart, ab: &Ab) -> String {
         let (a, b) = ab.settings();
         let name = |name: &str, setting: &Setting| {
             let words = foreign::lines(setting.words.as_bytes());
@@ -66,7 +66,7 @@ impl Lines {
     }
 
     /// The pairs that were not told yet.
-    pub(super) fn new_pairs(&mut self, ab: &Ab) -> Vec<String> {
+    pub(crate) fn new_pairs(&mut self, ab: &Ab) -> Vec<String> {
         let new = &ab.pairs()[self.told..];
         self.told = ab.pairs().len();
         let line = |pair| match self.form {
@@ -77,7 +77,7 @@ impl Lines {
     }
 
     /// The last words.
-    pub(super) fn verdict(&self, ab: &Ab) -> String {
+    pub(crate) fn verdict(&self, ab: &Ab) -> String {
         let verdict = ab.verdict();
         let (a, b) = ab.settings();
         match self.form {

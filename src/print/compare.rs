@@ -3,19 +3,19 @@
 use serde::Serialize;
 
 use crate::{
-    cli::lines::server_line,
     compare::{Compared, Crossed, Run, Table},
     foreign,
+    print::lines::server_line,
     units::clock,
 };
 
 /// What is told of a comparison.
-pub(super) struct Told<'a> {
-    pub(super) base: &'a [Run],
-    pub(super) new: &'a [Run],
-    pub(super) table: &'a Table,
-    pub(super) misfits: &'a [String],
-    pub(super) crossed: &'a [Crossed],
+pub(crate) struct Told<'a> {
+    pub(crate) base: &'a [Run],
+    pub(crate) new: &'a [Run],
+    pub(crate) table: &'a Table,
+    pub(crate) misfits: &'a [String],
+    pub(crate) crossed: &'a [Crossed],
 }
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ struct Json<'a> {
 
 impl Told<'_> {
     /// Below each other, for a person.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = format!("{}{}\n", side("base", self.base), side("new", self.new));
         let mut cells = vec![["", "base", "new", "new against base", ""].map(str::to_owned)];
         cells.extend(self.table.rows.iter().map(cells_of));
@@ -52,7 +52,7 @@ impl Told<'_> {
     }
 
     /// A table in Markdown, with what is to be known of it.
-    pub(super) fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let mut text = "| | base | new | new against base | |\n|---|--:|--:|---|---|\n".to_owned();
         for row in &self.table.rows {
             text += &format!(
@@ -70,7 +70,7 @@ impl Told<'_> {
     }
 
     /// One JSON object.
-    pub(super) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         let names = |runs: &'_ [Run]| runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>();
         let json = Json {
             kind: "comparison",

@@ -43,9 +43,9 @@ pub(super) fn tell(text: &mut String, timeline: &Timeline, sum: &Summary) {
 #[cfg(test)]
 mod tests {
     use crate::{
-        app::summary,
         happening::Happening,
         load::{Knobs, Prefilling},
+        print::summary,
         probe::Ping,
         session::{Event, Interval, Record, Segment, Span, Tally, Timeline},
     };

@@ -12,10 +12,10 @@ mod columns;
 
 use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
-    app::summary,
     diagnose::{ClientWatch, HitWatch},
     happening::Happening,
     load::Knobs,
+    print::summary,
     probe::{Ping, Timing},
     server::Status,
     session::{Interval, Progress, Record, SessionStart, Sink, Span, Timeline, figures::Row},

@@ -13,15 +13,15 @@
 use serde::Serialize;
 
 use crate::{
-    cli::{headless::Form, lines::server_line},
     experiment::{Pair, Row, Verdict, Versus},
     foreign,
     load::Knobs,
+    print::{lines::server_line, printer::Form},
     session::SessionStart,
 };
 
 /// Makes lines of a comparison, each with its end.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     form: Form,
     /// What each session began with.
     begun: [Option<SessionStart>; 2],
@@ -51,12 +51,12 @@ impl Json<'_> {
 }
 
 impl Lines {
-    pub(super) fn new(form: Form) -> Self {
+    pub(crate) fn new(form: Form) -> Self {
         Self { form, begun: [None, None], told: 0 }
     }
 
     /// The session of a target has begun; what stands above all, when both have.
-    pub(super) fn begun(&mut self, n: usize, session: &SessionStart, knobs: &Knobs) -> String {
+    pub(crate) fn begun(&mut self, n: usize, session: &SessionStart, knobs: &Knobs) -> String {
         let is_news = self.begun[n].replace(session.clone()).is_none();
         match (self.form, &self.begun) {
             (Form::Lines, [Some(a), Some(b)]) if is_news => {
@@ -68,7 +68,7 @@ impl Lines {
     }
 
     /// The pairs that were not told yet; a person gets their table only.
-    pub(super) fn new_pairs(&mut self, versus: &Versus) -> String {
+    pub(crate) fn new_pairs(&mut self, versus: &Versus) -> String {
         let new = &versus.pairs()[self.told..];
         self.told = versus.pairs().len();
         match self.form {
@@ -78,7 +78,7 @@ impl Lines {
     }
 
     /// The last words.
-    pub(super) fn verdict(&self, versus: &Versus) -> String {
+    pub(crate) fn verdict(&self, versus: &Versus) -> String {
         let (verdict, rows) = (versus.verdict(), versus.rows());
         let name = |n: usize| self.begun[n].as_ref().map(server_line).unwrap_or_default();
         match self.form {

@@ -9,19 +9,18 @@ use super::{
     driver::Driver,
     held::Held,
     plan::{form, timeline},
-    said::Said,
 };
 use crate::{
-    app::{summary, ycsb_summary},
-    cli::{
-        Failure,
-        args::CommandLine,
-        compare::after_session,
-        headless::{self, Form},
-        outlet::Outlet,
-        words::{Words, plain},
-    },
+    cli::{Failure, args::CommandLine, compare::after_session},
     experiment::Experiment,
+    print::{
+        Said,
+        outlet::Outlet,
+        printer::{Form, Printer},
+        summary,
+        words::{Words, plain},
+        ycsb_summary,
+    },
     session::{
         Delivery, Order, Timeline,
         running::{Commission, Peer},
@@ -122,7 +121,7 @@ fn in_lines(
     judged: &mut Option<Timeline>,
 ) -> Result<(), Failure> {
     let mut said = Said::default();
-    let mut printer = headless::Printer::new(form, Outlet::stdout(), files.clone());
+    let mut printer = Printer::new(form, Outlet::stdout(), files.clone());
     let mut ycsb = line.session.ycsb_summary.then(Timeline::default);
     let mut written = Ok(());
     for delivery in peer.rest() {

@@ -1,27 +1,9 @@
 //! A session without a screen: what a sink makes of its records goes to standard output.
 
-use std::{
-    io,
-    sync::{Arc, mpsc::Receiver},
-    time::Duration,
-};
+use std::{io, sync::Arc};
 
-use anyhow::Context as _;
-
-use super::{
-    Failure,
-    lines::Lines,
-    outlet::{Outlet, is_broken_pipe},
-    words::plain,
-};
-use crate::{
-    session::{Coalesce, JsonLines, Record, Sink},
-    signals::Signal,
-};
-
-/// How often signals are looked for while lines wait for their reader.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
-const UNWRITTEN: &str = "cannot write to stdout";
+use super::{lines::Lines, outlet::Outlet, words::plain};
+use crate::session::{Coalesce, JsonLines, Record, Sink};
 
 /// The form of a headless session's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +18,8 @@ pub enum Form {
 /// that: what finds no room is lost, which is told where the output goes on.
 pub struct Printer {
     sink: Box<dyn Sink>,
-    out: Outlet,
+    /// Where to.
+    pub(crate) out: Outlet,
     coalesce: Coalesce,
     /// The moment of the latest record.
     now_s: f64,
@@ -69,7 +52,11 @@ impl Printer {
         seconds.iter().try_for_each(|record| self.feed(record))
     }
 
-    fn feed(&mut self, record: &Record) -> io::Result<()> {
+    /// Takes a record of a file, which is of a second already.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn feed(&mut self, record: &Record) -> io::Result<()> {
         self.now_s = record.t_s().map_or(self.now_s, |t_s| t_s.max(self.now_s));
         let pieces = self.sink.push(record);
         pieces.into_iter().try_for_each(|piece| self.offer(piece))
@@ -94,57 +81,15 @@ impl Printer {
     }
 }
 
-/// Prints what a printer makes of `records`, as fast as it is taken: nothing is measured meanwhile, and nothing is lost. The
-/// reader of the lines may take all the time in the world.
-///
-/// # Errors
-/// When a record is none, when `out` takes no more, or when a signal ends it. That whoever read has had enough is none.
-pub fn print_all(
-    mut printer: Printer,
-    records: impl IntoIterator<Item = Result<Record, Failure>>,
-    signals: &Receiver<Signal>,
-) -> Result<(), Failure> {
-    let out = printer.out.clone();
-    let print = || {
-        for record in records {
-            let record = record?;
-            wait(signals, || out.has_room_within(LOOK_EVERY))?;
-            // Those of a file are of a second each already.
-            printer.feed(&record).context(UNWRITTEN)?;
-        }
-        printer.finish().context(UNWRITTEN)?;
-        wait(signals, || out.is_written_within(LOOK_EVERY))
-    };
-    match print() {
-        Err(Failure::Failed(error)) if is_broken_pipe(&error) => Ok(()),
-        Err(Failure::Interrupted) => {
-            out.give_up();
-            Err(Failure::Interrupted)
-        }
-        printed => printed,
-    }
-}
-
-fn wait(signals: &Receiver<Signal>, is_there: impl Fn() -> io::Result<bool>) -> Result<(), Failure> {
-    loop {
-        if signals.try_recv().is_ok() {
-            return Err(Failure::Interrupted);
-        }
-        if is_there().context(UNWRITTEN)? {
-            return Ok(());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        cli::outlet::{
+        happening::Happening,
+        print::outlet::{
             Limits,
             testing::{LIMIT, Reader},
         },
-        happening::Happening,
         session::{End, Mark, Summary},
     };
 

@@ -4,10 +4,11 @@ use std::thread::JoinHandle;
 
 use anyhow::Context as _;
 
+use super::Failure;
 use crate::{
-    cli::{Failure, headless::Form, outlet::Outlet, words::plain},
     experiment::{Ending, Experiment},
     happening::Happening,
+    print::{outlet::Outlet, printer::Form, words::plain},
     session::{Order, running::Peer},
 };
 

@@ -2,8 +2,10 @@
 
 use thiserror::Error;
 
-use super::{clean::CleanError, oneshot::PlanError, target_args::TargetArgsError};
-use crate::load::KnobError;
+use crate::{
+    cli::{clean::CleanError, oneshot::PlanError, target_args::TargetArgsError},
+    load::KnobError,
+};
 
 /// Bad usage: exit code 2.
 #[derive(Debug, Error)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Knob, value_words};
 use crate::{
-    load::{Adjustable, Knobs},
+    load::{Adjustable, Knob, Knobs},
+    server::value_words,
     session::Segment,
 };
 
@@ -62,18 +62,18 @@ pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String>
 
 /// Parameters of the server that were set: the value before the first time, and the latest.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tuned<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
+pub struct Tuned<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
 
 impl<'a> Tuned<'a> {
     /// Takes in what a segment began with.
-    pub(super) fn take(&mut self, segment: &'a Segment) {
+    pub fn take(&mut self, segment: &'a Segment) {
         if let Some(set) = &segment.config {
             self.0.entry(&set.name).or_insert((&set.from, "")).1 = &set.to;
         }
     }
 
     /// What differs from `before`, an earlier state of this.
-    pub(super) fn since(&self, before: &Self) -> Vec<String> {
+    pub fn since(&self, before: &Self) -> Vec<String> {
         let differs = |name: &str, from: &str, to: &str| before.0.get(name).map_or(from, |(_, to)| to) != to;
         let changed = self.0.iter().filter(|(name, (from, to))| differs(name, from, to));
         changed.map(|(name, (_, to))| format!("{name} {}", value_words(to))).collect()

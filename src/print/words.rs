@@ -7,23 +7,40 @@ use std::{
 };
 
 use super::outlet::Outlet;
-use crate::{
-    tui::theme::{Theme, choice::Choice, in_ascii},
-    units::were,
-};
+use crate::units::were;
+
+/// Letters and signs of texts that have an ASCII stand-in of the same width.
+const STAND_INS: [(&str, &str); 11] = [
+    ("µ", "u"),
+    ("×", "x"),
+    ("–", "-"),
+    ("≤", "<"),
+    ("…", "."),
+    ("·", "."),
+    ("↑", "^"),
+    ("↓", "v"),
+    ("←", "<"),
+    ("→", ">"),
+    ("σ", "s"),
+];
 
 /// Whether what people read has ASCII characters only.
 static ASCII: AtomicBool = AtomicBool::new(false);
 
-/// What people read has ASCII characters only from now on if that `is_asked` for, or the locale has no others.
-pub(super) fn choose_characters(is_asked: bool) {
-    let is_ascii = !Theme::from_env(Choice::default(), is_asked).has_braille();
+/// What people read has ASCII characters only from now on, or all that there are.
+pub fn choose_characters(is_ascii: bool) {
     ASCII.store(is_ascii, Ordering::Relaxed);
+}
+
+/// What stands for `symbol` in ASCII: `?` where nothing does.
+pub fn in_ascii(symbol: &str) -> &'static str {
+    let known = STAND_INS.iter().find(|(sign, _)| *sign == symbol);
+    known.map_or("?", |(_, ascii)| ascii)
 }
 
 /// A text for people with the characters that they are to have: in ASCII all others have their stand-ins. An object of JSON
 /// is for programs, and stays as it is.
-pub(super) fn plain(text: Vec<u8>) -> Vec<u8> {
+pub fn plain(text: Vec<u8>) -> Vec<u8> {
     if !ASCII.load(Ordering::Relaxed) || text.is_ascii() || text.starts_with(b"{") {
         return text;
     }
