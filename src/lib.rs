@@ -39,6 +39,7 @@
 //! | [`tui`] | terminal, theme, layout, screens, widgets, and what the mouse finds; the only place that knows ratatui | statistics |
 //! | [`demo`] | the built-in server, with a script of faults | everything above it |
 //! | [`runner`] | what carries plans out: sessions and who listens to them, experiments, the exit code | arguments |
+//! | [`compat`] | the command lines and outputs of other tools: redis-cli's modes, redis-benchmark and valkey-benchmark, memtier_benchmark | redyno's own options |
 //! | [`cli`] | one file per command: arguments become a plan | |
 //!
 //! Dependencies run one way, downwards in this table's order of rooms: a room uses those above it only.
@@ -78,6 +79,7 @@ pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod compare;
+pub mod compat;
 pub mod demo;
 pub mod diagnose;
 pub mod experiment;

@@ -172,6 +172,15 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
 }
 
+/// Reads a number of seconds above 0, `2.5`.
+///
+/// # Errors
+/// When it is none, or longer than any duration.
+pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|length| !length.is_zero()).ok_or("it must be a number of seconds above 0")
+}
+
 fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<u64, ParseQuantityError> {
     let error = || ParseQuantityError { text: text.to_owned(), expected };
     let lower = text.trim().to_ascii_lowercase();

@@ -9,7 +9,7 @@ use std::{
 
 use crate::scripted::{Scripted, target};
 use redyno::{
-    cli::oneshot::{Format, Mode, Plan, Streams, run_on},
+    compat::redis_cli::{Format, Mode, Plan, Streams, run_on},
     signals::Signal,
     target::Target,
 };

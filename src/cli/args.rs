@@ -5,14 +5,14 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 
 use super::{
-    UsageError, ab::AbArgs, bench::BenchArgs, clean::CleanArgs, compare::CompareArgs,
-    completions::CompletionsArgs, demo::DemoArgs, experiment_args::ExperimentArgs, export::ExportArgs,
-    load_args::LoadArgs, man::ManArgs, memtier::MemtierArgs, oneshot_args::OneshotArgs,
+    UsageError, ab::AbArgs, clean::CleanArgs, compare::CompareArgs, completions::CompletionsArgs,
+    demo::DemoArgs, experiment_args::ExperimentArgs, export::ExportArgs, load_args::LoadArgs, man::ManArgs,
     recordings::SessionsArgs, replay::ReplayArgs, report::ReportArgs, series::SeriesArgs,
     session_args::SessionArgs, target_args::TargetArgs, topics::HelpArgs, versus::VersusArgs,
     workloads::WorkloadsArgs,
 };
 use crate::{
+    compat::{memtier::MemtierArgs, redis_benchmark::BenchArgs, redis_cli::OneshotArgs},
     load::{KnobError, Knobs},
     workload::{ChoiceError, Suggested, Workload},
 };

@@ -12,7 +12,8 @@ use std::fmt;
 
 use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
 
-use super::{Failure, UsageError, args::CommandLine, oneshot};
+use super::{Failure, UsageError, args::CommandLine};
+use crate::compat::redis_cli;
 
 /// What the program does when no other command is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ enum Mode {
     Plan,
     /// What a session has written, likewise.
     Verify,
-    Oneshot(oneshot::Mode),
+    Oneshot(redis_cli::Mode),
 }
 
 impl Mode {
@@ -89,7 +90,7 @@ enum Place {
 impl Place {
     fn includes(self, mode: Mode) -> bool {
         match self {
-            Self::Server => !matches!(mode, Mode::Oneshot(oneshot::Mode::IntrinsicLatency(_))),
+            Self::Server => !matches!(mode, Mode::Oneshot(redis_cli::Mode::IntrinsicLatency(_))),
             Self::Session | Self::Load => !mode.is_oneshot(),
             Self::Experiment => !mode.is_oneshot() && !mode.is_about_sessions(),
             Self::Lines => matches!(mode, Mode::Piped | Mode::Headless),

@@ -2,21 +2,16 @@
 
 mod ab;
 pub mod args;
-pub mod bench;
 pub mod clean;
 pub mod compare;
 mod completions;
 pub mod demo;
-mod drop_in;
 mod effect;
 pub mod experiment_args;
 pub mod export;
 pub mod load_args;
 pub mod look_args;
 mod man;
-pub mod memtier;
-pub mod oneshot;
-pub mod oneshot_args;
 mod outlook;
 mod reading;
 pub(crate) mod recordings;

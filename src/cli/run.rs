@@ -15,13 +15,14 @@ use clap::{
 use super::{
     Failure, UsageError, ab,
     args::{Command, CommandLine},
-    bench, clean, compare, completions, demo, effect, export, man, memtier, oneshot,
+    clean, compare, completions, demo, effect, export, man,
     outlet::{Outlet, PATIENCE},
     outlook, recordings, replay, report, series, session, topics, verify, versus,
     words::{Words, choose_characters},
     workloads,
 };
 use crate::{
+    compat::{memtier, redis_benchmark, redis_cli},
     foreign,
     signals::{Signal, listen},
     tui::theme::{Theme, choice::Choice},
@@ -37,8 +38,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let has_terminal = io::stdout().is_terminal();
     choose_characters(is_ascii(false));
     let code = match parse(&args) {
-        _ if let Some((flavour, words)) = bench::called(&args) => {
-            let code = bench::run(flavour, words);
+        _ if let Some((flavour, words)) = redis_benchmark::called(&args) => {
+            let code = redis_benchmark::run(flavour, words);
             end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
         }
         _ if let Some((program, words)) = memtier::called(&args) => {
@@ -143,7 +144,7 @@ fn check(
     line: &mut CommandLine,
     given: &ArgMatches,
     has_terminal: bool,
-) -> Result<Option<oneshot::Plan>, Failure> {
+) -> Result<Option<redis_cli::Plan>, Failure> {
     line.choose()?;
     match &line.command {
         Some(
@@ -178,7 +179,7 @@ fn check(
 }
 
 /// Runs a command that has passed [`check`].
-fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool) -> Result<(), Failure> {
+fn dispatch(line: &CommandLine, plan: Option<redis_cli::Plan>, has_terminal: bool) -> Result<(), Failure> {
     let stop = || listen(&Signal::ENDS).context("cannot take signals");
     match (&line.command, plan) {
         (Some(Command::Demo(args)), _) => Ok(demo::run(args, &stop()?)?),
@@ -206,7 +207,7 @@ fn dispatch(line: &CommandLine, plan: Option<oneshot::Plan>, has_terminal: bool)
             Ok(topics::run(args, &mut Words::stdout()).context("cannot write to stdout")?)
         }
         (Some(Command::Man(args)), _) => man::run(args, &mut Words::stdout()),
-        (None, Some(plan)) => Ok(oneshot::run(&plan, &stop()?, has_terminal)?),
+        (None, Some(plan)) => Ok(redis_cli::run(&plan, &stop()?, has_terminal)?),
         (None, None) if line.session.plan => outlook::run(line, &mut Words::stdout()),
         (None, None) if line.session.verify => verify::run(line, &mut Words::stdout()),
         (None, None) => session::run(line, has_terminal),

@@ -10,9 +10,6 @@ use thiserror::Error;
 
 use crate::target::{Address, ClientCertificate, Tls, TlsError, TlsSettings, Trust};
 
-/// What is told of `--insecure`.
-pub const UNVERIFIED: &str = "--insecure: encrypted, but nobody checks who the server is";
-
 /// TLS: whom we trust, who we are.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "TLS")]

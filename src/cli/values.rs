@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub use crate::units::parse_seconds as seconds;
 use crate::{
     units::{parse_bytes, parse_count, parse_duration},
     workload::KeyNames,
@@ -39,14 +40,6 @@ pub fn threads(text: &str) -> Result<usize, String> {
     let threads = parse_count(text).map_err(|error| error.to_string())?;
     let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
     fitting.ok_or_else(|| format!("it must lie between 1 and {MAX_THREADS}"))
-}
-
-/// A number of seconds above 0, `2.5`.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds
-        .filter(|length| !length.is_zero())
-        .ok_or_else(|| "it must be a number of seconds above 0".to_owned())
 }
 
 /// How long a file of a recording may become, a second or more.

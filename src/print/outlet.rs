@@ -286,7 +286,7 @@ impl Write for Plain {
 }
 
 /// Whether whoever read our lines has had enough, as `head` does.
-pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 

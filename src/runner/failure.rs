@@ -3,7 +3,8 @@
 use thiserror::Error;
 
 use crate::{
-    cli::{clean::CleanError, oneshot::PlanError, target_args::TargetArgsError},
+    cli::{clean::CleanError, target_args::TargetArgsError},
+    compat::redis_cli::PlanError,
     load::KnobError,
 };
 

@@ -28,7 +28,8 @@ pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};
 pub use talk::{Talk, talk};
 pub use tls::{
-    Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UnknownCipher,
+    Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
+    UnknownCipher,
 };
 pub use transport::{Transport, pause, wait_for};
 pub use uri::{ParsedUri, UriError, parse_uri};

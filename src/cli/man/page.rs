@@ -9,7 +9,11 @@ use clap_mangen::{
 use super::roff::{ascii, lines, list, notes, paragraphs};
 use crate::{
     app::{Context, bindings},
-    cli::{args::CommandLine, bench, memtier},
+    cli::args::CommandLine,
+    compat::{
+        memtier,
+        redis_benchmark::{self, Flavour},
+    },
 };
 
 const DESCRIPTION: [&str; 3] = [
@@ -108,7 +112,7 @@ fn sections(text: &str) -> &str {
 /// The options of a command; those of a stand-in are no redyno's and stand in a table of their own.
 fn options(command: &Command) -> String {
     let (entries, deviations): (Vec<_>, &[&str]) = match command.get_name() {
-        "bench" => (bench::entries(bench::Flavour::Redyno).collect(), &bench::DEVIATIONS),
+        "bench" => (redis_benchmark::entries(Flavour::Redyno).collect(), &redis_benchmark::DEVIATIONS),
         "memtier" => (memtier::entries().collect(), &memtier::DEVIATIONS),
         _ => {
             let mut text = Vec::new();

@@ -22,5 +22,5 @@ mod trust;
 pub use ciphers::{Ciphers, UnknownCipher};
 pub use failure::TlsFailure;
 pub use files::TlsError;
-pub use settings::{ClientCertificate, Tls, TlsSettings, Trust};
+pub use settings::{ClientCertificate, Tls, TlsSettings, Trust, UNVERIFIED};
 pub use stream::TlsStream;

@@ -7,6 +7,9 @@ use rustls::{ClientConfig, ClientConnection, client::Resumption, pki_types::Serv
 use super::{Ciphers, TlsError, files, trust};
 use crate::target::Address;
 
+/// What is shown where nothing is checked.
+pub const UNVERIFIED: &str = "--insecure: encrypted, but nobody checks who the server is";
+
 /// Which servers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {

@@ -1,0 +1,238 @@
+//! What is asked for by the options, with memtier_benchmark's defaults.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::numbers::{Ratio, Span};
+use crate::{compat::Server, export::memtier::PERCENTILES, protocol::Dialect};
+
+/// What is spoken, as `-P` names it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Protocol {
+    #[default]
+    Redis,
+    Resp2,
+    Resp3,
+    MemcacheText,
+}
+
+impl Protocol {
+    pub(super) const ALL: [Self; 4] = [Self::Redis, Self::Resp2, Self::Resp3, Self::MemcacheText];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Redis => "redis",
+            Self::Resp2 => "resp2",
+            Self::Resp3 => "resp3",
+            Self::MemcacheText => "memcache_text",
+        }
+    }
+
+    pub(super) fn dialect(self) -> Dialect {
+        match self {
+            Self::Redis | Self::Resp2 => Dialect::Resp2,
+            Self::Resp3 => Dialect::Resp3,
+            Self::MemcacheText => Dialect::Memcached,
+        }
+    }
+}
+
+/// How a key is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Pattern {
+    #[default]
+    Random,
+    Sequential,
+    Parallel,
+    Gaussian,
+    Zipf,
+}
+
+impl Pattern {
+    pub(super) fn read(letter: &str) -> Option<Self> {
+        Some(match letter {
+            "R" => Self::Random,
+            "S" => Self::Sequential,
+            "P" => Self::Parallel,
+            "G" => Self::Gaussian,
+            "Z" => Self::Zipf,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn letter(self) -> char {
+        match self {
+            Self::Random => 'R',
+            Self::Sequential => 'S',
+            Self::Parallel => 'P',
+            Self::Gaussian => 'G',
+            Self::Zipf => 'Z',
+        }
+    }
+}
+
+/// A command of one's own.
+#[derive(Debug, Clone)]
+pub(super) struct Command {
+    pub(super) words: Vec<Vec<u8>>,
+    pub(super) ratio: u32,
+    pub(super) pattern: Pattern,
+}
+
+/// How many requests a client sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Requests {
+    Each(u64),
+    AllKeys,
+}
+
+/// The rows of the table where there are commands of one's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Breakdown {
+    /// One for all that begin with the same word.
+    #[default]
+    Command,
+    /// One for each.
+    Line,
+}
+
+/// What the options say.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub(super) server: Server,
+    pub(super) uri: Option<String>,
+    pub(super) authenticate: Option<String>,
+    pub(super) protocol: Protocol,
+    pub(super) run_count: u32,
+    pub(super) out_file: Option<PathBuf>,
+    pub(super) json_out_file: Option<PathBuf>,
+    pub(super) hides_histogram: bool,
+    pub(super) percentiles: Vec<f64>,
+    pub(super) prints_all_runs: bool,
+    pub(super) breakdown: Breakdown,
+    pub(super) requests: Option<Requests>,
+    /// Requests a second of one connection.
+    pub(super) rate: Option<u32>,
+    /// Of a thread.
+    pub(super) clients: u32,
+    pub(super) threads: u32,
+    pub(super) test_time_s: Option<u64>,
+    pub(super) ratio: Option<Ratio>,
+    pub(super) pipeline: u32,
+    pub(super) reconnect_interval: Option<u32>,
+    pub(super) reconnects_on_error: bool,
+    pub(super) connection_timeout_s: u64,
+    pub(super) multi_key_get: u32,
+    pub(super) is_randomized: bool,
+    pub(super) commands: Vec<Command>,
+    pub(super) data_size: Option<u32>,
+    pub(super) is_data_random: bool,
+    pub(super) data_size_range: Option<Span>,
+    pub(super) data_size_list: Option<Vec<(u32, u32)>>,
+    pub(super) expiry_range: Option<Span>,
+    pub(super) key_prefix: String,
+    pub(super) key_minimum: u64,
+    pub(super) key_maximum: u64,
+    /// Of what is set, and of what is got.
+    pub(super) key_pattern: Option<[Pattern; 2]>,
+    pub(super) key_stddev: Option<f64>,
+    pub(super) key_median: Option<f64>,
+    pub(super) key_zipf_exp: Option<f64>,
+    pub(super) wait_ratio: Option<Ratio>,
+    pub(super) num_slaves: Option<Span>,
+    pub(super) wait_timeout: Option<Span>,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            server: Server::default(),
+            uri: None,
+            authenticate: None,
+            protocol: Protocol::default(),
+            run_count: 1,
+            out_file: None,
+            json_out_file: None,
+            hides_histogram: false,
+            percentiles: PERCENTILES.to_vec(),
+            prints_all_runs: false,
+            breakdown: Breakdown::default(),
+            requests: None,
+            rate: None,
+            clients: 50,
+            threads: 4,
+            test_time_s: None,
+            ratio: None,
+            pipeline: 1,
+            reconnect_interval: None,
+            reconnects_on_error: false,
+            connection_timeout_s: 0,
+            multi_key_get: 0,
+            is_randomized: false,
+            commands: Vec::new(),
+            data_size: None,
+            is_data_random: false,
+            data_size_range: None,
+            data_size_list: None,
+            expiry_range: None,
+            key_prefix: "memtier-".to_owned(),
+            key_minimum: 0,
+            key_maximum: 10_000_000,
+            key_pattern: None,
+            key_stddev: None,
+            key_median: None,
+            key_zipf_exp: None,
+            wait_ratio: None,
+            num_slaves: None,
+            wait_timeout: None,
+        }
+    }
+}
+
+impl Asked {
+    pub(super) fn ratio(&self) -> Ratio {
+        self.ratio.unwrap_or(Ratio { a: 1, b: 10 })
+    }
+
+    pub(super) fn patterns(&self) -> [Pattern; 2] {
+        self.key_pattern.unwrap_or_default()
+    }
+
+    /// Connections in all.
+    pub(super) fn connections(&self) -> u64 {
+        u64::from(self.clients) * u64::from(self.threads)
+    }
+
+    /// How many keys there are; the lowest is not above the highest.
+    pub(super) fn keys(&self) -> u64 {
+        (self.key_maximum - self.key_minimum).saturating_add(1)
+    }
+
+    /// Whether each client has keys of its own.
+    pub(super) fn is_parallel(&self) -> bool {
+        match self.commands.first() {
+            Some(command) => command.pattern == Pattern::Parallel,
+            None => self.patterns()[0] == Pattern::Parallel,
+        }
+    }
+
+    /// Requests in all; `None` is as many as there is time for.
+    pub(super) fn requests_in_all(&self) -> Option<u64> {
+        let each = match self.requests {
+            Some(Requests::AllKeys) if self.is_parallel() => return Some(self.keys()),
+            Some(Requests::AllKeys) => self.keys(),
+            Some(Requests::Each(each)) => each,
+            None if self.test_time_s.is_some() => return None,
+            None => 10_000,
+        };
+        Some(each.saturating_mul(self.connections()))
+    }
+
+    /// Requests of a client, the most that one has.
+    pub(super) fn requests_each(&self) -> Option<u64> {
+        self.requests_in_all().map(|all| all.div_ceil(self.connections()))
+    }
+
+    pub(super) fn test_time(&self) -> Option<Duration> {
+        self.test_time_s.map(Duration::from_secs)
+    }
+}

@@ -1,0 +1,131 @@
+//! A command of one's own, as its text is read and as it becomes a step.
+
+use super::asked::{Command, Pattern};
+use crate::{compat::escaped, foreign};
+
+/// What stands for a key, within a word.
+const KEY: &[u8] = b"__key__";
+/// What stands for a value, and is a whole word.
+const DATA: &[u8] = b"__data__";
+/// What stands for itself in a step beside what always does. With underscores there could be placeholders of other tools.
+const PLAIN: &[u8] = b":";
+
+impl Command {
+    /// Reads a command: words with spaces between them, in quotes as redis-cli's.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let words = words(text.as_bytes())?;
+        (!words.is_empty()).then_some(Self { words, ratio: 1, pattern: Pattern::default() })
+    }
+
+    /// Its first word in capitals.
+    pub(super) fn name(&self) -> String {
+        foreign::bytes(&self.words[0]).to_ascii_uppercase()
+    }
+
+    /// Its words with a key of the set `keys` in place of each `__key__`, and a value `data` in place of `__data__`; `None`
+    /// where that is a part of a word.
+    pub(super) fn step(&self, keys: &str) -> Option<String> {
+        let word = |word: &Vec<u8>| match word.as_slice() {
+            DATA => Some("\"{data}\"".to_owned()),
+            word if memchr::memmem::find(word, DATA).is_some() => None,
+            word => {
+                let (mut text, mut from) = (String::new(), 0);
+                for at in memchr::memmem::find_iter(word, KEY) {
+                    text += &format!("{}{{{keys}}}", escaped(&word[from..at], PLAIN));
+                    from = at + KEY.len();
+                }
+                Some(format!("\"{text}{}\"", escaped(&word[from..], PLAIN)))
+            }
+        };
+        let words: Option<Vec<_>> = self.words.iter().map(word).collect();
+        words.map(|words| words.join(" "))
+    }
+}
+
+/// The words; `None` where a quote is not closed, or closed in the middle of a word.
+fn words(mut text: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut words = Vec::new();
+    loop {
+        text = text.trim_ascii_start();
+        if text.is_empty() {
+            return Some(words);
+        }
+        let mut word = Vec::new();
+        while let Some((&byte, rest)) = text.split_first().filter(|(byte, _)| !byte.is_ascii_whitespace()) {
+            text = if matches!(byte, b'"' | b'\'') { quoted(byte, rest, &mut word)? } else { rest };
+            if !matches!(byte, b'"' | b'\'') {
+                word.push(byte);
+            }
+        }
+        words.push(word);
+    }
+}
+
+/// Takes what stands up to the next `quote`; what follows it, which is the end of the word.
+fn quoted<'a>(quote: u8, mut text: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
+    loop {
+        let (&byte, rest) = text.split_first()?;
+        text = rest;
+        match (byte, rest) {
+            (byte, _) if byte == quote => {
+                return text.first().is_none_or(u8::is_ascii_whitespace).then_some(text);
+            }
+            (b'\\', [b'x', high, low, behind @ ..]) if quote == b'"' && hex(*high, *low).is_some() => {
+                word.extend(hex(*high, *low));
+                text = behind;
+            }
+            (b'\\', [next, behind @ ..]) if quote == b'"' || *next == b'\'' => {
+                let meant = match next {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'b' => 8,
+                    b'a' => 7,
+                    other => *other,
+                };
+                word.push(if quote == b'"' { meant } else { *next });
+                text = behind;
+            }
+            (byte, _) => word.push(byte),
+        }
+    }
+}
+
+fn hex(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    Some((digit(high)? * 16 + digit(low)?) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(text: &str) -> Option<String> {
+        Command::read(text)?.step("k")
+    }
+
+    #[test]
+    fn keys_and_values_are_put_in_and_all_else_is_sent_as_it_is() {
+        assert_eq!(
+            step("hset h:__key__:a f __data__").as_deref(),
+            Some("\"hset\" \"h:{k}:a\" \"f\" \"{data}\"")
+        );
+        assert_eq!(
+            step("GET {__rand_int__}").as_deref(),
+            Some(r#""GET" "\x7b\x5f\x5frand\x5fint\x5f\x5f\x7d""#)
+        );
+        assert_eq!(step("SET __key__ x__data__"), None);
+        assert_eq!(Command::read("hset a b").unwrap().name(), "HSET");
+    }
+
+    #[test]
+    fn words_are_quoted_as_in_redis_cli() {
+        let words = |text: &str| Command::read(text).map(|command| command.words);
+        let expected: Vec<Vec<u8>> =
+            vec![b"a".into(), b"b c".into(), b"d'\\x".into(), b"\x01\n\"".into(), b"".into()];
+        assert_eq!(words(r#" a "b c"  'd\'\x' "\x01\n\"" """#), Some(expected));
+        for bad in ["", "  ", "\"a", "\"a\"b", "'a"] {
+            assert_eq!(words(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+use super::*;
+use crate::{
+    compat::memtier::parse::tests::asked,
+    export::memtier::{Part, Row},
+    session::Interval,
+    stats::Latency,
+    target::Target,
+};
+
+/// A second of 1000 GETs and 100 SETs.
+fn results(requests: &Requests) -> Results {
+    let latencies = |n: u64| Latency::of(&(1..=n).map(|n| n * 10_000).collect::<Vec<_>>());
+    let part = |ops| Part {
+        ops,
+        hits: ops / 4,
+        misses: ops - ops / 4,
+        bytes_in: 1024 * ops,
+        bytes_out: 0,
+        latency: latencies(ops),
+    };
+    let row = |ops| Row { all: part(ops), in_rate: part(ops), seconds: [(0, part(ops))].into() };
+    let mut results = Results::none(requests.rows.len(), 1_700_000_000_000);
+    results.rows[0] = row(100);
+    results.rows[1] = row(1000);
+    results.totals = row(1100);
+    results.length_s = 1.0;
+    results
+}
+
+fn told(line: &str) -> String {
+    let asked = asked(line);
+    let requests = Requests::of(&asked).unwrap();
+    let results = results(&requests);
+    let report = Report { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
+    head(&asked) + &table(&report) + &distribution(&report)
+}
+
+#[test]
+fn a_page_is_that_of_memtier_benchmark() {
+    in_snapshots(|| insta::assert_snapshot!("memtier_page", told("--test-time 5")));
+}
+
+#[test]
+fn commands_of_ones_own_have_no_hits_and_the_percentiles_are_those_asked_for() {
+    let page =
+        told("--command set --command hgetall --print-percentiles 50,99.95 -n allkeys --key-maximum 9");
+    let lines: Vec<_> = page.lines().collect();
+    assert_eq!(lines[2], "10        Requests per client");
+    assert_eq!(lines[6], "=".repeat(9 + 13 + 16 * 3 + 13));
+    assert_eq!(
+        lines[7],
+        "Type          Ops/sec    Avg. Latency     p50 Latency  p99.95 Latency       KB/sec "
+    );
+    assert!(lines[9].starts_with("Sets           100.00         0.50500 "), "{page}");
+    assert!(lines[10].starts_with("Hgetalls      1000.00 "), "{page}");
+    assert!(page.ends_with("---\n"));
+}
+
+#[test]
+fn the_json_has_memtiers_names_and_units() {
+    let told = |line: &str| {
+        let asked = asked(line);
+        let requests = Requests::of(&asked).unwrap();
+        let results = results(&requests);
+        let report = Report { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
+        serde_json::to_string_pretty(&json(&asked, &Target::default(), &[report])).unwrap()
+    };
+    let value: serde_json::Value = serde_json::from_str(&told("-n 5")).unwrap();
+    let steps = value["ALL STATS"]["GET"].as_array().unwrap();
+    assert_eq!(steps[0], serde_json::json!({ "<=msec": 0.01, "percent": 0.0 }));
+    assert_eq!(value["run information"]["Requests per client"], 5);
+
+    let told = told("--test-time 5 --key-maximum 99 -a secret --hide-histogram");
+    assert!(!told.contains("secret"));
+    let (head, rest) = told.split_once("HISTFAAA").unwrap();
+    let tail = rest.split("HISTFAAA").map(|part| &part[part.find('"').unwrap()..]);
+    let without_texts = [head].into_iter().chain(tail).collect::<Vec<_>>().join("HISTFAAA...");
+    in_snapshots(|| insta::assert_snapshot!("memtier_json", without_texts));
+}
+
+fn in_snapshots(assert: impl FnOnce()) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(assert);
+}
+
+#[test]
+fn a_line_is_drawn_each_second() {
+    let asked = asked("-n 1000 -c 5 -t 2");
+    let mut progress = Progress::new(1, &asked);
+    let interval = Interval {
+        length_s: 0.25,
+        ops: 500,
+        bytes_in: 1 << 20,
+        service: Latency::of(&[2_000_000]),
+        ..Interval::default()
+    };
+    let lines: Vec<_> = (0..5).filter_map(|_| progress.add(&interval)).collect();
+    assert_eq!(
+        lines,
+        [
+            "[RUN #1 20%,   1 secs]  2 threads  5 conns:        2000 ops,    2000 (avg:    2000) ops/sec, 4.00MB/sec \
+          (avg: 4.00MB/sec),  2.00 (avg:  2.00) msec latency\r"
+        ]
+    );
+}

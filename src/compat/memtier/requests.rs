@@ -1,0 +1,260 @@
+//! What is asked for as a workload, and as which row of the table each of its operations is counted.
+
+use std::collections::BTreeMap;
+
+use super::{
+    asked::{Asked, Breakdown, Command, Pattern, Protocol},
+    numbers::Ratio,
+};
+use crate::workload::{Content, Distribution, Keyspace, Operation, Size, ValueKind, Workload};
+
+/// The rows where there are no commands of one's own.
+pub(super) const USUAL: [&str; 3] = ["SET", "GET", "WAIT"];
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) struct Requests {
+    pub(super) workload: Workload,
+    /// What the rows are called.
+    pub(super) rows: Vec<String>,
+    /// The row of each operation, by its name.
+    pub(super) row_of: BTreeMap<String, usize>,
+}
+
+impl Requests {
+    /// Puts together what the options ask for.
+    ///
+    /// # Errors
+    /// Says in a line why that cannot be asked for.
+    pub(super) fn of(asked: &Asked) -> Result<Self, String> {
+        let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
+        requests.workload.name = "memtier".to_owned();
+        requests.workload.in_turn = true;
+        requests.workload.values.insert("data".to_owned(), values(asked));
+        if asked.commands.is_empty() {
+            requests.add_usual(asked)?;
+        } else {
+            requests.add_commands(asked)?;
+        }
+        let checked = requests.workload.check().and_then(|()| requests.workload.check_keys(1));
+        checked.map_err(|error| error.to_string())?;
+        Ok(requests)
+    }
+
+    fn add_usual(&mut self, asked: &Asked) -> Result<(), String> {
+        self.rows = USUAL.map(str::to_owned).into();
+        for (name, pattern) in ["set", "get"].into_iter().zip(asked.patterns()) {
+            self.add_keys(name, pattern, asked);
+        }
+        for (turn, times) in turns(asked)? {
+            match turn {
+                Turn::Set => self.add(0, set(asked), times),
+                Turn::Get(keys) => self.add(1, get(keys), times),
+                Turn::Wait => self.add(2, wait(asked), times),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_commands(&mut self, asked: &Asked) -> Result<(), String> {
+        for (place, command) in asked.commands.iter().enumerate() {
+            let keys = format!("k{place}");
+            let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
+            self.add_keys(&keys, command.pattern, asked);
+            let row = self.row_for(command, place, asked);
+            self.add(row, step, command.ratio);
+        }
+        Ok(())
+    }
+
+    /// The row of the command at this place.
+    fn row_for(&mut self, command: &Command, place: usize, asked: &Asked) -> usize {
+        let name = command.name();
+        let known = self.rows.iter().position(|row| *row == name);
+        match (known, asked.breakdown) {
+            (Some(known), Breakdown::Command) => known,
+            (Some(_), Breakdown::Line) => self.new_row(format!("{name} (Line {})", place + 1)),
+            (None, _) => self.new_row(name),
+        }
+    }
+
+    fn new_row(&mut self, name: String) -> usize {
+        self.rows.push(name);
+        self.rows.len() - 1
+    }
+
+    fn add(&mut self, row: usize, step: String, times: u32) {
+        let operations = &mut self.workload.operations;
+        let name = format!("{} {}", self.rows[row], operations.len() + 1);
+        self.row_of.insert(name.clone(), row);
+        operations.push(Operation { name, weight: times, steps: vec![step], ..Operation::default() });
+    }
+
+    fn add_keys(&mut self, name: &str, pattern: Pattern, asked: &Asked) {
+        // What zipf draws begins at 1.
+        let first = asked.key_minimum.max(u64::from(pattern == Pattern::Zipf));
+        let count = Some((asked.key_maximum - first).saturating_add(1));
+        let distribution = match pattern {
+            Pattern::Random => Distribution::Uniform,
+            Pattern::Sequential => Distribution::SequentialByClient,
+            Pattern::Parallel => Distribution::Partitioned,
+            Pattern::Gaussian => {
+                Distribution::Gaussian { median: asked.key_median, deviation: asked.key_stddev }
+            }
+            Pattern::Zipf => Distribution::ZipfianInOrder(asked.key_zipf_exp.unwrap_or(1.0)),
+        };
+        let keys = Keyspace { first, count, distribution, digits: 0, ..Keyspace::default() };
+        self.workload.keys.insert(name.to_owned(), keys);
+    }
+}
+
+fn values(asked: &Asked) -> ValueKind {
+    let size = match (&asked.data_size_list, asked.data_size_range) {
+        (Some(list), _) => {
+            let mut weights = BTreeMap::new();
+            list.iter().for_each(|(size, weight)| *weights.entry(*size).or_insert(0) += weight);
+            Size::Weights(weights)
+        }
+        (None, Some(range)) => Size::Range { from: range.min, to: range.max },
+        (None, None) => Size::Bytes(asked.data_size.unwrap_or(32)),
+    };
+    let content = if asked.is_data_random { Content::Random } else { Content::Alike };
+    ValueKind { size, content }
+}
+
+fn set(asked: &Asked) -> String {
+    match asked.expiry_range {
+        None => "SET {set} {data}".to_owned(),
+        Some(range) => format!("SETEX {{set}} {{number {}..{}}} {{data}}", range.min.max(1), range.max),
+    }
+}
+
+fn get(keys: u32) -> String {
+    if keys == 0 { "GET {get}".to_owned() } else { format!("MGET{}", " {get}".repeat(keys as usize)) }
+}
+
+fn wait(asked: &Asked) -> String {
+    let number = |span: Option<super::numbers::Span>| {
+        span.map_or("0".to_owned(), |span| format!("{{number {}..{}}}", span.min, span.max))
+    };
+    format!("WAIT {} {}", number(asked.num_slaves), number(asked.wait_timeout))
+}
+
+/// A kind of request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Set,
+    /// Of so many keys at once; 0 is a GET.
+    Get(u32),
+    Wait,
+}
+
+/// More in a row are not put together.
+const MOST_TURNS: usize = crate::workload::MAX_OPERATIONS;
+
+/// What a client sends in turn, each with how often before the next: so many SETs, then so many GETs, and WAITs before SETs.
+fn turns(asked: &Asked) -> Result<Vec<(Turn, u32)>, String> {
+    let Ratio { a: sets, b: gets } = asked.ratio();
+    let gets = || {
+        let keys = asked.multi_key_get;
+        match keys {
+            0 => vec![(Turn::Get(0), gets)],
+            keys => {
+                vec![(Turn::Get(keys), gets / keys), (Turn::Get(gets % keys), u32::from(gets % keys > 0))]
+            }
+        }
+    };
+    let Some(wait) = asked.wait_ratio.filter(|wait| wait.b > 0) else {
+        return Ok([vec![(Turn::Set, sets)], gets()].concat());
+    };
+    if asked.protocol == Protocol::MemcacheText || sets == 0 {
+        return Err("wait-ratio needs SETs of a redis protocol".to_owned());
+    }
+    let mut turns: Vec<(Turn, u32)> = Vec::new();
+    let mut sent = 0_u64;
+    loop {
+        for _ in 0..sets {
+            if sent.is_multiple_of(wait.a.max(1).into()) {
+                turns.push((Turn::Wait, wait.b));
+            }
+            match turns.last_mut() {
+                Some((Turn::Set, times)) => *times += 1,
+                _ => turns.push((Turn::Set, 1)),
+            }
+            sent += 1;
+        }
+        turns.extend(gets());
+        if turns.len() > MOST_TURNS {
+            return Err(format!(
+                "ratio and wait-ratio together take more than {MOST_TURNS} turns until they repeat"
+            ));
+        }
+        if sent.is_multiple_of(wait.a.max(1).into()) {
+            return Ok(turns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::memtier::parse::tests::asked;
+
+    fn operations(line: &str) -> Vec<(String, u32)> {
+        let requests = Requests::of(&asked(line)).unwrap();
+        let operation = |operation: Operation| (operation.steps.concat(), operation.weight);
+        requests.workload.operations.into_iter().map(operation).collect()
+    }
+
+    fn told(line: &str) -> Vec<String> {
+        operations(line).into_iter().map(|(step, weight)| format!("{weight} {step}")).collect()
+    }
+
+    #[test]
+    fn a_ratio_is_so_many_of_one_and_then_so_many_of_the_other() {
+        assert_eq!(told(""), ["1 SET {set} {data}", "10 GET {get}"]);
+        assert_eq!(
+            told("--ratio 3:5 --multi-key-get 2 --expiry-range 0-9"),
+            ["3 SETEX {set} {number 1..9} {data}", "2 MGET {get} {get}", "1 MGET {get}"]
+        );
+    }
+
+    #[test]
+    fn so_many_waits_come_before_so_many_sets() {
+        let wait = "WAIT {number 1..2} 0";
+        let line = "--ratio 2:1 --wait-ratio 3:2 --num-slaves 1-2";
+        let expected = [
+            format!("2 {wait}"),
+            "2 SET {set} {data}".to_owned(),
+            "1 GET {get}".to_owned(),
+            "1 SET {set} {data}".to_owned(),
+            format!("2 {wait}"),
+            "1 SET {set} {data}".to_owned(),
+            "1 GET {get}".to_owned(),
+            "2 SET {set} {data}".to_owned(),
+            "1 GET {get}".to_owned(),
+        ];
+        assert_eq!(told(line), expected);
+        assert!(Requests::of(&asked("--ratio 0:1 --wait-ratio 1:1")).is_err());
+        assert!(Requests::of(&asked("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns"));
+    }
+
+    #[test]
+    fn rows_are_by_the_first_word_or_by_the_line() {
+        let line = "--command set --command get --command set";
+        let rows = |more: &str| Requests::of(&asked(&format!("{line} {more}"))).unwrap().rows;
+        assert_eq!(rows(""), ["SET", "GET"]);
+        assert_eq!(rows("--command-stats-breakdown line"), ["SET", "GET", "SET (Line 3)"]);
+    }
+
+    #[test]
+    fn keys_and_values_are_those_that_are_asked_for() {
+        let line = "--key-pattern Z:G --key-maximum 9 --key-median 5 --data-size-list 1:2,3:4,1:1 -R";
+        let Requests { workload, .. } = Requests::of(&asked(line)).unwrap();
+        let [get, set] = ["get", "set"].map(|name| &workload.keys[name]);
+        assert_eq!((set.first, set.count, set.distribution), (1, Some(9), Distribution::ZipfianInOrder(1.0)));
+        let bell = Distribution::Gaussian { median: Some(5.0), deviation: None };
+        assert_eq!((get.first, get.count, get.distribution), (0, Some(10), bell));
+        assert_eq!(workload.values["data"].to_string(), "1:3,3:4 random");
+    }
+}

@@ -1,0 +1,325 @@
+//! Runs what is asked for, run after run, and tells what came of it.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Write},
+    ops::ControlFlow,
+    path::Path,
+    process::ExitCode,
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
+
+use super::{
+    asked::{Asked, Requests as Asking},
+    effect::without_effect,
+    layout::{self, Progress, Report},
+    parse::{Parsed, parse},
+    requests::Requests,
+};
+use crate::{
+    cli::words::Words,
+    clock::Clock,
+    compat::{Stop, place, plain, to_its_end, without_number, without_step},
+    export::memtier::Results,
+    foreign,
+    happening::Happening,
+    load::{FirstWords, Knobs, LatencyTo, MAX_CLIENTS, MAX_PIPELINE, Plan, Requests as Sent},
+    protocol::Step,
+    session::{Alone, Event, Record},
+    signals::{Signal, listen},
+    target::Target,
+    workload::{KeyNames, unix_ms},
+};
+
+/// What it is called in its help, by itself and through a link.
+const PROGRAM: &str = "redyno memtier";
+const LINK: &str = "memtier_benchmark";
+/// The exit code of a command line that is refused, as theirs.
+const REFUSED: u8 = 2;
+/// Where all random numbers come from, unless that is to be another place each time.
+const SEED: u64 = 1;
+
+/// The kinds of errors that there was no connection at all behind, as long as nothing was answered.
+const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
+
+/// The words of a command line that asks for this, and what it is called there.
+pub fn called(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
+    let (program, words) = args.split_first()?;
+    if Path::new(program).file_name().is_some_and(|name| name == LINK) {
+        return Some((LINK, words));
+    }
+    words.split_first().filter(|(first, _)| *first == "memtier").map(|(_, rest)| (PROGRAM, rest))
+}
+
+/// Runs the benchmark that these words ask for, and says so itself if it fails.
+pub fn run(program: &str, words: &[OsString]) -> ExitCode {
+    let (mut out, mut err) = (Words::stdout(), Words::stderr());
+    let asked = match parse(program, words) {
+        Parsed::Run(asked) => asked,
+        Parsed::Answer(answer) => {
+            // A help that cannot be written has no other place to go.
+            let _ = out.write_all(answer.as_bytes());
+            return ExitCode::SUCCESS;
+        }
+        Parsed::Refused(line) => {
+            let _ = writeln!(err, "{line}");
+            return ExitCode::from(REFUSED);
+        }
+    };
+    match Memtier::begin(*asked, out).and_then(|mut memtier| memtier.run()) {
+        Ok(code) => code,
+        Err(stop) => stop.end("error: cannot write results", |line| {
+            let _ = writeln!(err, "{line}");
+        }),
+    }
+}
+
+/// Runs that are asked for.
+struct Memtier {
+    asked: Asked,
+    requests: Requests,
+    target: Target,
+    seed: u64,
+    clock: Clock,
+    interrupts: Receiver<Signal>,
+    out: Box<dyn Write>,
+    /// Where the JSON goes, and what that is called.
+    json: Option<(File, String)>,
+    err: Words,
+    /// The first loss of a connection, where that ends the run.
+    loss: Option<String>,
+}
+
+impl Memtier {
+    /// Opens what is written to, and says what is to be said before.
+    fn begin(asked: Asked, out: Words) -> Result<Self, Stop> {
+        let told = |line: String| Stop::Told(format!("error: {line}"));
+        let requests = Requests::of(&asked).map_err(told)?;
+        let dialect = asked.protocol.dialect();
+        let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
+        checked.map_err(|error| told(error.to_string()))?;
+        check(&asked).map_err(told)?;
+        let target = asked.server.target(dialect).map_err(|error| told(error.to_string()))?;
+        let interrupts = listen(&[Signal::Interrupt]).map_err(|error| told(error.to_string()))?;
+        let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(out), Words::stderr());
+        for line in without_effect(&asked) {
+            writeln!(err, "{line}")?;
+        }
+        if asked.requests == Some(Asking::AllKeys) {
+            writeln!(out, "setting requests to {}", asked.requests_each().unwrap_or_default())?;
+        }
+        match &asked.out_file {
+            None => writeln!(err, "Writing results to stdout")?,
+            Some(path) => {
+                writeln!(err, "Writing results to {}...", foreign::path(path))?;
+                out = Box::new(create(path)?);
+            }
+        }
+        let json = asked.json_out_file.as_ref();
+        let json = json.map(|path| Ok::<_, Stop>((create(path)?, foreign::path(path)))).transpose()?;
+        let seed = if asked.is_randomized { rand::random() } else { SEED };
+        let clock = Clock::start();
+        Ok(Self { asked, requests, target, seed, clock, interrupts, out, json, err, loss: None })
+    }
+
+    fn run(&mut self) -> Result<ExitCode, Stop> {
+        let mut runs = Vec::new();
+        for number in 1..=self.asked.run_count {
+            let results = self.measure(number)?;
+            let is_last = results.is_interrupted == Some(true) || self.loss.is_some();
+            runs.push(results);
+            if is_last {
+                break;
+            }
+        }
+        self.tell(&runs)?;
+        match self.loss.take() {
+            Some(loss) => {
+                writeln!(self.err, "{loss}")?;
+                Ok(ExitCode::FAILURE)
+            }
+            None => Ok(ExitCode::SUCCESS),
+        }
+    }
+
+    /// Prints what the runs came to.
+    fn tell(&mut self, runs: &[Results]) -> Result<(), Stop> {
+        let together = Results::together(runs);
+        let mut text = layout::head(&self.asked);
+        let titled = titled(&self.asked, runs, &together);
+        let (asked, requests) = (&self.asked, &self.requests);
+        let report = |(title, results)| Report { title, asked, requests, results };
+        let reports: Vec<_> = titled.iter().map(|(title, results)| report((title, *results))).collect();
+        for report in &reports {
+            text += &layout::table(report);
+            if !asked.hides_histogram {
+                text += &layout::distribution(report);
+            }
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()?;
+        if let Some((file, name)) = &mut self.json {
+            let json = layout::json(&self.asked, &self.target, &reports);
+            serde_json::to_writer_pretty(&mut *file, &json).map_err(io::Error::from)?;
+            writeln!(file)?;
+            writeln!(self.err, "Saving JSON output file: {name}")?;
+        }
+        for (kind, n) in &together.errors {
+            writeln!(self.err, "{n} requests failed: {kind}")?;
+        }
+        Ok(())
+    }
+
+    /// Runs it once.
+    fn measure(&mut self, number: u32) -> Result<Results, Stop> {
+        writeln!(self.err, "[RUN #{number}] Preparing benchmark client...")?;
+        let failed = |error| Stop::Told(format!("error: {error}"));
+        let alone = Alone::start(&self.plan(), self.knobs(), None, self.clock).map_err(failed)?;
+        writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
+        let asked = self.asked.clone();
+        let mut progress = Progress::new(number, &asked);
+        let mut results = Results::none(self.requests.rows.len(), unix_ms());
+        let end = to_its_end(alone, |record, so_far| {
+            if let Record::Interval(interval) = record {
+                results.add(interval, |name| self.requests.row_of.get(name).copied());
+                let line = progress.add(interval).unwrap_or_default();
+                self.draw(&line)?;
+            }
+            let has_begun = results.totals.all.ops > 0;
+            if so_far.is_some() && self.interrupts.try_recv().is_ok() {
+                results.is_interrupted = Some(true);
+                let after_s = progress.length_s();
+                self.draw(&format!(
+                    "\n[RUN #{number}] Interrupted by user (Ctrl+C) after {after_s:.1} secs, stopping threads...\n"
+                ))?;
+                return Ok(ControlFlow::Break(()));
+            }
+            self.heed(record, has_begun)
+        })?;
+        let last = progress.line();
+        self.draw(&(last + "\n\n"))?;
+        results.length_s = end.summary.length_s;
+        Ok(results)
+    }
+
+    fn draw(&mut self, text: &str) -> Result<(), Stop> {
+        self.err.write_all(text.as_bytes())?;
+        Ok(self.err.flush()?)
+    }
+
+    fn plan(&self) -> Plan {
+        let asked = &self.asked;
+        Plan {
+            target: self.target.clone(),
+            first_words: FirstWords::Bare { tracks: false },
+            latency_to: LatencyTo::LastByte,
+            threads: asked.threads as usize,
+            seed: self.seed,
+            names: KeyNames::given(&asked.key_prefix),
+            timeout: match asked.connection_timeout_s {
+                0 => Duration::MAX,
+                seconds => Duration::from_secs(seconds),
+            },
+            requests: asked.requests_in_all().map(Sent::Parted),
+            length: asked.test_time(),
+        }
+    }
+
+    fn knobs(&self) -> Knobs {
+        let asked = &self.asked;
+        let connections = asked.connections();
+        Knobs {
+            load: true,
+            // As much was checked before.
+            clients: connections as u32,
+            pipeline: asked.pipeline,
+            rate: asked.rate.map(|rate| (u64::from(rate) * connections) as u32),
+            reconnect: asked.reconnect_interval,
+            workload: Arc::new(self.requests.workload.clone()),
+            value_size: 1,
+            ..Knobs::default()
+        }
+    }
+
+    /// Whether the run goes on after this; `has_begun` is whether anything was answered.
+    fn heed(&mut self, record: &Record, has_begun: bool) -> Result<ControlFlow<()>, Stop> {
+        match record {
+            Record::Event(Event { what: Happening::FirstError { error, message }, .. }) => {
+                self.fail(error, message, has_begun)
+            }
+            Record::Event(Event { what: Happening::WorkerDied { cause }, .. }) => {
+                Err(Stop::Told(format!("error: {}", without_number(cause))))
+            }
+            _ => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// The first error of this kind: one that a request is answered with is told, and what makes a connection useless ends it.
+    fn fail(&mut self, kind: &str, message: &str, has_begun: bool) -> Result<ControlFlow<()>, Stop> {
+        let place = place(&self.target);
+        let line = match without_step(self.target.dialect, message) {
+            (Some(Step::Auth), error) => {
+                return Err(Stop::Told(format!("error: authentication failed [{error}]")));
+            }
+            (Some(Step::Select), error) => {
+                return Err(Stop::Told(format!("database selection failed: {error}")));
+            }
+            (Some(Step::Hello), error) => return Err(Stop::Told(format!("error: HELLO failed [{error}]"))),
+            (None, error) if kind.starts_with(|first: char| first.is_ascii_uppercase()) => {
+                self.draw(&format!("\nserver {place} handle error response: -{error}\n"))?;
+                return Ok(ControlFlow::Continue(()));
+            }
+            (_, error) => format!("{place}: connection error: {}", without_number(error)),
+        };
+        if self.asked.reconnects_on_error {
+            self.draw(&format!("\n{line}, attempting reconnection...\n"))?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        if !has_begun && UNREACHABLE.contains(&kind) {
+            return Err(Stop::Told(line));
+        }
+        self.loss.get_or_insert(line);
+        Ok(ControlFlow::Break(()))
+    }
+}
+
+/// Opens a file that results go to.
+fn create(path: &Path) -> Result<File, Stop> {
+    let unwritable = |error: io::Error| format!("error: {}: {}", foreign::path(path), plain(&error));
+    File::create(path).map_err(|error| Stop::Told(unwritable(error)))
+}
+
+/// Whether there is as much as is asked for.
+fn check(asked: &Asked) -> Result<(), String> {
+    let connections = asked.connections();
+    if connections > MAX_CLIENTS.into() {
+        return Err(format!("{connections} connections are more than redyno has: up to {MAX_CLIENTS}"));
+    }
+    if asked.pipeline > MAX_PIPELINE {
+        return Err(format!("pipeline goes up to {MAX_PIPELINE}"));
+    }
+    let most = u64::from(u32::MAX);
+    if asked.rate.is_some_and(|rate| u64::from(rate).saturating_mul(connections) > most) {
+        return Err(format!("rate-limiting goes up to {most} requests a second over all connections"));
+    }
+    Ok(())
+}
+
+/// What is told of the runs, with its titles: one by itself, or the best, the worst and all together.
+fn titled<'a>(asked: &Asked, runs: &'a [Results], together: &'a Results) -> Vec<(String, &'a Results)> {
+    let [first, _, ..] = runs else {
+        return runs.iter().map(|only| ("ALL STATS".to_owned(), only)).collect();
+    };
+    let all = runs.iter().enumerate().filter(|_| asked.prints_all_runs);
+    let mut titled: Vec<_> = all.map(|(n, run)| (format!("RUN #{} RESULTS", n + 1), run)).collect();
+    let ops_per_s = |run: &Results| run.per_s(run.totals.in_rate.ops);
+    // Of several that are alike the first.
+    let better = |best: &'a Results, run| if ops_per_s(run) > ops_per_s(best) { run } else { best };
+    let worse = |worst: &'a Results, run| if ops_per_s(run) < ops_per_s(worst) { run } else { worst };
+    titled.push(("BEST RUN RESULTS".to_owned(), runs.iter().fold(first, better)));
+    titled.push(("WORST RUN RESULTS".to_owned(), runs.iter().fold(first, worse)));
+    titled.push((format!("AGGREGATED AVERAGE RESULTS ({} runs)", runs.len()), together));
+    titled
+}

@@ -1,0 +1,121 @@
+//! The words of a command as a step of the workload model, in which they are sent byte for byte but for the placeholders.
+
+use std::collections::BTreeMap;
+
+use super::asked::Asked;
+use crate::{
+    compat::escaped,
+    workload::{Distribution, Keyspace, numbers},
+};
+
+/// Stands for a number, another one each time.
+const NUMBER: &str = "__rand_int__";
+
+/// What stands for itself in a step beside what always does: the placeholders for numbers have it. With a colon there are
+/// fields of a record too.
+const PLAIN: &[u8] = b"_";
+const WITH_FIELDS: &[u8] = b"_:";
+
+/// Commands that are put into the words of the model, and the sets of numbers that they draw from.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    /// By the placeholders that draw from them. Without a number of keys there is none, and placeholders are sent as they are.
+    pub(super) sets: BTreeMap<String, Keyspace>,
+    pub(super) steps: Vec<String>,
+    /// Whether words may name fields of records.
+    has_fields: bool,
+}
+
+impl Steps {
+    /// With numbers as they are asked for in place of `__rand_int__`, and of `__rand_1st__` and its like if these are known.
+    pub(super) fn new(asked: &Asked, has_ordinals: bool) -> Self {
+        let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
+        let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");
+        let set = |keyspace: u64| {
+            let known = numbers().filter(move |(name, _)| is_known(name));
+            let count = Some(keyspace.max(1));
+            known.map(move |(name, keys)| (name.to_owned(), Keyspace { count, distribution, ..keys }))
+        };
+        Self {
+            sets: asked.keyspace.into_iter().flat_map(set).collect(),
+            steps: Vec::new(),
+            has_fields: asked.dataset.is_some(),
+        }
+    }
+
+    /// Adds a command.
+    pub(super) fn add(&mut self, words: &[Vec<u8>]) {
+        let plain = if self.has_fields { WITH_FIELDS } else { PLAIN };
+        let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", escaped(word, plain))).collect();
+        self.steps.push(words.join(" "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{Draws, KeyNames, Operation, Outgoing, Program, Values, Workload},
+    };
+
+    /// The words of the commands on the wire.
+    fn sent(keyspace: Option<u64>, commands: &[&[&[u8]]]) -> Vec<String> {
+        let mut steps = Steps::new(&Asked { keyspace, ..Asked::default() }, true);
+        for command in commands {
+            steps.add(&command.iter().map(|word| word.to_vec()).collect::<Vec<_>>());
+        }
+        let operation = Operation { weight: 1, steps: steps.steps, ..Operation::default() };
+        let workload = Workload { keys: steps.sets, operations: vec![operation], ..Workload::default() };
+        let values = Values::new(&workload, 1, 1);
+        let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given(""));
+        let mut out = Outgoing::default();
+        program.append(&mut Draws::new(3), &mut out);
+        let mut wire = Vec::new();
+        let mut slices = [std::io::IoSlice::new(&[]); 4];
+        let n = out.slices(None, 0, &mut slices);
+        slices[..n].iter().for_each(|slice| wire.extend_from_slice(slice));
+        let lines =
+            wire.split(|byte| *byte == b'\n').map(|line| String::from_utf8_lossy(line).trim_end().to_owned());
+        lines.filter(|line| !line.starts_with(['*', '$']) && !line.is_empty()).collect()
+    }
+
+    #[test]
+    fn words_are_sent_byte_for_byte() {
+        let words: [&[u8]; 5] = [
+            b"SET",
+            b"key:__rand_int__",
+            b"{tag} \"q\" 'q' \\x41\\",
+            b"\xffx",
+            b"{__rand_int__.same}{value} __field:\xffx__",
+        ];
+        let told = sent(None, &[&words]);
+        assert_eq!(
+            told,
+            [
+                "SET",
+                "key:__rand_int__",
+                "{tag} \"q\" 'q' \\x41\\",
+                "\u{fffd}x",
+                "{__rand_int__.same}{value} __field:\u{fffd}x__"
+            ]
+        );
+    }
+
+    #[test]
+    fn each_rand_int_is_a_number_of_its_own_and_each_ordinal_one_for_all() {
+        let told = sent(
+            Some(1_000_000_000),
+            &[
+                &[b"A", b"k:__rand_int__x__rand_int__", b"__rand_1st__"],
+                &[b"B", b"__rand_1st__", b"__rand_2nd__"],
+            ],
+        );
+        let [a, pair, first, b, again, second] = &told[..] else { panic!("{told:?}") };
+        assert_eq!((a.as_str(), b.as_str(), first), ("A", "B", again));
+        assert_eq!((pair.len(), second.len()), (2 + 12 + 1 + 12, 12));
+        assert_ne!(pair[2..14], pair[15..]);
+        assert_ne!(first, second);
+        assert_eq!(sent(Some(0), &[&[b"GET", b"key:__rand_int__"]]), ["GET", "key:000000000000"]);
+    }
+}

@@ -1,0 +1,228 @@
+//! Windows of pings: what the ping probe reports, added up until a window is full.
+
+use std::{
+    ops::ControlFlow,
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+
+use super::{plan::Plan, streams::Streams, trouble::Trouble};
+use crate::signals::Signal;
+use crate::{
+    clock::Clock,
+    probe::{Message, Ping, PingPlan, PingProbe, Report},
+    stats::Latency,
+    target::{ReachError, UNVERIFIED, reach},
+    units,
+};
+
+/// The longest tick: what is redrawn is redrawn ten times a second.
+const LONGEST_TICK: Duration = Duration::from_millis(100);
+
+/// How long the diagnosis of a server without a PONG may take.
+const REACH_LIMIT: Duration = Duration::from_millis(300);
+
+/// A window of round trips.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Window {
+    /// The round trips in it so far.
+    pub rtt: Latency,
+    /// What pings that are unanswered at its end have been waiting so far, once that is longer than usual.
+    pub unanswered: Latency,
+    /// How long it is so far.
+    pub length_ns: u64,
+}
+
+impl Window {
+    /// Round trips, and the waits of those that are none yet.
+    pub(super) fn all(&self) -> Latency {
+        Latency::merged([&self.rtt, &self.unanswered])
+    }
+
+    /// Whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rtt.is_empty() && self.unanswered.is_empty()
+    }
+
+    /// That waits are in its figures, if any are.
+    pub(super) fn note(&self) -> Option<String> {
+        let (pings, are, they) = match self.unanswered.count() {
+            0 => return None,
+            1 => ("ping", "is", "it is"),
+            _ => ("pings", "are", "they are"),
+        };
+        let oldest = units::latency(self.unanswered.max_ns());
+        Some(format!(
+            "{} {pings} {are} unanswered, the oldest for {oldest}: {they} in the figures with the wait so far",
+            self.unanswered.count()
+        ))
+    }
+}
+
+/// What happened to a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// It is a tick longer.
+    Grew,
+    /// It is full; the next one begins.
+    Full,
+    /// It is over before its time, because the run is.
+    Cut,
+}
+
+/// Pings the plan's server in windows of `length` and gives each moment of each to `draw`, until that breaks off or
+/// `stop` holds something.
+///
+/// # Errors
+/// When there was no sample at all (with a diagnosis), or as `draw` and the streams fail.
+pub(super) fn windows(
+    plan: &Plan,
+    length: Duration,
+    stop: &Receiver<Signal>,
+    streams: &mut Streams,
+    mut draw: impl FnMut(&mut Streams, &Window, Moment) -> anyhow::Result<ControlFlow<()>>,
+) -> anyhow::Result<()> {
+    let mut windows = Windows::new(length);
+    let mut trouble = Trouble::new(plan.target.address.to_string(), plan.target.dialect.words().pong);
+    if plan.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
+        streams.warn(UNVERIFIED)?;
+    }
+    let (messages, inbox) = channel();
+    let ping = PingPlan { tick: windows.tick, ..PingPlan::new(plan.target.clone()) };
+    let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
+    let mut next = ControlFlow::Continue(());
+    while next.is_continue() && stop.try_recv().is_err() {
+        // It reports every tick, so this does not wait longer; it ends only with the probe.
+        let message = inbox.recv().context("the ping thread ended before its time")?;
+        trouble.hear(&message, streams)?;
+        if let Message::Ping(report) = &message {
+            let moment = windows.add(report);
+            next = draw(streams, &windows.open, moment)?;
+            windows.begin_anew_after(moment);
+        }
+    }
+    drop(probe);
+    if next.is_continue() {
+        // Stopped from outside: the tick under way belongs to the figures.
+        for message in inbox {
+            trouble.hear(&message, streams)?;
+            if let Message::Ping(report) = &message {
+                windows.add(report);
+            }
+        }
+        let _ = draw(streams, &windows.open, Moment::Cut)?;
+    }
+    // The diagnosis holds the counts already.
+    anyhow::ensure!(
+        !windows.answered.is_empty(),
+        "{}{}",
+        trouble.diagnosis(windows.end_ns),
+        wrong_protocol(plan)
+    );
+    Ok(trouble.sum_up(streams)?)
+}
+
+/// What pings alone do not tell: that the server speaks TLS and we do not, or the other way round, or is one of another kind.
+fn wrong_protocol(plan: &Plan) -> String {
+    use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
+    match reach(&plan.target, REACH_LIMIT) {
+        Err(error @ (SpeaksTls(_) | SpeaksPlain(_) | TooOld(_) | Memcached(_) | Redis(_))) => {
+            format!("; {error}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The window under way.
+struct Windows {
+    tick: Duration,
+    length_ns: u64,
+    open: Window,
+    full_at_ns: u64,
+    end_ns: u64,
+    /// The round trips of all windows.
+    answered: Latency,
+}
+
+impl Windows {
+    /// Windows of `length`, made of a whole number of ticks.
+    fn new(length: Duration) -> Self {
+        let ticks = length.as_nanos().div_ceil(LONGEST_TICK.as_nanos()).max(1);
+        let tick_ns = u64::try_from(length.as_nanos() / ticks).unwrap_or(u64::MAX);
+        let length_ns = tick_ns.saturating_mul(u64::try_from(ticks).unwrap_or(u64::MAX));
+        Self {
+            tick: Duration::from_nanos(tick_ns),
+            length_ns,
+            open: Window::default(),
+            full_at_ns: length_ns,
+            end_ns: 0,
+            answered: Latency::default(),
+        }
+    }
+
+    fn add(&mut self, report: &Report<Ping>) -> Moment {
+        self.open.rtt.merge(&report.body.rtt);
+        self.open.length_ns += report.end_ns.saturating_sub(report.start_ns);
+        self.end_ns = report.end_ns;
+        self.answered.merge(&report.body.rtt);
+        // One that has just been sent is on its way, and no stall.
+        let unusual_ns = self.answered.value_at_quantile(0.5).saturating_mul(2);
+        let waits = &report.body.unanswered;
+        self.open.unanswered = if waits.max_ns() > unusual_ns { waits.clone() } else { Latency::default() };
+        if self.end_ns >= self.full_at_ns { Moment::Full } else { Moment::Grew }
+    }
+
+    fn begin_anew_after(&mut self, moment: Moment) {
+        if moment == Moment::Full {
+            self.open = Window::default();
+            self.full_at_ns = (self.end_ns / self.length_ns + 1) * self.length_ns;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::fixture::{latency_of, repeated};
+
+    fn moments(windows: &mut Windows, ticks: &[(u64, u64)]) -> Vec<Moment> {
+        let add = |&(start_ns, end_ns): &(u64, u64)| {
+            let moment = windows.add(&Report { start_ns, end_ns, body: Ping::default() });
+            windows.begin_anew_after(moment);
+            moment
+        };
+        ticks.iter().map(add).collect()
+    }
+
+    #[test]
+    fn a_window_is_a_whole_number_of_ticks_of_a_tenth_of_a_second_at_most() {
+        for (length_ms, tick_ms) in [(1_000, 100), (250, 83), (10, 10), (15_000, 100)] {
+            let windows = Windows::new(Duration::from_millis(length_ms));
+            assert_eq!(windows.tick.as_millis() as u64, tick_ms);
+            assert_eq!(windows.length_ns % windows.tick.as_nanos() as u64, 0);
+        }
+    }
+
+    #[test]
+    fn waits_are_in_a_window_while_they_last_and_once_they_are_longer_than_usual() {
+        let mut windows = Windows::new(Duration::from_secs(1));
+        let mut unanswered_after = |rtt: Latency, unanswered: Latency| {
+            let body = Ping { rtt, unanswered, ..Ping::default() };
+            windows.add(&Report { start_ns: 0, end_ns: 1, body });
+            windows.open.unanswered.count()
+        };
+        assert_eq!(unanswered_after(repeated(100_000, 10), latency_of([150_000])), 0, "on its way");
+        assert_eq!(unanswered_after(Latency::default(), latency_of([5_000_000, 95_000_000])), 2);
+        assert_eq!(unanswered_after(latency_of([105_000_000, 195_000_000]), Latency::default()), 0);
+    }
+
+    #[test]
+    fn windows_follow_each_other_and_one_that_was_slept_through_does_not_shift_the_next() {
+        let mut windows = Windows::new(Duration::from_millis(200));
+        let tick = 100_000_000;
+        let ticks = [(1, tick), (tick, 2 * tick), (2 * tick, 5 * tick), (5 * tick, 6 * tick)];
+        assert_eq!(moments(&mut windows, &ticks), [Moment::Grew, Moment::Full, Moment::Full, Moment::Full]);
+    }
+}
