@@ -8,7 +8,7 @@
 //! ```
 //! It speaks RESP2 and RESP3, follows Redis 7.0 in its words, and is a null server: cheap enough that a generator
 //! measured against it shows its own cost. It has no persistence, replication, cluster or scripts, and of
-//! transactions MULTI, EXEC and DISCARD.
+//! transactions MULTI and EXEC.
 //!
 //! It knows nothing of load, probes, sessions and screens; of the other rooms it uses the clock, the units and the type
 //! of a password.

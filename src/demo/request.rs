@@ -18,7 +18,7 @@ use super::failure::Failure;
 /// The most arguments of one request.
 const MAX_ARGUMENTS: i64 = 1 << 20;
 /// The longest argument, 512 MiB, as in Redis (`proto-max-bulk-len`).
-pub const MAX_BULK: usize = 512 << 20;
+const MAX_BULK: usize = 512 << 20;
 /// The longest inline command or length line, 64 KiB, as in Redis.
 const MAX_LINE: usize = 64 << 10;
 

@@ -3,16 +3,12 @@
 //! A command gets a [`Call`] and writes its reply, or fails; what it wrote before it failed is taken back.
 
 mod call;
+mod collections;
 mod config;
 mod connection;
-mod hashes;
 mod info;
 mod keys;
-mod lists;
 mod logs;
-mod sets;
-mod sorted_sets;
-mod streams;
 mod strings;
 mod table;
 mod transactions;

@@ -2,13 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::{
-    Call, Outcome, config, connection, hashes, info, keys, lists, logs, sets, sorted_sets, streams, strings,
-    transactions,
-};
+use super::{Call, Outcome, collections, config, connection, info, keys, logs, strings, transactions};
 use crate::demo::failure::Failure;
 use crate::demo::request::Arguments;
-use crate::demo::store::{End, Hash, List, Map, Set, SortedSet, Stream};
+use crate::demo::store::{Hash, List, Map, Set};
 
 /// A load sends it; faults without a command's name strike these.
 pub const LOAD: u8 = 1;
@@ -71,52 +68,39 @@ pub static COMMANDS: &[Command] = &[
     row("setex", (4, 4), GROW, strings::setex),
     row("mset", (3, ANY), GROW, strings::mset),
     row("mget", (2, ANY), LOAD, strings::mget),
-    row("strlen", (2, 2), LOAD, keys::len::<Vec<u8>>),
-    row("append", (3, 3), GROW, strings::append),
-    row("incr", (2, 2), GROW, |call| strings::add(call, Some(1))),
-    row("decr", (2, 2), GROW, |call| strings::add(call, Some(-1))),
-    row("incrby", (3, 3), GROW, |call| strings::add(call, Some(call.integer(2)?))),
-    row("decrby", (3, 3), GROW, |call| strings::add(call, call.integer(2)?.checked_neg())),
+    row("incr", (2, 2), GROW, strings::increment),
     row("del", (2, ANY), LOAD, keys::remove),
     row("unlink", (2, ANY), LOAD, keys::remove),
     row("exists", (2, ANY), LOAD, keys::exists),
-    row("expire", (3, 3), LOAD, |call| keys::expire(call, "expire", 1000)),
-    row("pexpire", (3, 3), LOAD, |call| keys::expire(call, "pexpire", 1)),
-    row("ttl", (2, 2), LOAD, |call| keys::ttl(call, 1000)),
-    row("pttl", (2, 2), LOAD, |call| keys::ttl(call, 1)),
+    row("expire", (3, 3), LOAD, keys::expire),
+    row("ttl", (2, 2), LOAD, keys::ttl),
     row("scan", (2, ANY), 0, keys::scan),
     row("dbsize", (1, 1), 0, keys::dbsize),
-    row("flushdb", (1, 2), 0, keys::flushdb),
     row("flushall", (1, 2), 0, keys::flushall),
-    row("lpush", (3, ANY), GROW, |call| lists::push(call, End::Head)),
-    row("rpush", (3, ANY), GROW, |call| lists::push(call, End::Tail)),
-    row("lpop", (2, 3), LOAD, |call| lists::pop(call, End::Head)),
-    row("rpop", (2, 3), LOAD, |call| lists::pop(call, End::Tail)),
-    row("llen", (2, 2), LOAD, keys::len::<List>),
-    row("lrange", (4, 4), LOAD, lists::range),
-    row("hset", (4, ANY), GROW, hashes::set),
-    row("hget", (3, 3), LOAD, hashes::get),
-    row("hmget", (3, ANY), LOAD, hashes::mget),
-    row("hdel", (3, ANY), LOAD, |call| keys::remove_from(call, Hash::remove)),
-    row("hlen", (2, 2), LOAD, keys::len::<Hash>),
-    row("hgetall", (2, 2), LOAD, hashes::getall),
-    row("sadd", (3, ANY), GROW, sets::add),
-    row("srem", (3, ANY), LOAD, |call| keys::remove_from(call, Set::remove)),
-    row("spop", (2, 3), LOAD, sets::pop),
-    row("scard", (2, 2), LOAD, keys::len::<Set>),
-    row("sismember", (3, 3), LOAD, sets::is_member),
-    row("smembers", (2, 2), LOAD, sets::members),
-    row("zadd", (4, ANY), GROW, sorted_sets::add),
-    row("zincrby", (4, 4), GROW, sorted_sets::increase),
-    row("zpopmin", (2, 3), LOAD, sorted_sets::pop_min),
-    row("zcard", (2, 2), LOAD, keys::len::<SortedSet>),
-    row("zscore", (3, 3), LOAD, sorted_sets::score),
-    row("zrange", (4, ANY), LOAD, sorted_sets::range),
-    row("xadd", (5, ANY), GROW, streams::add),
-    row("xlen", (2, 2), LOAD, keys::len::<Stream>),
+    row("lpush", (3, ANY), GROW, |call| collections::push(call, List::push_front)),
+    row("rpush", (3, ANY), GROW, |call| collections::push(call, List::push_back)),
+    row("lpop", (2, 3), LOAD, |call| collections::pop(call, List::pop_front)),
+    row("rpop", (2, 3), LOAD, |call| collections::pop(call, List::pop_back)),
+    row("lrange", (4, 4), LOAD, collections::list_range),
+    row("hset", (4, ANY), GROW, collections::set_fields),
+    row("hmget", (3, ANY), LOAD, collections::some_fields),
+    row("hdel", (3, ANY), LOAD, |call| {
+        collections::remove_from(call, |hash: &mut Hash, field| hash.swap_remove(field).is_some())
+    }),
+    row("hgetall", (2, 2), LOAD, collections::fields),
+    row("sadd", (3, ANY), GROW, collections::add_members),
+    row("srem", (3, ANY), LOAD, |call| {
+        collections::remove_from(call, |set: &mut Set, member| set.swap_remove(member))
+    }),
+    row("spop", (2, 3), LOAD, collections::pop_members),
+    row("sismember", (3, 3), LOAD, collections::is_member),
+    row("smembers", (2, 2), LOAD, collections::members),
+    row("zadd", (4, ANY), GROW, collections::add_scores),
+    row("zpopmin", (2, 3), LOAD, collections::pop_lowest),
+    row("zrange", (4, ANY), LOAD, collections::score_range),
+    row("xadd", (5, ANY), GROW, collections::add_entry),
     row("multi", (1, 1), LOAD | AT_ONCE, transactions::multi),
     row("exec", (1, 1), LOAD | AT_ONCE, transactions::exec),
-    row("discard", (1, 1), LOAD | AT_ONCE, transactions::discard),
     row("ping", (1, 2), LOAD, connection::ping),
     row("echo", (2, 2), LOAD, connection::echo),
     row("select", (2, 2), 0, connection::select),

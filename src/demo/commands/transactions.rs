@@ -1,4 +1,4 @@
-//! MULTI, EXEC and DISCARD. Requests between them are queued before they reach a command; there is no WATCH.
+//! MULTI and EXEC. Requests between them are queued before they reach a command; there is no WATCH and no DISCARD.
 
 use super::{Call, Outcome};
 use crate::demo::failure::Failure;
@@ -10,12 +10,6 @@ pub fn multi(call: &mut Call<'_>) -> Outcome {
         return Err(Failure::other("ERR MULTI calls can not be nested"));
     }
     *transaction = Some(Transaction::default());
-    call.reply.ok();
-    Ok(())
-}
-
-pub fn discard(call: &mut Call<'_>) -> Outcome {
-    call.session().transaction.take().ok_or(Failure::other("ERR DISCARD without MULTI"))?;
     call.reply.ok();
     Ok(())
 }
@@ -72,15 +66,10 @@ mod tests {
     }
 
     #[test]
-    fn multi_is_not_nested_and_discard_forgets() {
+    fn multi_is_not_nested() {
         TestServer::new().expect(&[
-            ("DISCARD", "-ERR DISCARD without MULTI"),
             ("MULTI", "+OK"),
             ("MULTI", "-ERR MULTI calls can not be nested"),
-            ("SET a 1", "+QUEUED"),
-            ("DISCARD", "+OK"),
-            ("EXISTS a", ":0"),
-            ("MULTI", "+OK"),
             ("EXEC", "*0"),
         ]);
     }

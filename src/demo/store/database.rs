@@ -7,7 +7,6 @@
 //! So a key that is there from the first call of a SCAN to the last is returned, whatever comes and goes meanwhile: what
 //! moves was looked at before, or is looked at in its new place.
 
-use super::key::Key;
 use super::{Kind, Map, Value};
 use crate::demo::failure::Failure;
 
@@ -17,7 +16,7 @@ const OVERHEAD: usize = 72;
 /// Keys and their values.
 #[derive(Debug, Default)]
 pub struct Database {
-    entries: Map<Key, Entry>,
+    entries: Map<Box<[u8]>, Entry>,
     /// How many of them expire.
     volatile: usize,
     /// Where the search for those whose time is over goes on.
@@ -152,7 +151,7 @@ impl Database {
         let begin = end.saturating_sub(count);
         for (key, entry) in &self.entries.as_slice()[begin..end] {
             if !self.is_over(entry) {
-                visit(key.bytes());
+                visit(key);
             }
         }
         begin as u64
@@ -229,13 +228,13 @@ impl Database {
 
     fn insert(&mut self, key: &[u8], value: Value) -> usize {
         self.bytes += OVERHEAD + key.len() + value.size();
-        self.entries.insert_full(Key::new(key), Entry { value, expires_ms: 0 }).0
+        self.entries.insert_full(key.into(), Entry { value, expires_ms: 0 }).0
     }
 
     fn remove_at(&mut self, place: usize) {
         self.set_deadline(place, 0);
         if let Some((key, entry)) = self.entries.swap_remove_index(place) {
-            self.bytes -= OVERHEAD + key.bytes().len() + entry.value.size();
+            self.bytes -= OVERHEAD + key.len() + entry.value.size();
         }
     }
 

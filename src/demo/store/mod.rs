@@ -1,18 +1,13 @@
 //! The data: databases of keys and typed values, with expiry and a count of their bytes.
 //!
-//! Pure: no sockets, no clock of its own (the time is told), no protocol.
+//! Pure: no sockets, no clock of its own (the time is given), no protocol.
 
-mod collections;
 mod database;
-mod key;
-mod sorted_set;
 mod value;
 
-pub use collections::{End, Hash, List, Set, Stream};
 pub use database::Database;
-pub use sorted_set::SortedSet;
-pub use value::Kind;
 use value::Value;
+pub use value::{Hash, Kind, List, Set, SortedSet, Stream};
 
 /// A map whose entries have places, from 0 on without gaps.
 pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;

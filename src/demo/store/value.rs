@@ -1,9 +1,21 @@
-//! The types of value. Each knows its size in bytes without walking over its members.
+//! The types of value. Each knows about how many bytes it holds without walking over its members.
 
-use super::{Hash, List, Set, SortedSet, Stream};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+
+use super::Map;
 
 /// What one member costs beside its own bytes; a rough figure, pointers and table share.
 const MEMBER: usize = 32;
+
+/// A list of byte strings.
+pub type List = VecDeque<Box<[u8]>>;
+/// Fields and their values.
+pub type Hash = Map<Box<[u8]>, Box<[u8]>>;
+/// A set that can give any of its members in constant time.
+pub type Set = IndexSet<Box<[u8]>, foldhash::fast::RandomState>;
 
 /// The value of a key.
 #[derive(Debug)]
@@ -23,15 +35,23 @@ pub enum Value {
 }
 
 impl Value {
-    /// Bytes that it holds.
+    /// The bytes that it holds: of a collection as many as if all its members were like the first.
     pub fn size(&self) -> usize {
+        let all = |count: usize, first: Option<usize>| count * first.unwrap_or(0);
         match self {
             Self::String(bytes) => bytes.capacity(),
-            Self::List(list) => list.bytes + list.len() * MEMBER,
-            Self::Hash(hash) => hash.bytes + hash.len() * 2 * MEMBER,
-            Self::Set(set) => set.bytes + set.len() * MEMBER,
-            Self::SortedSet(set) => set.bytes + set.len() * 3 * MEMBER,
-            Self::Stream(stream) => stream.bytes + stream.len() * 2 * MEMBER,
+            Self::List(list) => all(list.len(), list.front().map(|item| item.len() + MEMBER)),
+            Self::Hash(hash) => {
+                let first = hash.first().map(|(field, value)| field.len() + value.len() + 2 * MEMBER);
+                all(hash.len(), first)
+            }
+            Self::Set(set) => all(set.len(), set.first().map(|member| member.len() + MEMBER)),
+            Self::SortedSet(set) => {
+                all(set.scores.len(), set.scores.first().map(|(member, _)| member.len() + 3 * MEMBER))
+            }
+            Self::Stream(stream) => {
+                all(stream.entries.len(), stream.entries.first().map(|entry| entry.len() + 2 * MEMBER))
+            }
         }
     }
 
@@ -52,12 +72,10 @@ pub trait Kind: Default {
     fn of_mut(value: &mut Value) -> Option<&mut Self>;
     /// A value of this type.
     fn wrap(self) -> Value;
-    /// How many bytes or members there are.
-    fn len(&self) -> usize;
 }
 
 macro_rules! kinds {
-    ($($variant:ident $type:ty, $len:expr;)*) => {$(
+    ($($variant:ident $type:ty;)*) => {$(
         impl Kind for $type {
             fn of(value: &Value) -> Option<&Self> {
                 if let Value::$variant(value) = value { Some(value) } else { None }
@@ -70,22 +88,75 @@ macro_rules! kinds {
             fn wrap(self) -> Value {
                 Value::$variant(self.into())
             }
-
-            fn len(&self) -> usize {
-                let len: fn(&Self) -> usize = $len;
-                len(self)
-            }
         }
     )*};
 }
 
 kinds! {
-    String Vec<u8>, Vec::len;
-    List List, |list| list.items.len();
-    Hash Hash, |hash| hash.fields.len();
-    Set Set, |set| set.members.len();
-    SortedSet SortedSet, |set| set.scores.len();
-    Stream Stream, |stream| stream.entries.len();
+    String Vec<u8>;
+    List List;
+    Hash Hash;
+    Set Set;
+    SortedSet SortedSet;
+    Stream Stream;
+}
+
+/// Members in the order of their scores, which are never NaN.
+#[derive(Debug, Default)]
+pub struct SortedSet {
+    scores: Map<Arc<[u8]>, f64>,
+    /// The scores by their rank, those of one rank by their members' bytes.
+    order: BTreeMap<(i64, Arc<[u8]>), f64>,
+}
+
+/// A whole number that is as far up among others as `score` is, as `f64::total_cmp` has it; minus zero is zero.
+fn rank(score: f64) -> i64 {
+    let bits = (score + 0.0).to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+impl SortedSet {
+    /// Gives `member` this score (no NaN); whether it is new.
+    pub fn set(&mut self, member: &[u8], score: f64) -> bool {
+        let member: Arc<[u8]> = member.into();
+        let old = self.scores.insert(Arc::clone(&member), score);
+        if let Some(old) = old {
+            self.order.remove(&(rank(old), Arc::clone(&member)));
+        }
+        self.order.insert((rank(score), member), score);
+        old.is_none()
+    }
+
+    /// Takes the member with the lowest score.
+    pub fn pop_first(&mut self) -> Option<(Arc<[u8]>, f64)> {
+        let ((_, member), score) = self.order.pop_first()?;
+        self.scores.swap_remove(&member);
+        Some((member, score))
+    }
+
+    /// Members and scores from the lowest up.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], f64)> {
+        self.order.iter().map(|((_, member), score)| (&**member, *score))
+    }
+}
+
+/// An append-only log of entries.
+#[derive(Debug, Default)]
+pub struct Stream {
+    /// The fields of each and their values, joined.
+    entries: Vec<Box<[u8]>>,
+    /// The id of the last: milliseconds of Unix time, and a number within that.
+    last: (u64, u64),
+}
+
+impl Stream {
+    /// Appends an entry at `now_ms`; its id, which is above all others.
+    pub fn append<'a>(&mut self, now_ms: u64, fields: impl Iterator<Item = &'a [u8]>) -> (u64, u64) {
+        self.entries.push(fields.collect::<Vec<_>>().concat().into());
+        let (ms, sequence) = self.last;
+        self.last = if now_ms > ms { (now_ms, 0) } else { (ms, sequence + 1) };
+        self.last
+    }
 }
 
 #[cfg(test)]
@@ -98,5 +169,28 @@ mod tests {
         let value = b"a".to_vec().wrap();
         assert!(Vec::<u8>::of(&value).is_some() && List::of(&value).is_none());
         assert!(List::default().wrap().is_emptied() && !Vec::default().wrap().is_emptied());
+    }
+
+    #[test]
+    fn members_come_out_by_score_and_then_by_name() {
+        let mut set = SortedSet::default();
+        let scores = [-f64::INFINITY, -1e300, -1.5, -1e-320, 0.0, 1e-320, 2.0, f64::INFINITY];
+        for (n, score) in scores.into_iter().enumerate().rev() {
+            assert!(set.set(&[n as u8], score));
+        }
+        assert!(set.iter().map(|(_, score)| score).eq(scores));
+        assert!(set.set(b"b", -0.0) && set.set(b"a", 0.0) && !set.set(b"b", 0.0));
+        let zeros: Vec<&[u8]> =
+            set.iter().filter(|(_, score)| *score == 0.0).map(|(member, _)| member).collect();
+        assert_eq!(zeros, [&[4][..], b"a", b"b"]);
+    }
+
+    #[test]
+    fn what_is_taken_is_gone() {
+        let mut set = SortedSet::default();
+        assert!(set.set(b"c", 1.0) && set.set(b"a", 0.0) && !set.set(b"c", -5.0));
+        let (member, score) = set.pop_first().unwrap();
+        assert_eq!((&*member, score), (&b"c"[..], -5.0));
+        assert!(set.iter().eq([(&b"a"[..], 0.0)]) && set.scores.len() == 1);
     }
 }
