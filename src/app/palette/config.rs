@@ -18,12 +18,8 @@ impl Model {
         }
         let all = |parameter: &'static Parameter| {
             let now = self.value_now(parameter.name).map_or("?", value_words);
-            let named = Offer {
-                title: format!("{WORD} {} …", parameter.name),
-                keys: String::new(),
-                help: format!("{now} now: {}", parameter.about),
-                command: Command::Type(format!("{WORD} {} ", parameter.name)),
-            };
+            let help = format!("{now} now: {}", parameter.about);
+            let named = Offer::to_type_on(&format!("{WORD} {}", parameter.name), help);
             let words: &[&str] = match &parameter.values {
                 Values::Words(words) => words,
                 _ => &[],
@@ -64,24 +60,15 @@ impl Model {
             (Values::Bytes(_), Ok(bytes)) if bytes > 0 => units::bytes(bytes),
             _ => value_words(value).to_owned(),
         };
-        let (help, command) = match self.parameter_typed(parameter, value) {
-            Ok(setting) if setting.to == setting.from => {
-                let why = format!("{} is {} already", parameter.name, written(&setting.from));
-                (format!("as it is: {}", written(&setting.from)), Command::Refuse(why))
+        let can = self.parameter_typed(parameter, value).map(|setting| {
+            let (from, to) = (written(&setting.from), written(&setting.to));
+            if setting.to == setting.from {
+                let why = format!("{} is {from} already", parameter.name);
+                return (format!("as it is: {from}"), Command::Refuse(why));
             }
-            Ok(setting) => {
-                let help = format!(
-                    "{} now, then {}: {}",
-                    written(&setting.from),
-                    written(&setting.to),
-                    parameter.about
-                );
-                (help, Command::Configure(setting))
-            }
-            Err(why) => (why.clone(), Command::Refuse(why)),
-        };
-        let title = format!("{WORD} {} {}", parameter.name, value_words(&written(value)));
-        Offer { title, keys: String::new(), help, command }
+            (format!("{from} now, then {to}: {}", parameter.about), Command::Configure(setting))
+        });
+        Offer::or_refusal(format!("{WORD} {} {}", parameter.name, value_words(&written(value))), can)
     }
 }
 

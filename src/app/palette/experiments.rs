@@ -2,7 +2,7 @@
 
 use super::{Command, Offer, fuzzy::score};
 use crate::{
-    app::{Model, PRESETS},
+    app::{Effect, Model, PRESETS},
     experiment::Asked,
     load::Adjustable,
     server::{PARAMETERS, Parameter, Values},
@@ -31,11 +31,8 @@ impl Model {
         if self.playback.is_some() {
             return Vec::new();
         }
-        let offer = |(word, example, about)| Offer {
-            title: format!("{word} …"),
-            keys: String::new(),
-            help: format!("{about} Type on, for example {word} {example}"),
-            command: Command::Type(format!("{word} ")),
+        let offer = |(word, example, about)| {
+            Offer::to_type_on(word, format!("{about} Type on, for example {word} {example}"))
         };
         let script = ("script", "evening.script", "Turn knobs in the times of a file.");
         Asked::WORDS.into_iter().chain([script]).map(offer).collect()
@@ -45,13 +42,13 @@ impl Model {
     fn script_in(&self, query: &str) -> Option<Offer> {
         let file = query.trim_start().strip_prefix("script ")?.trim();
         let (help, command) = match file {
-            _ if self.playback.is_some() => (ENDED.to_owned(), Command::Refuse(ENDED.to_owned())),
             "" => ("Type on with the name of its file.".to_owned(), Command::Type("script ".to_owned())),
             _ => {
-                (format!("Turns knobs in the times of {file}, from now on."), Command::Play(file.to_owned()))
+                let help = format!("Turns knobs in the times of {file}, from now on.");
+                (help, Command::Want(Effect::Read(file.to_owned())))
             }
         };
-        Some(Offer { title: query.trim().to_owned(), keys: String::new(), help, command })
+        Some(self.unless_ended(query, Ok((help, command))))
     }
 
     /// The experiment that `query` spells out, or what may follow, or why it is none; `None` where it does not begin with
@@ -84,24 +81,21 @@ impl Model {
 
     /// The experiment that `text` is, or why it is none.
     fn spelled(&self, text: &str) -> Option<Offer> {
-        let (help, command) = match Asked::parse(text, self.panel.wanted())? {
-            _ if self.playback.is_some() => (ENDED.to_owned(), Command::Refuse(ENDED.to_owned())),
-            Ok(asked) => (asked.about(), Command::Begin(asked)),
-            Err(error) => (error.to_string(), Command::Refuse(error.to_string())),
-        };
-        Some(Offer { title: text.trim().to_owned(), keys: String::new(), help, command })
+        let asked = Asked::parse(text, self.panel.wanted())?;
+        let can = asked.map(|asked| (asked.about(), Command::Begin(asked)));
+        Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
+    }
+
+    /// What is spelled out by `text`, but in a recording.
+    fn unless_ended(&self, text: &str, can: Result<(String, Command), String>) -> Offer {
+        let can = if self.playback.is_some() { Err(ENDED.to_owned()) } else { can };
+        Offer::or_refusal(text.trim().to_owned(), can)
     }
 
     /// The offer of a whole experiment, or where something is still missing, to go on typing.
     fn begun(&self, text: &str) -> Option<Offer> {
         let Some(start) = text.strip_suffix('…') else { return self.spelled(text) };
-        let help = "Go on typing.".to_owned();
-        Some(Offer {
-            title: text.to_owned(),
-            keys: String::new(),
-            help,
-            command: Command::Type(start.to_owned()),
-        })
+        Some(Offer::new(text.to_owned(), "Go on typing.".to_owned(), Command::Type(start.to_owned())))
     }
 }
 

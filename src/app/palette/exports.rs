@@ -3,7 +3,7 @@
 
 use super::{Command, Offer, offers::best_first};
 use crate::app::{
-    Model,
+    Effect, Model,
     outgoing::{Destination, Form, Outgoing},
 };
 
@@ -32,9 +32,8 @@ impl Model {
     fn export(&self, form: Form, segment: Option<u32>, file: Option<&str>) -> Offer {
         let part = if segment.is_some() { "segment" } else { "session" };
         let title = format!("{WORD}{part} {form}");
-        let offer = |help: String, command| Offer { title, keys: String::new(), help, command };
         if let Some(why) = segment.and_then(|number| self.why_not(form, number)) {
-            return offer(why.clone(), Command::Refuse(why));
+            return Offer::or_refusal(title, Err(why));
         }
         let name = self.name_of_files(segment);
         let place = match file {
@@ -45,7 +44,8 @@ impl Model {
         let outgoing = Outgoing { form, segment, to };
         let of = segment
             .map_or_else(|| "all of the session".to_owned(), |number| format!("segment {number} alone"));
-        offer(format!("{of}, {place}: {}", form.about()), Command::Export(outgoing))
+        let help = format!("{of}, {place}: {}", form.about());
+        Offer::new(title, help, Command::Want(Effect::Write(outgoing)))
     }
 
     /// Why a segment alone makes no such file.
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Delivery, Effect, Key, KeyCode, Msg, Screen, update},
+        app::{Delivery, Key, KeyCode, Msg, Screen, update},
         export::{Format, Rows},
         load::Knobs,
         report,

@@ -2,7 +2,7 @@
 
 use super::fuzzy::score;
 use crate::{
-    app::{Action, Context, Model, Outgoing, PRESETS, Screen, Setting, bindings},
+    app::{Action, Context, Effect, Model, PRESETS, Screen, Setting, bindings},
     experiment::Asked,
     load::{Adjustable, Knobs},
     workload::is_path,
@@ -21,18 +21,12 @@ pub enum Command {
     Type(String),
     /// This experiment.
     Begin(Asked),
-    /// The script of this file.
-    Play(String),
-    /// The workload of this file.
-    Ask(String),
+    /// This, by the session or the terminal: a file that is read or written, a theme.
+    Want(Effect),
     /// This value for a parameter of the server, after a question.
     Configure(Setting),
     /// Nothing: why it cannot be.
     Refuse(String),
-    /// This file, of the records.
-    Export(Outgoing),
-    /// This theme.
-    Theme(&'static str),
 }
 
 /// One line of the palette.
@@ -46,6 +40,24 @@ pub struct Offer {
     pub help: String,
     /// What it does.
     pub command: Command,
+}
+
+impl Offer {
+    /// One without a key.
+    pub(super) fn new(title: String, help: String, command: Command) -> Self {
+        Self { title, keys: String::new(), help, command }
+    }
+
+    /// One that says what it does, or why it cannot.
+    pub(super) fn or_refusal(title: String, can: Result<(String, Command), String>) -> Self {
+        let (help, command) = can.unwrap_or_else(|why| (why.clone(), Command::Refuse(why)));
+        Self::new(title, help, command)
+    }
+
+    /// One to go on typing behind `word`.
+    pub(super) fn to_type_on(word: &str, help: String) -> Self {
+        Self::new(format!("{word} …"), help, Command::Type(format!("{word} ")))
+    }
 }
 
 /// What is found by name counts this much more than what is found by its help.
@@ -146,7 +158,7 @@ impl Model {
         let wanted = self.panel.wanted();
         for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
-            offers.push(typed_on(setting.word(), help));
+            offers.push(Offer::to_type_on(setting.word(), help));
             // Each workload is offered with what it is like.
             let choices = if setting == Adjustable::Workload { Vec::new() } else { setting.choices() };
             offers.extend(choices.into_iter().map(|choice| self.setting(setting, choice)));
@@ -154,11 +166,9 @@ impl Model {
         offers.extend(self.weights());
         offers.extend(self.presets());
         offers.extend(self.exports(None));
-        offers.extend(self.themes.iter().map(|theme| Offer {
-            title: format!("theme {theme}"),
-            keys: String::new(),
-            help: "The colours of the screen.".to_owned(),
-            command: Command::Theme(theme),
+        offers.extend(self.themes.iter().map(|theme| {
+            let help = "The colours of the screen.".to_owned();
+            Offer::new(format!("theme {theme}"), help, Command::Want(Effect::Theme(theme)))
         }));
         offers
     }
@@ -166,11 +176,9 @@ impl Model {
     /// Named settings of all knobs, and of what is asked.
     fn presets(&self) -> Vec<Offer> {
         let wanted = self.panel.wanted();
-        let presets = PRESETS.iter().map(|preset| Offer {
-            title: format!("preset {}", preset.name),
-            keys: String::new(),
-            help: format!("{}: {}", preset.like, preset.settings()),
-            command: Command::Set(preset.of(wanted)),
+        let presets = PRESETS.iter().map(|preset| {
+            let help = format!("{}: {}", preset.like, preset.settings());
+            Offer::new(format!("preset {}", preset.name), help, Command::Set(preset.of(wanted)))
         });
         presets.chain(self.workloads()).collect()
     }
@@ -205,19 +213,18 @@ impl Model {
 
     pub(super) fn setting(&self, setting: Adjustable, value: &str) -> Offer {
         let wanted = self.panel.wanted();
-        let (help, command) = match setting.typed(wanted, value) {
-            _ if setting == Adjustable::Workload && is_path(value) => {
-                (format!("Asks what the file {value} says, from now on."), Command::Ask(value.to_owned()))
-            }
-            Ok(knobs) => {
-                let (now, then) = (setting.value(wanted), setting.value(&knobs));
-                let help =
-                    if now == then { format!("as it is: {now}") } else { format!("{now} now, then {then}") };
-                (help, Command::Set(knobs))
-            }
-            Err(error) => (error.to_string(), Command::Refuse(error.to_string())),
-        };
-        Offer { title: format!("{} {value}", setting.word()), keys: String::new(), help, command }
+        let title = format!("{} {value}", setting.word());
+        if setting == Adjustable::Workload && is_path(value) {
+            let help = format!("Asks what the file {value} says, from now on.");
+            return Offer::new(title, help, Command::Want(Effect::ReadWorkload(value.to_owned())));
+        }
+        let typed = setting.typed(wanted, value).map(|knobs| {
+            let (now, then) = (setting.value(wanted), setting.value(&knobs));
+            let help =
+                if now == then { format!("as it is: {now}") } else { format!("{now} now, then {then}") };
+            (help, Command::Set(knobs))
+        });
+        Offer::or_refusal(title, typed.map_err(|error| error.to_string()))
     }
 }
 
@@ -229,12 +236,6 @@ pub(super) fn best_first(query: &str, offers: Vec<Offer>) -> Vec<Offer> {
     let mut ranked: Vec<_> = offers.into_iter().filter_map(|o| Some((rank(query, &o)?, o))).collect();
     ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
     ranked.into_iter().map(|(_, offer)| offer).collect()
-}
-
-/// The offer to go on typing behind `word`.
-pub(super) fn typed_on(word: &str, help: String) -> Offer {
-    let command = Command::Type(format!("{word} "));
-    Offer { title: format!("{word} …"), keys: String::new(), help, command }
 }
 
 fn rank(query: &str, offer: &Offer) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! The palette while it is open: what was typed, what is chosen, what Enter does.
 
 use super::{Command, Offer};
-use crate::app::{Effect, Entry, Mode, Model, Purpose, Question, Tone, Typing, list::moved, update::act};
+use crate::app::{Entry, Mode, Model, Purpose, Question, Tone, Typing, list::moved, update::act};
 
 impl Model {
     /// Opens the palette with something typed already.
@@ -37,46 +37,20 @@ impl Model {
         let Offer { title, command, .. } = offers.swap_remove(chosen);
         if !matches!(command, Command::Refuse(_)) {
             *self.used.entry(title).or_default() += 1;
+            self.mode = Mode::Screen;
         }
         match command {
             Command::Type(text) => self.open_palette(&text),
             Command::Refuse(why) => self.say(Tone::Warning, why),
-            Command::Do(action) => {
-                self.mode = Mode::Screen;
-                act(self, action);
+            Command::Do(action) => act(self, action),
+            Command::Set(knobs) if knobs == *self.panel.wanted() => {
+                self.say(Tone::Info, "no change: the knobs are set to this already");
             }
-            Command::Set(knobs) => {
-                self.mode = Mode::Screen;
-                if knobs == *self.panel.wanted() {
-                    return self.say(Tone::Info, "no change: the knobs are set to this already");
-                }
-                self.propose(knobs);
-            }
-            Command::Prefill(knobs) => {
-                self.mode = Mode::Screen;
-                self.propose_prefill(knobs);
-            }
-            Command::Begin(asked) => {
-                self.mode = Mode::Screen;
-                self.propose_experiment(asked);
-            }
-            Command::Play(file) => {
-                self.mode = Mode::Screen;
-                self.ask(Effect::Read(file));
-            }
-            Command::Ask(file) => {
-                self.mode = Mode::Screen;
-                self.ask(Effect::ReadWorkload(file));
-            }
-            Command::Export(outgoing) => {
-                self.mode = Mode::Screen;
-                self.ask(Effect::Write(outgoing));
-            }
+            Command::Set(knobs) => self.propose(knobs),
+            Command::Prefill(knobs) => self.propose_prefill(knobs),
+            Command::Begin(asked) => self.propose_experiment(asked),
+            Command::Want(effect) => self.ask(effect),
             Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
-            Command::Theme(name) => {
-                self.mode = Mode::Screen;
-                self.ask(Effect::Theme(name));
-            }
         }
     }
 }

@@ -14,18 +14,13 @@ impl Model {
             _ if is_filling => Err("the keys are being made".to_owned()),
             made => made.map_err(|error| error.to_string()),
         };
-        let (help, command) = match made {
-            Ok(workload) => {
-                let requests = counted(workload.prefill_requests(wanted.keyspace), "request");
-                let help = format!(
-                    "Makes all keys that the load reads, by {requests} that are in none of its figures."
-                );
-                (help, Command::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
-            }
-            Err(why) => (why.clone(), Command::Refuse(why)),
-        };
-        let title = "prefill the keys".to_owned();
-        self.playback.is_none().then_some(Offer { title, keys: String::new(), help, command })
+        let can = made.map(|workload| {
+            let requests = counted(workload.prefill_requests(wanted.keyspace), "request");
+            let help =
+                format!("Makes all keys that the load reads, by {requests} that are in none of its figures.");
+            (help, Command::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
+        });
+        self.playback.is_none().then(|| Offer::or_refusal("prefill the keys".to_owned(), can))
     }
 }
 

@@ -1,9 +1,6 @@
 //! What the palette offers of what is asked: workloads, and the weights of the operations of this one.
 
-use super::{
-    Command, Offer,
-    offers::{best_first, typed_on},
-};
+use super::{Command, Offer, offers::best_first};
 use crate::{
     app::{Knob, Model},
     load::{Adjustable, Knobs},
@@ -35,7 +32,7 @@ impl Model {
         let (workload, value_size, keyspace) = (workload.clone(), *value_size, *keyspace);
         let help = format!("what this session began with: {}", about(&workload));
         let command = Command::Set(Knobs { workload, value_size, keyspace, ..self.panel.wanted().clone() });
-        Some(Offer { title: format!("workload {name}"), keys: String::new(), help, command })
+        Some(Offer::new(format!("workload {name}"), help, command))
     }
 
     /// The weights that `query` names without a number yet.
@@ -54,7 +51,7 @@ impl Model {
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
         weights.map(move |knob| {
             let help = format!("{} now; type a number, 0 for not at all", knob.value(wanted));
-            typed_on(&format!("weight {}", knob.called(wanted)), help)
+            Offer::to_type_on(&format!("weight {}", knob.called(wanted)), help)
         })
     }
 }
@@ -107,7 +104,7 @@ mod tests {
     fn a_path_is_a_file_that_is_read_and_asked_or_told_to_be_wrong() {
         let mut model = model(mine());
         let [offer] = &model.offers("workload ./other.toml")[..] else { panic!("one offer") };
-        assert_eq!(offer.command, Command::Ask("./other.toml".to_owned()));
+        assert_eq!(offer.command, Command::Want(Effect::ReadWorkload("./other.toml".to_owned())));
         let chosen = Chosen { workload: preset("incr").unwrap(), ..Chosen::default() };
         let effects = update(&mut model, Msg::Workload(Ok(chosen)));
         let [Effect::Order(Order::SetKnobs(knobs))] = &effects[..] else { panic!("{effects:?}") };
