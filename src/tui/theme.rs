@@ -9,10 +9,10 @@
 
 pub mod choice;
 pub mod colours;
+#[cfg(test)]
+mod fixture;
 mod glyphs;
 pub mod ground;
-#[cfg(test)]
-mod luminance;
 pub mod paper;
 
 use ratatui::{
@@ -79,30 +79,6 @@ pub enum Ink {
     Machine,
     /// The server's own figures.
     Server,
-}
-
-impl Ink {
-    /// All of them.
-    #[cfg(test)]
-    pub const ALL: [Self; 17] = [
-        Self::Text,
-        Self::Faint,
-        Self::Strong,
-        Self::Selected,
-        Self::Found,
-        Self::Good,
-        Self::Warn,
-        Self::Bad,
-        Self::Throughput,
-        Self::Level(Level::P50),
-        Self::Level(Level::P90),
-        Self::Level(Level::P99),
-        Self::Level(Level::P999),
-        Self::Level(Level::Max),
-        Self::Ping,
-        Self::Machine,
-        Self::Server,
-    ];
 }
 
 /// Colours and characters.

@@ -1,10 +1,6 @@
 //! Whole screens, each a composition of widgets.
 
-#[cfg(test)]
-mod bytes;
 mod curve;
-#[cfg(test)]
-mod every_size;
 mod frame;
 mod latency;
 mod log;

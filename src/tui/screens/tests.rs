@@ -13,8 +13,10 @@ use ratatui::{
     style::Modifier,
 };
 
+mod bytes;
 mod causes;
 mod curve;
+mod every_size;
 mod frozen;
 mod latency_chart;
 mod lists;

@@ -92,7 +92,7 @@ fn mono(ink: Ink) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::theme::luminance::{contrast, luminance};
+    use crate::tui::theme::fixture::{contrast, luminance};
 
     /// What is read as text, WCAG 2 level AA.
     const LEGIBLE: f64 = 4.5;

@@ -58,7 +58,7 @@ mod tests {
         session::timeline::Level,
         tui::theme::{
             Ink, colours,
-            luminance::{contrast, luminance},
+            fixture::{contrast, luminance},
         },
     };
 

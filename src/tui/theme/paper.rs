@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::tui::theme::{
         GlyphSet,
-        luminance::{contrast, luminance},
+        fixture::{contrast, luminance},
     };
 
     #[test]

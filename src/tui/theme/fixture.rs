@@ -1,6 +1,32 @@
-//! How bright a colour is and how well it stands out: what the tests of palettes and grounds judge by.
+//! What the tests of palettes and grounds judge by: all inks, how bright a colour is and how well it stands out.
 
 use ratatui::style::Color;
+
+use super::Ink;
+use crate::session::timeline::Level;
+
+impl Ink {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::Text,
+        Self::Faint,
+        Self::Strong,
+        Self::Selected,
+        Self::Found,
+        Self::Good,
+        Self::Warn,
+        Self::Bad,
+        Self::Throughput,
+        Self::Level(Level::P50),
+        Self::Level(Level::P90),
+        Self::Level(Level::P99),
+        Self::Level(Level::P999),
+        Self::Level(Level::Max),
+        Self::Ping,
+        Self::Machine,
+        Self::Server,
+    ];
+}
 
 /// The relative luminance of a colour from 0 to 1, as WCAG 2 defines it.
 pub fn luminance(colour: Color) -> f64 {

@@ -4,13 +4,13 @@ use std::sync::{Arc, LazyLock};
 
 use ratatui::layout::Rect;
 
-use super::{draw, plan};
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Screen, update},
     load::Knobs,
     session::{Record, TimelineOptions},
     tui::{
         fixture::MadeUp,
+        screens::{draw, plan},
         terminal::Canvas,
         theme::{Colours, GlyphSet, Theme},
     },
@@ -35,7 +35,7 @@ fn of_age(length_s: u32) -> (MadeUp, Model) {
     let (mut made, mut records) = MadeUp::new(knobs.clone());
     (0..length_s * 4).for_each(|_| records.extend(made.next_tick()));
     let mut model = Model::new(knobs, TimelineOptions::default());
-    let columns = super::plan(AREA, &model).chart_columns();
+    let columns = plan(AREA, &model).chart_columns();
     update(&mut model, Msg::Columns(columns));
     deliver(&mut model, records);
     (made, model)

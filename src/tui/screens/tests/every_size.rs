@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use super::{picture, plan};
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, Screen, update},
     load::Knobs,
     session::{Record, TimelineOptions},
     tui::{
         fixture,
+        screens::{picture, plan},
         theme::{Colours, GlyphSet, Theme},
     },
 };
