@@ -23,7 +23,7 @@
 //! | [`stats`] | distributions of latency, percentiles | I/O |
 //! | [`protocol`] | bytes: the dialects, request templates, the resumable reply skipper | sockets, time |
 //! | [`workload`] | what is asked: operations, keys, values, records of a file, and the program that they compile to; the setup before them | sockets, time |
-//! | [`target`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it what it should be | load |
+//! | [`endpoint`] | what we talk to: address, credentials, TLS; the greeting, the one transport; is it there and is it what it should be | load |
 //! | [`host`] | this machine: what our own threads cost | load, records |
 //! | [`load`] | the engine: knobs, plan, phases, workers, connections, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements beside the load | records, screens |
@@ -82,6 +82,7 @@ pub mod compare;
 pub mod compat;
 pub mod demo;
 pub mod diagnose;
+pub mod endpoint;
 pub mod experiment;
 pub mod export;
 pub mod foreign;
@@ -98,7 +99,6 @@ pub mod server;
 pub mod session;
 pub mod signals;
 pub mod stats;
-pub mod target;
 pub mod tui;
 pub mod units;
 pub mod workload;

@@ -14,9 +14,9 @@ use clap::Parser;
 use redyno::{
     cli::clean::{CleanArgs, CleanError, run},
     clock::Clock,
+    endpoint::{Address, Target},
     load::{Knobs, Plan},
     server::{Cleaned, Control, Ledger, Marker, Owner},
-    target::{Address, Target},
     workload::{KeyNames, KeySpan, Keyspace, Operation, RunId, Workload},
 };
 

@@ -9,10 +9,10 @@ use std::{
 use crate::support::{Server, wait_among, wait_for};
 use redyno::{
     clock::Clock,
+    endpoint::{Address, Credentials, Password, Target},
     gauge::Gauge,
     happening::Happening,
     server::{Control, Foreign, Ledger, Message, Owner, ServerError, Status, Writes},
-    target::{Address, Credentials, Password, Target},
     workload::{KeyNames, KeySpan, RunId},
 };
 

@@ -13,10 +13,10 @@ use crate::support::{
     wait_for,
 };
 use redyno::{
+    endpoint::{Credentials, Password, Target},
     load::{Knobs, Plan},
     protocol::MAX_KINDS,
     session::{Event, Record},
-    target::{Credentials, Password, Target},
     workload::Workload,
 };
 

@@ -274,7 +274,7 @@ const ALLOWED: [(&str, &str); 13] = [
     ("src/host/own_thread.rs", "a figure of this system"),
     ("src/load/connection/tests.rs", "what a test looks at"),
     ("src/protocol/code.rs", "a word of capitals"),
-    ("src/target/uri.rs", "a URI of the user's"),
+    ("src/endpoint/uri.rs", "a URI of the user's"),
     ("src/tui/screens/tests.rs", "what a test looks at"),
     ("src/workload/dataset/portion.rs", "JSON that only a server is sent"),
     ("src/workload/key_names.rs", "a name of our own"),

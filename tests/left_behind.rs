@@ -9,8 +9,8 @@ use crate::support::{
 };
 use redyno::{
     clock::Clock,
+    endpoint::{Address, Target},
     server::{Control, Ledger, Owner, Parameter, ServerError, Turned},
-    target::{Address, Target},
     workload::RunId,
 };
 use rustix::process::Signal;

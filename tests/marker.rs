@@ -14,10 +14,10 @@ use crate::support::{
 };
 use redyno::{
     clock::Clock,
+    endpoint::{Address, Target},
     happening::Happening,
     load::MAX_KEYSPACE,
     server::{Control, Ledger, Marker, Message, Owner, Parameter, Restored, ServerError, Tuned, Turned},
-    target::{Address, Target},
     workload::{KeySpan, RunId},
 };
 

@@ -17,11 +17,11 @@ use crate::support::{
     wait_for,
 };
 use redyno::{
+    endpoint::{Credentials, Password, ReachError, Target, reach},
     gauge::Gauge,
     load::{Knobs, Plan},
     protocol::Dialect,
     session::{End, Record},
-    target::{Credentials, Password, ReachError, Target, reach},
     workload::Workload,
 };
 

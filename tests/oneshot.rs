@@ -10,8 +10,8 @@ use std::{
 use crate::scripted::{Scripted, target};
 use redyno::{
     compat::redis_cli::{Format, Mode, Plan, Streams, run_on},
+    endpoint::Target,
     signals::Signal,
-    target::Target,
 };
 
 /// What a run wrote, and how it ended.

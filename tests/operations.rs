@@ -12,10 +12,10 @@ use crate::support::{
 };
 use redyno::{
     demo,
+    endpoint::{Credentials, Password, Target},
     load::{Knobs, Plan},
     protocol::Dialect,
     session::{OperationInterval, Record},
-    target::{Credentials, Password, Target},
     workload::{Keyspace, Operation, Together, Workload},
 };
 

@@ -18,9 +18,9 @@ use crate::support::{
 };
 use redyno::{
     demo,
+    endpoint::{Address, Resolver, Target},
     load::{Knobs, Plan},
     session::Record,
-    target::{Address, Resolver, Target},
     workload::Workload,
 };
 use rustix::process::Signal;

@@ -11,10 +11,10 @@ use std::{
 use crate::scripted::{Scripted, end_of_script, target};
 use redyno::{
     clock::Clock,
+    endpoint::{Address, Credentials, Password, Target},
     probe::{Message, PingPlan, PingProbe},
     protocol::Dialect,
     stats::Latency,
-    target::{Address, Credentials, Password, Target},
 };
 
 /// One PING a millisecond.

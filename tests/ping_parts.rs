@@ -10,10 +10,10 @@ use crate::scripted::{Scripted, target};
 use crate::support::Server;
 use redyno::{
     clock::Clock,
+    endpoint::{Address, Target},
     probe::{Message, Ping, PingPlan, PingProbe, Timing},
     session::{Record, Span},
     stats::Latency,
-    target::{Address, Target},
 };
 
 /// One PING a millisecond.

@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::support::{Server, free_port};
+use redyno::endpoint::{Address, Credentials, Password, ReachError, Target, reach};
 use redyno::protocol::Dialect;
-use redyno::target::{Address, Credentials, Password, ReachError, Target, reach};
 
 const LIMIT: Duration = Duration::from_secs(20);
 /// For strangers that never answer: as long as this test has to last.

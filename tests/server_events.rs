@@ -8,10 +8,10 @@ use std::{
 use crate::support::{Server, wait_among};
 use redyno::{
     clock::Clock,
+    endpoint::{Address, Credentials, Password, Target},
     happening::Happening,
     server::{Control, Ledger, Message, Parameter, Restored, ServerError, Status, Tuned},
     stats::Buckets,
-    target::{Address, Credentials, Password, Target},
 };
 
 const POLL: Duration = Duration::from_millis(20);

@@ -11,11 +11,11 @@ use crate::support::{
     terminal::Terminal,
 };
 use redyno::{
+    endpoint::{ClientCertificate, ReachError, Target, Tls, TlsFailure, TlsSettings, Trust, reach},
     load::{Knobs, Plan},
     probe::Timing,
     session::{Encryption, Record},
     stats::Latency,
-    target::{ClientCertificate, ReachError, Target, Tls, TlsFailure, TlsSettings, Trust, reach},
     workload::Workload,
 };
 use rustix::process::Signal;

@@ -7,7 +7,7 @@ use crate::support::{
     free_port,
     program::{Running, redyno, run},
 };
-use redyno::target::{Address, Tls, TlsSettings};
+use redyno::endpoint::{Address, Tls, TlsSettings};
 
 #[test]
 fn without_a_ca_the_systems_own_are_trusted() {

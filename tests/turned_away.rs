@@ -20,11 +20,11 @@ use crate::{
 };
 use redyno::{
     clock::Clock,
+    endpoint::Target,
     happening::Happening,
     load::Knobs,
     protocol::Dialect,
     server::{Control, Message},
-    target::Target,
     workload::Workload,
 };
 

@@ -10,10 +10,10 @@ use crate::support::{
 };
 use redyno::{
     demo,
+    endpoint::{Address, Credentials, Password, Target},
     load::{Knobs, Plan},
     protocol::Dialect,
     session::Record,
-    target::{Address, Credentials, Password, Target},
     workload::{Workload, preset},
 };
 

@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    endpoint::{Address, Target},
     server::{
         Answer, Cleaned, Cleaning, Control, Ledger, Made, Marker, Obstacle, ServerError, Strange, Survey,
         Tuned, clean_command, value_words,
     },
     session::running::{delete, set_back},
-    target::{Address, Target},
     units::counted,
     workload::KeyNames,
 };

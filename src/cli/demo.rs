@@ -10,9 +10,9 @@ use anyhow::Context;
 
 use super::words::Words;
 use crate::demo::{Error, Fault, Handle, Options, Server};
+use crate::endpoint::Password;
 use crate::foreign;
 use crate::signals::Signal;
-use crate::target::Password;
 
 /// How often it is seen whether the server still runs.
 const WATCH: Duration = Duration::from_millis(500);

@@ -9,10 +9,10 @@ use thiserror::Error;
 
 use super::tls_args::{TlsArgs, TlsArgsError};
 use crate::{
-    protocol::Dialect,
-    target::{
+    endpoint::{
         Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password, Target, UriError, parse_uri,
     },
+    protocol::Dialect,
 };
 
 /// The environment variable that holds the password, as for redis-cli.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use thiserror::Error;
 
-use crate::target::{Address, ClientCertificate, Tls, TlsError, TlsSettings, Trust};
+use crate::endpoint::{Address, ClientCertificate, Tls, TlsError, TlsSettings, Trust};
 
 /// TLS: whom we trust, who we are.
 #[derive(Args, Debug, Clone, Default)]

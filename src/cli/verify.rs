@@ -8,9 +8,9 @@ use std::{io::Write, time::Duration};
 
 use super::{Failure, UsageError, args::CommandLine, words::Words};
 use crate::{
+    endpoint::{Talk, talk},
     foreign,
     protocol::{Dialect, Reply},
-    target::{Talk, talk},
     units::{counted, grouped},
     workload::{Asked, DatasetError, ReadBack},
 };

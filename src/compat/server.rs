@@ -3,12 +3,12 @@
 use std::{io, path::PathBuf};
 
 use crate::{
-    foreign,
-    protocol::{Dialect, Step},
-    target::{
+    endpoint::{
         Address, ClientCertificate, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target, Tls, TlsError,
         TlsSettings, Trust, UriError, parse_uri,
     },
+    foreign,
+    protocol::{Dialect, Step},
 };
 
 /// What options say of the server.

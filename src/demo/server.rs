@@ -15,7 +15,7 @@ use super::event_loop::{EventLoop, Listener, WAKER};
 use super::faults::{Fault, Script};
 use super::state::Config;
 use super::stop::Stop;
-use crate::target::Password;
+use crate::endpoint::Password;
 
 /// Connections that wait to be taken: as many as a large load begins with at once.
 const BACKLOG: i32 = 1024;

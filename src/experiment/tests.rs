@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use super::*;
 use crate::{
     demo,
+    endpoint::{Address, Target},
     load::{FirstWords, Knobs, LatencyTo, Plan as LoadPlan},
     server::Parameter,
     session::{
@@ -12,7 +13,6 @@ use crate::{
         running::{Commission, Keys, Session},
     },
     stats::paired::Judgement,
-    target::{Address, Target},
     workload::{KeyNames, RunId},
 };
 

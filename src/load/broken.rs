@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::ErrorKind;
 use crate::{
+    endpoint::TurnedDown,
     protocol::{Dialect, ProtocolError, Reply},
-    target::TurnedDown,
 };
 
 /// Why a connection is over.

@@ -21,7 +21,7 @@ use super::{
     connection::{Connection, Phase},
     quota::{Allowance, Numbered},
 };
-use crate::{target::BackOff, workload::Draws};
+use crate::{endpoint::BackOff, workload::Draws};
 
 /// Connections that all workers together have in the making at a time. As many wait in the server's queue of
 /// connections to accept at the most, so that one of 128 (a common limit of the system) never overflows: what falls

@@ -18,8 +18,8 @@ use super::{
     unsent::Unsent,
 };
 use crate::{
+    endpoint::{Greeter, Transport},
     protocol::{Dialect, Skipper},
-    target::{Greeter, Transport},
     workload::{Insertions, OpId},
 };
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt, io};
 
 use crate::{
+    endpoint::TlsFailure,
     protocol::{MAX_KINDS, OTHER, error_code},
-    target::TlsFailure,
 };
 
 /// A kind of error. Errors are neither operations nor latencies.

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{Knobs, phase::Phase};
 use crate::{
-    target::{Address, Endpoints, Greeting, Target},
+    endpoint::{Address, Endpoints, Greeting, Target},
     workload::{KeyNames, Program, Values},
 };
 

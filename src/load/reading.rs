@@ -1,7 +1,7 @@
 //! What a connection is lent by its worker while it reads.
 
 use super::{LatencyTo, core_waits::CoreWaits, segments::Segments};
-use crate::{clock::Clock, target::Greeting};
+use crate::{clock::Clock, endpoint::Greeting};
 
 /// The lines of error replies that are each the first of its kind in this interval.
 pub(super) type FirstErrors = Vec<Vec<u8>>;

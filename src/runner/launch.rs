@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     cli::{Failure, session_args::SessionArgs, target_args::TargetArgs},
     demo,
-    target::{Address, ReachError, Target, reach},
+    endpoint::{Address, ReachError, Target, reach},
 };
 
 /// How long a server may take to answer before a headless session gives up.

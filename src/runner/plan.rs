@@ -3,12 +3,12 @@
 use super::launch::Destination;
 use crate::{
     cli::{Failure, UsageError, args::CommandLine, compare::check_conditions, headless::Form},
+    endpoint::UNVERIFIED,
     load::{FirstWords, LatencyTo, MAX_CLIENTS, Plan, Requests, most_clients},
     session::{
         Notice, TimelineOptions, Writer,
         running::{Commission, Keys, check_clients},
     },
-    target::UNVERIFIED,
     workload::{KeyNames, RunId},
 };
 

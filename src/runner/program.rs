@@ -7,8 +7,8 @@ use super::launch::Destination;
 use crate::{
     app::{Program, quoted},
     cli::{args::CommandLine, load_args::LoadArgs, tls_args::TlsArgs},
+    endpoint::{Address, DEFAULT_HOST, Target},
     protocol::Dialect,
-    target::{Address, DEFAULT_HOST, Target},
 };
 
 /// That of a session which was begun by `line`. A password is never in it.

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    target::Target,
+    endpoint::Target,
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 
@@ -38,7 +38,7 @@ pub struct Control {
 
 impl Control {
     /// Begins to connect to `target`, and to poll its INFO `every` so long; the news goes to `news`. It connects
-    /// again, with a [`BackOff`](crate::target::BackOff), for as long as it lives.
+    /// again, with a [`BackOff`](crate::endpoint::BackOff), for as long as it lives.
     ///
     /// # Errors
     /// When the system gives no thread or no event queue.

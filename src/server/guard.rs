@@ -28,9 +28,9 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 
 use crate::{
+    endpoint::{Address, Reached, Target, TurnedDown},
     foreign,
     protocol::{Dialect, Excess, Meter, ProtocolError},
-    target::{Address, Reached, Target, TurnedDown},
 };
 
 /// Room for one read.

@@ -21,8 +21,8 @@ use tokio::time::timeout;
 
 use super::{ServerError, datum::Datum, guard::Guard};
 use crate::{
+    endpoint::{Reached, Target},
     foreign,
-    target::{Reached, Target},
 };
 
 /// The name that the control connection gives itself.

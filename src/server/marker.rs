@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Made, PARAMETERS, Tuned};
 use crate::{
+    endpoint::Target,
     foreign,
     protocol::KEY_DIGITS,
-    target::Target,
     workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet, OwnKey, RunId},
 };
 

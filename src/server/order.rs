@@ -14,7 +14,7 @@ use super::{
     tune::{self, Turn},
 };
 use crate::{
-    target::Target,
+    endpoint::Target,
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 

@@ -5,8 +5,8 @@ use super::{
     poll::{self, Polled},
 };
 use crate::{
+    endpoint::{Reached, Target},
     protocol::Dialect,
-    target::{Reached, Target},
 };
 
 /// A connection. Dropping it closes the socket.

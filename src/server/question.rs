@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Foreign, Marker, Survey};
 use crate::{
-    target::Address,
+    endpoint::Address,
     units::{self, counted},
     workload::{KeyNames, KeySpan},
 };

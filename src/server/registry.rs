@@ -4,7 +4,7 @@
 //! statistics. They are erased field by field: a key of a user, or a field, is never removed with them.
 
 use super::{Info, Ledger, Marker, ServerError, link::Wire, place::Place};
-use crate::{happening::Happening, target::Target, workload::RunId};
+use crate::{endpoint::Target, happening::Happening, workload::RunId};
 
 /// What a command about another type of key is answered.
 const OTHER_TYPE: &str = "WRONGTYPE";

@@ -7,7 +7,7 @@ use super::{
     registry,
 };
 use crate::{
-    target::{Address, Target},
+    endpoint::{Address, Target},
     units::{self, counted},
     workload::{OwnKey, RunId},
 };

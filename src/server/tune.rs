@@ -16,7 +16,7 @@ use super::{
     place::Place,
     registry,
 };
-use crate::target::Target;
+use crate::endpoint::Target;
 
 /// What is to be set, and where it is noted.
 pub(super) struct Turn {

@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    endpoint::{BackOff, Target, reach},
     happening::Happening,
-    target::{BackOff, Target, reach},
 };
 
 /// How long one attempt to connect may take.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fred::prelude::{Builder, ClientLike, Config, Server as FredServer, ServerConfig, Value};
 use fred::types::RespVersion;
 use redyno::demo::{Handle, Options, Server};
-use redyno::target::Password;
+use redyno::endpoint::Password;
 
 use super::client::server_with;
 

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 
 use redyno::demo::{Options, Server};
-use redyno::target::Password;
+use redyno::endpoint::Password;
 
 use super::client::{Client, request, server_with};
 

@@ -4,10 +4,10 @@ use std::{sync::mpsc::channel, thread, time::Duration};
 
 use redyno::{
     clock::Clock,
+    endpoint::{Greeting, Target, reach},
     probe::{Message, PingPlan, PingProbe},
     protocol::{Dialect, Meter, Reply},
     server::Control,
-    target::{Greeting, Target, reach},
 };
 
 use super::{Dice, cases};

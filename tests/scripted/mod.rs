@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use redyno::target::{Address, Target};
+use redyno::endpoint::{Address, Target};
 
 /// One end of an accepted connection.
 pub struct Peer {

@@ -11,13 +11,13 @@ use std::{
 
 use redyno::{
     clock::Clock,
+    endpoint::{Address, Target},
     load::{FirstWords, Knobs, LatencyTo, Plan},
     session::{
         Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
         queue::{Queue, queue},
         running::{Commission, Keys},
     },
-    target::{Address, Target},
     workload::{KeyNames, RunId},
 };
 

@@ -12,10 +12,10 @@ use crate::{
         target_args::TargetArgs,
         values::{requests, threads},
     },
+    endpoint::Target,
     experiment::series::{Cell, Scale, Series},
     load::most_clients,
     session::running::check_clients,
-    target::Target,
     workload::{KeyNames, RunId, Setting, Suggested},
 };
 

@@ -9,8 +9,8 @@ use crate::{
         UsageError, args::CommandLine, load_args::LoadArgs, target_args::TargetArgs, tls_args::TlsArgs,
         values::seconds,
     },
+    endpoint::{Password, Target, parse_uri},
     experiment::{Plan, Side},
-    target::{Password, Target, parse_uri},
 };
 
 const AFTER: &str = "\

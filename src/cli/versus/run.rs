@@ -17,6 +17,7 @@ use crate::{
         session::{self, Held},
         words::{Words, plain},
     },
+    endpoint::reach,
     experiment::{Side, Versus},
     load::{Knobs, most_clients},
     print::Said,
@@ -24,7 +25,6 @@ use crate::{
         Delivery, Notice, Order, Record,
         running::{Commission, check_clients},
     },
-    target::reach,
     workload::{KeyNames, RunId},
 };
 

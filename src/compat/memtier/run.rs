@@ -22,6 +22,7 @@ use crate::{
     cli::words::Words,
     clock::Clock,
     compat::{Stop, place, plain, to_its_end, without_number, without_step},
+    endpoint::Target,
     export::memtier::Results,
     foreign,
     happening::Happening,
@@ -29,7 +30,6 @@ use crate::{
     protocol::Step,
     session::{Alone, Event, Record},
     signals::{Signal, listen},
-    target::Target,
     workload::{KeyNames, unix_ms},
 };
 

@@ -9,9 +9,9 @@ use rustix::event::PollFlags;
 
 use crate::{
     compat::{place, plain},
+    endpoint::{Endpoints, Target, Transport},
     foreign,
     protocol::Dialect,
-    target::{Endpoints, Target, Transport},
 };
 
 /// How long a wait is before it is begun anew.

@@ -11,10 +11,10 @@ use rustix::event::{PollFd, PollFlags};
 use crate::{
     cli::words::Words,
     compat::Stop,
+    endpoint::{Endpoints, Target, Transport, wait_for},
     foreign,
     load::most_clients,
     protocol::{Reply, Skipper},
-    target::{Endpoints, Target, Transport, wait_for},
 };
 
 /// How often their number is told.

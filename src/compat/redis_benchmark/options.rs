@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     compat::{Choice, Refusal, flag, value},
+    endpoint::{Trust, UnknownCipher},
     load::LatencyTo,
-    target::{Trust, UnknownCipher},
 };
 
 /// All options, in the order of the help.

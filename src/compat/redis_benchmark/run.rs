@@ -26,12 +26,12 @@ use crate::{
     cli::words::Words,
     clock::Clock,
     compat::{Stop, place, plain, to_its_end, without_number, without_step},
+    endpoint::Target,
     happening::Happening,
     load::{FirstWords, Knobs, Plan, Requests},
     protocol::Dialect,
     session::{Alone, End, Event, Record, Summary},
     signals::{Signal, listen},
-    target::Target,
     workload::{DatasetError, KeyNames},
 };
 

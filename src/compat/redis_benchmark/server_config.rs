@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use super::conversation::{Answer, Conversation, replied};
-use crate::{compat::place, target::Target};
+use crate::{compat::place, endpoint::Target};
 
 /// What CONFIG GET says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::plan::{Format, Mode, Percentile, Plan, PlanError};
-use crate::{target::Target, units::parse_seconds as seconds};
+use crate::{endpoint::Target, units::parse_seconds as seconds};
 
 /// ONE-SHOT: what `redis-cli --latency` and its kin do, with the same output.
 #[derive(Debug, Clone, Default, Args)]

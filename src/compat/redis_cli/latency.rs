@@ -69,7 +69,7 @@ fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{stats::fixture::latency_of, target::Target};
+    use crate::{endpoint::Target, stats::fixture::latency_of};
 
     fn window() -> Window {
         Window { rtt: latency_of([104_000]), length_ns: 15_000_000_000, ..Window::default() }

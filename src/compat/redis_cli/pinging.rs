@@ -12,9 +12,9 @@ use super::{plan::Plan, streams::Streams, trouble::Trouble};
 use crate::signals::Signal;
 use crate::{
     clock::Clock,
+    endpoint::{ReachError, UNVERIFIED, reach},
     probe::{Message, Ping, PingPlan, PingProbe, Report},
     stats::Latency,
-    target::{ReachError, UNVERIFIED, reach},
     units,
 };
 

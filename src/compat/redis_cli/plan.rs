@@ -4,7 +4,7 @@ use std::{str::FromStr, time::Duration};
 
 use thiserror::Error;
 
-use crate::target::Target;
+use crate::endpoint::Target;
 
 /// The shortest window: a PING is sent every 10 ms.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use super::{Connection, Phase};
 use crate::{
+    endpoint::{Greeter, Turn},
     load::{
         LatencyTo,
         broken::Broken,
@@ -11,7 +12,6 @@ use crate::{
         replies::{Found, Replies},
     },
     protocol::{Dialect, Piece, Reply, Step},
-    target::{Greeter, Turn},
 };
 
 /// How much more room than the last batch took is too much, and how much is none to speak of.

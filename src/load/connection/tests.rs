@@ -10,8 +10,8 @@ use mio::Poll;
 use super::{replies::READS, *};
 use crate::{
     clock::Clock,
+    endpoint::{Greeting, Target},
     load::{IntervalBuffer, LatencyTo, core_waits::CoreWaits, reading::FirstErrors, ring, testing},
-    target::{Greeting, Target},
     workload::{Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload},
 };
 

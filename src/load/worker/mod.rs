@@ -47,10 +47,10 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS, next_tick_ns, tick_of},
+    endpoint::{Endpoints, Greeting, Transport},
     foreign,
     host::OwnThread,
     protocol::Kinds,
-    target::{Endpoints, Greeting, Transport},
     workload::Outgoing,
 };
 

@@ -65,8 +65,8 @@ mod tests {
 
     use crate::{
         clock::Clock,
+        endpoint::{Address, Target},
         load::{FirstWords, IntervalBuffer, Knobs, Load, LoadEvent, Output, Plan},
-        target::{Address, Target},
         workload::{Dataset, Workload},
     };
 

@@ -5,8 +5,8 @@ use std::{io, time::Duration};
 use thiserror::Error;
 
 use crate::{
+    endpoint::{TlsFailure, TurnedDown},
     protocol::ProtocolError,
-    target::{TlsFailure, TurnedDown},
 };
 
 /// Why there is no connection.

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    endpoint::{BackOff, Greeter, Greeting, Turn},
     foreign,
     probe::Timing,
     protocol::{Reply, Skipper},
-    target::{BackOff, Greeter, Greeting, Turn},
 };
 
 /// What the link has to tell; of a line that holds, the line tells it.

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    endpoint::{BackOff, Endpoint, Greeting, Resolution, Target, pause},
     probe::{TcpRtt, Timing},
-    target::{BackOff, Endpoint, Greeting, Resolution, Target, pause},
 };
 
 /// The name that the connection has in CLIENT LIST.

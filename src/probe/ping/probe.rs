@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS},
+    endpoint::Target,
     probe::{
         Message,
         sleep::sharpen_timers,
@@ -18,7 +19,6 @@ use crate::{
         ticker::Ticker,
     },
     stats::Samples,
-    target::Target,
 };
 
 /// PINGs a second unless the plan says otherwise, as redis-cli sends at the most.

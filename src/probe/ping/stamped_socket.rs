@@ -15,8 +15,8 @@ use super::{
     tcp_info::tcp_rtt,
 };
 use crate::{
+    endpoint::{Endpoint, Tls, Transport},
     probe::{TcpRtt, Timing},
-    target::{Endpoint, Tls, Transport},
 };
 
 /// Room for one read: thousands of PONGs.

@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use crate::{
+    endpoint::{Reached, Target, TurnedDown},
     foreign,
     protocol::{Dialect, Introduction, ProtocolError, Reply},
     server::{
@@ -25,7 +26,6 @@ use crate::{
         guard::{Stream, connect},
         link::REPLY_LIMIT,
     },
-    target::{Reached, Target, TurnedDown},
 };
 
 /// Room for one read.
@@ -253,7 +253,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::target::Address;
+    use crate::endpoint::Address;
 
     /// More than the buffers of two sockets take.
     const LARGE: usize = 32 << 20;

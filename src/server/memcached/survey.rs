@@ -6,9 +6,9 @@ use super::{
     stats::Stats,
 };
 use crate::{
+    endpoint::{Address, Target},
     host::connections_to,
     server::{Foreign, Neighbours, ServerError, Survey},
-    target::{Address, Target},
 };
 
 /// Asks it, in three commands.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
+    endpoint::Address,
     server::{Control, Ledger, Made, Restored, Tuned, value_words},
-    target::Address,
 };
 
 /// How long the server may take for one of them.

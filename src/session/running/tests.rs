@@ -8,12 +8,12 @@ use std::{
 use super::*;
 use crate::{
     demo,
+    endpoint::{Address, Target},
     happening::Happening,
     load::{FirstWords, Knobs, LatencyTo, Plan},
     server::Parameter,
     session::Record,
     signals::Signal,
-    target::{Address, Target},
     workload::{KeyNames, RunId, preset},
 };
 

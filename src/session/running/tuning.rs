@@ -6,8 +6,8 @@ use std::{collections::VecDeque, time::Duration};
 
 use super::set_back::{LIMIT, set_back};
 use crate::{
+    endpoint::Address,
     server::{Answer, ConfigChange, Control, Ledger, Parameter, Turned},
-    target::Address,
 };
 
 /// A parameter and the value that it shall have.

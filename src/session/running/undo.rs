@@ -15,10 +15,10 @@ use super::{
     set_back::{LIMIT, delete},
 };
 use crate::{
+    endpoint::{Address, Target},
     server::{Control, Ledger, clean_command},
     session::FileError,
     signals::Signal,
-    target::{Address, Target},
     units::counted,
 };
 

@@ -11,8 +11,8 @@ use crate::{
         },
         place,
     },
+    endpoint::{Address, Target, Trust},
     export::memtier::{Json, truth},
-    target::{Address, Target, Trust},
 };
 
 type Fields = Vec<(&'static str, Json)>;

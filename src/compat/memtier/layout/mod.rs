@@ -7,8 +7,8 @@ mod table;
 
 use super::{asked::Asked, requests::Requests};
 use crate::{
+    endpoint::Target,
     export::memtier::{self, Json, Results},
-    target::Target,
 };
 
 pub(super) use distribution::distribution;

@@ -1,10 +1,10 @@
 use super::*;
 use crate::{
     compat::memtier::parse::tests::asked,
+    endpoint::Target,
     export::memtier::{Part, Row},
     session::Interval,
     stats::Latency,
-    target::Target,
 };
 
 /// A second of 1000 GETs and 100 SETs.

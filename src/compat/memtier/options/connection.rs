@@ -7,8 +7,8 @@ use crate::{
         memtier::asked::{Asked, Protocol},
         value,
     },
+    endpoint::Trust,
     protocol::Dialect,
-    target::Trust,
 };
 
 pub(super) const OPTIONS: &[Row] = &[

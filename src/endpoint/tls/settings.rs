@@ -5,7 +5,7 @@ use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 use rustls::{ClientConfig, ClientConnection, client::Resumption, pki_types::ServerName};
 
 use super::{Ciphers, TlsError, files, trust};
-use crate::target::Address;
+use crate::endpoint::Address;
 
 /// What is shown where nothing is checked.
 pub const UNVERIFIED: &str = "--insecure: encrypted, but nobody checks who the server is";

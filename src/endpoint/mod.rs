@@ -4,7 +4,6 @@
 mod address;
 mod back_off;
 mod dial;
-mod endpoint;
 mod endpoints;
 mod greeting;
 mod line;
@@ -20,8 +19,7 @@ mod uri;
 
 pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target};
 pub use back_off::BackOff;
-pub use endpoint::Endpoint;
-pub use endpoints::Endpoints;
+pub use endpoints::{Endpoint, Endpoints};
 pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::{Party, ReachError};

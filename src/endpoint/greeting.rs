@@ -213,7 +213,7 @@ fn without_password(line: &[u8], password: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Credentials, Password};
+    use crate::endpoint::{Credentials, Password};
 
     fn text(bytes: &[u8]) -> String {
         String::from_utf8(bytes.to_vec()).unwrap().replace("\r\n", " ")

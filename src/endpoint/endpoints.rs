@@ -8,16 +8,27 @@
 
 use std::{
     io,
+    net::SocketAddr,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use super::{Endpoint, Resolution, Target};
+use super::{Resolution, Target};
 
 /// A name is not looked up more often than this: 250 ms.
 const GAP_NS: u64 = 250_000_000;
 /// So long a new connection waits for a lookup, before it takes what was found last time: 1 s.
 const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// What a socket connects to: a target's address, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A resolved TCP address.
+    Tcp(SocketAddr),
+    /// A unix socket.
+    Unix(PathBuf),
+}
 
 /// Where connections to a target lead. All times are by one clock of the caller's.
 #[derive(Debug)]
@@ -101,7 +112,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::target::{Address, Resolver};
+    use crate::endpoint::{Address, Resolver};
 
     const NOW: u64 = 10 * GAP_NS;
 

@@ -6,7 +6,7 @@ use rcgen::CertifiedKey;
 use rustls::{ServerConfig, ServerConnection, crypto::ring, pki_types::PrivateKeyDer};
 
 use super::*;
-use crate::target::{Address, TlsSettings, Trust};
+use crate::endpoint::{Address, TlsSettings, Trust};
 
 /// A socket with a TLS server behind it, without time and system: what the server says comes in parts of `part`
 /// bytes, and `room` bytes can be written before it blocks.
