@@ -29,7 +29,7 @@ mod throughput_chart;
 
 use super::draw;
 use crate::{
-    app::{Delivery, Key, KeyCode, Model, Msg, Notice, Subject, update},
+    app::{Delivery, Key, KeyCode, Model, Msg, Notice, Spot, Subject, update},
     load::Knobs,
     session::{Interval, Record, TimelineOptions},
     tui::{
@@ -93,7 +93,7 @@ fn look(cell: &Cell) -> String {
 
 /// The text, then for each row which columns wear which look.
 fn picture(buffer: &Buffer) -> String {
-    let mut text = lines(buffer).join("\n") + "\n\n";
+    let mut text = text_of(buffer) + "\n";
     for (y, row) in buffer.content.chunks(usize::from(buffer.area.width)).enumerate() {
         let mut runs: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
         for (x, cell) in row.iter().enumerate().filter(|(_, cell)| cell.symbol() != " ") {
@@ -112,55 +112,95 @@ fn picture(buffer: &Buffer) -> String {
     text
 }
 
-fn snapshot(name: &str, buffer: &Buffer) {
+fn text_of(buffer: &Buffer) -> String {
+    lines(buffer).join("\n") + "\n"
+}
+
+fn keep(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/tui"));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, picture(buffer)));
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// The screen without its tabs, which have a snapshot of their own: another screen changes that one alone.
+fn without_tabs(model: &Model, theme: Theme, (width, height): (u16, u16)) -> Buffer {
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    let spots = draw(&mut buffer, theme, model, &super::plan(area, model));
+    for x in (0..width).filter(|x| matches!(spots.at(*x, height - 1), Spot::Tab(_))) {
+        buffer[(x, height - 1)].reset();
+    }
+    buffer
+}
+
+/// Keeps a screen's text at one size.
+fn snapshot(name: &str, model: &Model, (width, height): (u16, u16)) {
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
+    keep(&format!("{name}_{width}x{height}"), &text_of(&without_tabs(model, theme, (width, height))));
+}
+
+/// Keeps a screen's looks at the usual size.
+fn snapshot_of_looks(name: &str, model: &Model) {
+    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
+    keep(&format!("{name}_120x36"), &picture(&without_tabs(model, theme, (120, 36))));
+}
+
+/// Keeps a screen's text at four sizes, its looks at one of them, and at another what ASCII and mono make of it.
+fn snapshots(name: &str, model: &Model) {
+    for size in [(200, 60), (80, 24), (40, 12)] {
+        snapshot(name, model, size);
+    }
+    snapshot_of_looks(name, model);
+    let at_80x24 = |colours, glyphs| without_tabs(model, Theme::new(colours, glyphs), (80, 24));
+    keep(&format!("{name}_80x24_ascii"), &text_of(&at_80x24(Colours::Ansi16, GlyphSet::Ascii)));
+    keep(&format!("{name}_80x24_mono"), &picture(&at_80x24(Colours::Mono, GlyphSet::Unicode)));
+}
+
+#[test]
+fn the_tabs_look_as_they_did() {
+    let mut model = model();
+    let mut rows = String::new();
+    for (screen, theme, width) in [('1', THEMES[0], 200), ('1', THEMES[0], 80), ('4', THEMES[1], 120)] {
+        press(&mut model, KeyCode::Char(screen));
+        let (_, colours, glyphs) = theme;
+        let buffer = drawn(&model, Theme::new(colours, glyphs), width, 24);
+        let picture = picture(&buffer);
+        let of_tabs = picture.lines().filter(|line| line.contains("1 Overview") || line.starts_with("23 "));
+        of_tabs.for_each(|line| writeln!(rows, "{line}").unwrap());
+    }
+    keep("tabs", &rows);
 }
 
 #[test]
 fn the_overview_looks_as_it_did() {
-    let model = model();
-    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
-        for (name, palette, glyphs) in THEMES {
-            let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
-            snapshot(&format!("overview_{width}x{height}_{name}"), &buffer);
-        }
-    }
+    snapshots("overview", &model());
 }
 
 #[test]
 fn the_server_screen_looks_as_it_did() {
     let mut model = model();
     press(&mut model, KeyCode::Char('3'));
-    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
-        for (name, palette, glyphs) in THEMES {
-            let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
-            snapshot(&format!("server_{width}x{height}_{name}"), &buffer);
-        }
-    }
+    snapshots("server", &model);
     press(&mut model, KeyCode::Right);
-    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
-    snapshot("server_question_80x24", &drawn(&model, theme, 80, 24));
+    snapshot("server_question", &model, (80, 24));
 }
 
 #[test]
 fn overlays_and_states_look_as_they_did() {
-    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, MadeUp::new(Knobs::default()).1);
-    snapshot("idle_80x24", &drawn(&model, theme, 80, 24));
+    snapshot("idle", &model, (80, 24));
     let cause = "connection refused".to_owned();
     update(&mut model, Msg::Delivery(Delivery::Notice(Notice::Unreachable { since_s: 4.0, cause })));
-    snapshot("unreachable_80x24", &drawn(&model, theme, 80, 24));
+    snapshot("unreachable", &model, (80, 24));
     press(&mut model, KeyCode::Char('?'));
-    snapshot("help_80x24", &drawn(&model, theme, 80, 24));
+    snapshot("help", &model, (80, 24));
     press(&mut model, KeyCode::Esc);
     let question = "This server holds 1204 other keys. Write to it?".to_owned();
     update(&mut model, Msg::Delivery(Delivery::Notice(Notice::FirstWrite(question))));
-    snapshot("first_write_80x24", &drawn(&model, theme, 80, 24));
+    snapshot("first_write", &model, (80, 24));
 }
 
 #[test]
@@ -281,7 +321,7 @@ fn a_client_that_is_the_limit_is_told_at_every_size() {
     let mut model = Model::new(knobs, TimelineOptions::default());
     deliver(&mut model, records);
     (0..8).for_each(|_| deliver(&mut model, made.next_tick_of_client(0.97)));
-    snapshot("client_limit_80x24", &drawn(&model, theme, 80, 24));
+    snapshot("client_limit", &model, (80, 24));
     for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 16), (40, 12), (40, 1)] {
         let text = lines(&drawn(&model, theme, width, height)).join(" ").to_lowercase();
         assert!(text.contains("client limit") || text.contains("client is the limit"), "{text}");

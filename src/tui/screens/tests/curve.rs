@@ -66,17 +66,10 @@ fn text(model: &Model, width: u16, height: u16) -> String {
 
 #[test]
 fn the_curve_looks_as_it_did() {
-    let model = clients();
-    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
-        for (name, palette, glyphs) in THEMES {
-            let buffer = drawn(&model, Theme::new(palette, glyphs), width, height);
-            snapshot(&format!("curve_{width}x{height}_{name}"), &buffer);
-        }
-    }
-    let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
-    snapshot("curve_ab_120x36", &drawn(&conducted("ab pipeline 16", 160), theme, 120, 36));
-    snapshot("curve_find_120x36", &drawn(&conducted("find p99<2ms", 60), theme, 120, 36));
-    snapshot("curve_sweep_80x24", &drawn(&conducted("sweep clients 1..1000", 100), theme, 80, 24));
+    snapshots("curve", &clients());
+    snapshot("curve_ab", &conducted("ab pipeline 16", 160), (120, 36));
+    snapshot("curve_find", &conducted("find p99<2ms", 60), (120, 36));
+    snapshot("curve_sweep", &conducted("sweep clients 1..1000", 100), (80, 24));
 }
 
 #[test]

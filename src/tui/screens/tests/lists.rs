@@ -105,15 +105,6 @@ fn with_baseline(mut model: Model) -> Model {
     model
 }
 
-fn snapshots(name: &str, model: &Model) {
-    for (width, height) in [(200, 60), (120, 36), (80, 24), (40, 12)] {
-        for (theme, palette, glyphs) in THEMES {
-            let buffer = drawn(model, Theme::new(palette, glyphs), width, height);
-            snapshot(&format!("{name}_{width}x{height}_{theme}"), &buffer);
-        }
-    }
-}
-
 fn text(model: &Model, width: u16, height: u16) -> String {
     lines(&drawn(model, Theme::new(Colours::Mono, GlyphSet::Unicode), width, height)).join("\n")
 }
@@ -226,19 +217,15 @@ fn a_part_alone_has_the_whole_body_and_the_rest_is_gone() {
             .map(|rule| screen.contains(rule));
         assert_eq!(shown.iter().filter(|shown| **shown).count(), 1, "{part:?}\n{screen}");
     }
-    snapshot("throughput_alone_120x36", &drawn(&with_part(Pane::Throughput), unicode(), 120, 36));
-    snapshot("latency_alone_120x36", &drawn(&with_part(Pane::Latency), unicode(), 120, 36));
-    snapshot("probes_alone_80x24", &drawn(&with_part(Pane::Probes), unicode(), 80, 24));
+    snapshot("throughput_alone", &with_part(Pane::Throughput), (120, 36));
+    snapshot("latency_alone", &with_part(Pane::Latency), (120, 36));
+    snapshot("probes_alone", &with_part(Pane::Probes), (80, 24));
     press(&mut model, KeyCode::Char('2'));
     for part in Screen::Latency.panes() {
         press(&mut model, KeyCode::Char('z'));
         assert_eq!(model.maximised, Some(*part));
-        drawn(&model, unicode(), 80, 24);
+        drawn(&model, Theme::new(Colours::Ansi16, GlyphSet::Unicode), 80, 24);
     }
-}
-
-fn unicode() -> Theme {
-    Theme::new(Colours::Ansi16, GlyphSet::Unicode)
 }
 
 fn with_part(part: Pane) -> Model {
