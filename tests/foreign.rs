@@ -273,7 +273,7 @@ const ALLOWED: [(&str, &str); 13] = [
     ("src/export/csv.rs", "cells that were text before they were quoted"),
     ("src/host/own_thread.rs", "a figure of this system"),
     ("src/load/connection/tests.rs", "what a test looks at"),
-    ("src/protocol/code.rs", "a word of capitals"),
+    ("src/protocol/reply.rs", "the code of an error is a word of capitals"),
     ("src/endpoint/uri.rs", "a URI of the user's"),
     ("src/tui/screens/tests.rs", "what a test looks at"),
     ("src/workload/dataset/portion.rs", "JSON that only a server is sent"),

@@ -131,7 +131,7 @@ fn a_parameter_is_set_by_one_session_at_a_time_whatever_their_databases() {
             let controls = [control(&server, first_db), control(&server, second_db)];
             set(&controls[0], "hz", "20", &first).unwrap();
             let refused = set(&controls[1], "hz", "50", &second).unwrap_err();
-            assert_eq!(refused, ServerError::Taken { name: "hz".into(), by: owner(1) });
+            assert_eq!(refused, ServerError::Taken { name: "hz".into(), by: owner(1).to_string() });
             assert_eq!((value(&server, "hz"), second.marker().owes()), ("20".to_owned(), false));
             set(&controls[1], "slowlog-log-slower-than", "5", &second).unwrap();
             for (control, ledger) in controls.iter().zip([&first, &second]) {

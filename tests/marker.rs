@@ -122,7 +122,7 @@ fn what_another_session_set_is_not_touched() {
     let (control, first, second) = (control(&server), ledger(1), ledger(2));
     set(&control, "hz", "50", &first).unwrap();
     let refused = set(&control, "hz", "100", &second).unwrap_err();
-    assert_eq!(refused, ServerError::Taken { name: "hz".into(), by: owner(1) });
+    assert_eq!(refused, ServerError::Taken { name: "hz".into(), by: owner(1).to_string() });
     assert!(refused.is_refused());
     assert_eq!(value(&server, "hz"), "50");
     // Another parameter is free; each session has its own marker.

@@ -1,26 +1,8 @@
-//! The address of a server, the credentials for it, and whether TLS is spoken with it.
+//! The address of a server, as it is written and resolved, and the credentials for it.
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, net::SocketAddr, path::PathBuf};
 
-use super::{Resolver, Tls};
 use crate::{foreign, protocol::Dialect};
-
-/// The server that is measured.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Target {
-    /// Where it listens.
-    pub address: Address,
-    /// Who we are there.
-    pub credentials: Option<Credentials>,
-    /// The database to SELECT.
-    pub db: u32,
-    /// What is spoken with it.
-    pub dialect: Dialect,
-    /// TLS on every connection to it.
-    pub tls: Option<Tls>,
-    /// Who looks the name of its host up.
-    pub resolver: Resolver,
-}
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +56,15 @@ impl fmt::Display for Address {
             Self::Unix(path) => f.write_str(&foreign::path(path)),
         }
     }
+}
+
+/// What a socket connects to: a target's address, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A resolved TCP address.
+    Tcp(SocketAddr),
+    /// A unix socket.
+    Unix(PathBuf),
 }
 
 /// Who we are on a server.

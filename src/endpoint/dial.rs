@@ -8,7 +8,7 @@ use std::{
 
 use rustix::event::PollFlags;
 
-use super::{Address, Endpoint, ReachError, Resolution, Target, Tls, Transport};
+use super::{Address, Endpoint, ReachError, Target, Tls, Transport};
 use crate::protocol::Words;
 
 /// Connects, and says which of the host's addresses answered; a unix socket has none. TLS is not begun yet.
@@ -39,7 +39,7 @@ pub(super) fn dial(
 }
 
 fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
-    let found = Resolution::start(target)?.wait(left(deadline))?;
+    let found = target.resolver.start(&target.address)?.wait(left(deadline))?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
     Ok(found.ok_or_else(late)?.into())
 }

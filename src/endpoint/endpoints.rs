@@ -1,4 +1,4 @@
-//! Where connections to a target lead: looked up before the first, and anew after a loss, since a name may lead elsewhere
+//! A target, and where connections to it lead: looked up before the first, and anew after a loss, since a name may lead elsewhere
 //! by then.
 //!
 //! ```text
@@ -8,26 +8,33 @@
 
 use std::{
     io,
-    net::SocketAddr,
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use super::{Resolution, Target};
+use super::{Address, Credentials, Endpoint, Resolution, Resolver, Tls};
+use crate::protocol::Dialect;
 
 /// A name is not looked up more often than this: 250 ms.
 const GAP_NS: u64 = 250_000_000;
 /// So long a new connection waits for a lookup, before it takes what was found last time: 1 s.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// What a socket connects to: a target's address, resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Endpoint {
-    /// A resolved TCP address.
-    Tcp(SocketAddr),
-    /// A unix socket.
-    Unix(PathBuf),
+/// The server that is measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Target {
+    /// Where it listens.
+    pub address: Address,
+    /// Who we are there.
+    pub credentials: Option<Credentials>,
+    /// The database to SELECT.
+    pub db: u32,
+    /// What is spoken with it.
+    pub dialect: Dialect,
+    /// TLS on every connection to it.
+    pub tls: Option<Tls>,
+    /// Who looks the name of its host up.
+    pub resolver: Resolver,
 }
 
 /// Where connections to a target lead. All times are by one clock of the caller's.
@@ -53,7 +60,7 @@ impl Endpoints {
     /// # Errors
     /// When its host has no address, or none is known within `limit`.
     pub fn find(target: &Target, limit: Duration, now_ns: u64) -> io::Result<Self> {
-        let found = Resolution::start(target)?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
+        let found = target.resolver.start(&target.address)?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
         let state = State { found: Vec::from(found).into(), is_stale: false, begun_ns: now_ns, search: None };
         Ok(Self { target: target.clone(), state: Mutex::new(state) })
     }
@@ -85,7 +92,7 @@ impl State {
     fn look_up(&mut self, target: &Target, now_ns: u64) {
         if self.is_stale && self.search.is_none() && now_ns >= self.begun_ns + GAP_NS {
             // Without a thread for it the old ones have to do, until the next loss.
-            self.search = Resolution::start(target).ok();
+            self.search = target.resolver.start(&target.address).ok();
             (self.is_stale, self.begun_ns) = (false, now_ns);
         }
     }

@@ -17,9 +17,9 @@ mod tls;
 mod transport;
 mod uri;
 
-pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target};
+pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password};
 pub use back_off::BackOff;
-pub use endpoints::{Endpoint, Endpoints};
+pub use endpoints::{Endpoints, Target};
 pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::{Party, ReachError};

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Address, Endpoint, Target};
+use super::{Address, Endpoint};
 
 /// Who looks names up. Clones share it.
 #[derive(Clone, Default)]
@@ -25,6 +25,28 @@ impl Resolver {
     /// Another than the system's, which may block.
     pub fn new(look_up: impl Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(look_up)))
+    }
+
+    /// Begins a search for where `address` leads. Addresses in figures and unix sockets are found at once; a name is looked up by a thread
+    /// `resolve`, which is left to itself when its answer is no longer wanted: the system's resolver cannot be
+    /// interrupted, only outwaited.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(&self, address: &Address) -> io::Result<Resolution> {
+        let (host, port) = match address {
+            Address::Unix(path) => return Ok(Resolution::Done([Endpoint::Unix(path.clone())].into())),
+            Address::Tcp { host, port } => (host.clone(), *port),
+        };
+        if let Ok(ip) = host.parse::<IpAddr>() {
+            return Ok(Resolution::Done([Endpoint::Tcp(SocketAddr::new(ip, port))].into()));
+        }
+        let (sender, answer) = channel();
+        let resolver = self.clone();
+        // Nobody waits for it any more when it took too long.
+        let look_up = move || drop(sender.send(resolver.look_up(&host, port)));
+        Builder::new().name("resolve".to_owned()).spawn(look_up)?;
+        Ok(Resolution::Pending(answer))
     }
 
     fn look_up(&self, host: &str, port: u16) -> io::Result<VecDeque<Endpoint>> {
@@ -64,28 +86,6 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// Begins a search. Addresses in figures and unix sockets are found at once; a name is looked up by a thread
-    /// `resolve`, which is left to itself when its answer is no longer wanted: the system's resolver cannot be
-    /// interrupted, only outwaited.
-    ///
-    /// # Errors
-    /// When the system gives no thread.
-    pub fn start(target: &Target) -> io::Result<Self> {
-        let (host, port) = match &target.address {
-            Address::Unix(path) => return Ok(Self::Done([Endpoint::Unix(path.clone())].into())),
-            Address::Tcp { host, port } => (host.clone(), *port),
-        };
-        if let Ok(ip) = host.parse::<IpAddr>() {
-            return Ok(Self::Done([Endpoint::Tcp(SocketAddr::new(ip, port))].into()));
-        }
-        let (sender, answer) = channel();
-        let resolver = target.resolver.clone();
-        // Nobody waits for it any more when it took too long.
-        let look_up = move || drop(sender.send(resolver.look_up(&host, port)));
-        Builder::new().name("resolve".to_owned()).spawn(look_up)?;
-        Ok(Self::Pending(answer))
-    }
-
     /// The endpoints, at least one, if they are known within `limit`; once.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ mod tests {
 
     fn start(host: &str) -> Resolution {
         let address = Address::Tcp { host: host.to_owned(), port: 6379 };
-        Resolution::start(&Target { address, ..Target::default() }).unwrap()
+        Resolver::default().start(&address).unwrap()
     }
 
     #[test]

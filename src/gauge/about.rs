@@ -1,7 +1,5 @@
 //! What can be said of a gauge.
 
-use super::{GAUGES, Gauge};
-
 /// What a gauge is.
 #[derive(Debug, PartialEq)]
 pub struct About {
@@ -119,11 +117,5 @@ impl Group {
             Self::Saving => "saving",
             Self::Replicas => "replicas",
         }
-    }
-
-    /// Its gauges that are told by themselves.
-    pub fn gauges(self) -> impl Iterator<Item = Gauge> {
-        let told = move |about: &About| about.group == self && !about.label.is_empty();
-        GAUGES.into_iter().filter(move |gauge| told(gauge.about()))
     }
 }

@@ -128,6 +128,14 @@ gauges! {
         "Bytes by which the furthest replica is behind.";
 }
 
+impl Group {
+    /// Its gauges that are told by themselves.
+    pub fn gauges(self) -> impl Iterator<Item = Gauge> {
+        let told = move |about: &About| about.group == self && !about.label.is_empty();
+        GAUGES.into_iter().filter(move |gauge| told(gauge.about()))
+    }
+}
+
 impl Gauge {
     /// Its row of the table.
     pub fn about(self) -> &'static About {

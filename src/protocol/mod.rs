@@ -3,7 +3,6 @@
 //! Knows no socket and no clock. Nothing here materialises a reply: a load generator wants to know that a reply
 //! ended, and whether it was good.
 
-mod code;
 mod dialect;
 mod digits;
 mod header;
@@ -12,19 +11,20 @@ mod memcached;
 mod meter;
 mod partial_line;
 mod refusal;
+mod reply;
 mod request;
 mod resp;
 mod resp_skipper;
 mod skipper;
 mod words;
 
-pub use code::error_code;
 pub use dialect::{Dialect, Introduction, Step, Unspoken};
 pub use digits::KEY_DIGITS;
 pub use header::ProtocolError;
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use meter::{Excess, Meter};
 pub use refusal::Refusal;
+pub use reply::{Piece, Reply, error_code};
 pub use request::{Fill, Part, Template};
-pub use skipper::{Piece, Reply, Skipper};
+pub use skipper::Skipper;
 pub use words::Words;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::Owner;
 use crate::foreign::code;
 
 /// Why an order to the server was not carried out. No message holds a password.
@@ -51,8 +50,8 @@ pub enum ServerError {
     Taken {
         /// The parameter.
         name: String,
-        /// That session.
-        by: Owner,
+        /// That session, in words.
+        by: String,
     },
     /// A parameter that could not be set back after a kill: `it takes 1 to 500, not 1000`.
     #[error("{name}: {why}")]

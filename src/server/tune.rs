@@ -128,7 +128,7 @@ async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger)
     let run = ledger.marker().run;
     let has_it = |tuned: &Tuned| tuned.name == name;
     match markers.into_iter().find(|marker| marker.run != run && marker.tuned.iter().any(has_it)) {
-        Some(marker) => Err(ServerError::Taken { name: name.to_owned(), by: marker.owner }),
+        Some(marker) => Err(ServerError::Taken { name: name.to_owned(), by: marker.owner.to_string() }),
         None => Ok(()),
     }
 }

@@ -116,7 +116,7 @@ impl Link {
         if let Phase::Resting { until_ns } = self.phase
             && now_ns >= until_ns
         {
-            let resolution = Resolution::start(&self.target).map_err(Failure::Resolve)?;
+            let resolution = self.target.resolver.start(&self.target.address).map_err(Failure::Resolve)?;
             self.phase =
                 Phase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
         }
