@@ -31,6 +31,7 @@ mod fuzz;
 mod harmful_files;
 mod headless;
 mod hostile;
+mod house;
 mod killed;
 mod left_behind;
 mod lines;
