@@ -28,15 +28,25 @@ fn cells(outcome: &Outcome) -> Vec<serde_json::Value> {
 }
 
 #[test]
+fn a_series_can_be_planned_without_a_connection_and_is_printed_as_a_file_that_is_read() {
+    plan_those(listed().into_iter().step_by(5));
+}
+
+#[test]
+#[ignore = "long: every series; each fifth is in the suite"]
 fn every_series_can_be_planned_without_a_connection_and_is_printed_as_a_file_that_is_read() {
+    let names = listed();
+    assert!(names.len() > 10, "{names:?}");
+    plan_those(names);
+}
+
+fn plan_those(names: impl IntoIterator<Item = String>) {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
     nobody.set_nonblocking(true).unwrap();
     let port = nobody.local_addr().unwrap().port().to_string();
     let directory = tempfile::tempdir().unwrap();
     let docs = directory.path().join("docs.jsonl");
     fs::write(&docs, "{\"url\":\"u\",\"title\":\"t\",\"abstract\":\"hello\"}\n").unwrap();
-    let names = listed();
-    assert!(names.len() > 10, "{names:?}");
     for name in names {
         let dataset =
             if name.contains("search") { vec!["--dataset", docs.to_str().unwrap()] } else { Vec::new() };
@@ -53,22 +63,23 @@ fn every_series_can_be_planned_without_a_connection_and_is_printed_as_a_file_tha
     assert!(nobody.accept().is_err(), "it was called");
 }
 
-/// Every series with few of its cells, on a server that has what these ask for.
+/// A series, which of the servers it is run on, the settings that leave few of its cells, and how many these are.
+type Few = (&'static str, usize, &'static [&'static str], usize);
+
 #[test]
+fn series_of_both_servers_run_to_their_ends_without_an_error() {
+    run_those(&[("timeline-stores", 0, &["clients=100"], 3), ("timeline-stores", 1, &["clients=100"], 2)]);
+}
+
+#[test]
+#[ignore = "long: every series; one of each server is in the suite"]
 fn every_series_runs_to_its_end_without_an_error() {
-    let servers = [Server::redis().start(), Server::memcached().start()];
-    let uris = [
-        format!("redis://127.0.0.1:{}", servers[0].port()),
-        format!("memcached://127.0.0.1:{}", servers[1].port()),
-    ];
-    let some: [(&str, usize, &[&str], usize); 8] = [
+    run_those(&[
         ("redis-io", 0, &["test=ZPOPMIN,LRANGE_100,MSET,SPOP", "many=LPOP", "pipeline=16"], 7),
         ("tutorial", 0, &["clients=50"], 10),
         ("tair-cluster", 0, &[], 1),
         ("tair-threads", 0, &["size=64"], 2),
         ("tair-disk", 0, &["recordcount=20M", "operationcount=20M", "threads=32"], 4),
-        ("timeline-stores", 0, &["clients=100"], 3),
-        ("timeline-stores", 1, &["clients=100"], 2),
         (
             "tair-bitmap",
             0,
@@ -83,8 +94,17 @@ fn every_series_runs_to_its_end_without_an_error() {
             ],
             8,
         ),
+    ]);
+}
+
+/// Runs them, on servers that have what these ask for.
+fn run_those(some: &[Few]) {
+    let servers = [Server::redis().start(), Server::memcached().start()];
+    let uris = [
+        format!("redis://127.0.0.1:{}", servers[0].port()),
+        format!("memcached://127.0.0.1:{}", servers[1].port()),
     ];
-    for (name, server, settings, count) in some {
+    for &(name, server, settings, count) in some {
         let mut args = vec!["series", name, "-u", &uris[server], "--yes", "--json", "--scale", "0.00002"];
         args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
         let cells = cells(&Running::start(redyno(&args)).end_of_writing().expect_code(0));

@@ -32,6 +32,7 @@ fn steps(records: &[Record]) -> Vec<&SweptStep> {
 }
 
 #[test]
+#[ignore = "long: a second real sweep; simulated ones are in the suite"]
 fn each_step_is_a_segment_and_the_best_is_in_the_end_record() {
     let server = a_thousand();
     let outcome = sweep(&server.address().port().to_string(), "rate 100,400", &["--json"]).expect_code(0);

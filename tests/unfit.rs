@@ -126,6 +126,7 @@ fn far(port: u16, way: Duration) -> String {
 }
 
 #[test]
+#[ignore = "long: fifteen questions of a second each"]
 fn a_server_that_is_far_away_is_asked_until_it_has_told() {
     let server = Server::redis().start();
     // Some fifteen questions one after the other.

@@ -27,7 +27,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// How many cases a fuzzer tries in the suite.
-const ROUNDS: u64 = 20_000;
+const ROUNDS: u64 = 5_000;
 
 /// How many cases a fuzzer tries now.
 pub fn rounds() -> u64 {
