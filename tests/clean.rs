@@ -31,7 +31,8 @@ fn fill(server: &Server) {
     server.cli(&["SET", "redyno:4g7k2m9q:counter:000000000000", "1"]);
     server.cli(&["SADD", "redyno:runs", RUN, "4g7k*", "nonsense"]);
     let owner = ["started", "2026-11-21T07:08:00Z", "host", "box", "pid", "4711"];
-    server.cli(&[&["HSET", "redyno:4g7k2m9q"], &owner[..], &["values", "4000", "counters", "1"]].concat());
+    let keys = r#"[{"prefix":"","first":0,"count":4000},{"prefix":"counter:","first":0,"count":1}]"#;
+    server.cli(&[&["HSET", "redyno:4g7k2m9q"], &owner[..], &["keys", keys]].concat());
     server.cli(&["RPUSH", "redyno:list", "a", "b"]);
     server.cli(&["SET", "redyno:zzzzzzzz:000000000000", "of a run that is not listed"]);
     server.cli(&["SET", "redyno:4g7k2m9q:mine", "a name of another form"]);
@@ -122,7 +123,7 @@ fn few_keys_on_a_large_server_are_removed_by_their_names_without_a_scan() {
         "0",
     ]);
     server.cli(&["SADD", "redyno:runs", RUN]);
-    server.cli(&["HSET", "redyno:4g7k2m9q", "values", "1000", "counters", "0"]);
+    server.cli(&["HSET", "redyno:4g7k2m9q", "keys", r#"[{"prefix":"","first":0,"count":1000}]"#]);
     let port = server.port_text();
     server.cli(&["CONFIG", "RESETSTAT"]);
     run_clean(&["-p", &port]).0.unwrap();

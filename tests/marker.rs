@@ -231,7 +231,7 @@ const KEY: &str = "redyno:4g7k2m9q";
 /// A marker as somebody wrote it.
 fn forge(server: &Server, fields: &[&str]) {
     server.cli(&["SADD", "redyno:runs", "4g7k2m9q"]);
-    server.cli(&[&["HSET", KEY, "values", "0", "counters", "0"], fields].concat());
+    server.cli(&[&["HSET", KEY, "keys", "[]"], fields].concat());
 }
 
 #[test]
@@ -310,14 +310,15 @@ fn clean_says_by_hand_how_to_set_back_what_the_server_refuses_and_keeps_the_mark
     let server = Server::redis().start();
     let port = server.port_text();
     // Redis takes 128 threads at the most, and none once it has started.
-    forge(&server, &["values", "10", "config:io-threads", r#"{"from":"200","to":["1"]}"#]);
+    let keys = r#"[{"prefix":"","first":0,"count":10}]"#;
+    forge(&server, &["keys", keys, "config:io-threads", r#"{"from":"200","to":["1"]}"#]);
     let outcome = run(&["clean", "-p", &port, "--yes"]).expect_code(1);
     assert!(
         outcome.err.contains(&format!("redis-cli -h 127.0.0.1 -p {port} CONFIG SET io-threads 200")),
         "{}",
         outcome.err
     );
-    assert_eq!(server.cli(&["HGET", KEY, "keys"]), "{}", "the keys are gone, the parameter is not");
+    assert_eq!(server.cli(&["HGET", KEY, "keys"]), "[]", "the keys are gone, the parameter is not");
 }
 
 /// A session with load whose engine cannot start: it fits into the limit of open files, and 70 files that it inherits

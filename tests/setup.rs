@@ -186,7 +186,8 @@ fn a_setup_is_run_once_counted_apart_and_undone_at_the_end() {
         assert!(libraries(&server).contains("answers"));
         let run_id = server.cli(&["SMEMBERS", "redyno:runs"]);
         let marker = server.cli(&["HMGET", &format!("redyno:{run_id}"), "made", "keys"]);
-        assert_eq!(marker, "[{\"library\":\"answers\"}]\n{\"total\":[0,1]}");
+        let keys = r#"[{"prefix":"total","first":0,"count":1}]"#;
+        assert_eq!(marker, format!("[{{\"library\":\"answers\"}}]\n{keys}"));
         let (requests, labels, undone) = watched.end();
         assert_eq!(labels.iter().collect::<Vec<_>>(), ["EVALSHA", "FCALL", "GET", "INCRBY"]);
         assert_eq!(["SCRIPT|LOAD", "FUNCTION|LOAD", "SET"].map(|name| requests[name]), [1; 3]);

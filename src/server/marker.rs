@@ -3,18 +3,18 @@
 //! ```text
 //! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …
 //! redyno:4g7k2m9q    started  host  pid          whose it is
-//!                    keys                        {"":[0,10000],"post:":[100,50]}: of each set of keys that may be written
-//!                                                what stands before the number, the lowest number, and how many; a list
-//!                                                [{"prefix":"user","first":0,"count":9,"digits":0,"hashed":true,"open":true}]
-//!                                                where any set has other digits than twelve, hashes, or no known end
+//!                    keys                        [{"prefix":"","first":0,"count":10000}]: of each set of keys that may be
+//!                                                written what stands before the number, the lowest number, and how many;
+//!                                                "digits", "hashed" and "open" where it has other digits than twelve, hashes,
+//!                                                or no known end
 //!                    kept                        yes: its keys were left on purpose
 //!                    made                        [{"library":"mylib"}]: what setups made, the last one last
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
 //! What it says comes from the server's keys, which others can write: whatever has not exactly the form that a session
-//! writes counts as not there. Runs of earlier versions had `values` and `counters`, two counts, for `keys`. Pure; [`registry`](super::registry) reads and writes it.
+//! writes counts as not there. Pure; [`registry`](super::registry) reads and writes it.
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -131,7 +131,7 @@ impl Marker {
 
     /// All fields that a marker can have, in the order in which [`read`](Self::read) takes their values.
     pub(super) fn field_names() -> Vec<String> {
-        let fixed = ["started", "host", "pid", "values", "counters", "kept", "keys", MADE].map(str::to_owned);
+        let fixed = ["started", "host", "pid", "kept", "keys", MADE].map(str::to_owned);
         let parameters = PARAMETERS.iter().map(|parameter| field_of(parameter.name));
         fixed.into_iter().chain(parameters).collect()
     }
@@ -141,12 +141,9 @@ impl Marker {
         let value = |place: usize| values.get(place).and_then(Option::as_deref);
         let (started, host) =
             (value(0).filter(|text| is_moment(text)), value(1).filter(|text| is_host(text)));
-        let count = |place| value(place).and_then(read_count);
-        let older = || Some(KeySpan::of_values_and_counters(count(3)?, count(4)?));
-        let span = value(6).map_or_else(older, read_keys);
         let mut marker = Self {
-            span,
-            kept: value(5) == Some("yes"),
+            span: value(4).and_then(read_keys),
+            kept: value(3) == Some("yes"),
             db,
             ..Self::new(
                 run,
@@ -157,13 +154,13 @@ impl Marker {
                 },
             )
         };
-        if let Some(note) = value(7) {
+        if let Some(note) = value(5) {
             match read_made(note) {
                 Some(made) => marker.made = made,
                 None => marker.strange.push(Strange::new(MADE, MADE.to_owned(), note)),
             }
         }
-        for (parameter, note) in PARAMETERS.iter().zip((8..).map(value)) {
+        for (parameter, note) in PARAMETERS.iter().zip((6..).map(value)) {
             let Some(note) = note else { continue };
             match Tuned::read(parameter, note) {
                 Some(tuned) => marker.tuned.push(tuned),
@@ -249,83 +246,59 @@ fn read_made(text: &str) -> Option<Vec<Made>> {
 /// As many numbers as there are for names.
 const NUMBERS: u64 = 10_u64.pow(KEY_DIGITS as u32);
 
-/// A count of names: no run writes more than there are numbers.
-fn read_count(text: &str) -> Option<u64> {
-    let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_plain.then(|| text.parse().ok())?.filter(|count| *count <= NUMBERS)
-}
-
-/// The sets of keys.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Keys {
-    /// Lowest number and count of each, by its prefix, where all are of twelve digits and of a known end.
-    Usual(BTreeMap<String, (u64, u64)>),
-    Any(Vec<Set>),
-}
-
-/// A set of keys of any form.
+/// A set of keys.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Set {
     prefix: String,
     first: u64,
     count: u64,
+    #[serde(default = "usual_digits", skip_serializing_if = "is_usual")]
     digits: u8,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     hashed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     open: bool,
+}
+
+fn usual_digits() -> u8 {
+    KeyForm::default().digits
+}
+
+fn is_usual(digits: &u8) -> bool {
+    *digits == usual_digits()
 }
 
 impl Set {
     fn of(set: &NameSet) -> Self {
         let NameSet { prefix, form: KeyForm { digits, hashed }, numbers, is_open } = set.clone();
-        Self {
-            prefix,
-            first: numbers.start,
-            count: numbers.end - numbers.start,
-            digits,
-            hashed,
-            open: is_open,
-        }
+        let (first, count) = (numbers.start, numbers.end - numbers.start);
+        Self { prefix, first, count, digits, hashed, open: is_open }
     }
 
-    fn usual((prefix, (first, count)): (String, (u64, u64))) -> Self {
-        let KeyForm { digits, hashed } = KeyForm::default();
-        Self { prefix, first, count, digits, hashed, open: false }
-    }
-
-    fn is_usual(&self) -> bool {
-        KeyForm { digits: self.digits, hashed: self.hashed } == KeyForm::default() && !self.open
-    }
-
-    /// `None` where it is none that a session writes.
+    /// `None` where it is none that a session writes: no run writes more names than there are numbers.
     fn names(self) -> Option<NameSet> {
-        let is_sound = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
-        let end = self
-            .first
-            .checked_add(self.count)
-            .filter(|end| is_sound && (!self.is_usual() || *end <= NUMBERS))?;
         let form = KeyForm { digits: self.digits, hashed: self.hashed };
-        Some(NameSet { prefix: self.prefix, form, numbers: self.first..end, is_open: self.open })
+        let is_sound = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
+        let is_numbered = form == KeyForm::default() && !self.open;
+        let end = self.first.checked_add(self.count)?;
+        (is_sound && (!is_numbered || end <= NUMBERS)).then_some(NameSet {
+            prefix: self.prefix,
+            form,
+            numbers: self.first..end,
+            is_open: self.open,
+        })
     }
 }
 
 fn write_keys(span: Option<&KeySpan>) -> String {
     let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(Set::of).collect();
-    let keys = if sets.iter().all(Set::is_usual) {
-        Keys::Usual(sets.into_iter().map(|set| (set.prefix, (set.first, set.count))).collect())
-    } else {
-        Keys::Any(sets)
-    };
-    serde_json::to_string(&keys).expect("texts and numbers are JSON")
+    serde_json::to_string(&sets).expect("texts and numbers are JSON")
 }
 
 /// `None` where it is none that a session writes.
 fn read_keys(text: &str) -> Option<KeySpan> {
-    let sets = match serde_json::from_str(text).ok()? {
-        Keys::Usual(sets) => sets.into_iter().map(Set::usual).collect(),
-        Keys::Any(sets) => sets,
-    };
+    let sets: Vec<Set> = serde_json::from_str(text).ok()?;
     sets.into_iter().map(Set::names).collect()
 }
 
@@ -393,17 +366,8 @@ mod tests {
     }
 
     #[test]
-    fn the_marker_of_an_earlier_version_tells_of_values_and_counters() {
-        let older = [("values", "4000"), ("counters", "1"), ("kept", "no")];
-        assert_eq!(read(&older).span, Some(KeySpan::of_values_and_counters(4000, 1)));
-        let newer = [("values", "4000"), ("counters", "1"), ("keys", "{}")];
-        assert_eq!(read(&newer).span, Some(KeySpan::default()), "it was cleaned by this version");
-        assert_eq!(read(&[("values", "4000")]).span, None);
-    }
-
-    #[test]
     fn a_run_owns_what_it_may_have_written_and_where_that_is_not_known_all_of_its_form() {
-        let named = read(&[("keys", r#"{"post:":[10,5]}"#)]);
+        let named = read(&[("keys", r#"[{"prefix":"post:","first":10,"count":5}]"#)]);
         let kept = Marker { kept: true, ..named.clone() };
         let unknown = Marker { span: None, ..named.clone() };
         for (key, owners) in [
@@ -447,8 +411,7 @@ mod tests {
             ("started", "\x1b[2J"),
             ("host", "box\x1b]0;gotcha\x07"),
             ("pid", "-1"),
-            ("values", "99999999999999999999"),
-            ("counters", "0"),
+            ("keys", r#"[{"prefix":"","first":0,"count":99999999999999999999}]"#),
             ("config:hz", r#"{"from":"\u001b[2J","to":["10"]}"#),
             ("config:maxmemory", r#"{"from":"1","to":["0"]}"#),
             ("config:dir", r#"{"from":"/","to":["/tmp"]}"#),
@@ -461,9 +424,13 @@ mod tests {
             marker.strange.iter().map(|strange| (strange.of, strange.field.as_str())).collect();
         assert_eq!(fields, [("made", "made"), ("maxmemory", "config:maxmemory"), ("hz", "config:hz")]);
         assert_eq!(marker.strange[1].note, r#"{"from":"1","to":["0"]}"#);
-        let long = format!(r#"{{"{}":[0,1]}}"#, "p".repeat(LONGEST_PREFIX + 1));
-        for keys in ["", "[1]", r#"{"a":1}"#, r#"{"a":[0,1000000000001]}"#, r#"{"a":[0,-1]}"#, &long] {
-            assert_eq!(read(&[("values", "1"), ("counters", "1"), ("keys", keys)]).span, None, "{keys}");
+        let set = |prefix: &str, first: &str, count: u64| {
+            format!(r#"[{{"prefix":"{prefix}","first":{first},"count":{count}}}]"#)
+        };
+        assert!(read(&[("keys", &set("a", "0", NUMBERS))]).span.is_some());
+        let long = "p".repeat(LONGEST_PREFIX + 1);
+        for keys in ["", "[1]", "{}", &set("a", "0", NUMBERS + 1), &set("a", "-1", 1), &set(&long, "0", 1)] {
+            assert_eq!(read(&[("keys", keys)]).span, None, "{keys}");
         }
     }
 }

@@ -25,17 +25,12 @@ fn marker(dice: &mut Dice) -> BTreeMap<String, String> {
         ("pid".to_owned(), dice.pick(&counts).to_owned()),
         ("kept".to_owned(), dice.pick(&["yes", "no", "x"]).to_owned()),
     ]);
-    if dice.once_in(2) {
-        fields.extend([("values", "counters")].into_iter().flat_map(|(a, b)| {
-            [(a.to_owned(), dice.pick(&counts).to_owned()), (b.to_owned(), dice.pick(&counts).to_owned())]
-        }));
-    } else {
-        let n = dice.pick(&counts);
-        fields.insert(
-            "keys".to_owned(),
-            format!("{{\"\":{n},\"counter:\":{},\"user\":{}}}", dice.pick(&counts), dice.pick(&counts)),
-        );
-    }
+    let set = |prefix: &str, dice: &mut Dice| {
+        let (first, count) = (dice.pick(&counts), dice.pick(&counts));
+        format!("{{\"prefix\":\"{prefix}\",\"first\":{first},\"count\":{count}}}")
+    };
+    let sets = ["", "counter:", "user"].map(|prefix| set(prefix, dice));
+    fields.insert("keys".to_owned(), format!("[{}]", sets.join(",")));
     for _ in 0..dice.below(3) {
         let (from, to) = (dice.pick(&values), dice.pick(&values));
         let note = format!("{{\"from\":\"{from}\",\"to\":[\"{to}\"]}}");
