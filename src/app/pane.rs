@@ -22,19 +22,6 @@ pub enum Pane {
 }
 
 impl Pane {
-    /// Its name, for the line that says what is shown.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::Probes => "probes and server",
-            Self::Panel => "knobs and tables",
-            Self::Curve => "percentile curve",
-            Self::Percentiles => "table of percentiles",
-            Self::Distribution => "distribution",
-        }
-    }
-
     /// What is shown after `shown`: the first pane, then each, then the whole screen again.
     pub(super) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
         let panes = screen.panes();

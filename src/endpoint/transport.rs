@@ -31,7 +31,7 @@ pub enum Transport {
 
 impl Transport {
     /// Begins to connect. The socket gets writable when the attempt has ended;
-    /// [`finish_connect`](Self::finish_connect) tells how.
+    /// [`is_connected`](Self::is_connected) says how.
     ///
     /// # Errors
     /// When the system refuses at once; a unix socket whose backlog is full `WouldBlock`.
@@ -88,14 +88,6 @@ impl Transport {
             Self::Plain(_) => Ok(true),
             Self::Tls(stream) => stream.shake_hands(),
         }
-    }
-
-    /// Goes on with both. Whether bytes may follow.
-    ///
-    /// # Errors
-    /// As both.
-    pub fn finish_connect(&mut self) -> io::Result<bool> {
-        Ok(self.is_connected()? && self.shake_hands()?)
     }
 
     /// Whether a read brings something though the socket is not readable.

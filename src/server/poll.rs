@@ -192,29 +192,19 @@ impl Poller {
         let refused = &mut self.refused;
         refused.values_mut().for_each(|refusal| refusal.polls = refusal.polls.saturating_sub(1));
         let is_due = |question| refused.get(&question).is_none_or(|refusal| refusal.polls == 0);
-        let commands = async {
-            if is_due(Asked::CommandStats) { Some(wire.text(&["INFO", "commandstats"]).await) } else { None }
-        };
         let asks_for_all = self.times.known.asks_for_all();
         let named = self.times.asked.names().filter(|_| !asks_for_all).map(str::to_owned);
         let named: Vec<_> = named.collect();
-        let times = async {
-            let words = ["LATENCY", "HISTOGRAM"].into_iter().chain(named.iter().map(String::as_str));
-            let is_due = is_due(Asked::Times) && (asks_for_all || !named.is_empty());
-            if is_due { Some(wire.data(&words.collect::<Vec<_>>()).await) } else { None }
-        };
-        let since_start = async {
-            let is_due = is_due(Asked::SinceStart) && is_time;
-            if is_due { Some(wire.text(&["INFO", "latencystats"]).await) } else { None }
-        };
-        let asked = slow_log::ASKED.to_string();
-        let slow_log = async {
-            if is_due(Asked::SlowLog) { Some(wire.data(&["SLOWLOG", "GET", &asked]).await) } else { None }
-        };
-        let latency = async {
-            if is_due(Asked::Latency) { Some(wire.data(&["LATENCY", "LATEST"]).await) } else { None }
-        };
-        let config = async { if is_due(Asked::Config) { Some(self.config.ask(wire).await) } else { None } };
+        let histograms: Vec<_> =
+            ["LATENCY", "HISTOGRAM"].into_iter().chain(named.iter().map(String::as_str)).collect();
+        let slow_log = ["SLOWLOG", "GET", &slow_log::ASKED.to_string()];
+        let asks_for_times = is_due(Asked::Times) && (asks_for_all || !named.is_empty());
+        let commands = only_if(is_due(Asked::CommandStats), wire.text(&["INFO", "commandstats"]));
+        let times = only_if(asks_for_times, wire.data(&histograms));
+        let since_start = only_if(is_due(Asked::SinceStart) && is_time, wire.text(&["INFO", "latencystats"]));
+        let slow_log = only_if(is_due(Asked::SlowLog), wire.data(&slow_log));
+        let latency = only_if(is_due(Asked::Latency), wire.data(&["LATENCY", "LATEST"]));
+        let config = only_if(is_due(Asked::Config), self.config.ask(wire));
         // Histograms next to the counts that they are shown beside.
         let (info, commands, times, since_start, slow_log, latency, config) =
             tokio::join!(wire.info(), commands, times, since_start, slow_log, latency, config);
@@ -258,6 +248,10 @@ impl Poller {
         }
         run_id.clone_into(&mut self.run_id);
     }
+}
+
+async fn only_if<T>(is_due: bool, question: impl Future<Output = T>) -> Option<T> {
+    if is_due { Some(question.await) } else { None }
 }
 
 fn understood<T>(

@@ -59,12 +59,6 @@ impl Alone {
         self.records.take()
     }
 
-    /// Whether what is measured has not begun yet.
-    pub fn is_warming_up(&self) -> bool {
-        let turned = self.load.turned();
-        turned.is_warmup || turned.prefill.is_some()
-    }
-
     /// Whether the time is over, or all that was to be sent is answered or lost.
     pub fn is_over(&self) -> bool {
         self.load.is_over()

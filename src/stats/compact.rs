@@ -65,19 +65,9 @@ impl Compact {
         }
     }
 
-    /// How many latencies were counted.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.count == 0
-    }
-
-    /// The longest latency, exact; 0 when empty.
-    pub fn max_ns(&self) -> u64 {
-        self.max_ns
     }
 
     /// Adds everything in `other`.

@@ -33,11 +33,6 @@ impl Heat {
         bin.clamp(0.0, (DECADES * Self::A_DECADE - 1) as f64) as usize
     }
 
-    /// Whether some of the requests were due on a schedule.
-    pub fn is_open_loop(&self) -> bool {
-        self.is_open_loop
-    }
-
     /// Where bin `n` begins, in nanoseconds.
     pub fn start_ns(n: usize) -> f64 {
         LOWEST_NS * 10_f64.powf(n as f64 / Self::A_DECADE as f64)
@@ -77,7 +72,7 @@ mod tests {
         let (closed, open, due) = (parts(1, 9_900, 7), parts(2, 9_900, 5), parts(2, 990_000, 5));
         let heat = of(&[&closed, &open], &[&due]);
         assert_eq!(filled(&heat), [(2 * Heat::A_DECADE - 1, 7), (4 * Heat::A_DECADE - 1, 5)]);
-        assert!(heat.is_open_loop() && !of(&[&closed], &[]).is_open_loop());
+        assert!(heat.is_open_loop && !of(&[&closed], &[]).is_open_loop);
     }
 
     #[test]

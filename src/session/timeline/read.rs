@@ -1,11 +1,10 @@
 //! What a timeline tells those who draw and write.
 
-use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, PingWindows, SegmentTotal, Segments, Timeline};
+use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, Segments, Timeline};
 use crate::{
     protocol::Words,
     server::Status,
     session::{Event, Mark, Moment, SessionStart, Summary},
-    stats::Latency,
 };
 
 impl Timeline {
@@ -73,16 +72,6 @@ impl Timeline {
     /// The segments.
     pub fn segments(&self) -> &Segments {
         &self.segments
-    }
-
-    /// What the current segment measured so far.
-    pub fn segment_service(&self) -> Option<&Latency> {
-        self.segments.current().map(|segment: &SegmentTotal| &segment.total.service)
-    }
-
-    /// The ping windows.
-    pub fn pings(&self) -> &PingWindows {
-        &self.pings
     }
 
     /// Errors by kind, of load and ping.
