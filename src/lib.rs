@@ -34,7 +34,7 @@
 //! | [`diagnose`] | verdicts over records: what limits the result; pure | screens, I/O |
 //! | [`experiment`] | what turns knobs by itself: records in, orders out; two settings or targets in alternation, a knob swept, a script played; curves over one knob; beside these the files and tables of series; pure but for those files | screens, I/O |
 //! | [`report`] | what leaves a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
-//! | [`print`] | the screen's peer: lines and JSON lines as a session goes, its summary; the ways out to stdout and stderr | terminals |
+//! | [`print`](mod@print) | the screen's peer: lines and JSON lines as a session goes, its summary; the ways out to stdout and stderr | terminals |
 //! | [`app`] | the screen's state: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
 //! | [`tui`] | terminal, theme, layout, screens, widgets, and what the mouse finds; the only place that knows ratatui | statistics |
 //! | [`demo`] | the built-in server, with a script of faults | everything above it |
@@ -75,6 +75,8 @@
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): the last one is kept, and the highest of each stretch.
 //! 4. [`Gauge::written`](gauge::Gauge::written): whoever shows it iterates the table.
 
+#![allow(rustdoc::private_intra_doc_links, reason = "the map names all rooms")]
+
 pub mod app;
 pub mod cli;
 pub mod clock;
@@ -93,12 +95,12 @@ pub mod load;
 pub mod print;
 pub mod probe;
 pub mod protocol;
-pub mod report;
+pub(crate) mod report;
 pub mod runner;
 pub mod server;
 pub mod session;
 pub mod signals;
 pub mod stats;
 pub mod tui;
-pub mod units;
+pub(crate) mod units;
 pub mod workload;

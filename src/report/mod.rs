@@ -7,15 +7,7 @@
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
 //! A [`Report`] is a [`Sink`] like the exporters: it takes the records of a session that runs or of a recording, and
-//! [`finish`](Sink::finish) is the whole text. That can be asked for at any time, more than once, while records go on to come:
-//!
-//! ```no_run
-//! # use redyno::{report::{Form, Report}, session::{Record, Sink}};
-//! # let records: Vec<Record> = Vec::new();
-//! let mut report = Report::new(Form::Html);
-//! records.iter().for_each(|record| drop(report.push(record)));
-//! let page: String = report.finish().concat();
-//! ```
+//! [`finish`](Sink::finish) is the whole text. That can be asked for at any time, more than once, while records go on to come.
 //! A further `session` record begins a further account, which is compared with the first.
 //!
 //! Every figure comes from [the table](crate::session::figures), of the records' own distributions: a point of a chart is the
@@ -97,11 +89,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// One of a session that has no name of its own.
-    pub fn new(form: Form) -> Self {
-        Self::of(form, Vec::new())
-    }
-
     /// One of sessions that are called so, in the order in which their records will come.
     pub fn of(form: Form, sources: Vec<Source>) -> Self {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }

@@ -281,7 +281,7 @@ fn a_session_without_load_or_without_anything_has_a_report_too() {
 fn a_report_of_a_session_that_goes_on_can_be_had_again() {
     let records = session(20, 500);
     let (some, rest) = records.split_at(records.len() / 2);
-    let mut report = Report::new(Form::Html);
+    let mut report = Report::of(Form::Html, Vec::new());
     some.iter().for_each(|record| drop(report.push(record)));
     assert_eq!(report.finish(), report.finish());
     rest.iter().for_each(|record| drop(report.push(record)));
