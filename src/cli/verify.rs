@@ -8,7 +8,7 @@ use std::{io::Write, time::Duration};
 
 use super::{Failure, UsageError, args::CommandLine, words::Words};
 use crate::{
-    endpoint::{Talk, talk},
+    endpoint::{Address, ReachError, Talk, talk},
     foreign,
     protocol::{Dialect, Reply},
     units::{counted, grouped},
@@ -49,7 +49,7 @@ pub(super) fn run(line: &CommandLine, out: &mut Words) -> Result<(), Failure> {
     let limit = line.load.reply_timeout();
     let mut talk = talk(&target, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
-    let found = read(&mut records, &mut talk, limit)?;
+    let found = read(&mut records, &mut talk, limit, &target.address)?;
     let told = found.told(began.elapsed());
     writeln!(out, "{told}").map_err(|error| anyhow::Error::from(error).context("cannot write to stdout"))?;
     if found.missing + found.different == 0 {
@@ -59,7 +59,12 @@ pub(super) fn run(line: &CommandLine, out: &mut Words) -> Result<(), Failure> {
     Err(Failure::Crossed(format!("not as the file has them: {bad} on {}", target.address)))
 }
 
-fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Found, Failure> {
+fn read(
+    records: &mut ReadBack,
+    talk: &mut Talk,
+    limit: Duration,
+    address: &Address,
+) -> Result<Found, Failure> {
     let mut found = Found::default();
     loop {
         let batch = batch(records).map_err(anyhow::Error::from)?;
@@ -73,7 +78,8 @@ fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Foun
         let heard = talk.ask(&questions, steps, limit, |bytes, reply| {
             answers.extend(asked.next().map(|asked| Answer::of(asked, bytes, reply)));
         });
-        heard.map_err(anyhow::Error::from)?;
+        let broken = |cause| ReachError::Io { address: address.clone(), cause };
+        heard.map_err(|cause| anyhow::Error::from(broken(cause)))?;
         let mut answers = answers.into_iter();
         for record in &batch {
             found.take(record, answers.by_ref().take(record.len()));

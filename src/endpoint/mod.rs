@@ -9,7 +9,6 @@ mod greeting;
 mod line;
 mod reach;
 mod reach_error;
-mod refusal;
 mod resolve;
 mod stranger;
 mod talk;
@@ -24,7 +23,7 @@ pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};
-pub use talk::{Talk, talk};
+pub use talk::{Talk, call, talk};
 pub use tls::{
     Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
     UnknownCipher,

@@ -14,14 +14,13 @@ use std::{
 };
 
 use super::{
-    Greeting, Party, ReachError, Target, TlsFailure, Transport,
+    Greeting, Party, ReachError, Target, TlsFailure, Transport, TurnedDown,
     dial::dial,
     greeting::{Greeter, Turn},
     line::{Line, is_closed, speaks_tls},
-    refusal,
     stranger::{self, printable},
 };
-use crate::protocol::ProtocolError;
+use crate::protocol::{ProtocolError, Refusal, Step};
 
 /// The most bytes of an answer: that to HELLO has some hundred, with many modules some thousand.
 const MOST_BYTES: usize = 64 * 1024;
@@ -45,11 +44,17 @@ pub fn reach(target: &Target, timeout: Duration) -> Result<Reached, ReachError> 
     greeted(target, Instant::now() + timeout).map(|(_, peer)| Reached { peer })
 }
 
-/// Connects to `target`, and becomes who it says we are, by `deadline`. Which address of the host answered.
-pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<(Line, Option<SocketAddr>), ReachError> {
+/// Connects to `target`, and speaks TLS with it where that is asked for, by `deadline`. Which address of the host answered.
+pub(super) fn called(target: &Target, deadline: Instant) -> Result<(Line, Option<SocketAddr>), ReachError> {
     let (transport, peer) = dial(target, target.tls.as_ref(), deadline)?;
     let mut line = Line(transport);
     line.secure(target, deadline)?;
+    Ok((line, peer))
+}
+
+/// The same, and becomes who the target says we are.
+pub(super) fn greeted(target: &Target, deadline: Instant) -> Result<(Line, Option<SocketAddr>), ReachError> {
+    let (line, peer) = called(target, deadline)?;
     let mut talk = Conversation { line, target, deadline, received: Vec::new() };
     talk.greet(&Greeting::stepwise(target))?;
     Ok((talk.line, peer))
@@ -113,7 +118,7 @@ impl Conversation<'_> {
             match skipper.next(&mut &self.received[fresh_from..]) {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
-                    let turned_down = |turned_down| refusal::diagnosis(self.target, &turned_down);
+                    let turned_down = |turned_down| refusal(self.target, &turned_down);
                     return greeter.hear(reply, greeting).map_err(turned_down);
                 }
                 Err(ProtocolError::LongLine) => {
@@ -175,5 +180,36 @@ impl Conversation<'_> {
             }
         }
         stranger::diagnosis(self.target, &self.received)
+    }
+}
+
+/// What it means that a server turned down a step of the first contact.
+fn refusal(target: &Target, turned_down: &TurnedDown) -> ReachError {
+    let (address, party) = (target.address.clone(), Party::of(target));
+    // A server without AUTH (it may have been renamed) repeats its arguments.
+    let message = turned_down.reply.split(", with args").next().unwrap_or_default().to_owned();
+    let command = match turned_down.step {
+        Step::Hello => "HELLO",
+        Step::SetName | Step::Tracking => "CLIENT",
+        Step::Connection => target.dialect.words().ping,
+        step => target.dialect.named(step),
+    };
+    match turned_down.refusal {
+        Refusal::TooManyClients => ReachError::TooManyClients(party),
+        Refusal::ProtectedMode => ReachError::ProtectedMode(address),
+        Refusal::PasswordNeeded => ReachError::PasswordNeeded(party),
+        Refusal::WrongPassword => {
+            let user = target.credentials.as_ref().and_then(|credentials| credentials.user.as_ref());
+            let named = user.map(|user| format!("user '{user}'"));
+            ReachError::WrongPassword { party, user: named.unwrap_or_else(|| "the default user".into()) }
+        }
+        Refusal::PasswordNotAsked => ReachError::PasswordNotAsked(party),
+        Refusal::NotPermitted => ReachError::NotPermitted { address, command, message },
+        Refusal::Loading => ReachError::Loading(address),
+        Refusal::Busy => ReachError::Busy { address, message },
+        Refusal::NoSuchDb => ReachError::NoSuchDb { address, db: target.db, message },
+        Refusal::NoResp3 => ReachError::NoResp3(address),
+        Refusal::TooOld => ReachError::TooOld(address),
+        Refusal::Other => ReachError::ErrorReply { address, command, message },
     }
 }

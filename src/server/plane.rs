@@ -32,7 +32,7 @@ impl Link {
     pub(super) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
         match target.dialect {
             Dialect::Resp2 | Dialect::Resp3 => link::Link::open(target, reached).await.map(Self::Redis),
-            Dialect::Memcached => memcached::Link::open(target, reached).await.map(Self::Memcached),
+            Dialect::Memcached => memcached::Link::open(target).await.map(Self::Memcached),
         }
     }
 

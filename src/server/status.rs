@@ -1,4 +1,4 @@
-//! The server's state, as a poll finds it.
+//! The server's state, as a poll finds it, and what the control plane reports of its own accord.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     gauge::{Gauge, Gauges, Kind},
+    happening::Happening,
     stats::Buckets,
 };
 
@@ -126,4 +127,30 @@ pub struct LatencyEvent {
     pub last_ms: u64,
     /// The longest of its kind, in milliseconds.
     pub max_ms: u64,
+}
+
+/// One piece of news. `at_ns` is when it was known, on the session's clock.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// An INFO was answered.
+    Status {
+        /// When the reply was there.
+        at_ns: u64,
+        /// What it said.
+        status: Box<Status>,
+    },
+    /// What a setup has asked the server for, beside the load and in none of its operations.
+    Asked {
+        /// When its last reply was there.
+        at_ns: u64,
+        /// Its commands that were answered, as the server's statistics call them, and how often.
+        requests: BTreeMap<String, u64>,
+    },
+    /// Something happened, on the server or on the way to it.
+    Event {
+        /// When it was noticed.
+        at_ns: u64,
+        /// What.
+        what: Happening,
+    },
 }

@@ -1,121 +1,73 @@
-//! One connection to a memcached. A reply is handed on whole, and bounded in its bytes.
+//! One connection to a memcached, on a thread of its own, where questions wait for each other. A reply is handed on whole, and
+//! bounded in its bytes.
 
 use std::{
-    collections::VecDeque,
     convert::Infallible,
     io,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock, mpsc},
+    thread,
     time::Duration,
 };
 
-use thiserror::Error;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split},
-    sync::{mpsc, oneshot},
-    task::JoinHandle,
-    time::timeout,
-};
+use tokio::{sync::oneshot, task::spawn_blocking};
 
 use crate::{
-    endpoint::{Reached, Target, TurnedDown},
+    endpoint::{Talk, Target, call},
     foreign,
-    protocol::{Dialect, Introduction, ProtocolError, Reply},
-    server::{
-        ServerError,
-        guard::{Stream, connect},
-        link::REPLY_LIMIT,
-    },
+    protocol::{Dialect, Introduction, Reply},
+    server::{ServerError, link::REPLY_LIMIT},
 };
 
-/// Room for one read.
-const READ_SIZE: usize = 16 * 1024;
 /// The most bytes of one reply, 1 MiB: `stats conns` of 10 000 clients has some.
 const LONGEST_REPLY: usize = 1 << 20;
-/// Commands that wait for those before them to be written.
-const COMMANDS: usize = 64;
-/// How long the rest of what a server says is waited for that takes no commands any more.
-const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long it may take to connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
+const CLOSED: &str = "the server closed the connection";
 
-/// Why the connection is over.
-#[derive(Debug, Error)]
-enum Broken {
-    #[error("the server closed the connection")]
-    Closed,
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    #[error("the server sent what is no reply: {0}")]
-    Protocol(#[from] ProtocolError),
-    #[error("the server sent a reply of more than {} MiB", LONGEST_REPLY >> 20)]
-    Endless,
-    #[error("the server sent a reply that nothing had asked for")]
-    Unasked,
-    #[error("{0}")]
-    TurnedDown(#[from] TurnedDown),
-}
-
-/// A connection. Dropping it closes the socket.
+/// A connection. When this goes and nobody asks any more, the connection is closed.
 pub(in crate::server) struct Link {
     wire: Wire,
-    task: JoinHandle<()>,
+    ended: oneshot::Receiver<Infallible>,
 }
 
-impl Drop for Link {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-/// What commands are sent by. Clones share the connection; commands of several are pipelined.
+/// What commands are sent by. Clones share the connection.
 #[derive(Clone)]
-pub(in crate::server) struct Wire(Arc<Shared>);
-
-struct Shared {
-    /// What is to be written, whole, whoever stops waiting meanwhile; and who waits for its replies.
-    commands: mpsc::Sender<(Vec<u8>, Waiting)>,
-    /// Who waits for replies, in their order.
-    waiting: Mutex<VecDeque<Waiting>>,
-    /// Why the connection ended, once it has.
-    breach: OnceLock<String>,
+pub(in crate::server) struct Wire {
+    questions: mpsc::Sender<Question>,
+    /// Why the connection ended.
+    breach: Arc<OnceLock<String>>,
 }
 
-/// Somebody who waits for so many replies.
-struct Waiting {
-    left: usize,
-    replies: Vec<Said>,
-    answer: oneshot::Sender<Vec<Said>>,
+struct Question {
+    bytes: Vec<u8>,
+    replies: usize,
+    answer: oneshot::Sender<io::Result<Vec<Said>>>,
 }
 
-/// A reply, or the line of an error.
+/// A reply's bytes, or the line of an error.
 type Said = Result<Vec<u8>, String>;
 
 impl Link {
-    /// Connects to a target that was `reached` a moment ago, and says who we are.
-    pub(in crate::server) async fn open(target: &Target, reached: Reached) -> Result<Self, ServerError> {
-        let connecting = || "connecting".to_owned();
-        let late = |_| ServerError::Timeout { command: connecting(), after: CONNECT_LIMIT };
-        let broken = |cause: io::Error| ServerError::Lost { command: connecting(), cause: cause.to_string() };
-        let stream = timeout(CONNECT_LIMIT, connect(target, reached)).await.map_err(late)?.map_err(broken)?;
-        let (reader, writer) = split(stream);
-        let (commands, to_write) = mpsc::channel(COMMANDS);
-        let shared = Arc::new(Shared { commands, waiting: Mutex::default(), breach: OnceLock::new() });
-        let (wire, told) = (Wire(Arc::clone(&shared)), shared);
-        let task = tokio::spawn(async move {
-            let mut heard = pin!(listen(reader, &told));
-            let Err(broken) = tokio::select! {
-                ended = write_on(writer, to_write, &told) => match ended {
-                    // What the server said before it hung up is worth more than a write that fails.
-                    Err(unwritten) => timeout(LAST_WORDS, heard).await.unwrap_or(Err(unwritten.into())),
-                },
-                ended = &mut heard => ended,
-            };
-            // Set once. Who waits is told by the end of its channel.
-            let _ = told.breach.set(broken.to_string());
-            told.waiting().clear();
+    /// Connects.
+    pub(in crate::server) async fn open(target: &Target) -> Result<Self, ServerError> {
+        let lost = |cause: String| ServerError::Lost { command: "connecting".to_owned(), cause };
+        let called = spawn_blocking({
+            let target = target.clone();
+            move || call(&target, CONNECT_LIMIT)
         });
-        let link = Self { wire, task };
+        let called = called.await.map_err(|error| lost(error.to_string()))?;
+        let talk = called.map_err(|error| lost(error.to_string()))?;
+        let (questions, asked) = mpsc::channel();
+        let (end, ended) = oneshot::channel();
+        let wire = Wire { questions, breach: Arc::default() };
+        let breach = Arc::clone(&wire.breach);
+        let serve = move || {
+            serve(&mut talk.bounded(LONGEST_REPLY), &asked, &breach);
+            drop(end);
+        };
+        let thread = thread::Builder::new().name("memcached".to_owned()).spawn(serve);
+        thread.map_err(|error| lost(error.to_string()))?;
+        let link = Self { wire, ended };
         let who = target.credentials.as_ref();
         let who = Introduction {
             user: who.and_then(|who| who.user.as_deref()),
@@ -134,114 +86,71 @@ impl Link {
         &self.wire
     }
 
-    /// Waits until the connection is lost, and says why.
+    /// Waits until the connection is lost, and says why. That it was closed shows by the next question.
     pub(in crate::server) async fn lost(&mut self) -> String {
-        // A panic there was printed there.
-        let _ = (&mut self.task).await;
-        let cause = self.wire.0.breach.get().map_or("the server closed the connection", String::as_str);
-        format!("the connection was lost: {cause}")
+        // Nothing is ever sent: its end says it.
+        let _ = (&mut self.ended).await;
+        format!("the connection was lost: {}", self.wire.cause())
     }
 }
 
-impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
-        // No holder leaves it half changed.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+/// Asks one question after the other, until nobody asks any more or one has no answer.
+fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLock<String>) {
+    for Question { bytes, replies, answer } in questions {
+        let mut said = Vec::new();
+        let heard = talk.ask(&bytes, replies, REPLY_LIMIT, |bytes, reply| {
+            said.push(match reply {
+                Reply::Error(line) => Err(foreign::bytes(line)),
+                _ => Ok(bytes.to_vec()),
+            });
+        });
+        let is_over = heard.is_err();
+        if let Err(error) = &heard {
+            let is_closed = error.kind() == io::ErrorKind::UnexpectedEof;
+            // Set once.
+            let _ = breach.set(if is_closed { CLOSED.to_owned() } else { error.to_string() });
+        }
+        // Who asked may have stopped waiting.
+        drop(answer.send(heard.map(|()| said)));
+        if is_over {
+            return;
+        }
     }
 }
 
 impl Wire {
-    /// The reply to `command`, a line of text, which is text of many lines.
+    /// The answer to one command.
     pub(super) async fn text(&self, command: &str) -> Result<String, ServerError> {
         let said = self.ask(command, format!("{command}\r\n").as_bytes(), 1).await?;
         Ok(said.first().map(|bytes| foreign::lines(bytes)).unwrap_or_default())
     }
 
-    /// The replies to `bytes`, so many, which are commands that are called `command` in messages.
-    ///
-    /// # Errors
-    /// When one of them is an error, too.
+    /// Sends `bytes`, which so many replies follow. An error among them is an error of all.
     pub(super) async fn ask(
         &self,
         command: &str,
         bytes: &[u8],
         replies: usize,
     ) -> Result<Vec<Vec<u8>>, ServerError> {
-        let late = |_| ServerError::Timeout { command: command.to_owned(), after: REPLY_LIMIT };
-        let said = timeout(REPLY_LIMIT, self.say(command, bytes, replies)).await.map_err(late)??;
-        let refused = |message| ServerError::Refused { command: command.to_owned(), message };
-        said.into_iter().collect::<Result<_, _>>().map_err(refused)
-    }
-
-    async fn say(&self, command: &str, bytes: &[u8], replies: usize) -> Result<Vec<Said>, ServerError> {
         let (answer, said) = oneshot::channel();
-        let waiting = Waiting { left: replies, replies: Vec::new(), answer };
-        // After the end nobody takes it, and the answer's end tells.
-        drop(self.0.commands.send((bytes.to_vec(), waiting)).await);
-        said.await.map_err(|_| {
-            let cause = self.0.breach.get().cloned().unwrap_or_else(|| "it was closed".to_owned());
-            ServerError::Lost { command: command.to_owned(), cause }
-        })
-    }
-}
-
-/// Writes commands one after the other, each whole.
-async fn write_on(
-    mut writer: WriteHalf<Box<dyn Stream>>,
-    mut commands: mpsc::Receiver<(Vec<u8>, Waiting)>,
-    shared: &Shared,
-) -> io::Result<Infallible> {
-    while let Some((bytes, waiting)) = commands.recv().await {
-        shared.waiting().push_back(waiting);
-        writer.write_all(&bytes).await?;
-        writer.flush().await?;
-    }
-    // Never: what it reads from has its other end here.
-    std::future::pending().await
-}
-
-/// Hands whole replies to who waits for them.
-async fn listen(mut reader: ReadHalf<Box<dyn Stream>>, shared: &Shared) -> Result<Infallible, Broken> {
-    let (mut buffer, mut held) = (vec![0; READ_SIZE], Vec::new());
-    let mut skipper = Dialect::Memcached.skipper();
-    loop {
-        let n = reader.read(&mut buffer).await?;
-        if n == 0 {
-            return Err(Broken::Closed);
-        }
-        let mut input = &buffer[..n];
-        loop {
-            let before = input;
-            let said = skipper.next(&mut input)?.map(|reply| match reply {
-                Reply::Error(line) => Some(foreign::bytes(line)),
-                _ => None,
-            });
-            held.extend_from_slice(&before[..before.len() - input.len()]);
-            if held.len() > LONGEST_REPLY {
-                return Err(Broken::Endless);
+        let command = command.to_owned();
+        // After the end nobody takes it, and the answer's end says so.
+        drop(self.questions.send(Question { bytes: bytes.to_vec(), replies, answer }));
+        match said.await {
+            Ok(Ok(said)) => {
+                let refused = |message| ServerError::Refused { command, message };
+                said.into_iter().collect::<Result<_, _>>().map_err(refused)
             }
-            let Some(error) = said else { break };
-            let reply = std::mem::take(&mut held);
-            hand_over(shared, error.map_or(Ok(reply), Err))?;
+            Ok(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
+                Err(ServerError::Timeout { command, after: REPLY_LIMIT })
+            }
+            Ok(Err(_)) | Err(_) => Err(ServerError::Lost { command, cause: self.cause() }),
         }
     }
-}
 
-fn hand_over(shared: &Shared, said: Said) -> Result<(), Broken> {
-    let mut waiting = shared.waiting();
-    let Some(first) = waiting.front_mut() else {
-        let turned_down = |line: String| TurnedDown::unasked(Dialect::Memcached, line.as_bytes()).into();
-        return Err(said.map_or_else(turned_down, |_| Broken::Unasked));
-    };
-    first.replies.push(said);
-    first.left -= 1;
-    if first.left == 0
-        && let Some(done) = waiting.pop_front()
-    {
-        // Who asked may have stopped waiting.
-        let _ = done.answer.send(done.replies);
+    fn cause(&self) -> String {
+        self.breach.get().map_or(CLOSED, String::as_str).to_owned()
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -249,43 +158,31 @@ mod tests {
     use std::{
         io::{BufRead as _, BufReader, Write as _},
         net::TcpListener,
-        sync::mpsc::channel,
     };
 
     use super::*;
     use crate::endpoint::Address;
 
-    /// More than the buffers of two sockets take.
-    const LARGE: usize = 32 << 20;
-
     #[tokio::test]
-    async fn a_command_that_nobody_waits_for_any_longer_is_still_written_whole() {
+    async fn a_question_without_an_answer_ends_the_connection_and_the_next_one_says_so() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let peer = listener.local_addr().unwrap();
-        let (given_up, reads_on) = channel();
-        let server = std::thread::spawn(move || {
+        let server = thread::spawn(move || {
             let mut stream = listener.accept().unwrap().0;
-            let (mut lines, mut lengths) = (BufReader::new(stream.try_clone().unwrap()).lines(), Vec::new());
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
             assert_eq!(lines.next().unwrap().unwrap(), "mn");
             stream.write_all(b"MN\r\n").unwrap();
-            reads_on.recv().unwrap();
-            for line in lines {
-                lengths.push(line.unwrap().len());
-                stream.write_all(format!("VERSION {}\r\n", lengths.len()).as_bytes()).unwrap();
-            }
-            lengths
+            lines.map_while(Result::ok).collect::<Vec<_>>()
         });
         let address = Address::Tcp { host: peer.ip().to_string(), port: peer.port() };
         let target = Target { address, dialect: Dialect::Memcached, ..Target::default() };
-        let link = Link::open(&target, Reached { peer: Some(peer) }).await.unwrap();
-        let large = "x".repeat(LARGE) + "\r\n";
-        let late = link.wire().ask("large", large.as_bytes(), 1).await.unwrap_err();
+        let mut link = Link::open(&target).await.unwrap();
+        let late = link.wire().text("stats").await.unwrap_err();
         assert!(matches!(late, ServerError::Timeout { .. }), "{late}");
-        given_up.send(()).unwrap();
-        assert_eq!(link.wire().text("version").await.unwrap(), "VERSION 2\r\n");
+        assert_eq!(link.lost().await, "the connection was lost: timed out");
+        let lost = link.wire().text("stats").await.unwrap_err();
+        assert!(lost.ends_connection() && matches!(lost, ServerError::Lost { .. }), "{lost}");
         drop(link);
-        // The connection ends where this waits.
-        let read = tokio::task::spawn_blocking(|| server.join().unwrap()).await.unwrap();
-        assert_eq!(read, [LARGE, "version".len()]);
+        assert_eq!(spawn_blocking(|| server.join().unwrap()).await.unwrap(), ["stats"]);
     }
 }

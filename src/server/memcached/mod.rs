@@ -9,16 +9,14 @@
 //! ```
 //! It holds nothing but the workload's keys: no marker, no list of runs.
 
-mod clean;
-mod count;
+mod keys;
 mod link;
 mod news;
 mod poll;
 mod stats;
 mod survey;
 
-pub(super) use clean::clean;
-pub(super) use count::count;
+pub(super) use keys::{clean, count};
 pub(super) use link::{Link, Wire};
 pub(super) use poll::Poller;
 pub(super) use survey::survey;

@@ -1,11 +1,15 @@
-//! Removes the keys of runs by their names: nothing else finds them.
+//! Looks whether keys are there, and removes them: by their names, since nothing else finds them.
 
 use tokio::time::Instant;
 
 use super::Wire;
-use crate::server::{
-    Cleaned, Ledger, Marker, ServerError,
-    clean::{Removal, Shared, Store},
+use crate::{
+    server::{
+        Cleaned, Counted, Ledger, Marker, ServerError,
+        clean::{Removal, Shared, Store},
+        count::{CHUNK, spread},
+    },
+    workload::{KeyNames, KeySpan},
 };
 
 /// Removes the keys of all `runs`. Keys that somebody writes under their prefixes meanwhile may stay: the load has to be off.
@@ -41,5 +45,26 @@ impl Store for Items<'_> {
         let bytes: Vec<_> = keys.iter().flat_map(command).collect();
         let replies = self.0.ask("delete", &bytes, keys.len()).await?;
         Ok(replies.iter().filter(|reply| reply.starts_with(b"DELETED")).count() as u64)
+    }
+}
+
+/// Looks for the keys of `span`, or of many for a part that is spread evenly. Each is asked for by a meta get without a
+/// flag, which brings no value.
+pub(in crate::server) async fn count(
+    wire: &Wire,
+    span: &KeySpan,
+    names: &KeyNames,
+) -> Result<Counted, ServerError> {
+    let mut counted = Counted::default();
+    let mut wanted = spread(span, names);
+    loop {
+        let chunk: Vec<_> = wanted.by_ref().take(CHUNK).collect();
+        if chunk.is_empty() {
+            return Ok(counted);
+        }
+        let bytes: Vec<_> = chunk.iter().flat_map(|key| [b"mg ", key.as_slice(), b"\r\n"].concat()).collect();
+        let replies = wire.ask("mg", &bytes, chunk.len()).await?;
+        counted.there += replies.iter().filter(|reply| reply.starts_with(b"HD")).count() as u64;
+        counted.looked_for += chunk.len() as u64;
     }
 }
