@@ -13,9 +13,8 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    Knobs, LoadError, LossReport, Plan, RingEnd, most_clients,
+    Knobs, LoadError, LossReport, Plan, Prefilling, RingEnd, most_clients,
     phase::{Filling, Phase, Stops},
-    prefilling::Prefilling,
     quota::Quota,
     ring,
     worker::{Setup, WAKE, Worker},

@@ -1,12 +1,14 @@
 //! What stays the same for the whole run of the engine.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Knobs, phase::Phase};
 use crate::{
     endpoint::{Address, Endpoints, Greeting, Target},
+    units,
     workload::{KeyNames, Program, Values},
 };
 
@@ -129,5 +131,21 @@ impl Plan {
     pub(super) fn endpoints(&self, now_ns: u64) -> Result<Endpoints, LoadError> {
         let failed = |cause| LoadError::Resolve { address: self.target.address.clone(), cause };
         Endpoints::find(&self.target, RESOLVE_LIMIT, now_ns).map_err(failed)
+    }
+}
+
+/// The making of the keys that a workload reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prefilling {
+    /// How many requests that takes.
+    pub requests: u64,
+    /// How many of them a client writes before it waits for the replies.
+    pub pipeline: u32,
+}
+
+impl fmt::Display for Prefilling {
+    /// `prefill of 1 M requests, 16 in flight each`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "prefill of {} requests, {} in flight each", units::setting(self.requests), self.pipeline)
     }
 }

@@ -2,13 +2,12 @@
 
 use std::io::{self, Read};
 
-use super::{Connection, Phase};
+use super::{Connection, FirstErrors, Phase, Reading};
 use crate::{
     endpoint::{Greeter, Turn},
     load::{
         LatencyTo,
         broken::Broken,
-        reading::{FirstErrors, Reading},
         replies::{Found, Replies},
     },
     protocol::{Dialect, Piece, Reply, Step},

@@ -11,7 +11,7 @@ use super::{replies::READS, *};
 use crate::{
     clock::Clock,
     endpoint::{Greeting, Target},
-    load::{IntervalBuffer, LatencyTo, core_waits::CoreWaits, reading::FirstErrors, ring, testing},
+    load::{IntervalBuffer, LatencyTo, core_waits::CoreWaits, ring, testing},
     workload::{Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload},
 };
 

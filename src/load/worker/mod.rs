@@ -36,12 +36,11 @@ use super::{
     alarm::Alarm,
     broken::Broken,
     clients::{Clients, is_opening},
-    connection::{Connection, Phase},
+    connection::{Connection, Phase, Reading},
     core_waits::CoreWaits,
     losses::Losses,
     pacing::Pace,
     quota::Allowance,
-    reading::Reading,
     segments::Segments,
     watches::Watches,
 };
