@@ -13,121 +13,17 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    Knobs, LoadError, LossReport, Plan, Prefilling, RingEnd, most_clients,
-    phase::{Filling, Phase, Stops},
+    Knobs, LoadError, LoadEvent, Plan, Prefilling, RingEnd, most_clients,
+    phase::{Phase, Stops},
     quota::Quota,
     ring,
+    setting::{Setting, fill_first},
     worker::{Setup, WAKE, Worker},
 };
-use crate::{
-    clock::Clock,
-    workload::{Program, Values, Workload},
-};
+use crate::{clock::Clock, workload::Values};
 
 /// A setting that is not older than this is published: to make one takes a microsecond or two.
 const AT_ONCE_NS: u64 = 10_000;
-
-/// What the workers go by at the moment.
-#[derive(Debug, Clone)]
-pub(super) struct Setting {
-    /// Counts the changes of the knobs; also the number of the segment.
-    pub(super) generation: u32,
-    pub(super) knobs: Knobs,
-    /// Since when the knobs hold.
-    pub(super) since_ns: u64,
-    /// What the load is for, and what ends that.
-    pub(super) phase: Phase,
-    /// What is asked. Made by who turns the knobs: a pool of values may take a tenth of a second.
-    pub(super) program: Arc<Program>,
-    /// The workloads whose keys were made.
-    pub(super) filled: Vec<Arc<Workload>>,
-}
-
-impl Setting {
-    /// Requests that a client writes before it waits.
-    #[inline]
-    pub(super) fn pipeline(&self) -> u32 {
-        self.phase.filling().map_or(self.knobs.pipeline, |filling| filling.pipeline)
-    }
-
-    /// After how many requests a client makes a new connection. While keys are made, connections are kept.
-    #[inline]
-    pub(super) fn reconnect(&self) -> Option<u32> {
-        self.knobs.reconnect.filter(|_| self.phase.filling().is_none())
-    }
-
-    /// Whether the keys of `knobs` are being made, and go on being made with them.
-    fn goes_on_filling(&self, knobs: &Knobs) -> bool {
-        let is_same =
-            self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
-        self.phase.filling().is_some() && is_same
-    }
-
-    /// The phase from `since_ns` on that `knobs` are turned at, and the workloads whose keys are made then; `is_filled` is
-    /// whether those of now are.
-    fn phase_for(
-        &self,
-        knobs: &Knobs,
-        since_ns: u64,
-        stops: &Stops,
-        is_filled: bool,
-    ) -> (Phase, Vec<Arc<Workload>>) {
-        let mut filled = self.filled.clone();
-        if self.goes_on_filling(knobs) && !is_filled {
-            return (self.phase.clone(), filled);
-        }
-        if is_filled {
-            filled.push(Arc::clone(&self.knobs.workload));
-        }
-        let phase = self.phase.without_prefill(since_ns).at(since_ns, stops);
-        (fill_first(phase, knobs, since_ns, &filled), filled)
-    }
-
-    /// The same, as if the keys of this workload had never been made.
-    fn forgetting(mut self, workload: &Workload) -> Self {
-        self.filled.retain(|other| !has_same_prefill(workload, other));
-        self
-    }
-
-    /// What is asked under `knobs` in `phase`; what is asked now, or with the values of now, where that is the same.
-    fn program_for(&self, knobs: &Knobs, plan: &Plan, phase: &Phase) -> Arc<Program> {
-        let clients = |knobs: &Knobs| knobs.workload.depends_on_clients().then_some(knobs.clients);
-        let asks =
-            |knobs: &Knobs| (knobs.value_size, knobs.keyspace, clients(knobs), Arc::clone(&knobs.workload));
-        let is_same_phase = phase.filling().is_some() == self.phase.filling().is_some();
-        if is_same_phase && asks(knobs) == asks(&self.knobs) {
-            return Arc::clone(&self.program);
-        }
-        let values = self.program.values().again(&knobs.workload, knobs.value_size);
-        Arc::new(plan.program(knobs, phase, values).after(&self.program))
-    }
-
-    /// That of the usual knobs.
-    #[cfg(test)]
-    pub(super) fn fixture(generation: u32) -> Self {
-        let knobs = Knobs::default();
-        let program = super::testing::program();
-        let phase = Phase::Measured { until_ns: None, quota: None };
-        Self { generation, knobs, since_ns: 0, phase, program, filled: Vec::new() }
-    }
-}
-
-/// Whether the same keys are made of the same for both.
-fn has_same_prefill(one: &Workload, other: &Workload) -> bool {
-    one.prefill == other.prefill && one.keys == other.keys
-}
-
-/// `phase`, after the making of the keys that a load of `knobs` reads, unless they are made.
-fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[Arc<Workload>]) -> Phase {
-    let workload = &knobs.workload;
-    let is_filled = || filled.iter().any(|other| has_same_prefill(workload, other));
-    if !knobs.load || workload.prefill.is_empty() || matches!(phase, Phase::Ended { .. }) || is_filled() {
-        return phase;
-    }
-    let quota = Quota::new(workload.prefill_requests(knobs.keyspace));
-    let filling = Filling { quota, pipeline: knobs.prefill_pipeline(), since_ns };
-    Phase::Prefill { filling, then: Box::new(phase) }
-}
 
 /// A turn of the knobs that holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,46 +36,6 @@ pub struct Turned {
     pub is_warmup: bool,
     /// What it makes first, if it makes keys.
     pub prefill: Option<Prefilling>,
-}
-
-/// Something that happened in the engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoadEvent {
-    /// A worker lost connections, or got lost ones back, since its last tick. Told before the tick is closed.
-    Losses {
-        /// Which, from 0.
-        worker: usize,
-        /// How many.
-        report: LossReport,
-    },
-    /// A worker lost its last connection.
-    Down {
-        /// When.
-        at_ns: u64,
-        /// Which, from 0.
-        worker: usize,
-    },
-    /// A worker that had lost its last connection has one again.
-    Up {
-        /// When.
-        at_ns: u64,
-        /// Which, from 0.
-        worker: usize,
-    },
-    /// The first error of a kind on a worker.
-    FirstError {
-        /// Its kind.
-        kind: String,
-        /// What exactly.
-        message: String,
-    },
-    /// A worker died; its clients are gone.
-    Died {
-        /// When.
-        at_ns: u64,
-        /// Why.
-        cause: String,
-    },
 }
 
 /// What comes out of the engine.
@@ -362,37 +218,5 @@ impl Load {
 impl Drop for Load {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workload::Distribution;
-
-    #[test]
-    fn a_turn_makes_anew_only_what_it_changes() {
-        let setting = Setting::fixture(1);
-        let knobs = setting.knobs.clone();
-        let plan = Plan::fixture();
-        let phase = setting.phase.clone();
-        let program_for = |knobs| setting.program_for(&knobs, &plan, &phase);
-        let same = program_for(Knobs { clients: 200, pipeline: 16, ..knobs.clone() });
-        assert!(Arc::ptr_eq(&same, &setting.program));
-        let fewer_keys = program_for(Knobs { keyspace: 5, ..knobs.clone() });
-        assert!(fewer_keys.values().shares_pools(setting.program.values()));
-        let larger = program_for(Knobs { value_size: 64, ..knobs });
-        assert!(!larger.values().shares_pools(setting.program.values()));
-    }
-
-    #[test]
-    fn keys_that_are_parted_among_the_clients_are_parted_anew_when_there_are_more() {
-        let setting = Setting::fixture(1);
-        let workload = setting.knobs.workload.drawn_by(Distribution::Partitioned);
-        let knobs = Knobs { workload, ..setting.knobs.clone() };
-        let program = setting.program_for(&knobs, &Plan::fixture(), &setting.phase);
-        let setting = Setting { knobs: knobs.clone(), program, ..setting };
-        let more = setting.program_for(&Knobs { clients: 200, ..knobs }, &Plan::fixture(), &setting.phase);
-        assert!(!Arc::ptr_eq(&more, &setting.program));
     }
 }

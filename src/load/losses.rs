@@ -1,5 +1,45 @@
-//! What is to be told of a worker's lost connections, gathered over a tick: a thousand that are lost at once are one
-//! report and not a thousand.
+//! What happens in the engine: above all a worker's lost connections, gathered over a tick: a thousand that are lost at once
+//! are one report and not a thousand.
+
+/// Something that happened in the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadEvent {
+    /// A worker lost connections, or got lost ones back, since its last tick. Told before the tick is closed.
+    Losses {
+        /// Which, from 0.
+        worker: usize,
+        /// How many.
+        report: LossReport,
+    },
+    /// A worker lost its last connection.
+    Down {
+        /// When.
+        at_ns: u64,
+        /// Which, from 0.
+        worker: usize,
+    },
+    /// A worker that had lost its last connection has one again.
+    Up {
+        /// When.
+        at_ns: u64,
+        /// Which, from 0.
+        worker: usize,
+    },
+    /// The first error of a kind on a worker.
+    FirstError {
+        /// Its kind.
+        kind: String,
+        /// What exactly.
+        message: String,
+    },
+    /// A worker died; its clients are gone.
+    Died {
+        /// When.
+        at_ns: u64,
+        /// Why.
+        cause: String,
+    },
+}
 
 /// What happened to a worker's connections since its last report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

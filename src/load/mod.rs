@@ -33,6 +33,7 @@ mod ring;
 mod schedule;
 mod segments;
 mod sequence;
+mod setting;
 #[doc(hidden)]
 pub mod stages;
 #[cfg(test)]
@@ -44,15 +45,16 @@ mod worker;
 pub use adjustable::Adjustable;
 pub use arrivals::{Arrivals, Backlog, ParseChoiceError, SHED_AFTER_NS};
 pub use client_counts::ClientCounts;
-use engine::Setting;
-pub use engine::{Load, LoadEvent, Output, Turned};
+pub use engine::{Load, Output, Turned};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_workers};
 pub use interval::{IntervalBuffer, Openings, OperationCounts};
 pub use knob::{Direction, Knob, TurnError};
 pub use knobs::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE};
-pub use losses::LossReport;
-pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan, Prefilling, Requests};
+pub use losses::{LoadEvent, LossReport};
+pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan, Prefilling};
 pub use presets::{PRESETS, Preset};
+pub use quota::Requests;
 use ring::Ring;
 pub use ring::RingEnd;
+use setting::Setting;

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Knobs, phase::Phase};
+use super::{Knobs, Requests, phase::Phase};
 use crate::{
     endpoint::{Address, Endpoints, Greeting, Target},
     units,
@@ -41,16 +41,6 @@ pub struct Plan {
     pub requests: Option<Requests>,
     /// How long the load lasts after its warm-up; `None` is until it is told to end.
     pub length: Option<Duration>,
-}
-
-/// How many requests are sent, and by which clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Requests {
-    /// So many, each by whichever client is free.
-    InAll(u64),
-    /// So many in parts as even as they come, each client a part of its own: that of the partitioned keys, where there are as
-    /// many. The clients stay as many as they are at first.
-    Parted(u64),
 }
 
 /// Up to when a latency goes that begins with the write of a request.

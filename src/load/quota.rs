@@ -17,8 +17,17 @@ use std::{
     },
 };
 
-use super::Requests;
 use crate::workload::part_of;
+
+/// How many requests are sent, and by which clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requests {
+    /// So many, each by whichever client is free.
+    InAll(u64),
+    /// So many in parts as even as they come, each client a part of its own: that of the partitioned keys, where there are as
+    /// many. The clients stay as many as they are at first.
+    Parted(u64),
+}
 
 /// The most that a worker claims at a time.
 const CLAIM: u64 = 4096;
