@@ -2,40 +2,24 @@
 
 /// Whether all of `text` matches `pattern`. Time is at most the product of their lengths.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut pattern, mut text) = (pattern, text);
-    // Where to go on when what follows the last star does not fit: one byte further in the text.
-    let mut retry: Option<(&[u8], &[u8])> = None;
-    loop {
-        if let [b'*', behind @ ..] = pattern {
-            retry = Some((behind, text));
-            pattern = behind;
+    // How far into the text the pattern may have come so far.
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    let mut rest = pattern.iter();
+    while let Some(byte) = rest.next() {
+        if *byte == b'*' {
+            let first = reached.iter().position(|is_reached| *is_reached).unwrap_or(reached.len());
+            reached[first..].fill(true);
             continue;
         }
-        if pattern.is_empty() && text.is_empty() {
-            return true;
+        let is_literal = *byte == b'\\';
+        let wanted = if is_literal { rest.next().unwrap_or(byte) } else { byte };
+        for end in (1..reached.len()).rev() {
+            reached[end] = reached[end - 1] && (text[end - 1] == *wanted || (*byte == b'?' && !is_literal));
         }
-        let stepped = text.split_first().and_then(|(byte, rest)| Some((one(pattern, *byte)?, rest)));
-        if let Some(next) = stepped {
-            (pattern, text) = next;
-            continue;
-        }
-        match retry {
-            Some((behind_star, [_, rest @ ..])) => {
-                retry = Some((behind_star, rest));
-                (pattern, text) = (behind_star, rest);
-            }
-            _ => return false,
-        }
+        reached[0] = false;
     }
-}
-
-/// Matches one byte against the head of `pattern`; the rest of the pattern if it fits.
-fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
-    match pattern {
-        [] => None,
-        [b'?', rest @ ..] => Some(rest),
-        [b'\\', literal, rest @ ..] | [literal, rest @ ..] => (*literal == byte).then_some(rest),
-    }
+    reached[text.len()]
 }
 
 #[cfg(test)]
