@@ -14,12 +14,19 @@ use rustls::pki_types::{
 };
 use thiserror::Error;
 
-use super::ClientCertificate;
-
 /// The most bytes that are read of a file: all CAs of a system have less than one MiB.
 const MOST_BYTES: u64 = 16 << 20;
 /// How long a pipe may take to bring them: 5 s.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The certificate that we show the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// PEM: the certificate, then those that sign it.
+    pub certificate: PathBuf,
+    /// PEM: its private key, not encrypted.
+    pub key: PathBuf,
+}
 
 /// Why TLS cannot be spoken as it was asked for, told before anything is connected.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]

@@ -21,6 +21,6 @@ mod trust;
 
 pub use ciphers::{Ciphers, UnknownCipher};
 pub use failure::TlsFailure;
-pub use files::TlsError;
-pub use settings::{ClientCertificate, Tls, TlsSettings, Trust, UNVERIFIED};
+pub use files::{ClientCertificate, TlsError};
+pub use settings::{Tls, TlsSettings, Trust, UNVERIFIED};
 pub use stream::TlsStream;

@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc};
 
 use rustls::{ClientConfig, ClientConnection, client::Resumption, pki_types::ServerName};
 
-use super::{Ciphers, TlsError, files, trust};
+use super::{Ciphers, ClientCertificate, TlsError, files, trust};
 use crate::endpoint::Address;
 
 /// What is shown where nothing is checked.
@@ -25,15 +25,6 @@ pub enum Trust {
     },
     /// Any server: the traffic is encrypted, but nobody knows for whom.
     Anybody,
-}
-
-/// The certificate that we show the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientCertificate {
-    /// PEM: the certificate, then those that sign it.
-    pub certificate: PathBuf,
-    /// PEM: its private key, not encrypted.
-    pub key: PathBuf,
 }
 
 /// How TLS is to be spoken.

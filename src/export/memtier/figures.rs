@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    report::{Report, kib, ms},
-    results::{Part, Results, Row},
+    results::{Part, Report, Results, Row, kib, ms},
     value::Json,
 };
 

@@ -9,7 +9,7 @@ mod value;
 
 pub(super) use session::MemtierJson;
 pub use {
-    report::{PERCENTILES, Report, STEPS, json, kib, ms, plural},
-    results::{Part, Results, Row},
+    report::{PERCENTILES, STEPS, json, plural},
+    results::{Part, Report, Results, Row, kib, ms},
     value::{Json, truth},
 };

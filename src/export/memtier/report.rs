@@ -2,7 +2,7 @@
 
 use super::{
     figures::{figures, latency},
-    results::{Part, Results},
+    results::{Part, Report, ms},
     value::{Json, truth},
 };
 use crate::stats::walks::{Level, percentile_steps};
@@ -11,21 +11,6 @@ use crate::stats::walks::{Level, percentile_steps};
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 /// Steps of a distribution in each half of the rest above a percentile.
 pub const STEPS: u32 = 10;
-
-/// Results under their title.
-#[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
-    /// What they are called.
-    pub title: &'a str,
-    /// The rows by their commands.
-    pub rows: &'a [String],
-    /// What they came to, row by row.
-    pub results: &'a Results,
-    /// Which percentiles are told.
-    pub percentiles: &'a [f64],
-    /// Whether the distribution of each row is told, too.
-    pub has_distributions: bool,
-}
 
 /// What was asked for, how much, and what came of it.
 pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[Report]) -> Json {
@@ -41,16 +26,6 @@ pub fn plural(name: &str) -> String {
     let mut letters = name.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     first + &letters.as_str().to_lowercase() + "s"
-}
-
-/// Nanoseconds as milliseconds.
-pub fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
-
-/// Bytes as KiB, which memtier_benchmark calls KB.
-pub fn kib(bytes: f64) -> f64 {
-    bytes / 1024.0
 }
 
 fn results(report: &Report) -> Json {

@@ -135,6 +135,31 @@ impl Results {
     }
 }
 
+/// Results under their title.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// What they are called.
+    pub title: &'a str,
+    /// The rows by their commands.
+    pub rows: &'a [String],
+    /// What they came to, row by row.
+    pub results: &'a Results,
+    /// Which percentiles are told.
+    pub percentiles: &'a [f64],
+    /// Whether the distribution of each row is told, too.
+    pub has_distributions: bool,
+}
+
+/// Nanoseconds as milliseconds.
+pub fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// Bytes as KiB, which memtier_benchmark calls KB.
+pub fn kib(bytes: f64) -> f64 {
+    bytes / 1024.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

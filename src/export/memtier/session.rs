@@ -4,8 +4,8 @@
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    report::{PERCENTILES, Report, json, plural},
-    results::{Results, Row},
+    report::{PERCENTILES, json, plural},
+    results::{Report, Results, Row},
     value::{Json, truth},
 };
 use crate::session::{Interval, Record, SessionStart, Sink, Tally};
