@@ -28,7 +28,7 @@ mod state;
 mod stop;
 mod store;
 
-pub use faults::{Fault, ParseFaultError};
+pub(crate) use faults::Fault;
 pub use server::{Error, Handle, Options, Server};
 
 /// The Redis whose commands and words it follows.

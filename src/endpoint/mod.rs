@@ -17,7 +17,7 @@ mod transport;
 mod uri;
 
 pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password};
-pub use back_off::BackOff;
+pub(crate) use back_off::BackOff;
 pub use endpoints::{Endpoints, Target};
 pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
 pub use reach::{Reached, reach};
@@ -29,4 +29,4 @@ pub use tls::{
     UnknownCipher,
 };
 pub use transport::{Transport, pause, wait_for};
-pub use uri::{ParsedUri, UriError, parse_uri};
+pub(crate) use uri::{ParsedUri, UriError, parse_uri};

@@ -28,9 +28,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-pub use markdown::escaped as markdown_text;
-pub use metrics::Metrics;
-pub use one_segment::OneSegment;
+pub(crate) use markdown::escaped as markdown_text;
+pub(crate) use metrics::Metrics;
+pub(crate) use one_segment::OneSegment;
 pub use sheet::Rows;
 
 use self::{

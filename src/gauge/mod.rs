@@ -9,5 +9,5 @@ mod sample;
 mod table;
 
 pub use about::{About, Alarm, Group, Kind, Source, Unit};
-pub use sample::Gauges;
+pub(crate) use sample::Gauges;
 pub use table::{GAUGES, Gauge};

@@ -8,5 +8,5 @@ mod own_sockets;
 mod own_thread;
 
 pub use heap::return_large_blocks;
-pub use own_sockets::connections_to;
+pub(crate) use own_sockets::connections_to;
 pub use own_thread::{Lap, OwnThread};

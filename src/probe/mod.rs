@@ -18,8 +18,8 @@ mod thread;
 mod ticker;
 mod wake;
 
-pub use intrinsic::IntrinsicProbe;
+pub(crate) use intrinsic::IntrinsicProbe;
 pub use message::Message;
 pub use ping::{PingPlan, PingProbe};
 pub use report::{Intrinsic, Ping, Report, TcpRtt, Timing, Wake};
-pub use wake::WakeProbe;
+pub(crate) use wake::WakeProbe;

@@ -19,12 +19,12 @@ mod skipper;
 mod words;
 
 pub use dialect::{Dialect, Introduction, Step, Unspoken};
-pub use digits::KEY_DIGITS;
-pub use header::ProtocolError;
+pub(crate) use digits::KEY_DIGITS;
+pub(crate) use header::ProtocolError;
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use meter::{Excess, Meter};
-pub use refusal::Refusal;
+pub(crate) use refusal::Refusal;
 pub use reply::{Piece, Reply, error_code};
-pub use request::{Fill, Part, Template};
+pub(crate) use request::{Fill, Part, Template};
 pub use skipper::Skipper;
-pub use words::Words;
+pub(crate) use words::Words;

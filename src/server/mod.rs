@@ -47,7 +47,7 @@ mod watch;
 
 pub use answer::Answer;
 pub use clean::{Cleaned, Cleaning, Progress};
-pub use config::ConfigChange;
+pub(crate) use config::ConfigChange;
 pub use control::Control;
 pub use count::Counted;
 pub use error::ServerError;
@@ -57,7 +57,7 @@ pub use made::Made;
 pub use marker::{Marker, Owner, Strange, clean_command};
 pub use parameter::{PARAMETERS, Parameter, Values, value_words};
 pub use question::{Obstacle, Question, Writes};
-pub use set_up::SetUp;
+pub(crate) use set_up::SetUp;
 pub use status::{CommandStat, LatencyEvent, Message, Status};
 pub use survey::{Foreign, Neighbours, Survey, left_behind};
 pub use tune::{Restored, Turned};

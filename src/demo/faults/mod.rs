@@ -16,5 +16,4 @@ mod parse;
 mod script;
 
 pub use fault::{Damage, Fault};
-pub use parse::ParseFaultError;
 pub use script::{Occasion, Script, Treatment};
