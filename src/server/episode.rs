@@ -1,6 +1,9 @@
 //! Something that comes in bursts, told when it begins and when it is over. Pure.
 
-use crate::clock::{SECOND_NS, seconds};
+use crate::{
+    clock::{SECOND_NS, seconds},
+    happening::Happening,
+};
 
 /// So long without any, and it is over.
 const QUIET_NS: u64 = 3 * SECOND_NS;
@@ -54,6 +57,42 @@ impl Episode {
                 Some(border)
             }
             Some(_) => None,
+        }
+    }
+}
+
+/// Keys that were evicted, and connections that were turned away, by two counters that grow.
+#[derive(Debug, Default)]
+pub(super) struct Bursts {
+    counted: [Option<u64>; 2],
+    evictions: Episode,
+    rejections: Episode,
+}
+
+impl Bursts {
+    /// What began and what is over, by what was counted of both since the server's start. What another process counted is none,
+    /// nor is what is counted anew after CONFIG RESETSTAT or `stats reset`.
+    pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Vec<Happening> {
+        let before = std::mem::replace(&mut self.counted, counted);
+        let added = |place: usize| counted[place]?.checked_sub(before[place]?).filter(|_| is_same);
+        let [evicted, rejected] = [added(0), added(1)].map(Option::unwrap_or_default);
+        let evictions = self.evictions.take(at_ns, evicted).map(eviction);
+        evictions.into_iter().chain(self.rejections.take(at_ns, rejected).map(rejection)).collect()
+    }
+}
+
+fn eviction(border: Border) -> Happening {
+    match border {
+        Border::Begins(keys) => Happening::EvictionBegan { keys },
+        Border::Ends { sum: keys, length_s, .. } => Happening::EvictionEnded { keys, length_s },
+    }
+}
+
+fn rejection(border: Border) -> Happening {
+    match border {
+        Border::Begins(connections) => Happening::RejectionBegan { connections },
+        Border::Ends { sum: connections, length_s, .. } => {
+            Happening::RejectionEnded { connections, length_s }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Info,
-    episode::{Border, Episode},
+    episode::{Border, Bursts, Episode},
 };
 use crate::{clock::seconds, happening::Happening};
 
@@ -14,8 +14,7 @@ const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 #[derive(Debug, Default)]
 pub(super) struct News {
     seen: Option<Seen>,
-    evictions: Episode,
-    rejections: Episode,
+    bursts: Bursts,
     blocked: Episode,
 }
 
@@ -31,8 +30,6 @@ struct Seen {
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
-    evicted: Option<u64>,
-    rejected: Option<u64>,
 }
 
 /// A child process of the server that writes a file.
@@ -58,8 +55,11 @@ impl News {
     pub(super) fn read(&mut self, at_ns: u64, info: &Info) -> Vec<Happening> {
         let mut seen = Seen::read(info, at_ns);
         let mut told = Vec::new();
+        let is_same = self.seen.as_ref().is_none_or(|before| before.run_id == seen.run_id);
+        let counted = ["evicted_keys", "rejected_connections"].map(|name| info.number(name));
+        let bursts = self.bursts.take(at_ns, counted, is_same);
         if let Some(before) = self.seen.take() {
-            if before.run_id == seen.run_id {
+            if is_same {
                 seen.save.go_on(&before.save);
                 seen.rewrite.go_on(&before.rewrite);
                 told.extend(before.fork(&seen, info));
@@ -68,28 +68,16 @@ impl News {
                 told.extend(saved.map(FileStep::of_snapshot));
                 let rewrite = before.rewrite.turned(&seen.rewrite, at_ns, ok(REWRITE_OUTCOME));
                 told.extend(rewrite.map(FileStep::of_rewrite));
-                told.extend(self.bursts(at_ns, &before, &seen));
             } else {
                 told.push(Happening::Restarted);
             }
+            told.extend(bursts);
             told.extend(before.places(&seen));
-        } else {
-            // Nothing is added yet; what will be is since now.
-            told.extend(self.bursts(at_ns, &seen, &seen));
         }
         let waiting = info.number("blocked_clients").unwrap_or(0);
         told.extend(self.blocked.take(at_ns, waiting).map(blocked));
         self.seen = Some(seen);
         told
-    }
-
-    fn bursts(&mut self, at_ns: u64, before: &Seen, now: &Seen) -> Vec<Happening> {
-        // CONFIG RESETSTAT takes counters back.
-        let added = |now: Option<u64>, before: Option<u64>| now?.checked_sub(before?);
-        let evicted = added(now.evicted, before.evicted).unwrap_or(0);
-        let rejected = added(now.rejected, before.rejected).unwrap_or(0);
-        let evictions = self.evictions.take(at_ns, evicted).map(eviction);
-        evictions.into_iter().chain(self.rejections.take(at_ns, rejected).map(rejection)).collect()
     }
 }
 
@@ -112,8 +100,6 @@ impl Seen {
             forks: info.number("total_forks").or_else(|| info.number("latest_fork_usec")),
             save: child("rdb_bgsave_in_progress", "rdb_saves", "rdb_last_save_time", SAVE_OUTCOME),
             rewrite: child("aof_rewrite_in_progress", "aof_rewrites", "", REWRITE_OUTCOME),
-            evicted: info.number("evicted_keys"),
-            rejected: info.number("rejected_connections"),
         }
     }
 
@@ -191,22 +177,6 @@ impl FileStep {
         match self {
             Self::Began => Happening::RewriteBegan,
             Self::Ended { length_s, outcome } => Happening::RewriteEnded { length_s, outcome },
-        }
-    }
-}
-
-pub(super) fn eviction(border: Border) -> Happening {
-    match border {
-        Border::Begins(keys) => Happening::EvictionBegan { keys },
-        Border::Ends { sum: keys, length_s, .. } => Happening::EvictionEnded { keys, length_s },
-    }
-}
-
-pub(super) fn rejection(border: Border) -> Happening {
-    match border {
-        Border::Begins(connections) => Happening::RejectionBegan { connections },
-        Border::Ends { sum: connections, length_s, .. } => {
-            Happening::RejectionEnded { connections, length_s }
         }
     }
 }

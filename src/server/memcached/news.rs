@@ -1,51 +1,32 @@
 //! What changed between two answers to `stats`, as events. Pure.
 
 use super::stats::Stats;
-use crate::{
-    happening::Happening,
-    server::{
-        episode::Episode,
-        news::{eviction, rejection},
-    },
-};
+use crate::{happening::Happening, server::episode::Bursts};
 
 /// What the previous answer said, and which bursts are under way.
 #[derive(Debug, Default)]
 pub(super) struct News {
     seen: Option<Seen>,
-    evictions: Episode,
-    rejections: Episode,
+    bursts: Bursts,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     pid: Option<u64>,
     uptime_s: Option<u64>,
-    evicted: Option<u64>,
-    /// Connections that it turned away, and times that it stopped to take any.
-    rejected: Option<u64>,
 }
 
 impl News {
     /// What happened since the previous answer, and whether another process gave that.
     pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<Happening>, bool) {
-        let seen = Seen {
-            pid: stats.number("pid"),
-            uptime_s: stats.number("uptime"),
-            evicted: stats.number("evictions"),
-            rejected: stats.number::<u64>("rejected_connections").or(stats.number("listen_disabled_num")),
-        };
+        let seen = Seen { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);
         // A container's processes all have the same number.
         let is_other = before.pid != seen.pid || before.uptime_s > seen.uptime_s;
-        // Another process counts from nothing, as after `stats reset`.
-        let added = |now: Option<u64>, then: Option<u64>| {
-            now.zip(then).filter(|_| !is_other).and_then(|(now, then)| now.checked_sub(then)).unwrap_or(0)
-        };
-        let evicted = self.evictions.take(at_ns, added(seen.evicted, before.evicted)).map(eviction);
-        let rejected = self.rejections.take(at_ns, added(seen.rejected, before.rejected)).map(rejection);
-        let restarted = is_other.then_some(Happening::Restarted);
-        (restarted.into_iter().chain(evicted).chain(rejected).collect(), is_other)
+        // Connections that it turned away, and times that it stopped to take any.
+        let rejected = stats.number("rejected_connections").or(stats.number("listen_disabled_num"));
+        let bursts = self.bursts.take(at_ns, [stats.number("evictions"), rejected], !is_other);
+        (is_other.then_some(Happening::Restarted).into_iter().chain(bursts).collect(), is_other)
     }
 }
 
