@@ -3,9 +3,9 @@
 use std::{
     io,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc::{self, Receiver},
+        mpsc::{self, Receiver, Sender},
     },
     thread,
     time::Duration,
@@ -18,7 +18,7 @@ use signal_hook::{
         SIGXCPU, SIGXFSZ,
     },
     flag,
-    iterator::Signals,
+    iterator::{Handle, Signals},
     low_level,
 };
 
@@ -91,21 +91,41 @@ const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM,
 /// # Errors
 /// When the handlers or the thread cannot be set up.
 pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
-    let wanted = signals.to_vec();
-    let numbers = wanted.iter().flat_map(|signal| signal.numbers());
-    let mut arriving = Signals::new(numbers.chain(&[SIGXFSZ]))?;
     let (sender, receiver) = mpsc::channel();
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for number in arriving.forever() {
-            let Some(signal) = wanted.iter().find(|signal| signal.numbers().contains(&number)) else {
-                continue;
-            };
-            if sender.send(*signal).is_err() {
-                return;
-            }
+    let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let handle = match listeners.handle.take() {
+        Some(handle) => handle,
+        None => {
+            let arriving = Signals::new([SIGXFSZ])?;
+            let handle = arriving.handle();
+            thread::Builder::new().name("signals".to_owned()).spawn(move || hand_on(arriving))?;
+            handle
         }
-    })?;
-    Ok(receiver)
+    };
+    let added = signals.iter().flat_map(|signal| signal.numbers()).try_for_each(|n| handle.add_signal(*n));
+    listeners.handle = Some(handle);
+    listeners.senders.push((signals.to_vec(), sender));
+    added.map(|()| receiver)
+}
+
+/// Who listens in this process.
+struct Listeners {
+    /// What adds to the signals that come, once a thread waits for some.
+    handle: Option<Handle>,
+    senders: Vec<(Vec<Signal>, Sender<Signal>)>,
+}
+
+static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners { handle: None, senders: Vec::new() });
+
+/// The thread: each signal goes to all who want it and are still there.
+fn hand_on(mut arriving: Signals) {
+    for number in arriving.forever() {
+        let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.senders.retain(|(wanted, sender)| {
+            let signal = wanted.iter().find(|signal| signal.numbers().contains(&number));
+            signal.is_none_or(|signal| sender.send(*signal).is_ok())
+        });
+    }
 }
 
 /// How long a signal may take from the moment at which the process goes on to its handler, which any thread runs.

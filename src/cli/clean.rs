@@ -11,6 +11,8 @@ use clap::Args;
 use thiserror::Error;
 
 use super::{
+    Failure, UsageError,
+    command::{Arguments, Planned},
     target_args::{TargetArgs, TargetArgsError},
     words::Words,
 };
@@ -86,10 +88,20 @@ pub enum CleanError {
     BrokenOff(ServerError, String),
 }
 
-impl CleanError {
-    /// The exit code of the program: 2 for bad usage, else 1.
-    pub fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Target(_) | Self::NeedsYes(_)) { 2 } else { 1 }
+impl From<CleanError> for Failure {
+    fn from(error: CleanError) -> Self {
+        match error {
+            CleanError::Target(error) => UsageError::from(error).into(),
+            error @ CleanError::NeedsYes(_) => UsageError::NeedsYes(error.to_string()).into(),
+            error => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl Arguments for CleanArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        self.target.target()?;
+        Ok(Box::new(move || Ok(run(&self, &mut Words::stdout())?)))
     }
 }
 

@@ -1,19 +1,22 @@
 //! `redyno completions SHELL`: what a shell completes, made of the command line itself.
 
-use std::io::{self, Write as _};
-
 use clap::{
     Arg, Args, Command, CommandFactory,
     builder::{PossibleValue, PossibleValuesParser},
 };
 use clap_complete::{Generator, Shell};
 
-use super::{args::CommandLine, topics::TOPICS, words::Words};
+use super::{
+    args::CommandLine,
+    command::{Arguments, Planned},
+    topics::TOPICS,
+};
 use crate::{
     app::Screen,
     experiment::series::series_presets,
     export::{Format, Rows},
     load::{Arrivals, Backlog},
+    runner::Text,
     tui::theme::choice::THEMES,
     workload::{Distribution, presets},
 };
@@ -130,12 +133,10 @@ fn script(shell: Shell) -> String {
     }
 }
 
-/// Prints the script.
-///
-/// # Errors
-/// When standard output takes no more.
-pub(super) fn run(args: &CompletionsArgs, out: &mut Words) -> io::Result<()> {
-    out.write_all(script(args.shell).as_bytes())
+impl Arguments for CompletionsArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        Ok(Box::new(Text(script(self.shell))))
+    }
 }
 
 #[cfg(test)]

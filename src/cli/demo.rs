@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::command::{Arguments, Planned};
 use super::words::Words;
 use crate::demo::{Error, Fault, Handle, Options, Server};
 use crate::endpoint::Password;
 use crate::foreign;
+use crate::runner::ends;
 use crate::signals::Signal;
 
 /// How often it is seen whether the server still runs.
@@ -38,15 +40,14 @@ pub struct DemoArgs {
     faults: Vec<Fault>,
 }
 
-/// Serves until `stop` receives something or its sender is gone. Prints one line that says where.
-///
-/// # Errors
-/// When it cannot listen, or the server fails while it runs.
-pub fn run(args: &DemoArgs, stop: &Receiver<Signal>) -> anyhow::Result<()> {
-    run_to(args, stop, &mut Words::stdout())
+impl Arguments for DemoArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        Ok(Box::new(move || Ok(run(&self, &ends()?, &mut Words::stdout())?)))
+    }
 }
 
-fn run_to(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
+/// Serves until `stop` receives something or its sender is gone. Prints one line that says where.
+fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
     let options = Options {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
         unix_socket: args.socket.clone(),
@@ -105,7 +106,7 @@ mod tests {
         let (stop, stopped) = mpsc::channel();
         stop.send(Signal::Interrupt).unwrap();
         let mut out = Vec::new();
-        run_to(&args, &stopped, &mut out).unwrap();
+        run(&args, &stopped, &mut out).unwrap();
         let line = String::from_utf8(out).unwrap();
         assert!(line.starts_with("redyno demo: a stand-in for Redis at 127.0.0.1:"), "{line}");
         assert!(
@@ -121,7 +122,7 @@ mod tests {
         let port = taken.address().port().to_string();
         let args = parse(&["demo", "-p", &port]).unwrap();
         let (_stop, stopped) = mpsc::channel();
-        let error = run_to(&args, &stopped, &mut Vec::new()).unwrap_err();
+        let error = run(&args, &stopped, &mut Vec::new()).unwrap_err();
         assert_eq!(
             format!("{error:#}"),
             format!(

@@ -12,8 +12,8 @@ use std::fmt;
 
 use clap::{Arg, ArgMatches, CommandFactory, parser::ValueSource};
 
-use super::{Failure, UsageError, args::CommandLine};
-use crate::compat::redis_cli;
+use super::{UsageError, args::CommandLine};
+use crate::{compat::redis_cli, load::Knobs};
 
 /// What the program does when no other command is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,38 +122,46 @@ impl Place {
     }
 }
 
-/// Refuses options that would change nothing.
+/// The options that stand on the command line.
+fn options(given: &ArgMatches) -> Vec<Arg> {
+    let is_given =
+        |option: &&Arg| given.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine);
+    CommandLine::command().get_arguments().filter(is_given).cloned().collect()
+}
+
+/// Refuses options that would change nothing in this mode.
 ///
 /// # Errors
 /// Names the first of them, and what it is given with.
-pub fn check(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
+pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
     let mode = Mode::of(line, has_terminal);
-    let command = CommandLine::command();
-    let is_given =
-        |option: &&Arg| given.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine);
-    let refuse = |option: &Arg, with: &str| {
-        Err(UsageError::Line(format!("{} has no effect {with}; leave it out", written(option))).into())
+    let needless = options(given).into_iter().find(|option| !Place::of(option).includes(mode));
+    needless.map_or(Ok(()), |option| Err(refused(&option, &mode.to_string())))
+}
+
+/// Refuses options that would change nothing in a session without a screen that begins with these knobs.
+///
+/// # Errors
+/// As [`check_mode`].
+pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
+    let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
+        // Nobody is there to turn a knob.
+        let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
+        (|option| Place::of(option) == Place::Load, with)
+    } else if knobs.rate.is_none() && !line.experiment.is_given() {
+        let is_of_rate = |option: &Arg| matches!(option.get_id().as_str(), "arrivals" | "backlog");
+        (is_of_rate, "without a rate (add --rate)")
+    } else {
+        return Ok(());
     };
-    let options: Vec<_> = command.get_arguments().filter(is_given).collect();
-    if let Some(option) = options.iter().find(|option| !Place::of(option).includes(mode)) {
-        return refuse(option, &mode.to_string());
-    }
-    if !matches!(mode, Mode::Piped | Mode::Headless) {
-        return Ok(());
-    }
-    let knobs = line.knobs(false)?;
-    let of_rate = |option: &&&Arg| matches!(option.get_id().as_str(), "arrivals" | "backlog");
-    if knobs.load && knobs.rate.is_none() && !line.experiment.is_given() {
-        let needless = options.iter().find(of_rate);
-        return needless.map_or(Ok(()), |option| refuse(option, "without a rate (add --rate)"));
-    }
-    if knobs.load {
-        return Ok(());
-    }
-    // Nobody is there to turn a knob.
-    let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
-    let of_load = options.iter().find(|option| Place::of(option) == Place::Load);
-    of_load.map_or(Ok(()), |option| refuse(option, with))
+    options(given)
+        .iter()
+        .find(|option| is_needless(option))
+        .map_or(Ok(()), |option| Err(refused(option, with)))
+}
+
+fn refused(option: &Arg, with: &str) -> UsageError {
+    UsageError::of(format!("{} has no effect {with}; leave it out", written(option)))
 }
 
 /// An option as it is given: `-n`, `--rate`.
@@ -173,7 +181,7 @@ mod tests {
     use super::*;
 
     /// All options, and where they have an effect.
-    fn options() -> Vec<(String, Place)> {
+    fn all_options() -> Vec<(String, Place)> {
         let command = CommandLine::command();
         command.get_arguments().map(|option| (option.get_id().to_string(), Place::of(option))).collect()
     }
@@ -235,7 +243,16 @@ mod tests {
         let given =
             CommandLine::command().try_get_matches_from(words).unwrap_or_else(|e| panic!("{line}: {e}"));
         let parsed = CommandLine::from_arg_matches(&given).unwrap();
-        check(&given, &parsed, has_terminal).err().map(|failure| failure.to_string())
+        let checked = check_mode(&given, &parsed, has_terminal).and_then(|()| {
+            let is_load = parsed.session.requests.is_some() || parsed.experiment.is_given();
+            match Mode::of(&parsed, has_terminal) {
+                Mode::Piped | Mode::Headless => {
+                    check_load(&given, &parsed, &parsed.load.knobs(is_load).unwrap())
+                }
+                _ => Ok(()),
+            }
+        });
+        checked.err().map(|refused| refused.to_string())
     }
 
     fn option(name: &str) -> String {
@@ -271,7 +288,7 @@ mod tests {
         for named in
             ["warmup", "requests", "load", "no_load", "yes", "theme", "ascii", "no_mouse", "interval", "json"]
         {
-            assert!(options().iter().any(|(name, _)| name == named), "{named}");
+            assert!(all_options().iter().any(|(name, _)| name == named), "{named}");
         }
     }
 
@@ -282,7 +299,7 @@ mod tests {
         let other = ["no_load", "headless", "load", "plan", "verify"];
         let named = |list: &[&str], name: &str| list.contains(&name);
         for (name, place) in
-            options().into_iter().filter(|(name, _)| !named(&modes, name) && !named(&other, name))
+            all_options().into_iter().filter(|(name, _)| !named(&modes, name) && !named(&other, name))
         {
             for (line, has_terminal) in LINES {
                 let words = std::iter::once("redyno").chain(line.split_whitespace());
@@ -306,7 +323,7 @@ mod tests {
             let refused = refusal(line, false).unwrap();
             assert!(refused.contains("has no effect without load (add --load)"), "{refused}");
         }
-        for (name, _) in options().into_iter().filter(|(_, place)| *place == Place::Load) {
+        for (name, _) in all_options().into_iter().filter(|(_, place)| *place == Place::Load) {
             let line = format!("--no-load {}", option(&name));
             assert!(refusal(&line, false).unwrap().contains("has no effect with --no-load"), "{line}");
             assert_eq!(refusal(&line, true), None, "on the screen it can be switched on: {line}");

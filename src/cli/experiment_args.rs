@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::UsageError;
 use crate::{
-    experiment::{Experiment, Find, Limit, Script, ScriptError, Setting, Sweep, SweepPlan},
+    experiment::{Experiment, Find, Limit, Script, Setting, Sweep, SweepPlan},
     load::Knobs,
     workload::text_of,
 };
@@ -47,8 +47,19 @@ impl ScriptFile {
     }
 
     fn script(&self, knobs: &Knobs) -> Result<Script, UsageError> {
-        let wrong = |error: ScriptError| UsageError::Line(error.to_string());
-        Script::parse(&self.name, &self.text, knobs).map_err(wrong)
+        Script::parse(&self.name, &self.text, knobs).map_err(UsageError::of)
+    }
+
+    /// Refuses a script that a session of this length does not play to its end.
+    fn check_length(&self, script: &Script, length: Option<Duration>) -> Result<(), UsageError> {
+        let (last_s, end_s) = (script.last_turn_s(), script.end_s());
+        match length.map(|length| length.as_secs_f64()) {
+            Some(length_s) if last_s >= length_s || end_s > length_s => Err(UsageError::of(format!(
+                "--duration {length_s} ends before {}, which turns a knob at {last_s} s and ends at {end_s} s",
+                self.name
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -58,67 +69,50 @@ impl ExperimentArgs {
         self.find.is_some() || self.sweep.is_some() || self.script.is_some()
     }
 
-    /// What it will put in force on top of these knobs, as far as that is known beforehand.
+    /// The experiment on top of these knobs, for a session of this length if it has one. Where the session does not go on after
+    /// it, no other load comes before the first that was asked for.
     ///
     /// # Errors
-    /// When one of the settings cannot be.
-    pub fn settings(&self, knobs: &Knobs) -> Result<Vec<Setting>, UsageError> {
+    /// When one of the settings cannot be, or the session does not play a script to its end.
+    pub fn course(
+        &self,
+        knobs: Knobs,
+        length: Option<Duration>,
+        goes_on: bool,
+    ) -> Result<Course, UsageError> {
         if let Some(file) = &self.script {
-            return Ok(file.script(knobs)?.settings().to_vec());
+            let script = file.script(&knobs)?;
+            file.check_length(&script, length)?;
+            return Ok(Course {
+                knobs: script.first_knobs().clone(),
+                settings: script.settings().to_vec(),
+                experiment: Some(Box::new(script)),
+                ends_session: length.is_none(),
+            });
         }
-        let settings = self.sweep.as_ref().map_or(Ok(Vec::new()), |plan| plan.settings(knobs));
-        settings.map_err(|error| UsageError::Line(format!("--sweep: {error}")))
+        if let Some(plan) = &self.sweep {
+            let settings = plan.settings(&knobs);
+            let settings = settings.map_err(|error| UsageError::of(format!("--sweep: {error}")))?;
+            // Those before a sweep come back after it, where the session goes on.
+            let first = settings.first().filter(|_| !goes_on);
+            let knobs = first.map_or(knobs, |setting| setting.knobs.clone());
+            let sweep = Sweep::of(plan.clone(), settings.clone());
+            return Ok(Course { knobs, settings, experiment: Some(Box::new(sweep)), ends_session: true });
+        }
+        let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
+        let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);
+        Ok(Course { knobs, settings: Vec::new(), experiment, ends_session: true })
     }
+}
 
-    /// The knobs that a session begins with which would have these without an experiment: no other load comes before the first that
-    /// was asked for. Those before a sweep come back after it, where the session goes on.
-    ///
-    /// # Errors
-    /// When one of the settings cannot be.
-    pub fn first_knobs(&self, knobs: &Knobs, goes_on: bool) -> Result<Knobs, UsageError> {
-        if let Some(file) = &self.script {
-            return Ok(file.script(knobs)?.first_knobs().clone());
-        }
-        let first = self.settings(knobs)?.into_iter().next().filter(|_| !goes_on);
-        Ok(first.map_or_else(|| knobs.clone(), |setting| setting.knobs))
-    }
-
-    /// Whether a session without a screen, of this length if it has one, ends with it.
-    pub fn ends_session(&self, length: Option<Duration>) -> bool {
-        self.script.is_none() || length.is_none()
-    }
-
-    /// Refuses a script that a session of this length does not play to its end.
-    ///
-    /// # Errors
-    /// Says when it turns last.
-    pub fn check_length(&self, length: Option<Duration>, knobs: &Knobs) -> Result<(), UsageError> {
-        let (Some(file), Some(length)) = (&self.script, length) else { return Ok(()) };
-        let script = file.script(knobs)?;
-        let length_s = length.as_secs_f64();
-        if script.last_turn_s() < length_s && script.end_s() <= length_s {
-            return Ok(());
-        }
-        let (last_s, end_s) = (script.last_turn_s(), script.end_s());
-        Err(UsageError::Line(format!(
-            "--duration {length_s} ends before {}, which turns a knob at {last_s} s and ends at {end_s} s",
-            file.name
-        )))
-    }
-
-    /// The experiment, on top of these knobs.
-    ///
-    /// # Errors
-    /// When one of its settings cannot be.
-    pub fn experiment(&self, knobs: &Knobs) -> Result<Option<Box<dyn Experiment>>, UsageError> {
-        if let Some(limit) = &self.find {
-            return Ok(Some(Box::new(Find::new(limit.clone(), knobs.clone()))));
-        }
-        if let Some(file) = &self.script {
-            return Ok(Some(Box::new(file.script(knobs)?)));
-        }
-        let Some(plan) = &self.sweep else { return Ok(None) };
-        let sweep = Sweep::new(plan.clone(), knobs);
-        Ok(Some(Box::new(sweep.map_err(|error| UsageError::Line(format!("--sweep: {error}")))?)))
-    }
+/// What an experiment makes of a session.
+pub struct Course {
+    /// The knobs that it begins with.
+    pub knobs: Knobs,
+    /// What will be put in force, as far as that is known beforehand.
+    pub settings: Vec<Setting>,
+    /// What turns the knobs, if anything does.
+    pub experiment: Option<Box<dyn Experiment>>,
+    /// Whether the session ends with it where no screen is there.
+    pub ends_session: bool,
 }

@@ -1,49 +1,22 @@
 //! `redyno export FILE --format FORMAT`: a recording's figures in the form of other tools.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    str::FromStr,
-    sync::mpsc::Receiver,
-};
+use std::{collections::BTreeSet, path::PathBuf, sync::mpsc::Receiver};
 
 use clap::Args;
 
 use super::{
     Failure, UsageError,
+    command::{Arguments, Planned},
     headless::Printer,
     outlet::Outlet,
-    reading::{print_all, records, tell_lost},
+    reading::{print_all, records, tell_lost, write_all},
 };
 use crate::{
     export::{Format, Rows},
-    session::{Record, Writer},
+    runner::ends,
+    session::Record,
     signals::Signal,
 };
-
-/// A format and the file that it is written to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Export {
-    /// In which form.
-    pub format: Format,
-    /// Where to.
-    pub file: PathBuf,
-}
-
-impl FromStr for Export {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (format, file) = text
-            .split_once(':')
-            .filter(|(_, file)| !file.is_empty())
-            .ok_or("it must be a format and a file, such as csv:session.csv")?;
-        Ok(Self {
-            format: format.parse().map_err(|error: crate::export::NoFormat| error.to_string())?,
-            file: file.into(),
-        })
-    }
-}
 
 /// What there is, below the options.
 fn formats() -> String {
@@ -90,22 +63,18 @@ fn rows(name: &str) -> Result<Rows, String> {
     })
 }
 
-impl ExportArgs {
-    /// Whether each option means something for the format.
-    ///
-    /// # Errors
-    /// Names the first that does not.
-    pub(super) fn check(&self) -> Result<(), UsageError> {
+impl Arguments for ExportArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
         let name = self.format.name();
         if self.rows.is_some() && !self.format.has_rows() {
-            return Err(UsageError::Line(format!(
-                "--rows is for csv and ndjson; {name} has rows of its own"
-            )));
+            let text = format!("--rows is for csv and ndjson; {name} has rows of its own");
+            return Err(UsageError::Line(text).into());
         }
         if self.tag.is_some() && self.format != Format::Percentiles {
-            return Err(UsageError::Line(format!("--tag is for hgrm; {name} holds all distributions")));
+            let text = format!("--tag is for hgrm; {name} holds all distributions");
+            return Err(UsageError::Line(text).into());
         }
-        Ok(())
+        Ok(Box::new(move || run(&self, &ends()?)))
     }
 }
 
@@ -113,21 +82,13 @@ impl ExportArgs {
 ///
 /// # Errors
 /// When the recording cannot be read or has not what is asked for, when nothing can be written, or when a signal ends it.
-pub(super) fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
+fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let records = of_target(records(&args.file, args.redact, signals)?.inspect(tell_lost), args);
     let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
     let Some(output) = &args.output else {
         return print_all(Printer::of(sink, Outlet::stdout()), records, signals);
     };
-    let mut writer = Writer::create_as(output, sink).map_err(anyhow::Error::from)?;
-    let written = (|| {
-        for record in records {
-            writer.write(&record?).map_err(anyhow::Error::from)?;
-        }
-        writer.finish().map_err(anyhow::Error::from)?;
-        Ok(())
-    })();
-    written.inspect_err(|_| remove(output))
+    write_all(output, sink, records)
 }
 
 /// The records of the target that is asked for; behind them the reason when the recording has not what is asked for.
@@ -149,12 +110,6 @@ fn of_target(
             };
         }
     })
-}
-
-/// Takes away a file of ours that has not become what it should.
-fn remove(path: &Path) {
-    // What is said is why it was not finished; that it cannot be removed either says nothing more.
-    let _ = std::fs::remove_file(path);
 }
 
 /// What was in the recording.

@@ -4,14 +4,14 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::values::{bytes, count, prefix, requests, seconds, threads};
+use super::{
+    UsageError,
+    values::{bytes, count, prefix, requests, seconds, threads},
+};
 use crate::{
     load::{Arrivals, Backlog, KnobError, Knobs, most_workers},
     units::parse_count,
-    workload::{
-        ChoiceError, Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Workload,
-        WorkloadError,
-    },
+    workload::{Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Workload, WorkloadError},
 };
 
 /// LOAD: what is asked of the server, and how.
@@ -122,17 +122,22 @@ impl LoadArgs {
         self.load || self.prefill || is_shaped || is_chosen
     }
 
-    /// Reads what the workload's name or file says, and what load it suggests where no option says otherwise. All that it
-    /// suggests.
+    /// Reads what the workload's name or file says, what load it suggests where no option says otherwise, and its dataset.
+    /// All that it suggests.
     ///
     /// # Errors
-    /// When there is no such workload, or it is none.
-    pub fn choose(&mut self) -> Result<Suggested, ChoiceError> {
-        let Some(text) = &self.workload else { return Ok(Suggested::default()) };
-        let Chosen { workload, load } = Chosen::find(text, &self.set.clone().into())?;
-        self.chosen = Some(workload);
-        self.follow(&load);
-        Ok(load)
+    /// When there is no such workload, or it is none, and as [`read_dataset`](Self::read_dataset).
+    pub fn choose(&mut self) -> Result<Suggested, UsageError> {
+        let mut suggested = Suggested::default();
+        if let Some(text) = &self.workload {
+            let chosen = Chosen::find(text, &self.set.clone().into());
+            let chosen = chosen.map_err(|error| UsageError::of(format!("--workload: {error}")))?;
+            self.chosen = Some(chosen.workload);
+            self.follow(&chosen.load);
+            suggested = chosen.load;
+        }
+        self.read_dataset()?;
+        Ok(suggested)
     }
 
     /// Takes over what a load suggests where no option says otherwise.
@@ -149,13 +154,15 @@ impl LoadArgs {
     ///
     /// # Errors
     /// When there is none and the workload needs one, or it needs none, or the file is wrong.
-    pub fn read_dataset(&mut self) -> Result<(), DatasetError> {
-        let Some(file) = &self.dataset else {
-            let portion = self.chosen.iter().flat_map(|workload| workload.portions()).next();
-            return portion.map_or(Ok(()), |portion| Err(DatasetError::NotGiven(portion)));
+    pub fn read_dataset(&mut self) -> Result<(), UsageError> {
+        let portion = self.chosen.iter().flat_map(|workload| workload.portions()).next();
+        let read = match (&self.dataset, &self.chosen, portion) {
+            (None, _, None) => return Ok(()),
+            (None, _, Some(portion)) => Err(DatasetError::NotGiven(portion)),
+            (Some(_), None, _) => Err(DatasetError::Unused),
+            (Some(file), Some(workload), _) => workload.with_dataset(file, self.maxdocs),
         };
-        let workload = self.chosen.as_ref().ok_or(DatasetError::Unused)?;
-        self.chosen = Some(Arc::new(workload.with_dataset(file, self.maxdocs)?));
+        self.chosen = Some(Arc::new(read.map_err(UsageError::of)?));
         Ok(())
     }
 

@@ -1,50 +1,48 @@
 //! `--plan`: what a session would send, printed without a connection.
 
-use std::io::Write;
-
-use anyhow::Context as _;
-
-use super::{Failure, UsageError, args::CommandLine, words::Words};
+use super::UsageError;
 use crate::{
     foreign,
     load::Knobs,
     protocol::Dialect,
+    runner::SessionPlan,
+    session::running::Keys,
     units::{bytes, counted, percent},
     workload::{Asking, DatasetAhead, KeyNames, KeysAhead, Outlook, PrefillAhead},
 };
 
-/// Prints what the session of `line` would send.
+/// What a session would send.
 ///
 /// # Errors
-/// When the arguments are wrong for the dialect of their target.
-pub(super) fn run(line: &CommandLine, out: &mut Words) -> Result<(), Failure> {
-    let text = text(line)?;
-    Ok(out.write_all(text.as_bytes()).context("cannot write to stdout")?)
-}
-
-fn text(line: &CommandLine) -> Result<String, UsageError> {
-    let (knobs, dialect) = (line.knobs(true)?, line.target.target()?.dialect);
-    let names = line.load.users_names().unwrap_or_else(KeyNames::of_some_run);
-    let spoken = knobs.workload.check_dialect(dialect, &names);
-    spoken.map_err(|error| UsageError::Line(error.to_string()))?;
-    let seed = line.load.seed();
-    let outlook = Outlook::new(&Asking {
+/// When its values or keys cannot be.
+pub(super) fn outlook(plan: &SessionPlan) -> Result<Outlook, UsageError> {
+    let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
+    // Those of the run are others each time.
+    let of_some_run = KeyNames::of_some_run();
+    let names = if plan.commission.keys == Keys::Users { &load.names } else { &of_some_run };
+    let asking = Asking {
         workload: &knobs.workload,
-        dialect,
+        dialect: load.target.dialect,
         keyspace: knobs.keyspace,
         value_size: knobs.value_size,
         clients: knobs.clients,
-        names: &names,
-        seed,
-    });
-    let outlook = outlook.map_err(|error| UsageError::Line(error.to_string()))?;
+        names,
+        seed: load.seed,
+    };
+    Outlook::new(&asking).map_err(UsageError::of)
+}
+
+/// The same in words.
+pub(super) fn text(plan: &SessionPlan) -> Result<String, UsageError> {
+    let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
+    let outlook = outlook(plan)?;
     let parts = [
-        head(&knobs, dialect),
+        head(knobs, load.target.dialect),
         operations(&outlook),
         keys(&outlook.keys),
         outlook.dataset.as_ref().map(dataset).unwrap_or_default(),
         outlook.prefill.as_ref().map_or_else(|| "Prefill: none\n".to_owned(), prefill),
-        samples(&outlook, seed),
+        samples(&outlook, load.seed),
     ];
     Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }

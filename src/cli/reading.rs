@@ -2,6 +2,7 @@
 //! the wait for a pipe that is silent, or that nobody writes to.
 
 use std::{
+    fs,
     io::{self, Write},
     path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
@@ -13,7 +14,7 @@ use anyhow::Context as _;
 
 use super::{Failure, headless::Printer, outlet::is_broken_pipe, words::Words};
 use crate::{
-    session::{ReadError, Reader, Record},
+    session::{ReadError, Reader, Record, Sink, Writer},
     signals::Signal,
 };
 
@@ -89,6 +90,27 @@ fn read_all(path: &Path, to: &SyncSender<Read>) {
             return;
         }
     }
+}
+
+/// Writes what `sink` makes of `records` to a new file, which goes again where that fails.
+///
+/// # Errors
+/// When a record is none, when the file is there already or cannot be written, or when a signal ends it.
+pub(super) fn write_all(
+    path: &Path,
+    sink: Box<dyn Sink + Send>,
+    records: impl IntoIterator<Item = Result<Record, Failure>>,
+) -> Result<(), Failure> {
+    let mut writer = Writer::create_as(path, sink).map_err(anyhow::Error::from)?;
+    let write = || {
+        for record in records {
+            writer.write(&record?).map_err(anyhow::Error::from)?;
+        }
+        writer.finish().map_err(anyhow::Error::from)?;
+        Ok(())
+    };
+    // What is said is why it was not finished; that it cannot be removed either says nothing more.
+    write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// Prints what a printer makes of `records`, as fast as it is taken: nothing is measured meanwhile, and nothing is lost. The

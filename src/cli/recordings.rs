@@ -11,16 +11,20 @@ use clap::Args;
 use serde::Serialize;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use super::{Failure, words::Words};
+use super::{
+    Failure,
+    command::{Arguments, Planned},
+};
 use crate::{
     foreign,
+    runner::{Plan as _, Text},
     session::{Glance, SessionStart},
     units,
 };
 
 /// The directory of recordings that have no name of their own: `redyno` in the directory of state of the XDG Base Directory
 /// Specification; the working directory where nothing says which that is.
-pub(crate) fn directory() -> PathBuf {
+pub(super) fn directory() -> PathBuf {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
     state.map_or_else(|| ".".into(), |state| state.join("redyno"))
@@ -51,21 +55,20 @@ struct Row {
     bytes: u64,
 }
 
-/// Prints the recordings, the last one last.
-///
-/// # Errors
-/// When the directory cannot be read, or standard output takes no more.
-pub(super) fn run(args: &SessionsArgs, out: &mut Words) -> Result<(), Failure> {
-    let directory = args.directory.clone().unwrap_or_else(directory);
-    let (rows, others) = rows(&directory)?;
-    let text = match args.json {
-        true => {
-            let line = |row| foreign::json(&serde_json::to_string(row).unwrap_or_default()) + "\n";
-            rows.iter().map(line).collect()
-        }
-        false => table(&rows, others, &directory),
-    };
-    Ok(io::Write::write_all(out, text.as_bytes()).context("cannot write to stdout")?)
+impl Arguments for SessionsArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        Ok(Box::new(move || Box::new(Text(self.list()?)).run()))
+    }
+}
+
+impl SessionsArgs {
+    /// The recordings, the last one last.
+    fn list(self) -> Result<String, Failure> {
+        let directory = self.directory.unwrap_or_else(directory);
+        let (rows, others) = rows(&directory)?;
+        let line = |row| foreign::json(&serde_json::to_string(row).unwrap_or_default()) + "\n";
+        Ok(if self.json { rows.iter().map(line).collect() } else { table(&rows, others, &directory) })
+    }
 }
 
 /// The recordings of a directory by when they began, and how many of its files are called so and are none.

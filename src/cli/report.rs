@@ -1,22 +1,18 @@
 //! `redyno report FILE... -o report.html`: recordings as one page, or as text for a ticket.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::mpsc::Receiver,
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::{
     Failure, UsageError,
-    compare::named,
-    reading::{records, tell_lost},
+    command::{Arguments, Planned},
+    reading::{records, tell_lost, write_all},
 };
 use crate::{
     foreign,
     report::{Form, Report, Source},
-    session::Writer,
-    signals::Signal,
+    runner::{ends, named},
 };
 
 const AFTER: &str = "\
@@ -47,48 +43,29 @@ pub struct ReportArgs {
     pub redact: bool,
 }
 
-impl ReportArgs {
-    /// Where to, in which form.
-    ///
-    /// # Errors
-    /// When that is not said, or says no form.
-    pub(super) fn check(&self) -> Result<(&Path, Form), UsageError> {
-        let Some(output) = self.output.as_deref() else {
+impl Arguments for ReportArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        let Some(output) = self.output else {
             let text =
                 "report writes a file: name it with -o, report.html for a page or report.md for a ticket";
-            return Err(UsageError::Line(text.to_owned()));
+            return Err(UsageError::of(text).into());
         };
-        let form = Form::of(output).ok_or_else(|| {
+        let Some(form) = Form::of(&output) else {
             let text = format!(
                 "-o {}: its name says no form; .html is a page, .md is text for a ticket",
                 output.display()
             );
-            UsageError::Line(text)
-        });
-        Ok((output, form?))
+            return Err(UsageError::Line(text).into());
+        };
+        let (names, redacts) = (self.files, self.redact);
+        Ok(Box::new(move || {
+            let (signals, files) = (ends()?, files(&names));
+            let open = |(file, _): &(&str, _)| records(Path::new(file), redacts, &signals);
+            let recordings = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+            let report = Box::new(Report::of(form, sources(&files)));
+            write_all(&output, report, recordings.into_iter().flatten().inspect(tell_lost))
+        }))
     }
-}
-
-/// Writes the report.
-///
-/// # Errors
-/// When a recording cannot be read, when the file is there already or cannot be written, or when a signal ends it.
-pub(super) fn run(args: &ReportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let (output, form) = args.check()?;
-    let files = files(&args.files);
-    let open = |(file, _): &(&str, _)| records(Path::new(file), args.redact, signals);
-    let recordings = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
-    let report = Box::new(Report::of(form, sources(&files)));
-    let mut writer = Writer::create_as(output, report).map_err(anyhow::Error::from)?;
-    let written = (|| {
-        for record in recordings.into_iter().flatten().inspect(tell_lost) {
-            writer.write(&record?).map_err(anyhow::Error::from)?;
-        }
-        writer.finish().map_err(anyhow::Error::from)?;
-        Ok(())
-    })();
-    // What is said is why it was not finished; that it cannot be removed either says nothing more.
-    written.inspect_err(|_| drop(std::fs::remove_file(output)))
 }
 
 /// The files that are named, each once with the segments that are named of it.

@@ -6,25 +6,21 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::Context as _;
 use clap::{
     ArgMatches, CommandFactory, FromArgMatches,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
 use super::{
-    Failure, UsageError, ab,
-    args::{Command, CommandLine},
-    clean, compare, completions, demo, effect, export, man,
+    Failure, UsageError,
+    args::CommandLine,
     outlet::{Outlet, PATIENCE},
-    outlook, recordings, replay, report, series, session, topics, verify, versus,
     words::{Words, choose_characters},
-    workloads,
 };
 use crate::{
-    compat::{memtier, redis_benchmark, redis_cli},
+    compat::{memtier, redis_benchmark},
     foreign,
-    signals::{Signal, listen},
+    runner::Plan,
     tui::theme::{Theme, choice::Choice},
     units::were,
 };
@@ -46,14 +42,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let code = memtier::run(program, words);
             end_output().map_or_else(|failure| fail(&failure, &args), |()| code)
         }
-        Ok((mut line, given)) => {
-            let replay = line.command.as_ref().and_then(|command| match command {
-                Command::Replay(args) => Some(&args.look),
-                _ => None,
-            });
-            choose_characters(is_ascii(replay.unwrap_or(&line.session.look).ascii));
-            let plan = check(&mut line, &given, has_terminal);
-            end(plan.and_then(|plan| dispatch(&line, plan, has_terminal)), &args)
+        Ok((line, given)) => {
+            choose_characters(is_ascii(line.is_ascii()));
+            end(line.plan(&given, has_terminal).and_then(Plan::run), &args)
         }
         Err(error) if is_answer(&error) => {
             // A help that cannot be written has no other place to go.
@@ -104,7 +95,7 @@ fn end_output() -> Result<(), Failure> {
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match parse(args) {
-        Ok((mut line, given)) => check(&mut line, &given, has_terminal).err()?,
+        Ok((line, given)) => line.plan(&given, has_terminal).err()?,
         Err(error) if is_answer(&error) => return None,
         Err(error) => UsageError::Line(one_line(&error, args)).into(),
     };
@@ -139,81 +130,6 @@ fn is_answer(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
 
-/// Wrong arguments are told before anything is opened, started or asked. The plan of a one-shot mode, if it is one.
-fn check(
-    line: &mut CommandLine,
-    given: &ArgMatches,
-    has_terminal: bool,
-) -> Result<Option<redis_cli::Plan>, Failure> {
-    line.choose()?;
-    match &line.command {
-        Some(
-            Command::Demo(_)
-            | Command::Replay(_)
-            | Command::Completions(_)
-            | Command::Help(_)
-            | Command::Sessions(_)
-            | Command::Bench(_)
-            | Command::Memtier(_),
-        ) => return Ok(None),
-        Some(Command::Man(args)) => return Ok(args.of().map(|_| None)?),
-        Some(Command::Compare(args)) => return Ok(compare::check(args).map(|()| None)?),
-        Some(Command::Export(args)) => return Ok(args.check().map(|()| None)?),
-        Some(Command::Report(args)) => return Ok(args.check().map(|_| None)?),
-        Some(Command::Workloads(args)) => return Ok(args.text().map(|_| None)?),
-        Some(Command::Ab(args)) => return ab::check(args).map(|()| None),
-        Some(Command::Versus(args)) => return versus::check(args).map(|()| None),
-        Some(Command::Series(args)) => return series::check(args).map(|()| None),
-        Some(Command::Clean(args)) => return Ok(args.target.target().map(|_| None)?),
-        None => {}
-    }
-    let plan = line.oneshot.plan(line.target.target()?, line.session.json)?;
-    if plan.is_none() && (line.session.headless || !has_terminal) {
-        line.end_after_a_pass()?;
-    }
-    if plan.is_none() {
-        session::check(line, has_terminal)?;
-    }
-    effect::check(given, line, has_terminal)?;
-    Ok(plan)
-}
-
-/// Runs a command that has passed [`check`].
-fn dispatch(line: &CommandLine, plan: Option<redis_cli::Plan>, has_terminal: bool) -> Result<(), Failure> {
-    let stop = || listen(&Signal::ENDS).context("cannot take signals");
-    match (&line.command, plan) {
-        (Some(Command::Demo(args)), _) => Ok(demo::run(args, &stop()?)?),
-        (Some(Command::Replay(args)), _) => replay::run(args, has_terminal),
-        (Some(Command::Ab(args)), _) => ab::run(args),
-        (Some(Command::Versus(args)), _) => versus::run(args),
-        (Some(Command::Series(args)), _) => series::run(args),
-        // Its words are read before all others, where it comes first.
-        (Some(Command::Bench(_)), _) => {
-            Err(UsageError::Line("bench comes first: redyno bench ...".to_owned()).into())
-        }
-        (Some(Command::Memtier(_)), _) => {
-            Err(UsageError::Line("memtier comes first: redyno memtier ...".to_owned()).into())
-        }
-        (Some(Command::Compare(args)), _) => compare::run(args, &mut Words::stdout()),
-        (Some(Command::Sessions(args)), _) => recordings::run(args, &mut Words::stdout()),
-        (Some(Command::Export(args)), _) => export::run(args, &stop()?),
-        (Some(Command::Report(args)), _) => report::run(args, &stop()?),
-        (Some(Command::Clean(args)), _) => Ok(clean::run(args, &mut Words::stdout())?),
-        (Some(Command::Workloads(args)), _) => Ok(workloads::run(args, &mut Words::stdout())?),
-        (Some(Command::Completions(args)), _) => {
-            Ok(completions::run(args, &mut Words::stdout()).context("cannot write to stdout")?)
-        }
-        (Some(Command::Help(args)), _) => {
-            Ok(topics::run(args, &mut Words::stdout()).context("cannot write to stdout")?)
-        }
-        (Some(Command::Man(args)), _) => man::run(args, &mut Words::stdout()),
-        (None, Some(plan)) => Ok(redis_cli::run(&plan, &stop()?, has_terminal)?),
-        (None, None) if line.session.plan => outlook::run(line, &mut Words::stdout()),
-        (None, None) if line.session.verify => verify::run(line, &mut Words::stdout()),
-        (None, None) => session::run(line, has_terminal),
-    }
-}
-
 fn fail(failure: &Failure, args: &[OsString]) -> ExitCode {
     if !matches!(failure, Failure::Interrupted) {
         // Without a stderr only the exit code can tell.
@@ -227,9 +143,7 @@ fn told(failure: &Failure, args: &[OsString]) -> String {
     let message = without_passwords(&failure.to_string(), args);
     match failure {
         // Our own words have several lines there; everywhere else they can only be an argument's.
-        Failure::Usage(UsageError::NeedsYes(_)) | Failure::Clean(_) | Failure::Failed(_) => {
-            foreign::lines(message.as_bytes())
-        }
+        Failure::Usage(UsageError::NeedsYes(_)) | Failure::Failed(_) => foreign::lines(message.as_bytes()),
         _ => foreign::at_most(message.as_bytes(), LONGEST_REFUSAL),
     }
 }

@@ -5,12 +5,16 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    export::Export,
+    UsageError,
+    load_args::LoadArgs,
     look_args::LookArgs,
-    metrics,
     values::{requests, rotation, seconds},
 };
-use crate::{compare::Condition, workload::Suggested};
+use crate::{
+    compare::Condition,
+    runner::{Export, metrics},
+    workload::Suggested,
+};
 
 /// SESSION: how long it lasts, and who watches.
 #[derive(Debug, Clone, Default, Args)]
@@ -79,5 +83,16 @@ impl SessionArgs {
             self.requests = load.requests;
             self.duration = load.duration.map(|s| Duration::from_secs(s.into()));
         }
+    }
+
+    /// Has a run that nobody watches end after one pass over the dataset of its load, where nothing else ends it.
+    ///
+    /// # Errors
+    /// When nobody knows how many requests that is.
+    pub fn end_after_a_pass(&mut self, load: &LoadArgs) -> Result<(), UsageError> {
+        if self.requests.is_none() && self.duration.is_none() {
+            self.requests = load.requests_of_a_pass().map_err(UsageError::of)?;
+        }
+        Ok(())
     }
 }

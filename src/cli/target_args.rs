@@ -7,6 +7,7 @@ use std::{env, env::VarError, path::PathBuf};
 use clap::{Args, value_parser};
 use thiserror::Error;
 
+use super::UsageError;
 use super::tls_args::{TlsArgs, TlsArgsError};
 use crate::{
     endpoint::{
@@ -93,6 +94,12 @@ pub enum TargetArgsError {
     /// TLS that cannot be spoken so.
     #[error(transparent)]
     Tls(#[from] TlsArgsError),
+}
+
+impl From<TargetArgsError> for UsageError {
+    fn from(error: TargetArgsError) -> Self {
+        Self::of(error)
+    }
 }
 
 impl TargetArgs {

@@ -6,11 +6,14 @@
 
 use std::{io::Write, time::Duration};
 
-use super::{Failure, UsageError, args::CommandLine, words::Words};
+use anyhow::Context as _;
+
+use super::{Failure, UsageError, command::Planned, words::Words};
 use crate::{
-    endpoint::{Address, ReachError, Talk, talk},
-    foreign,
+    endpoint::{Address, ReachError, Talk, Target, talk},
+    foreign, load,
     protocol::{Dialect, Reply},
+    runner::SessionPlan,
     units::{counted, grouped},
     workload::{Asked, DatasetError, ReadBack},
 };
@@ -34,24 +37,27 @@ struct Found {
     named: Vec<String>,
 }
 
-/// Reads back what a run with the same words wrote.
+/// The plan of reading back what a run with the same words wrote.
 ///
 /// # Errors
-/// When it is not known how, the server cannot be reached, or a record is not as it was written.
-pub(super) fn run(line: &CommandLine, out: &mut Words) -> Result<(), Failure> {
-    let wrong = |error: &dyn std::fmt::Display| UsageError::Line(error.to_string());
-    let (knobs, mut target) = (line.knobs(true)?, line.target.target()?);
-    let mut records = knobs.workload.read_back().map_err(|error| wrong(&error))?;
+/// When it is not known how.
+pub(super) fn plan(plan: SessionPlan) -> Planned {
+    let load::Plan { mut target, timeout, .. } = plan.commission.plan;
+    let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
     if !target.dialect.is_resp() {
-        return Err(wrong(&"--verify reads back from Redis and Valkey only").into());
+        return Err(UsageError::of("--verify reads back from Redis and Valkey only").into());
     }
     target.dialect = Dialect::Resp2;
-    let limit = line.load.reply_timeout();
-    let mut talk = talk(&target, limit).map_err(anyhow::Error::from)?;
+    Ok(Box::new(move || run(records, &target, timeout)))
+}
+
+/// Fails when the server cannot be reached, or a record is not as it was written.
+fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Failure> {
+    let mut talk = talk(target, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
     let found = read(&mut records, &mut talk, limit, &target.address)?;
     let told = found.told(began.elapsed());
-    writeln!(out, "{told}").map_err(|error| anyhow::Error::from(error).context("cannot write to stdout"))?;
+    writeln!(Words::stdout(), "{told}").context("cannot write to stdout")?;
     if found.missing + found.different == 0 {
         return Ok(());
     }

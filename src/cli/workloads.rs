@@ -1,13 +1,14 @@
 //! `redyno workloads`: which workloads and series there are, and one of them as a file to start from.
 
-use std::io::Write;
-
-use anyhow::Context as _;
 use clap::Args;
 
-use super::{Failure, UsageError, words::Words};
+use super::{
+    UsageError,
+    command::{Arguments, Planned},
+};
 use crate::{
     experiment::series::{series_file, series_presets},
+    runner::Text,
     workload::{Chosen, Setting, presets},
 };
 
@@ -28,20 +29,17 @@ pub struct WorkloadsArgs {
     pub set: Vec<Setting>,
 }
 
-impl WorkloadsArgs {
-    /// What is printed.
-    ///
-    /// # Errors
-    /// When there is no such preset, or no such parameter.
-    pub(super) fn text(&self) -> Result<String, UsageError> {
-        match &self.name {
-            Some(name) if self.set.is_empty() && series_file(name).is_some() => {
-                Ok(series_file(name).unwrap_or_default().to_owned())
+impl Arguments for WorkloadsArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        let series = self.name.as_ref().filter(|_| self.set.is_empty()).and_then(|name| series_file(name));
+        let text = match (series, &self.name) {
+            (Some(file), _) => file.to_owned(),
+            (None, Some(name)) => {
+                Chosen::preset_file(name, &self.set.clone().into()).map_err(UsageError::of)?
             }
-            Some(name) => Chosen::preset_file(name, &self.set.clone().into())
-                .map_err(|error| UsageError::Line(error.to_string())),
-            None => Ok(list()),
-        }
+            (None, None) => list(),
+        };
+        Ok(Box::new(Text(text)))
     }
 }
 
@@ -54,10 +52,4 @@ fn list() -> String {
         of.iter().map(|(name, about)| format!("{name:width$}  {about}\n")).collect::<String>()
     };
     format!("{}\nSeries, one table each: redyno series NAME\n{}", lines(&workloads), lines(&series))
-}
-
-/// Prints the list or the file.
-pub(super) fn run(args: &WorkloadsArgs, out: &mut Words) -> Result<(), Failure> {
-    let text = args.text()?;
-    Ok(out.write_all(text.as_bytes()).context("cannot write to stdout")?)
 }

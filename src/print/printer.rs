@@ -14,6 +14,13 @@ pub enum Form {
     Json,
 }
 
+impl Form {
+    /// JSON if that is asked for, else lines.
+    pub fn of(is_json: bool) -> Self {
+        if is_json { Self::Json } else { Self::Lines }
+    }
+}
+
 /// Feeds a sink with a session's records, and writes what it makes of them as they come. It never waits for who reads
 /// that: what finds no room is lost, which is told where the output goes on.
 pub struct Printer {
@@ -72,7 +79,7 @@ impl Printer {
     ///
     /// # Errors
     /// As [`push`](Self::push).
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn finish(&mut self) -> io::Result<()> {
         self.out.make_room_for_last();
         let seconds = self.coalesce.rest();
         seconds.iter().try_for_each(|record| self.feed(record))?;

@@ -1,4 +1,4 @@
-//! What is told on stderr beside the output of a session: its notices, and what it undoes at its end.
+//! What is told on stderr beside the output of sessions: their notices, and what they undo at their end.
 
 use std::io::Write;
 
@@ -8,43 +8,63 @@ use crate::{server::Progress, session::Notice};
 /// Tells notices, each at its place.
 #[derive(Default)]
 pub struct Said {
-    /// Which of several targets it is that notices are of, as every line says; empty where there is one.
-    of: String,
+    /// Which of several targets it is that notices are of, as every line says; none where there is one.
+    of: Vec<String>,
+    which: Which,
     /// Whether a line of progress stands on the terminal.
     has_progress: bool,
 }
 
+/// Which notices are told.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// All that are in no record.
+    #[default]
+    All,
+    /// All but why the load stays off.
+    ButWhyItEnds,
+    /// What is undone.
+    Undone,
+}
+
 impl Said {
-    /// Tells those of one of several targets, which is called so.
-    pub fn of(target: &str) -> Self {
-        Self { of: format!("{target}: "), has_progress: false }
+    /// Tells those of targets which are called so.
+    pub fn of(targets: Vec<String>) -> Self {
+        Self { of: targets, ..Self::default() }
     }
 
-    /// Tells what nobody was told of in a record. If stderr is gone, so is who would read this.
-    pub fn tell(&mut self, notice: &Notice) {
-        match notice {
-            Notice::Info(text) | Notice::Warning(text) | Notice::LoadStaysOff(text) => {
-                let _ = writeln!(Words::stderr(), "redyno: {}{text}", self.of);
-            }
-            // The others are records as well, or belong to a screen.
-            notice => self.tell_undone(notice),
-        }
+    /// The same without the reason why the load stays off, which somebody else tells.
+    pub fn but_why_it_ends(self) -> Self {
+        Self { which: Which::ButWhyItEnds, ..self }
     }
 
-    /// Tells what a session undoes.
-    pub fn tell_undone(&mut self, notice: &Notice) {
+    /// The same without all but what is undone.
+    pub fn of_what_is_undone(self) -> Self {
+        Self { which: Which::Undone, ..self }
+    }
+
+    /// Tells a notice of one of the targets. If stderr is gone, so is who would read this.
+    pub fn tell(&mut self, from: usize, notice: &Notice) {
+        let of = self.of.get(from).map(|target| format!("{target}: ")).unwrap_or_default();
         let mut out = Words::stderr();
         match notice {
+            Notice::LoadStaysOff(_) if self.which == Which::ButWhyItEnds => {}
+            Notice::Info(text) | Notice::Warning(text) | Notice::LoadStaysOff(text)
+                if self.which != Which::Undone =>
+            {
+                let _ = writeln!(out, "redyno: {of}{text}");
+            }
             Notice::Cleaning(Progress { looked_at, total, .. }) if out.is_terminal() => {
                 self.has_progress = true;
-                let _ = write!(out, "\r{}removing redyno's keys: {looked_at} of {total} looked at", self.of);
+                let _ = write!(out, "\r{of}removing redyno's keys: {looked_at} of {total} looked at");
             }
             Notice::Undone(told) => {
                 if std::mem::take(&mut self.has_progress) {
                     let _ = write!(out, "\r\x1b[K");
                 }
-                let _ = writeln!(out, "{}{told}", self.of);
+                let _ = writeln!(out, "{of}{told}");
             }
+            // The others are records as well, or belong to a screen.
             _ => {}
         }
     }

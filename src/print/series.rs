@@ -14,32 +14,66 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
-    cli::series::{Asked, SeriesArgs},
-    experiment::series::{Cell, Figures, OfOperations, Outcome, Series, Table},
+    experiment::series::{Cell, Figures, OfOperations, Outcome, Scale, Series, Table},
     foreign,
 };
 
-/// What stands above the table; `server` is who was asked, where that is known.
-pub(crate) fn head(args: &SeriesArgs, asked: &Asked, server: Option<&str>) -> String {
-    let Series { name, about, .. } = &asked.series;
-    let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
-    let scaled = args.scale.map(|scale| {
-        let loads: Vec<_> = asked.cells().into_iter().map(|cell| &cell.load).collect();
-        let told = scale.told(&loads);
-        format!("scaled by {}: {told}\n", scale.part())
-    });
-    foreign::lines(format!("{server}{name}: {about}\n{}", scaled.unwrap_or_default()).as_bytes())
+/// Makes the lines of a series.
+#[derive(Debug, Clone, Copy)]
+pub struct Lines {
+    /// By how much all of it is scaled.
+    pub scale: Option<Scale>,
+    /// Whether the published figures stand below those that were measured.
+    pub is_published: bool,
+    /// Whether it is one JSON object a cell.
+    pub is_json: bool,
 }
 
-/// The table, and where the published figures come from.
-pub(crate) fn table(table: &Table, args: &SeriesArgs, series: &Series) -> String {
-    let source = args.published.then(|| {
-        format!(
-            "\npublished: {}. They show the shape of the table, and are no target.\n",
-            series.published.source
-        )
-    });
-    foreign::lines(format!("\n{}{}", table.written(), source.unwrap_or_default()).as_bytes())
+impl Lines {
+    /// What stands above the table of these cells; `server` is who was asked, where that is known.
+    pub fn head(&self, series: &Series, cells: &[&Cell], server: Option<&str>) -> String {
+        let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
+        let scaled = self.scale.map(|scale| {
+            let loads: Vec<_> = cells.iter().map(|cell| &cell.load).collect();
+            format!("scaled by {}: {}\n", scale.part(), scale.told(&loads))
+        });
+        let text = format!("{server}{}: {}\n{}", series.name, series.about, scaled.unwrap_or_default());
+        foreign::lines(text.as_bytes())
+    }
+
+    /// The table, and where the published figures come from.
+    pub fn table(&self, table: &Table, series: &Series) -> String {
+        let source = self.is_published.then(|| {
+            format!(
+                "\npublished: {}. They show the shape of the table, and are no target.\n",
+                series.published.source
+            )
+        });
+        foreign::lines(format!("\n{}{}", table.written(), source.unwrap_or_default()).as_bytes())
+    }
+
+    /// The line of a cell as JSON.
+    pub fn json(&self, series: &Series, cell: &Cell, outcome: &Outcome) -> String {
+        let measured = outcome.as_ref().ok();
+        let figures = measured.map(|measured| measured.figures(cell, &series.layout));
+        let published = series.published.of(cell).filter(|_| self.is_published);
+        let line = Json {
+            kind: "cell",
+            series: &series.name,
+            run: &cell.run,
+            at: cell.at.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+            workload: &cell.workload.name,
+            scale: self.scale.map(Scale::part),
+            ops: measured.map(|measured| measured.summary.ops),
+            length_s: measured.map(|measured| measured.summary.length_s),
+            errors: measured.map(|measured| &measured.summary.errors),
+            figures: figures.as_ref().map(Told::of).unwrap_or_default(),
+            published: published.as_ref().map(Told::of),
+            failed: outcome.as_ref().err().map(String::as_str),
+        };
+        // Strings and numbers can always be encoded.
+        serde_json::to_string(&line).unwrap_or_default() + "\n"
+    }
 }
 
 /// A cell as a line of JSON.
@@ -79,27 +113,4 @@ impl<'a> Told<'a> {
     fn of(figures: &'a OfOperations) -> Self {
         Self { all: Some(&figures.all), operations: Some(&figures.operations) }
     }
-}
-
-/// The line of a cell.
-pub(crate) fn json(args: &SeriesArgs, series: &Series, cell: &Cell, outcome: &Outcome) -> String {
-    let measured = outcome.as_ref().ok();
-    let figures = measured.map(|measured| measured.figures(cell, &series.layout));
-    let published = series.published.of(cell).filter(|_| args.published);
-    let line = Json {
-        kind: "cell",
-        series: &series.name,
-        run: &cell.run,
-        at: cell.at.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
-        workload: &cell.workload.name,
-        scale: args.scale.map(crate::experiment::series::Scale::part),
-        ops: measured.map(|measured| measured.summary.ops),
-        length_s: measured.map(|measured| measured.summary.length_s),
-        errors: measured.map(|measured| &measured.summary.errors),
-        figures: figures.as_ref().map(Told::of).unwrap_or_default(),
-        published: published.as_ref().map(Told::of),
-        failed: outcome.as_ref().err().map(String::as_str),
-    };
-    // Strings and numbers can always be encoded.
-    serde_json::to_string(&line).unwrap_or_default() + "\n"
 }

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context as _;
+
 use super::outlet::Outlet;
 use crate::units::were;
 
@@ -58,6 +60,17 @@ pub fn plain(text: Vec<u8>) -> Vec<u8> {
     plain
 }
 
+/// What became of writing to standard output, for the end of a command.
+///
+/// # Errors
+/// When it could not be written. Whoever read our lines and has had enough, as `head` does, is none.
+pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to stdout"),
+    }
+}
+
 /// Words for a person on one of the streams, a line at a time. Writing them never waits.
 #[derive(Debug)]
 pub struct Words {
@@ -81,6 +94,11 @@ impl Words {
         let is_terminal = io::stderr().is_terminal();
         let tell = |lines| format!("redyno: {} lost here: nobody read them\n", were(lines));
         Self { outlet: Outlet::stderr(), is_terminal, tell, line: Vec::new() }
+    }
+
+    /// What is said from now on is the last, and has a place in any case.
+    pub fn make_room_for_last(&self) {
+        self.outlet.make_room_for_last();
     }
 
     /// Whether they are said on a terminal.

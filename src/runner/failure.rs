@@ -1,31 +1,38 @@
 //! How a command fails, and with which exit code.
 
+use std::fmt;
+
 use thiserror::Error;
 
-use crate::{
-    cli::{clean::CleanError, target_args::TargetArgsError},
-    compat::redis_cli::PlanError,
-    load::KnobError,
-};
+use crate::load::KnobError;
 
 /// Bad usage: exit code 2.
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UsageError {
-    /// The command line itself.
+    /// What is wrong and what to give instead, in one line.
     #[error("{0}")]
     Line(String),
-    /// The target.
-    #[error(transparent)]
-    Target(#[from] TargetArgsError),
-    /// The knobs.
-    #[error(transparent)]
-    Knob(#[from] KnobError),
-    /// A one-shot mode.
-    #[error(transparent)]
-    Oneshot(#[from] PlanError),
-    /// The server holds other keys or serves other clients, and nobody is there to be asked.
-    #[error("{0}\nSay --yes to go on.")]
+    /// What is at stake, in lines, and how to allow it: nobody is there to be asked.
+    #[error("{0}")]
     NeedsYes(String),
+}
+
+impl UsageError {
+    /// That an argument is wrong, for this reason.
+    pub fn of(reason: impl fmt::Display) -> Self {
+        Self::Line(reason.to_string())
+    }
+
+    /// That a person would have to be asked this.
+    pub fn asks(question: impl fmt::Display) -> Self {
+        Self::NeedsYes(format!("{question}\nSay --yes to go on."))
+    }
+}
+
+impl From<KnobError> for UsageError {
+    fn from(error: KnobError) -> Self {
+        Self::of(error)
+    }
 }
 
 /// Why a command did not do what was asked.
@@ -34,9 +41,6 @@ pub enum Failure {
     /// It was asked for wrongly.
     #[error(transparent)]
     Usage(UsageError),
-    /// Keys were not removed.
-    #[error(transparent)]
-    Clean(#[from] CleanError),
     /// It failed.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
@@ -56,11 +60,22 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Clean(error) => error.exit_code(),
             Self::Failed(_) => 1,
             Self::Crossed(_) => 3,
             Self::Undecided(_) => 4,
             Self::Interrupted => 130,
+        }
+    }
+
+    /// That of one of several targets, which is called so.
+    pub(super) fn of_target(self, name: &str) -> Self {
+        match self {
+            Self::Failed(error) => Self::Failed(error.context(name.to_owned())),
+            Self::Usage(UsageError::NeedsYes(question)) => {
+                Self::Usage(UsageError::NeedsYes(format!("{name}: {question}")))
+            }
+            Self::Usage(error) => Self::Usage(UsageError::Line(format!("{name}: {error}"))),
+            other => other,
         }
     }
 }

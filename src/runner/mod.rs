@@ -1,25 +1,32 @@
-//! The main job: a session on the screen, or headless.
+//! What carries plans out: the sessions that they are made of, who listens to these, and what came of it for a script.
 //!
 //! ```text
-//! arguments ─► launch: target or built-in server, is it there? ─► plan ─► session, on a thread of its own
-//!                                                                            │
-//!                              peer: the screen, or headless lines ◄── records, notices
-//!                                  └─► what was undone, the summary
+//! Plan ─► target or built-in server, is it there? ─► sessions, on threads of their own ◄── orders ──┐
+//!                                                         │                                         │
+//!                                                         └── records, notices ─► listen ─► screen, printed lines,
+//!                                                                                           experiments, thresholds
 //! ```
 
-mod consent;
-mod driver;
+mod ab;
+mod destination;
+mod experiment;
 mod failure;
-mod held;
-mod launch;
+mod gate;
+mod listener;
 pub mod metrics;
 mod plan;
-mod program;
-mod run;
+mod printed;
+mod series;
+mod session;
+mod sessions;
+mod versus;
 
-pub use consent::check_settings;
-pub use driver::outcome;
+pub use ab::AbRun;
 pub use failure::{Failure, UsageError};
-pub use held::Held;
-pub use plan::check;
-pub use run::{complain, run};
+pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
+pub use listener::Listener;
+pub use plan::{Export, Outputs, Plan, ProgramWords, SessionPlan, Text};
+pub use series::SeriesRun;
+pub use session::{Screen, SessionRun, Shows, complain};
+pub use sessions::ends;
+pub use versus::VersusRun;

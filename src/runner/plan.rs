@@ -1,126 +1,155 @@
-//! From arguments to what a session is asked to do.
+//! What commands become: a plan, with everything resolved that can be before a server is asked.
 
-use super::launch::Destination;
+use std::{io::Write as _, path::PathBuf, time::Duration};
+
+use anyhow::Context as _;
+
+use super::{Failure, UsageError, metrics::Address};
 use crate::{
-    cli::{Failure, UsageError, args::CommandLine, compare::check_conditions, headless::Form},
-    endpoint::UNVERIFIED,
-    load::{FirstWords, LatencyTo, MAX_CLIENTS, Plan, Requests, most_clients},
+    app::Program,
+    experiment::Setting,
+    export::{Format, Rows},
+    load::{self, Knobs},
+    print::words::Words,
     session::{
-        Notice, TimelineOptions, Writer,
-        running::{Commission, Keys, check_clients},
+        Writer,
+        running::{Commission, check_clients},
     },
-    workload::{KeyNames, RunId},
 };
 
-/// Headless, and in which form; else the screen.
-///
-/// # Errors
-/// When a form is asked for that the screen has not.
-pub fn form(line: &CommandLine, has_terminal: bool) -> Result<Option<Form>, UsageError> {
-    let headless = line.session.headless || !has_terminal;
-    match (headless, line.session.json) {
-        (true, true) => Ok(Some(Form::Json)),
-        (true, false) => Ok(Some(Form::Lines)),
-        (false, false) => Ok(None),
-        (false, true) => Err(UsageError::Line(
-            "--json is for --headless and the one-shot modes, not for the screen".to_owned(),
-        )),
+/// A command that may be carried out: all that can be refused beforehand was not.
+pub trait Plan {
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// When it fails, when what was found is not what was asked for, or when a signal ends it.
+    fn run(self: Box<Self>) -> Result<(), Failure>;
+}
+
+impl<F: FnOnce() -> Result<(), Failure>> Plan for F {
+    fn run(self: Box<Self>) -> Result<(), Failure> {
+        self()
     }
 }
 
-/// Reads every argument that can be wrong.
-///
-/// # Errors
-/// Names the first one.
-pub fn check(line: &CommandLine, has_terminal: bool) -> Result<(), Failure> {
-    form(line, has_terminal)?;
-    check_conditions(&line.session.fail_if, line.session.base.as_deref())?;
-    let knobs = line.knobs(false)?;
-    let settings = line.experiment.settings(&knobs)?;
-    line.experiment.check_length(line.session.duration, &knobs)?;
-    let most = most_clients(line.load.worker_threads(), 1);
-    for knobs in settings.iter().map(|setting| &setting.knobs).chain([&knobs]) {
-        check_clients(knobs, most).map_err(UsageError::Line)?;
+/// A text that is printed.
+pub struct Text(pub String);
+
+impl Plan for Text {
+    fn run(self: Box<Self>) -> Result<(), Failure> {
+        Ok(Words::stdout().write_all(self.0.as_bytes()).context("cannot write to stdout")?)
     }
-    Ok(())
 }
 
-/// What the timeline is told.
-pub fn timeline(line: &CommandLine) -> TimelineOptions {
-    let mut options = TimelineOptions::default();
-    options.ping_window = line.oneshot.interval.unwrap_or(options.ping_window);
-    options
+/// A session of a plan.
+pub struct SessionPlan {
+    /// What it is asked to do. Its outputs are opened when it begins, and what a server of our own changes is settled then.
+    pub commission: Commission,
+    /// Whether its target was named; where it was not and nothing listens there, a server of our own is started.
+    pub is_named: bool,
+    /// Whether such a server is put under load though no option asks for it.
+    pub loads_own: bool,
+    /// What an experiment will put in force, as far as that is known.
+    pub settings: Vec<Setting>,
+    /// The command lines of its segments.
+    pub words: ProgramWords,
+    /// What it is written to.
+    pub outputs: Outputs,
+    /// What its target is called, where it is one of several.
+    pub name: Option<String>,
 }
 
-/// What the session is asked to do; `is_attended` is whether a person sits at a screen.
-///
-/// # Errors
-/// When the arguments are wrong for this destination.
-pub fn commission(
-    line: &CommandLine,
-    destination: &Destination,
-    (recording, exports): (Option<Writer>, Vec<Writer>),
-    is_attended: bool,
-) -> Result<Commission, Failure> {
-    let is_own = destination.built_in.is_some();
-    let threads = line.load.worker_threads();
-    let knobs = line.knobs(is_own)?;
-    if is_own && line.load.keep {
-        let text = "--keep: the built-in server goes at the end, and its keys with it; name a server";
-        return Err(UsageError::Line(text.to_owned()).into());
+impl SessionPlan {
+    /// Whether the system lets this process hold as many clients as it wants.
+    ///
+    /// # Errors
+    /// Says how many it lets it.
+    pub fn check_clients(&self) -> Result<(), UsageError> {
+        self.knobs()
+            .try_for_each(|knobs| check_clients(knobs, self.commission.most_clients))
+            .map_err(UsageError::Line)
     }
-    let run = RunId::random();
-    // Both ends of a connection to the built-in server are files of this process.
-    let most_clients = most_clients(threads, if is_own { 2 } else { 1 });
-    check_clients(&knobs, most_clients).map_err(UsageError::Line)?;
-    let names = line.load.users_names().unwrap_or_else(|| KeyNames::of_run(run));
-    for knobs in line.experiment.settings(&knobs)?.iter().map(|setting| &setting.knobs).chain([&knobs]) {
-        let spoken = knobs.workload.check_dialect(destination.target.dialect, &names);
-        spoken.map_err(|error| UsageError::Line(error.to_string()))?;
+
+    /// Whether the dialect of its target has what it is asked.
+    ///
+    /// # Errors
+    /// Names what it has not.
+    pub fn check_dialect(&self) -> Result<(), UsageError> {
+        let load::Plan { target, names, .. } = &self.commission.plan;
+        let spoken = self.knobs().try_for_each(|knobs| knobs.workload.check_dialect(target.dialect, names));
+        spoken.map_err(|error| match &self.name {
+            Some(name) => UsageError::of(format!("{name}: {error}")),
+            None => UsageError::of(error),
+        })
     }
-    let plan = Plan {
-        target: destination.target.clone(),
-        first_words: FirstWords::Named,
-        latency_to: LatencyTo::LastByte,
-        threads,
-        seed: line.load.seed(),
-        names,
-        timeout: line.load.reply_timeout(),
-        requests: line.session.requests.map(Requests::InAll),
-        length: line.session.duration,
-    };
-    Ok(Commission {
-        plan,
-        knobs,
-        warmup: line.session.warmup,
-        redacts: line.session.redact,
-        run,
-        keys: match line.load.users_names() {
-            _ if is_own => Keys::OwnServers,
-            Some(_) => Keys::Users,
-            None => Keys::Runs { kept: line.load.keep },
-        },
-        is_allowed: line.load.yes,
-        is_attended,
-        keeps_going: line.load.keep_going,
-        most_clients,
-        unreachable: destination.unreachable.as_ref().map(ToString::to_string),
-        recording,
-        recordings_in: crate::cli::recordings::directory(),
-        exports,
-        notices: notices(destination, is_attended, most_clients),
-    })
+
+    /// All knobs that will be in force, as far as that is known.
+    fn knobs(&self) -> impl Iterator<Item = &Knobs> {
+        self.settings.iter().map(|setting| &setting.knobs).chain([&self.commission.knobs])
+    }
 }
 
-/// What a person must know from the start.
-fn notices(destination: &Destination, is_attended: bool, most_clients: u32) -> Vec<Notice> {
-    let is_unverified = destination.target.tls.as_ref().is_some_and(|tls| !tls.is_verified());
-    let unverified = is_unverified.then(|| Notice::Warning(UNVERIFIED.to_owned()));
-    // Whoever tries it with the built-in server is told when it matters.
-    let limit = (is_attended && destination.built_in.is_none() && most_clients < MAX_CLIENTS).then(|| {
-        Notice::Info(format!(
-            "the limit of open files (ulimit -Hn) allows {most_clients} clients at the most"
-        ))
-    });
-    unverified.into_iter().chain(limit).collect()
+/// What the command lines of a session's segments begin with: options that hold whatever the knobs are. No password is among
+/// them.
+#[derive(Debug, Clone, Default)]
+pub struct ProgramWords {
+    /// Those of the target.
+    pub target: Vec<String>,
+    /// Those of the load.
+    pub load: Vec<String>,
+    /// Whether the target wants a password.
+    pub has_password: bool,
+}
+
+impl ProgramWords {
+    /// The program; our own server is none that could be named.
+    pub fn program(&self, is_own: bool) -> Program {
+        let target = if is_own { &[][..] } else { &self.target };
+        let words = ["redyno".to_owned()].iter().chain(target).chain(&self.load).cloned().collect::<Vec<_>>();
+        Program { words: words.join(" "), has_password: self.has_password && !is_own }
+    }
+}
+
+/// What a session is written to and served at.
+#[derive(Debug, Clone, Default)]
+pub struct Outputs {
+    /// Its recording, if there is to be one; without a name it gets one.
+    pub record: Option<Option<PathBuf>>,
+    /// After what time a recording goes on in a new file.
+    pub rotate: Option<Duration>,
+    /// Its exports.
+    pub exports: Vec<Export>,
+    /// Where its figures are served.
+    pub metrics: Option<Address>,
+}
+
+/// A format and the file that it is written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// In which form.
+    pub format: Format,
+    /// Where to.
+    pub file: PathBuf,
+}
+
+impl std::str::FromStr for Export {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, file) = text
+            .split_once(':')
+            .filter(|(_, file)| !file.is_empty())
+            .ok_or("it must be a format and a file, such as csv:session.csv")?;
+        Ok(Self {
+            format: format.parse().map_err(|error: crate::export::NoFormat| error.to_string())?,
+            file: file.into(),
+        })
+    }
+}
+
+impl Export {
+    /// The new file.
+    pub(super) fn create(&self) -> Result<Writer, anyhow::Error> {
+        Ok(Writer::create_as(&self.file, self.format.sink(Rows::default(), None))?)
+    }
 }

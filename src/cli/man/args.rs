@@ -1,8 +1,7 @@
 //! The arguments of `redyno man`, and where the pages go.
 
 use std::{
-    fs,
-    io::{self, Write as _},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +10,11 @@ use clap::{Args, Command};
 
 use super::page::{all, page};
 use crate::{
-    cli::{Failure, UsageError, words::Words},
+    cli::{
+        Failure, UsageError,
+        command::{Arguments, Planned},
+    },
+    runner::{Plan as _, Text},
     session::today,
 };
 
@@ -33,12 +36,21 @@ pub struct ManArgs {
     pub output: Option<PathBuf>,
 }
 
+impl Arguments for ManArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        match self.output {
+            None => Ok(Box::new(Text(page(&self.of()?, &today())))),
+            Some(directory) => Ok(Box::new(move || write_pages(&directory))),
+        }
+    }
+}
+
 impl ManArgs {
     /// The command that is asked for.
     ///
     /// # Errors
     /// When there is none of that name.
-    pub(in crate::cli) fn of(&self) -> Result<Command, UsageError> {
+    fn of(&self) -> Result<Command, UsageError> {
         let mut pages = all();
         let Some(name) = &self.command else { return Ok(pages.swap_remove(0)) };
         let found = pages.iter().position(|command| command.get_name() == name);
@@ -50,20 +62,13 @@ impl ManArgs {
     }
 }
 
-/// Prints a page, or writes all of them.
-///
-/// # Errors
-/// When there is no such command, or a page cannot be written.
-pub fn run(args: &ManArgs, out: &mut Words) -> Result<(), Failure> {
-    let date = today();
-    let Some(directory) = &args.output else {
-        return Ok(out.write_all(page(&args.of()?, &date).as_bytes()).context("cannot write to stdout")?);
-    };
+/// Writes all pages, and says where they are.
+fn write_pages(directory: &Path) -> Result<(), Failure> {
     let pages = all();
-    write_all(&pages, &date, directory)
-        .with_context(|| format!("cannot write to {}", directory.display()))?;
+    let written = write_all(&pages, &today(), directory);
+    written.with_context(|| format!("cannot write to {}", directory.display()))?;
     let told = format!("{} pages: man -l {}\n", pages.len(), directory.join("redyno.1").display());
-    Ok(out.write_all(told.as_bytes()).context("cannot write to stdout")?)
+    Box::new(Text(told)).run()
 }
 
 fn write_all(pages: &[Command], date: &str, directory: &Path) -> io::Result<()> {

@@ -6,7 +6,6 @@ mod page;
 mod roff;
 
 pub use args::ManArgs;
-pub(super) use args::run;
 
 #[cfg(test)]
 mod tests;

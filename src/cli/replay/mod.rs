@@ -6,4 +6,3 @@ mod run;
 mod source;
 
 pub use args::ReplayArgs;
-pub use run::run;

@@ -13,25 +13,36 @@ use crate::{
     app::{Playback, Program},
     cli::{
         Failure,
+        command::{Arguments, Planned},
         headless::{Form, Printer},
         outlet::Outlet,
         reading::{print_all, records},
-        session::complain,
         words::Words,
     },
     foreign,
     load::Knobs,
     print::summary,
+    runner::{complain, ends},
     session::{Kept, Reader, TimelineOptions},
     signals::{Signal, listen},
     tui,
 };
 
+impl Arguments for ReplayArgs {
+    fn is_ascii(&self) -> bool {
+        self.look.ascii
+    }
+
+    fn plan(self: Box<Self>, has_terminal: bool) -> Planned {
+        Ok(Box::new(move || run(&self, has_terminal)))
+    }
+}
+
 /// Shows a recording; `has_terminal` is whether stdout is one.
 ///
 /// # Errors
 /// When it cannot be read or is none, when nothing can be drawn or written, or when a signal ends it.
-pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
+fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let reader = || Reader::open(&args.file).map_err(anyhow::Error::from);
     if let Some(picture) = &args.screenshot {
         return shoot(args, picture, reader()?, name(&args.file));
@@ -40,7 +51,7 @@ pub fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
         return animate(args, out, reader()?, name(&args.file));
     }
     if args.headless || !has_terminal {
-        let signals = listen(&Signal::ENDS).context("cannot take signals")?;
+        let signals = ends()?;
         let printer = Printer::new(Form::Lines, Outlet::stdout(), vec![name(&args.file)]);
         return print_all(printer, records(&args.file, false, &signals)?, &signals);
     }

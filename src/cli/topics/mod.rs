@@ -1,13 +1,15 @@
 //! `redyno help TOPIC`: what the fields of files are, made of the tables that they come from.
 
-use std::io::{self, Write as _};
-
 use clap::{Args, CommandFactory};
 
-use super::{args::CommandLine, words::Words};
+use super::{
+    args::CommandLine,
+    command::{Arguments, Planned},
+};
 use crate::{
     export::Format,
     gauge::GAUGES,
+    runner::Text,
     session::figures::{FIGURES, Figure, Unit},
 };
 
@@ -37,17 +39,14 @@ fn topic(name: &str) -> Result<Topic, &'static str> {
     found.map(|(_, topic)| topic).ok_or(none)
 }
 
-/// Prints the text.
-///
-/// # Errors
-/// When standard output takes no more.
-pub(super) fn run(args: &HelpArgs, out: &mut Words) -> io::Result<()> {
-    let text = match args.topic {
-        None => CommandLine::command().render_long_help().to_string(),
-        Some(Topic::Formats) => formats(),
-        Some(Topic::Records) => records(),
-    };
-    out.write_all(text.as_bytes())
+impl Arguments for HelpArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        Ok(Box::new(Text(match self.topic {
+            None => CommandLine::command().render_long_help().to_string(),
+            Some(Topic::Formats) => formats(),
+            Some(Topic::Records) => records(),
+        })))
+    }
 }
 
 fn formats() -> String {

@@ -19,7 +19,6 @@ use super::{
     requests::Requests,
 };
 use crate::{
-    cli::words::Words,
     clock::Clock,
     compat::{Stop, place, plain, to_its_end, without_number, without_step},
     endpoint::Target,
@@ -27,6 +26,7 @@ use crate::{
     foreign,
     happening::Happening,
     load::{FirstWords, Knobs, LatencyTo, MAX_CLIENTS, MAX_PIPELINE, Plan, Requests as Sent},
+    print::words::Words,
     protocol::Step,
     session::{Alone, Event, Record},
     signals::{Signal, listen},

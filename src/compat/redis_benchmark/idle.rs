@@ -9,11 +9,11 @@ use std::{
 use rustix::event::{PollFd, PollFlags};
 
 use crate::{
-    cli::words::Words,
     compat::Stop,
     endpoint::{Endpoints, Target, Transport, wait_for},
     foreign,
     load::most_clients,
+    print::words::Words,
     protocol::{Reply, Skipper},
 };
 

@@ -23,12 +23,12 @@ use super::{
     suite::Test,
 };
 use crate::{
-    cli::words::Words,
     clock::Clock,
     compat::{Stop, place, plain, to_its_end, without_number, without_step},
     endpoint::Target,
     happening::Happening,
     load::{FirstWords, Knobs, Plan, Requests},
+    print::words::Words,
     protocol::Dialect,
     session::{Alone, End, Event, Record, Summary},
     signals::{Signal, listen},

@@ -8,7 +8,7 @@ use super::{
     plan::{Format, Mode, Plan},
     streams::Streams,
 };
-use crate::{cli::outlet::CLEAR, signals::Signal};
+use crate::{print::outlet::CLEAR, signals::Signal};
 
 /// How long `--latency` measures where it does not redraw, unless `-i` says otherwise.
 const ONE_LINE: Duration = Duration::from_secs(1);

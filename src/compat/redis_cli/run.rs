@@ -8,7 +8,7 @@ use super::{
     streams::Streams,
 };
 use crate::{
-    cli::{outlet::is_broken_pipe, words::Words},
+    print::{outlet::is_broken_pipe, words::Words},
     signals::Signal,
 };
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::cli::outlet::CLEAR;
+use crate::print::outlet::CLEAR;
 
 /// Where a mode writes.
 pub struct Streams<'a> {

@@ -20,10 +20,13 @@ use tokio::sync::oneshot;
 
 pub use address::Address;
 
-use super::Failure;
+use super::{
+    Failure, Listener,
+    listener::{listen, record},
+};
 use crate::{
     export::Metrics,
-    session::{Delivery, Sink, running::Peer},
+    session::{Delivery, Order, Sink, running::Peer},
 };
 
 /// The sums, which one thread adds to and the other reads.
@@ -34,6 +37,15 @@ impl Shared {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
         // What another thread leaves when it panics is whole but for one record.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Listener for Shared {
+    fn take(&mut self, _: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+        if let Some(record) = record(delivery) {
+            self.with(|sums| drop(sums.push(record)));
+        }
+        Vec::new()
     }
 }
 
@@ -69,13 +81,9 @@ impl Serving {
     /// # Errors
     /// When the system gives no thread.
     pub fn count(&self, peer: Peer) -> Result<(), Failure> {
-        let sums = self.sums.clone();
+        let mut sums = self.sums.clone();
         let count = move || {
-            for delivery in peer.rest() {
-                if let Delivery::Record(record) = delivery {
-                    sums.with(|sums| drop(sums.push(&record)));
-                }
-            }
+            listen(&[&peer], &mut [&mut sums]);
         };
         let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(count);
         thread.context("cannot count metrics")?;

@@ -1,22 +1,25 @@
-//! The options of `redyno series`.
+//! `redyno series`: published runs and series of one's own, a session a cell, and one table.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::{
+    UsageError,
+    command::{Arguments, Planned},
+    load_args::LoadArgs,
+    series_plan,
+    session::session_plan,
+    session_args::SessionArgs,
+    target_args::TargetArgs,
+    values::{requests, threads},
+};
 use crate::{
-    cli::{
-        UsageError,
-        args::CommandLine,
-        load_args::LoadArgs,
-        target_args::TargetArgs,
-        values::{requests, threads},
-    },
     endpoint::Target,
     experiment::series::{Cell, Scale, Series},
-    load::most_clients,
-    session::running::check_clients,
-    workload::{KeyNames, RunId, Setting, Suggested},
+    print::series::Lines,
+    runner::{SeriesRun, SessionPlan, Text},
+    workload::Setting,
 };
 
 const AFTER: &str = "\
@@ -78,74 +81,59 @@ pub struct SeriesArgs {
     pub target: TargetArgs,
 }
 
-/// What arguments ask for: the series, and a session for each of its cells.
-pub(crate) struct Asked {
-    pub(crate) target: Target,
-    pub(crate) series: Series,
-    /// The cells that this target is asked, by their places in the series, and their sessions.
-    pub(crate) lines: Vec<(usize, CommandLine)>,
-}
-
-impl Asked {
-    /// The cells.
-    pub(crate) fn cells(&self) -> Vec<&Cell> {
-        self.lines.iter().map(|(place, _)| &self.series.cells[*place]).collect()
+impl Arguments for SeriesArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        let target = self.target.target()?;
+        let series = Series::find(&self.series, &self.set.clone().into()).map_err(UsageError::of)?;
+        let mut cells = Vec::new();
+        for (place, cell) in series.cells.iter().enumerate() {
+            let is_wanted = self.only.is_empty() || self.only.contains(&cell.run);
+            if is_wanted && cell.speaks.is_none_or(|speaks| speaks.includes(target.dialect)) {
+                let plan = self.session(cell, place);
+                let plan = plan.map_err(|error| UsageError::of(format!("{}: {error}", cell.title())));
+                cells.push((place, plan?));
+            }
+        }
+        self.check(&series, &cells, &target)?;
+        let lines = Lines { scale: self.scale, is_published: self.published, is_json: self.json };
+        if self.plan {
+            return Ok(Box::new(Text(series_plan::text(&series, &cells, lines)?)));
+        }
+        Ok(Box::new(SeriesRun { series, cells, target, lines, record: self.record }))
     }
 }
 
 impl SeriesArgs {
-    /// Reads all that can be wrong.
-    ///
-    /// # Errors
-    /// Names the first that is.
-    pub(super) fn asked(&self) -> Result<Asked, UsageError> {
-        let line = |text: String| UsageError::Line(text);
-        let target = self.target.target()?;
-        let series = Series::find(&self.series, &self.set.clone().into());
-        let series = series.map_err(|error| line(error.to_string()))?;
-        if let Some(none) = self.only.iter().find(|run| series.cells.iter().all(|cell| cell.run != **run)) {
-            return Err(line(format!("--only: the series '{}' has no run '{none}'", series.name)));
-        }
-        let mut lines = Vec::new();
-        for (place, cell) in series.cells.iter().enumerate() {
-            let is_wanted = self.only.is_empty() || self.only.contains(&cell.run);
-            if is_wanted && cell.speaks.is_none_or(|speaks| speaks.includes(target.dialect)) {
-                let made = self
-                    .line(cell, &target, place)
-                    .map_err(|error| line(format!("{}: {error}", cell.title())));
-                lines.push((place, made?));
-            }
-        }
-        if lines.is_empty() {
-            let server = target.dialect.words().server;
-            return Err(line(format!("the series '{}' has no run for {server}", series.name)));
-        }
-        if self.dataset.is_some() && lines.iter().all(|(_, line)| line.load.dataset.is_none()) {
-            return Err(line(format!(
-                "--dataset: no run of the series '{}' sends a field of a record",
-                series.name
-            )));
-        }
-        if self.published && series.published.is_empty() {
-            return Err(line(format!(
-                "--published: no figures of the series '{}' are published",
-                series.name
-            )));
-        }
-        Ok(Asked { target, series, lines })
-    }
-
-    /// What a cell's load says, as it is run.
-    fn load(&self, cell: &Cell) -> Suggested {
-        self.scale.map_or_else(|| cell.load.clone(), |scale| scale.scaled(&cell.load))
+    /// Refuses what does not go together with the series.
+    fn check(
+        &self,
+        series: &Series,
+        cells: &[(usize, SessionPlan)],
+        target: &Target,
+    ) -> Result<(), UsageError> {
+        let name = &series.name;
+        let wrong = if let Some(none) =
+            self.only.iter().find(|run| series.cells.iter().all(|cell| cell.run != **run))
+        {
+            format!("--only: the series '{name}' has no run '{none}'")
+        } else if cells.is_empty() {
+            format!("the series '{name}' has no run for {}", target.dialect.words().server)
+        } else if self.dataset.is_some()
+            && cells.iter().all(|(_, plan)| plan.commission.knobs.workload.dataset.is_none())
+        {
+            format!("--dataset: no run of the series '{name}' sends a field of a record")
+        } else if self.published && series.published.is_empty() {
+            format!("--published: no figures of the series '{name}' are published")
+        } else {
+            return Ok(());
+        };
+        Err(UsageError::Line(wrong))
     }
 
     /// The session of a cell.
-    fn line(&self, cell: &Cell, target: &Target, place: usize) -> Result<CommandLine, String> {
+    fn session(&self, cell: &Cell, place: usize) -> Result<SessionPlan, UsageError> {
         let has_records = !cell.workload.portions().is_empty();
-        let mut line = CommandLine::default();
-        line.target = self.target.clone();
-        line.load = LoadArgs {
+        let mut load = LoadArgs {
             load: true,
             yes: self.yes,
             seed: self.seed,
@@ -155,18 +143,17 @@ impl SeriesArgs {
             maxdocs: self.maxdocs.filter(|_| has_records),
             ..LoadArgs::default()
         };
-        let load = self.load(cell);
-        line.load.follow(&load);
-        line.session.follow(&load);
-        line.session.headless = true;
+        let suggested = self.scale.map_or_else(|| cell.load.clone(), |scale| scale.scaled(&cell.load));
         let file = |directory: &PathBuf| directory.join(format!("{:03}.jsonl", place + 1));
-        line.session.record = self.record.as_ref().map(file).map(Some);
-        line.load.read_dataset().map_err(|error| error.to_string())?;
-        line.end_after_a_pass().map_err(|error| error.to_string())?;
-        let knobs = line.knobs(true).map_err(|error| error.to_string())?;
-        check_clients(&knobs, most_clients(line.load.worker_threads(), 1))?;
-        let names = KeyNames::of_run(RunId::random());
-        knobs.workload.check_dialect(target.dialect, &names).map_err(|error| error.to_string())?;
-        Ok(line)
+        let mut session =
+            SessionArgs { record: self.record.as_ref().map(file).map(Some), ..SessionArgs::default() };
+        load.follow(&suggested);
+        session.follow(&suggested);
+        load.read_dataset()?;
+        session.end_after_a_pass(&load)?;
+        let plan = session_plan(&self.target, &load, &session)?;
+        plan.check_clients()?;
+        plan.check_dialect()?;
+        Ok(plan)
     }
 }

@@ -1,8 +1,16 @@
-//! The arguments of `redyno compare`.
+//! `redyno compare BASE NEW`: two recordings, or several of each, and what is more than noise between them.
 
 use clap::Args;
 
-use crate::compare::Condition;
+use super::{
+    Failure, UsageError,
+    command::{Arguments, Planned},
+};
+use crate::{
+    compare::{Condition, Table, misfits},
+    print::compare::Told,
+    runner::{Plan as _, Text, add_to_job_summary, end_gate, read, refuse},
+};
 
 const AFTER: &str = "\
 A recording with several settings under load is named with the number of the segment that is meant: tuning.jsonl#3. The levels are
@@ -43,12 +51,19 @@ pub struct CompareArgs {
     pub markdown: bool,
 }
 
+impl Arguments for CompareArgs {
+    fn plan(self: Box<Self>, _: bool) -> Planned {
+        self.sides().map_err(UsageError::Line)?;
+        Ok(Box::new(move || self.run()))
+    }
+}
+
 impl CompareArgs {
     /// The recordings of both sides.
     ///
     /// # Errors
     /// When it is not clear which are which.
-    pub(super) fn sides(&self) -> Result<(&[String], &[String]), String> {
+    fn sides(&self) -> Result<(&[String], &[String]), String> {
         match (&self.files[..], &self.new[..]) {
             ([base, new], []) => Ok((std::slice::from_ref(base), std::slice::from_ref(new))),
             (_, []) => Err(format!(
@@ -58,5 +73,28 @@ impl CompareArgs {
             )),
             (base, new) => Ok((base, new)),
         }
+    }
+
+    /// Compares the recordings, and looks at the conditions.
+    fn run(&self) -> Result<(), Failure> {
+        let (base, new) = self.sides().map_err(UsageError::Line)?;
+        let read_all = |names: &[String]| names.iter().map(|name| read(name)).collect::<Result<Vec<_>, _>>();
+        let (base, new) = (read_all(base)?, read_all(new)?);
+        let misfits = misfits(&base, &new);
+        if !self.anyway {
+            refuse(&misfits)?;
+        }
+        let table = Table::of(&base, &new);
+        let crossed = self.fail_if.iter().filter_map(|condition| condition.of_runs(&base, &new));
+        let crossed: Vec<_> = crossed.collect();
+        let told = Told { base: &base, new: &new, table: &table, misfits: &misfits, crossed: &crossed };
+        let text = match (self.json, self.markdown) {
+            (true, _) => told.json(),
+            (_, true) => told.markdown(),
+            _ => told.text(),
+        };
+        Box::new(Text(text)).run()?;
+        add_to_job_summary(&told.markdown())?;
+        end_gate(&crossed)
     }
 }

@@ -1,16 +1,25 @@
-//! The options of `redyno versus`.
+//! `redyno versus`: two targets under the same load in alternation, one table of their differences, and a verdict.
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
+use super::{
+    UsageError,
+    command::{Arguments, Planned},
+    load_args::LoadArgs,
+    session::session_plan,
+    session_args::SessionArgs,
+    target_args::TargetArgs,
+    tls_args::TlsArgs,
+    values::seconds,
+};
 use crate::{
-    cli::{
-        UsageError, args::CommandLine, load_args::LoadArgs, target_args::TargetArgs, tls_args::TlsArgs,
-        values::seconds,
-    },
-    endpoint::{Password, Target, parse_uri},
+    endpoint::{Password, parse_uri},
     experiment::{Plan, Side},
+    load::most_clients,
+    print::printer::Form,
+    runner::{SessionPlan, VersusRun},
 };
 
 const AFTER: &str = "\
@@ -54,48 +63,53 @@ pub struct VersusArgs {
     pub tls: TlsArgs,
 }
 
-impl VersusArgs {
-    /// The sessions that it is made of, A's and B's: each under the same load.
-    ///
-    /// # Errors
-    /// When one of both is no target, or there is to be no load.
-    pub(super) fn lines(&self) -> Result<[CommandLine; 2], UsageError> {
+impl Arguments for VersusArgs {
+    fn plan(mut self: Box<Self>, _: bool) -> Planned {
+        if self.load.dataset.is_some() {
+            let text =
+                "versus has no --dataset: each target would be sent a part of the records only; leave it out";
+            return Err(UsageError::of(text).into());
+        }
         if self.load.no_load {
             let text = "--no-load has no effect with versus, which is a load; leave it out";
-            return Err(UsageError::Line(text.to_owned()));
+            return Err(UsageError::of(text).into());
         }
-        let load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load.clone() };
-        let mut lines = [CommandLine::default(), CommandLine::default()];
-        for (n, line) in lines.iter_mut().enumerate() {
-            line.target = self.target(n);
-            line.load = load.clone();
-            line.session.record = self.record.as_ref().and_then(|files| files.get(n).cloned()).map(Some);
-            line.session.headless = true;
-        }
-        Ok(lines)
-    }
-
-    /// The options of a target. Those of TLS are for whom TLS is spoken with.
-    fn target(&self, n: usize) -> TargetArgs {
-        let uris = [&self.a, &self.b];
-        let speaks = uris.map(|uri| parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls));
-        let is_meant = self.tls.tls || speaks[n] || !speaks.contains(&true);
-        let tls = if is_meant { self.tls.clone() } else { TlsArgs::default() };
-        TargetArgs { uri: Some(uris[n].clone()), tls, ..TargetArgs::default() }
-    }
-
-    /// How long everything takes.
-    pub(super) fn plan(&self) -> Plan {
-        Plan::default().with_parts_of(self.part)
+        self.load.choose()?;
+        self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
+        let [a, b] = [self.session(Side::A)?, self.session(Side::B)?];
+        a.check_clients()?;
+        a.check_dialect()?;
+        b.check_dialect()?;
+        let times = Plan::default().with_parts_of(self.part);
+        Ok(Box::new(VersusRun { plans: [a, b], times, form: Form::of(self.json) }))
     }
 }
 
-/// The target of a line that [`VersusArgs::lines`] made.
-///
-/// # Errors
-/// When it is none, with its name.
-pub(super) fn target(side: Side, line: &CommandLine) -> Result<Target, UsageError> {
-    line.target.target().map_err(|error| UsageError::Line(format!("{side:?}: {error}")))
+impl VersusArgs {
+    /// The session of one of both, each under the same load.
+    ///
+    /// # Errors
+    /// When it is no target, with its name, or when the load cannot be.
+    fn session(&self, side: Side) -> Result<SessionPlan, UsageError> {
+        let target_args = self.target(side);
+        let target = target_args.target().map_err(|error| UsageError::of(format!("{side:?}: {error}")))?;
+        let record = self.record.as_ref().map(|files| Some(files[side as usize].clone()));
+        let session = SessionArgs { record, ..SessionArgs::default() };
+        let mut plan = session_plan(&target_args, &self.load, &session)?;
+        plan.name = Some(format!("{side:?}, {}", target.address));
+        // Each session has the connections of all clients.
+        plan.commission.most_clients = most_clients(plan.commission.plan.threads, 2);
+        Ok(plan)
+    }
+
+    /// The options of a target. Those of TLS are for whom TLS is spoken with.
+    fn target(&self, side: Side) -> TargetArgs {
+        let uris = [&self.a, &self.b];
+        let speaks = uris.map(|uri| parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls));
+        let is_meant = self.tls.tls || speaks[side as usize] || !speaks.contains(&true);
+        let tls = if is_meant { self.tls.clone() } else { TlsArgs::default() };
+        TargetArgs { uri: Some(uris[side as usize].clone()), tls, ..TargetArgs::default() }
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +117,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::endpoint::Target;
 
     #[derive(Parser)]
     #[command(disable_help_flag = true)]
@@ -113,9 +128,8 @@ mod tests {
 
     fn targets(line: &str) -> [Result<Target, String>; 2] {
         let line = Line::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
-        let lines = line.versus.lines().unwrap();
-        let found = |side: Side| target(side, &lines[side as usize]).map_err(|error| error.to_string());
-        Side::ALL.map(found)
+        let found = |side: Side| line.versus.session(side).map(|plan| plan.commission.plan.target);
+        Side::ALL.map(|side| found(side).map_err(|error| error.to_string()))
     }
 
     #[test]

@@ -1,12 +1,22 @@
-//! The options of `redyno ab`.
+//! `redyno ab`: two settings in alternation, a line for each pair of them, and a verdict.
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
+use super::{
+    UsageError,
+    command::{Arguments, Planned},
+    load_args::LoadArgs,
+    session::session_plan,
+    session_args::SessionArgs,
+    target_args::TargetArgs,
+    values::seconds,
+};
 use crate::{
-    cli::{UsageError, args::CommandLine, load_args::LoadArgs, target_args::TargetArgs, values::seconds},
-    experiment::{Plan, Setting},
+    experiment::{Ab, Plan, Setting},
+    print::printer::Form,
+    runner::AbRun,
 };
 
 const AFTER: &str = "\
@@ -46,40 +56,29 @@ pub struct AbArgs {
     pub load: LoadArgs,
 }
 
-impl AbArgs {
-    /// The session that it is a part of: one under load.
-    pub(super) fn line(&self) -> CommandLine {
-        let mut line = CommandLine::default();
-        line.target = self.target.clone();
-        line.load = LoadArgs { load: true, ..self.load.clone() };
-        line.session.record = self.record.clone().map(Some);
-        line.session.headless = true;
-        line
-    }
-
-    /// How long everything takes.
-    pub(super) fn plan(&self) -> Plan {
-        Plan::default().with_parts_of(self.part)
-    }
-
-    /// Both settings.
-    ///
-    /// # Errors
-    /// When one of them is none, or no load.
-    pub(super) fn settings(&self) -> Result<[Setting; 2], UsageError> {
+impl Arguments for AbArgs {
+    fn plan(mut self: Box<Self>, _: bool) -> Planned {
         if self.load.no_load {
-            let text = "--no-load has no effect with ab, which is a load; leave it out";
-            return Err(UsageError::Line(text.to_owned()));
+            return Err(
+                UsageError::of("--no-load has no effect with ab, which is a load; leave it out").into()
+            );
         }
-        let base = self.line().knobs(true)?;
-        let parse = |option: &str, text: &str| {
-            let wrong = |error| UsageError::Line(format!("{option}: {error}"));
-            Setting::parse(text, &base).map_err(wrong)
+        self.load.load = true;
+        self.load.choose()?;
+        let session = SessionArgs { record: self.record.map(Some), ..SessionArgs::default() };
+        let mut plan = session_plan(&self.target, &self.load, &session)?;
+        let base = plan.commission.knobs.clone();
+        let setting = |option: &str, text: &str| {
+            Setting::parse(text, &base).map_err(|error| UsageError::of(format!("{option}: {error}")))
         };
-        let from = match &self.from {
-            Some(text) => parse("--from", text)?,
-            None => Setting::of(base.clone()),
-        };
-        Ok([from, parse("--to", &self.to)?])
+        let from =
+            self.from.map_or_else(|| Ok(Setting::of(base.clone())), |text| setting("--from", &text))?;
+        let to = setting("--to", &self.to)?;
+        plan.commission.knobs = from.knobs.clone();
+        plan.settings = vec![from.clone(), to.clone()];
+        plan.check_clients()?;
+        plan.check_dialect()?;
+        let ab = Ab::new(from, to, Plan::default().with_parts_of(self.part));
+        Ok(Box::new(AbRun { plan, ab, form: Form::of(self.json) }))
     }
 }

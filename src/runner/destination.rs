@@ -1,9 +1,9 @@
-//! Where the session goes: the target that was named, or the server on this machine, or our own.
+//! Where a session goes: the target that was named, or the server on this machine, or our own.
 
 use std::time::Duration;
 
+use super::{Failure, SessionPlan};
 use crate::{
-    cli::{Failure, session_args::SessionArgs, target_args::TargetArgs},
     demo,
     endpoint::{Address, ReachError, Target, reach},
 };
@@ -16,31 +16,28 @@ const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
 /// Where a session goes.
-pub struct Destination {
+pub(super) struct Destination {
     /// The server.
-    pub target: Target,
+    pub(super) target: Target,
     /// Our own server, if it is that; it ends with this.
-    pub built_in: Option<demo::Handle>,
+    pub(super) built_in: Option<demo::Handle>,
     /// Why it cannot be reached now, though it may be later.
-    pub unreachable: Option<ReachError>,
+    pub(super) unreachable: Option<ReachError>,
 }
 
-/// Finds the destination of a `session`, within its length if it has one. `has_screen` waits for a server that may come later.
+/// Finds the destination of a session, within its length if it has one. A screen waits for a server that may come later.
 ///
 /// # Errors
-/// When the options are wrong, when the server cannot be reached now (without a screen) or ever, and when the
-/// built-in server does not start.
-pub fn destination(
-    args: &TargetArgs,
-    has_screen: bool,
-    session: &SessionArgs,
-) -> Result<Destination, Failure> {
-    let target = args.target()?;
-    let longest = session.duration.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
+/// When the server cannot be reached now (without a screen) or ever, and when the built-in server does not start.
+pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
+    let commission = &plan.commission;
+    let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);
+    let length = commission.plan.length;
+    let longest = length.map_or(REACH_LIMIT, |length| length.clamp(LEAST_REACH_LIMIT, REACH_LIMIT));
     let limit = if has_screen { SCREEN_REACH_LIMIT } else { longest };
-    match reach(&target, limit).map_err(|error| if session.redact { error.redacted() } else { error }) {
+    match reach(&target, limit).map_err(|error| if commission.redacts { error.redacted() } else { error }) {
         Ok(_) => Ok(Destination { target, built_in: None, unreachable: None }),
-        Err(ReachError::Refused(_)) if !args.is_given() => built_in(&target),
+        Err(ReachError::Refused(_)) if !plan.is_named => built_in(&target),
         Err(error) if has_screen && error.is_transient() => {
             Ok(Destination { target, built_in: None, unreachable: Some(error) })
         }

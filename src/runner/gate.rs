@@ -1,0 +1,143 @@
+//! Conditions after a measurement: what is met is told, to a person and to the runner of a pipeline.
+
+use std::{env, fs::OpenOptions, io::Write, path::Path};
+
+use anyhow::Context as _;
+
+use super::{Failure, Listener, UsageError};
+use crate::{
+    compare::{Condition, Crossed, Run, misfits},
+    foreign,
+    print::words::Words,
+    session::{Delivery, Order, Reader, Timeline, figures::Row},
+};
+
+/// The conditions that a session is held against when it is over.
+pub struct Gate {
+    conditions: Vec<Condition>,
+    /// The recording that changes are against.
+    base: Option<String>,
+    timeline: Timeline,
+}
+
+impl Gate {
+    /// One of these conditions, if there are any.
+    ///
+    /// # Errors
+    /// When one is on a change, and there is nothing to compare with.
+    pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, UsageError> {
+        match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
+            Some(condition) => Err(UsageError::Line(format!(
+                "--fail-if '{condition}' is on a change: name the recording to compare with, --base FILE"
+            ))),
+            None if conditions.is_empty() => Ok(None),
+            None => Ok(Some(Self {
+                conditions: conditions.to_vec(),
+                base: base.map(str::to_owned),
+                timeline: Timeline::with_all_segments(),
+            })),
+        }
+    }
+}
+
+impl Listener for Gate {
+    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+        self.timeline.take(from, delivery)
+    }
+
+    /// Looks at the conditions; the base may be one that the session cannot be compared with.
+    fn verdict(&mut self) -> Result<(), Failure> {
+        let crossed: Vec<_> = match self.base.as_deref() {
+            None => {
+                let summary = self.timeline.summary();
+                let (row, is_open) = (Row::of_summary(&summary), summary.response.is_some());
+                self.conditions.iter().filter_map(|condition| condition.of_row(&row, is_open)).collect()
+            }
+            Some(base) => {
+                let new = Run::of("this run", &self.timeline, None);
+                let new = new.map_err(|error| anyhow::anyhow!("--base: {error}"))?;
+                let (base, new) = ([read(base)?], [new]);
+                refuse(&misfits(&base, &new))?;
+                self.conditions.iter().filter_map(|condition| condition.of_runs(&base, &new)).collect()
+            }
+        };
+        end(&crossed)
+    }
+}
+
+/// What becomes of the conditions that are met.
+///
+/// # Errors
+/// When one is.
+pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
+    if is_github() {
+        for crossed in crossed {
+            // The last words of a program that fails: where nobody takes them the exit code still tells.
+            let _ =
+                writeln!(Words::stdout(), "::error title=redyno::{}", foreign::text(&crossed.to_string()));
+        }
+    }
+    let told = |crossed: &[&Crossed]| crossed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let (unsure, sure): (Vec<_>, Vec<_>) = crossed.iter().partition(|crossed| !crossed.is_sure);
+    match (&sure[..], &unsure[..]) {
+        ([], []) => Ok(()),
+        ([], unsure) => Err(Failure::Undecided(told(unsure))),
+        (sure, _) => Err(Failure::Crossed(told(sure))),
+    }
+}
+
+/// Whether this runs as a step of GitHub Actions.
+fn is_github() -> bool {
+    env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// Adds `markdown` to the summary of a job of GitHub Actions, if this runs in one.
+///
+/// # Errors
+/// When its file cannot be written.
+pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
+    let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| is_github() && !path.is_empty()) else {
+        return Ok(());
+    };
+    let opened = OpenOptions::new().append(true).create(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(markdown.as_bytes()));
+    Ok(written.context("cannot write the job's summary")?)
+}
+
+/// Refuses what cannot be compared.
+///
+/// # Errors
+/// With the reasons, if there are any.
+pub fn refuse(misfits: &[String]) -> Result<(), Failure> {
+    if misfits.is_empty() {
+        return Ok(());
+    }
+    let reasons = misfits.join("; ");
+    Err(anyhow::anyhow!("these cannot be compared: {reasons}; --anyway does").into())
+}
+
+/// The run of a recording; `FILE#N` is its segment N, unless there is a file of that name.
+///
+/// # Errors
+/// When it cannot be read, or is no run of one setting.
+pub fn read(name: &str) -> Result<Run, Failure> {
+    let (file, segment) = named(name);
+    let mut reader = Reader::open(Path::new(file)).map_err(anyhow::Error::from)?;
+    let mut timeline = Timeline::with_all_segments();
+    while let Some(record) = reader.next_record().map_err(anyhow::Error::from)? {
+        timeline.push(&record);
+    }
+    Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::from)?)
+}
+
+/// The file that is meant, and the number of the segment that is.
+pub fn named(name: &str) -> (&str, Option<u32>) {
+    let numbered = || {
+        let (file, number) = name.rsplit_once('#')?;
+        Some((file, number.parse::<u32>().ok()?))
+    };
+    match numbered() {
+        Some((file, number)) if !Path::new(name).exists() => (file, Some(number)),
+        _ => (name, None),
+    }
+}

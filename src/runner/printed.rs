@@ -1,0 +1,51 @@
+//! Printed lines, JSON lines and YCSB's text among those who listen to a session.
+
+use std::io::{self, Write as _};
+
+use super::{Failure, Listener};
+use crate::{
+    print::{
+        outlet::Outlet,
+        printer::{Form, Printer},
+        words::{Words, written},
+        ycsb_summary,
+    },
+    session::{Delivery, Order, Timeline},
+};
+
+/// Prints a session as it goes, and its end.
+pub(super) struct Printed {
+    printer: Printer,
+    /// What YCSB's text is made of.
+    ycsb: Option<Timeline>,
+    written: io::Result<()>,
+}
+
+impl Printed {
+    /// In this form; `files` are what the session is recorded to.
+    pub(super) fn new(form: Form, files: Vec<String>, has_ycsb: bool) -> Self {
+        let printer = Printer::new(form, Outlet::stdout(), files);
+        Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()) }
+    }
+}
+
+impl Listener for Printed {
+    fn take(&mut self, from: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+        let Delivery::Record(record) = delivery else { return Vec::new() };
+        if self.written.is_err() {
+            return Vec::new();
+        }
+        self.written = self.printer.push(record);
+        self.ycsb.iter_mut().for_each(|timeline| timeline.push(record));
+        if self.written.is_err() { vec![(from, Order::End)] } else { Vec::new() }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        let before = std::mem::replace(&mut self.written, Ok(()));
+        let all = before.and_then(|()| self.printer.finish()).and_then(|()| match &self.ycsb {
+            Some(timeline) => write!(Words::stdout(), "\n{}", ycsb_summary(timeline)),
+            None => Ok(()),
+        });
+        Ok(written(all)?)
+    }
+}

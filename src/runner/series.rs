@@ -1,0 +1,179 @@
+//! A series: a session for each cell, one after the other, and the table of them all.
+
+use std::{
+    collections::BTreeSet,
+    io::Write as _,
+    path::PathBuf,
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+
+use super::{
+    Failure, Listener, Plan, SessionPlan,
+    listener::record,
+    sessions::{Sessions, ends},
+};
+use crate::{
+    clock::Clock,
+    endpoint::Target,
+    experiment::series::{Cell, Gathered, Outcome, Series, Table},
+    foreign,
+    print::{
+        Said,
+        lines::session_line,
+        series::Lines,
+        words::{Words, written},
+    },
+    server::Control,
+    session::{Delivery, Order, Record},
+    signals::Signal,
+};
+
+/// How long a server may take to say which commands it has.
+const ASK_LIMIT: Duration = Duration::from_secs(5);
+
+/// A series that is run.
+pub struct SeriesRun {
+    /// Which.
+    pub series: Series,
+    /// The cells that this target is asked, by their places in the series, and their sessions.
+    pub cells: Vec<(usize, SessionPlan)>,
+    /// Who is asked.
+    pub target: Target,
+    /// How it is printed.
+    pub lines: Lines,
+    /// The directory of its recordings.
+    pub record: Option<PathBuf>,
+}
+
+impl Plan for SeriesRun {
+    fn run(self: Box<Self>) -> Result<(), Failure> {
+        let Self { series, cells: planned, target, lines, record } = *self;
+        if let Some(directory) = &record {
+            let made = std::fs::create_dir_all(directory);
+            made.with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        }
+        let cells: Vec<_> = planned.iter().map(|(place, _)| &series.cells[*place]).collect();
+        if let Some(obstacle) = lacks_all(&cells, &target) {
+            return Err(anyhow::anyhow!(obstacle).into());
+        }
+        let mut running = Cells {
+            table: Table::new(&series, &cells, lines.is_published),
+            stop: ends()?,
+            count: cells.len(),
+            server: None,
+            lines,
+            series: &series,
+        };
+        let ended = running.all(planned);
+        if let Err(failure @ Failure::Usage(_)) = ended {
+            return Err(failure);
+        }
+        Words::stdout().make_room_for_last();
+        let Cells { table, server, lines, .. } = running;
+        if !lines.is_json {
+            tell(&(lines.head(&series, &cells, server.as_deref()) + &lines.table(&table, &series)))?;
+        }
+        ended?;
+        match table.failed() {
+            0 => Ok(()),
+            failed => Err(anyhow::anyhow!("{failed} of {} cells failed", cells.len()).into()),
+        }
+    }
+}
+
+/// What is to be said of a server that has none of the commands of modules which every cell asks for. One that does not
+/// answer is told by the first cell.
+fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
+    let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
+    if !target.dialect.is_resp() || modules.iter().any(BTreeSet::is_empty) {
+        return None;
+    }
+    let commands: BTreeSet<_> = modules.into_iter().flatten().collect();
+    let control = Control::start(target.clone(), Clock::start(), ASK_LIMIT, channel().0).ok()?;
+    let survey = control.survey_for(commands.clone()).wait(ASK_LIMIT)?.ok()?;
+    (survey.missing.len() == commands.len())
+        .then(|| survey.obstacle().map(|obstacle| obstacle.to_string()))?
+}
+
+/// The cells, and what came of those that ran.
+struct Cells<'a> {
+    series: &'a Series,
+    lines: Lines,
+    table: Table<'a>,
+    /// The signals that end all of it; the session of a cell takes them, too.
+    stop: Receiver<Signal>,
+    count: usize,
+    /// Who was asked, once that is known.
+    server: Option<String>,
+}
+
+impl Cells<'_> {
+    /// Runs the cells, and tells each.
+    fn all(&mut self, planned: Vec<(usize, SessionPlan)>) -> Result<(), Failure> {
+        for (n, (place, plan)) in planned.into_iter().enumerate() {
+            let cell = &self.series.cells[place];
+            let title = foreign::text(&cell.title());
+            // If stderr is gone, so is who would read this.
+            let _ = writeln!(Words::stderr(), "{} of {}: {title}", n + 1, self.count);
+            let outcome = match self.one(plan, title) {
+                // What the first may not, none may.
+                Err(Failure::Usage(error)) if n == 0 => return Err(error.into()),
+                Err(Failure::Interrupted) => {
+                    self.table.put(&Err("interrupted".to_owned()));
+                    return Err(Failure::Interrupted);
+                }
+                Err(failure) => Err(failure.to_string()),
+                Ok(outcome) => outcome,
+            };
+            if self.lines.is_json {
+                tell(&self.lines.json(self.series, cell, &outcome))?;
+            }
+            self.table.put(&outcome);
+            if self.stop.try_recv().is_ok() {
+                return Err(Failure::Interrupted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a cell: what it measured, or why it did not.
+    fn one(&mut self, plan: SessionPlan, title: String) -> Result<Outcome, Failure> {
+        let sessions = Sessions::begin(vec![plan])?;
+        // One may have come before the session listened.
+        let is_stopped = self.stop.try_recv().is_ok();
+        if is_stopped {
+            sessions.0[0].peer.order(Order::End);
+        }
+        let mut gathering = Gathering { gathered: Gathered::default(), server: &mut self.server };
+        sessions.run(&mut [&mut gathering, &mut Said::of(vec![title])])?;
+        if is_stopped {
+            return Err(Failure::Interrupted);
+        }
+        Ok(gathering.gathered.measured().ok_or_else(|| "nothing was measured".to_owned()))
+    }
+}
+
+/// What a cell measures.
+struct Gathering<'a> {
+    gathered: Gathered,
+    server: &'a mut Option<String>,
+}
+
+impl Listener for Gathering<'_> {
+    fn take(&mut self, _: usize, delivery: &Delivery) -> Vec<(usize, Order)> {
+        if let Some(record) = record(delivery) {
+            if let Record::Session(session) = record {
+                self.server.get_or_insert_with(|| session_line(session));
+            }
+            self.gathered.push(record);
+        }
+        Vec::new()
+    }
+}
+
+fn tell(text: &str) -> Result<(), Failure> {
+    Ok(written(Words::stdout().write_all(text.as_bytes()))?)
+}

@@ -1,0 +1,127 @@
+//! A session, on the screen or in printed lines, from its plan to the summary.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+
+use super::{
+    Failure, Gate, Listener, Plan, SessionPlan,
+    experiment::Driver,
+    listener::listen,
+    printed::Printed,
+    sessions::{Running, Sessions},
+};
+use crate::{
+    experiment::Experiment,
+    print::{Said, printer::Form, summary, words::Words, ycsb_summary},
+    session::{Order, Timeline, TimelineOptions},
+    signals::{Signal, listen as signals},
+    tui::{self, theme::Theme},
+};
+
+/// A session, and who listens to it.
+pub struct SessionRun {
+    /// What it is asked to do.
+    pub plan: SessionPlan,
+    /// Where it is shown.
+    pub shows: Shows,
+    /// What turns its knobs.
+    pub experiment: Option<Box<dyn Experiment>>,
+    /// Whether it ends with that, where no screen is there.
+    pub ends_with_experiment: bool,
+    /// What it is held against at its end.
+    pub gate: Option<Gate>,
+    /// Whether YCSB's text stands behind the summary.
+    pub has_ycsb: bool,
+}
+
+/// Where a session is shown.
+pub enum Shows {
+    /// On the screen.
+    Screen(Screen),
+    /// In printed lines.
+    Lines(Form),
+}
+
+/// How a screen looks and what it listens to.
+pub struct Screen {
+    /// Colours and characters.
+    pub theme: Theme,
+    /// Whether it listens to the mouse.
+    pub mouse: bool,
+    /// What its timeline is told.
+    pub timeline: TimelineOptions,
+}
+
+impl Plan for SessionRun {
+    fn run(self: Box<Self>) -> Result<(), Failure> {
+        let Self { plan, shows, experiment, ends_with_experiment, mut gate, has_ycsb } = *self;
+        let mut sessions = Sessions::begin(vec![plan])?;
+        let form = match shows {
+            Shows::Lines(form) => form,
+            Shows::Screen(screen) => {
+                let shown = on_screen(screen, experiment, has_ycsb, &mut sessions.0[0]);
+                return sessions.end(shown);
+            }
+        };
+        let mut printed = Printed::new(form, sessions.0[0].files.clone(), has_ycsb);
+        let mut said = Said::default();
+        let mut driver = experiment.map(|experiment| Driver {
+            experiment,
+            ends: ends_with_experiment,
+            form,
+            has_ended: false,
+        });
+        let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
+        listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
+        listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
+        sessions.run(&mut listeners)
+    }
+}
+
+/// The screen until it or the session ends, and then the summary.
+fn on_screen(
+    screen: Screen,
+    experiment: Option<Box<dyn Experiment>>,
+    has_ycsb: bool,
+    session: &mut Running,
+) -> Result<(), Failure> {
+    let options = tui::Options {
+        theme: screen.theme,
+        knobs: session.knobs.clone(),
+        timeline: screen.timeline,
+        playback: None,
+        program: session.program.clone(),
+        mouse: screen.mouse,
+        experiment,
+        kept: session.kept.take(),
+    };
+    let stops = signals(&Signal::STOPS).context("cannot take signals")?;
+    let shown = tui::run(&mut session.peer, options, &stops);
+    // The session ends with the screen, whatever ended that: its keys must go.
+    session.peer.order(Order::End);
+    let (mut timeline, files, failure) = match shown {
+        Ok(finished) => {
+            complain(&finished.complaints);
+            (finished.timeline, finished.files, None)
+        }
+        Err(error) => (Timeline::default(), Vec::new(), Some(error)),
+    };
+    // The last records, and what is undone at the end.
+    listen(&[&session.peer], &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    // The terminal may be gone, and with it who would read this.
+    let _ = write!(Words::stdout(), "{}", summary(&timeline, &files));
+    if has_ycsb {
+        let _ = write!(Words::stdout(), "\n{}", ycsb_summary(&timeline));
+    }
+    Ok(())
+}
+
+/// Says why what should have been made of the session was not.
+pub fn complain(complaints: &[String]) {
+    // The terminal may be gone, and with it who would read this.
+    complaints.iter().for_each(|why| drop(writeln!(Words::stderr(), "{why}")));
+}
