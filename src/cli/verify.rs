@@ -10,7 +10,7 @@ use anyhow::Context as _;
 
 use super::{Failure, UsageError, command::Planned, words::Words};
 use crate::{
-    endpoint::{Address, ReachError, Talk, Target, talk},
+    endpoint::{Talk, Target, talk},
     foreign, load,
     protocol::{Dialect, Reply},
     runner::SessionPlan,
@@ -55,7 +55,7 @@ pub(super) fn plan(plan: SessionPlan) -> Planned {
 fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Failure> {
     let mut talk = talk(target, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
-    let found = read(&mut records, &mut talk, limit, &target.address)?;
+    let found = read(&mut records, &mut talk, limit)?;
     let told = found.told(began.elapsed());
     writeln!(Words::stdout(), "{told}").context("cannot write to stdout")?;
     if found.missing + found.different == 0 {
@@ -65,12 +65,7 @@ fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Fa
     Err(Failure::Crossed(format!("not as the file has them: {bad} on {}", target.address)))
 }
 
-fn read(
-    records: &mut ReadBack,
-    talk: &mut Talk,
-    limit: Duration,
-    address: &Address,
-) -> Result<Found, Failure> {
+fn read(records: &mut ReadBack, talk: &mut Talk, limit: Duration) -> Result<Found, Failure> {
     let mut found = Found::default();
     loop {
         let batch = batch(records).map_err(anyhow::Error::from)?;
@@ -84,8 +79,7 @@ fn read(
         let heard = talk.ask(&questions, steps, limit, |bytes, reply| {
             answers.extend(asked.next().map(|asked| Answer::of(asked, bytes, reply)));
         });
-        let broken = |cause| ReachError::Io { address: address.clone(), cause };
-        heard.map_err(|cause| anyhow::Error::from(broken(cause)))?;
+        heard.map_err(anyhow::Error::from)?;
         let mut answers = answers.into_iter();
         for record in &batch {
             found.take(record, answers.by_ref().take(record.len()));

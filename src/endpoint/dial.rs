@@ -12,8 +12,6 @@ use super::{Address, Endpoint, ReachError, Target, Tls, Transport};
 use crate::protocol::Words;
 
 /// Connects, and says which of the host's addresses answered; a unix socket has none. TLS is not begun yet.
-///
-/// Tries one endpoint after the other and gives each a fair part of the time that is left.
 pub(super) fn dial(
     target: &Target,
     tls: Option<&Tls>,
@@ -21,6 +19,15 @@ pub(super) fn dial(
 ) -> Result<(Transport, Option<SocketAddr>), ReachError> {
     let (address, words) = (&target.address, target.dialect.words());
     let found = resolve(target, deadline).map_err(|cause| not_found(address, cause))?;
+    connect_to_any(&found, tls, deadline).map_err(|error| failed(address, words, error))
+}
+
+/// Tries one endpoint after the other and gives each a fair part of the time that is left.
+pub(super) fn connect_to_any(
+    found: &[Endpoint],
+    tls: Option<&Tls>,
+    deadline: Instant,
+) -> io::Result<(Transport, Option<SocketAddr>)> {
     let mut last = io::Error::other("the name resolves to nothing");
     for (tried, endpoint) in found.iter().enumerate() {
         let part = left(deadline) / u32::try_from(found.len() - tried).unwrap_or(u32::MAX);
@@ -35,10 +42,11 @@ pub(super) fn dial(
             Err(error) => last = error,
         }
     }
-    Err(failed(address, words, last))
+    Err(last)
 }
 
-fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
+/// Where connections lead.
+pub(super) fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
     let found = target.resolver.start(&target.address)?.wait(left(deadline))?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
     Ok(found.ok_or_else(late)?.into())

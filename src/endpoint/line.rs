@@ -38,7 +38,7 @@ impl Line {
     }
 
     /// Whether the other side has shaken hands, or nothing is to be shaken, by `until`.
-    fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
+    pub(super) fn shake_hands(&mut self, until: Instant) -> io::Result<bool> {
         while !self.0.shake_hands()? {
             if !self.wait(PollFlags::IN, until) {
                 return Ok(false);

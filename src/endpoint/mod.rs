@@ -23,7 +23,7 @@ pub use greeting::{Greeter, Greeting, Turn, TurnedDown};
 pub use reach::{Reached, reach};
 pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};
-pub use talk::{Talk, call, talk};
+pub use talk::{NoTalk, Talk, call, talk};
 pub use tls::{
     Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
     UnknownCipher,

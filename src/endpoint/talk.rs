@@ -1,26 +1,43 @@
-//! Questions to a server that let us in, on a connection of their own, each batch waited for.
+//! Questions to a server, on a connection of their own, each batch waited for.
 
 use std::{
     io,
+    os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
 
 use super::{
-    ReachError, Target,
+    Party, ReachError, Target,
+    dial::{connect_to_any, resolve},
     line::Line,
     reach::{called, greeted},
+    stranger,
 };
-use crate::{
-    protocol::{Dialect, Reply},
-    units,
-};
+use crate::protocol::{Reply, Skipper};
+
+/// The longest answer of a server that did not let us in yet.
+const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
 /// A connection on which questions are asked.
 pub struct Talk {
     line: Line,
-    dialect: Dialect,
-    /// The bytes of the longest reply that is taken.
+    target: Target,
+    skipper: Skipper,
+    /// What came and was not taken yet begins here in `received`; and how far it was read.
+    begins: usize,
+    read: usize,
+    received: Vec<u8>,
+    /// The longest answer that is kept.
     longest: usize,
+}
+
+/// Why there is no connection, in the system's words.
+#[derive(Debug)]
+pub enum NoTalk {
+    /// It could not be had.
+    Connect(io::Error),
+    /// TLS did not come about on it.
+    Tls(io::Error),
 }
 
 /// Connects to `target`, and becomes who it says we are.
@@ -31,7 +48,7 @@ pub struct Talk {
 /// The diagnosis: what is wrong, and what to do about it.
 pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
     let (line, _) = greeted(target, Instant::now() + timeout)?;
-    Ok(Talk { line, dialect: target.dialect, longest: usize::MAX })
+    Ok(Talk::on(line, target, usize::MAX))
 }
 
 /// Connects to `target` and says nothing yet. Blocks for `timeout` at most.
@@ -40,13 +57,33 @@ pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
 /// As [`talk`].
 pub fn call(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
     let (line, _) = called(target, Instant::now() + timeout)?;
-    Ok(Talk { line, dialect: target.dialect, longest: usize::MAX })
+    Ok(Talk::on(line, target, usize::MAX))
 }
 
 impl Talk {
     /// The same, which takes no reply that is longer than so many bytes.
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, ..self }
+    }
+
+    /// Connects to `target` until `deadline`, and says nothing.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or does not speak TLS where that is asked for.
+    pub fn silent(target: &Target, deadline: Instant) -> Result<Self, NoTalk> {
+        let found = resolve(target, deadline).map_err(NoTalk::Connect)?;
+        let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
+        let mut line = Line(connected.map_err(NoTalk::Connect)?.0);
+        match line.shake_hands(deadline) {
+            Ok(true) => Ok(Self::on(line, target, LONGEST_OF_ANYBODY)),
+            Ok(false) => Err(NoTalk::Tls(io::ErrorKind::TimedOut.into())),
+            Err(error) => Err(NoTalk::Tls(error)),
+        }
+    }
+
+    fn on(line: Line, target: &Target, longest: usize) -> Self {
+        let skipper = target.dialect.skipper();
+        Self { line, target: target.clone(), skipper, begins: 0, read: 0, received: Vec::new(), longest }
     }
 
     /// Sends `questions`, and hands the bytes of each of so many `replies`, and what it is, to `take`.
@@ -59,35 +96,52 @@ impl Talk {
         replies: usize,
         limit: Duration,
         mut take: impl FnMut(&[u8], Reply),
-    ) -> io::Result<()> {
+    ) -> Result<(), ReachError> {
         let deadline = Instant::now() + limit;
-        self.line.say(questions, deadline)?;
-        let mut skipper = self.dialect.skipper();
-        let (mut received, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
-        let (mut begins, mut read, mut heard) = (0, 0, 0);
-        let no_reply = |error| io::Error::other(format!("the server sent what is no reply: {error}"));
+        self.read -= self.begins;
+        self.received.drain(..std::mem::take(&mut self.begins));
+        // A server that turns clients away says why and hangs up: that is worth more than a write that fails.
+        let mut unsaid = self.line.say(questions, deadline).err();
+        let (mut buffer, mut heard) = (vec![0; 64 * 1024], 0);
         while heard < replies {
-            let mut rest = &received[read..];
-            if let Some(reply) = skipper.next(&mut rest).map_err(no_reply)? {
-                read = received.len() - rest.len();
-                take(&received[begins..read], reply);
-                (begins, heard) = (read, heard + 1);
+            let mut rest = &self.received[self.read..];
+            let Ok(reply) = self.skipper.next(&mut rest) else {
+                return Err(stranger::diagnosis(&self.target, &self.received[self.begins..]));
+            };
+            self.read = self.received.len() - rest.len();
+            if let Some(reply) = reply {
+                take(&self.received[self.begins..self.read], reply);
+                (self.begins, heard) = (self.read, heard + 1);
                 continue;
             }
-            read = received.len();
-            if read - begins > self.longest {
-                let most = units::bytes(self.longest as u64);
-                return Err(io::Error::other(format!("the server sent a reply of more than {most}")));
+            if self.received.len() - self.begins > self.longest {
+                return Err(ReachError::Endless(Party::of(&self.target)));
             }
-            match self.line.hear(&mut buffer, deadline)? {
-                Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Some(n) => received.extend_from_slice(&buffer[..n]),
-                None => return Err(io::ErrorKind::TimedOut.into()),
+            match self.line.hear(&mut buffer, deadline) {
+                Ok(Some(0)) => {
+                    let closed = || io::ErrorKind::UnexpectedEof.into();
+                    return Err(self.broken(unsaid.take().unwrap_or_else(closed)));
+                }
+                Ok(Some(n)) => self.received.extend_from_slice(&buffer[..n]),
+                Ok(None) => return Err(self.broken(io::ErrorKind::TimedOut.into())),
+                Err(error) => return Err(self.broken(error)),
             }
         }
-        match read == received.len() {
-            true => Ok(()),
-            false => Err(io::Error::other("the server sent a reply that nothing had asked for")),
-        }
+        Ok(())
+    }
+
+    /// Whether more came than was asked for.
+    pub fn has_more(&self) -> bool {
+        self.begins < self.received.len()
+    }
+
+    fn broken(&self, cause: io::Error) -> ReachError {
+        ReachError::Io { address: self.target.address.clone(), cause }
+    }
+}
+
+impl AsFd for Talk {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.line.0.as_fd()
     }
 }

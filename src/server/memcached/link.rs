@@ -12,7 +12,7 @@ use std::{
 use tokio::{sync::oneshot, task::spawn_blocking};
 
 use crate::{
-    endpoint::{Talk, Target, call},
+    endpoint::{ReachError, Talk, Target, call},
     foreign,
     protocol::{Dialect, Introduction, Reply},
     server::{ServerError, link::REPLY_LIMIT},
@@ -104,6 +104,10 @@ fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLoc
                 _ => Ok(bytes.to_vec()),
             });
         });
+        let heard = heard.map_err(cause).and_then(|()| match talk.has_more() {
+            false => Ok(()),
+            true => Err(io::Error::other("the server sent a reply that nothing had asked for")),
+        });
         let is_over = heard.is_err();
         if let Err(error) = &heard {
             let is_closed = error.kind() == io::ErrorKind::UnexpectedEof;
@@ -115,6 +119,14 @@ fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLoc
         if is_over {
             return;
         }
+    }
+}
+
+/// What broke the connection, in the system's words where it has any.
+fn cause(error: ReachError) -> io::Error {
+    match error {
+        ReachError::Io { cause, .. } => cause,
+        error => io::Error::other(error.to_string()),
     }
 }
 
