@@ -90,6 +90,7 @@ pub use program::Program;
 pub(crate) use quantity::quantity;
 pub use read_back::{Asked, NoReadBack, ReadBack};
 pub use setup::{Setup, SetupCommand};
+pub use step_text::plain_words;
 pub use suggested::Suggested;
 pub use values::{Content, MAX_VALUE_SIZE, NoValueKind, Size, ValueError, ValueKind, Values};
 pub use zipf::zeta;

@@ -35,6 +35,20 @@ impl Step {
     }
 }
 
+/// The words of a command as redis-cli reads them, quotes and all, in which nothing is a placeholder; `None` where a quote is
+/// not closed, or closed in the middle of a word.
+pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
+    let mut reading = Reading { is_plain: true, ..Reading::default() };
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        rest = reading.take(next, &rest[next.len_utf8()..]).ok()?;
+    }
+    reading.end_word();
+    let bytes = |fragment: Fragment| if let Fragment::Text(text) = fragment { text } else { Vec::new() };
+    let words = reading.words.into_iter().map(|word| word.into_iter().flat_map(bytes).collect());
+    reading.quote.is_none().then(|| words.collect())
+}
+
 /// How far a step is read.
 #[derive(Default)]
 struct Reading {
@@ -45,6 +59,8 @@ struct Reading {
     quote: Option<char>,
     /// Braces that are open in the word.
     braces: u32,
+    /// Whether braces mean nothing.
+    is_plain: bool,
 }
 
 impl Reading {
@@ -82,7 +98,7 @@ impl Reading {
                     return Err(BadQuotes);
                 }
             }
-            (None, '"' | '\'') if self.braces == 0 => {
+            (None, '"' | '\'') if self.is_plain || self.braces == 0 => {
                 self.word();
                 self.quote = Some(next);
             }
